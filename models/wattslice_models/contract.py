@@ -27,7 +27,7 @@ class ModelKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchWork:
+class RepeatedLaunch:
     """One launch of a timed iteration, made `repeat` times."""
 
     workload: Workload
@@ -59,7 +59,7 @@ class Subject:
 
     gpu: Gpu
     clocks: Clocks
-    launches: tuple[LaunchWork, ...]
+    launches: tuple[RepeatedLaunch, ...]
     slices: tuple[SliceSample, ...] = ()
 
 

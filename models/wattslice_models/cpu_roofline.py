@@ -2,7 +2,7 @@
 
 A loop runs at a share of what the CPU can do at a clock and a number of cores: of its flop/s, and of the
 bandwidths of all four levels of memory, whose shares add up. Work and transfers overlap perfectly, loops
-follow one another. `cpu_roofline_fit` finds the shares.
+follow one another.
 """
 
 from __future__ import annotations

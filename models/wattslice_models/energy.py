@@ -23,8 +23,8 @@ from wattslice_models.execution_time import (
     TimeParameters,
     Utilisation,
     core_clock_mhz,
+    moved_bytes,
     predict_time,
-    traffic,
 )
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
@@ -118,7 +118,7 @@ class ComponentWork:
 def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
     """What one launch does in each component that has an energy per unit of work, in a fixed order."""
     threads, warps = workload.threads, workload.warps
-    done, moved = workload.instructions, traffic(workload, gpu)
+    done, moved = workload.instructions, moved_bytes(workload, gpu)
     per_warp = workload.issue_slots_per_warp
     work = {
         Component.FP32: threads * done.fp32,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from wattslice_models.contract import Interval, LaunchWork, ModelKind, Subject
+from wattslice_models.contract import Interval, ModelKind, RepeatedLaunch, Subject
 from wattslice_models.energy import EnergyModel, EnergyPrediction
 from wattslice_models.types import Prediction
 
@@ -51,7 +51,7 @@ class EnergyPowerModel:
             notes=tuple(dict.fromkeys(note for _, part in parts for note in part.notes)),
         )
 
-    def launches(self, subject: Subject) -> tuple[tuple[LaunchWork, EnergyPrediction], ...]:
+    def launches(self, subject: Subject) -> tuple[tuple[RepeatedLaunch, EnergyPrediction], ...]:
         """What the model says of each launch. Raises ``ValueError`` for another GPU than the model's."""
         return tuple(
             (launch, self.model.predict(launch.workload, subject.gpu, subject.clocks))

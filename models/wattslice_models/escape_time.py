@@ -2,8 +2,7 @@
 
 Inactive, miscellaneous and control-flow time come from the instructions that warps issue and from how many
 go through in a clock; arithmetic from the peak rates; transfer from the bandwidth. Nothing overlaps: the
-authors saw none in their OpenACC kernels (Section 3.4). Profiler counters feed it (`from_counters`), or what
-is read off the source.
+authors saw none in their OpenACC kernels (Section 3.4).
 """
 
 from __future__ import annotations
@@ -26,33 +25,6 @@ this wherever the *published* characteristics are used, and nowhere else.
 """
 WARP_SIZE = 32
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class ProfilerCounters:
-    """Table 7: counters of one kernel on one GPU. Instructions: of all threads together; `warp_instructions`
-    (I_e): of all warps. Bytes are the printed throughputs times the duration.
-    """
-
-    control_flow: float
-    bit_convert: float
-    miscellaneous: float
-    load_store: float
-    integer: float
-    single: float
-    double: float
-    warp_instructions: float
-    instructions_per_clock_per_sm: float
-    requested_bytes: float
-    """Global loads, stores and non-coherent loads as asked for: (G_rl + G_rs + G_rlnc) T."""
-    transferred_bytes: float
-    """The same as moved: (G_l + G_s + G_lnc) T."""
-
-    @property
-    def thread_instructions(self) -> float:
-        """i of Table 8: all instructions of all threads."""
-        memory_and_control = self.control_flow + self.bit_convert + self.miscellaneous + self.load_store
-        return memory_and_control + self.integer + self.single + self.double
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,41 +72,6 @@ class KernelCharacteristics:
                 f"inactive_share + miscellaneous_share + control_flow_share = {shares:g}: fractions of one"
                 " whole, at most 1 together"
             )
-
-    @staticmethod
-    def from_counters(counters: ProfilerCounters, cells: float) -> KernelCharacteristics:
-        """Table 8 for one run over `cells` cells. A kernel that moves nothing counts as efficient.
-
-        Raises ``ValueError`` where nothing was issued, or for no cells.
-        """
-        if not (counters.warp_instructions > 0 and cells > 0):
-            raise ValueError(
-                f"{counters.warp_instructions:g} warp instructions for {cells:g} cells: nothing ran"
-            )
-        slots = counters.warp_instructions * WARP_SIZE
-        moved = counters.transferred_bytes
-        return KernelCharacteristics(
-            inactive_share=max(0.0, 1.0 - counters.thread_instructions / slots),
-            miscellaneous_share=counters.miscellaneous / slots,
-            control_flow_share=counters.control_flow / slots,
-            memory_efficiency=counters.requested_bytes / moved if moved else 1.0,
-            requested_bytes=counters.requested_bytes / cells,
-            integer_instructions=counters.integer / cells,
-            single_instructions=counters.single / cells,
-            double_instructions=counters.double / cells,
-            warp_instructions=counters.warp_instructions / cells,
-            instructions_per_clock_per_sm=counters.instructions_per_clock_per_sm,
-        )
-
-    @staticmethod
-    def averaged(runs: Sequence[KernelCharacteristics]) -> KernelCharacteristics:
-        """The mean over GPUs (index "avg" of Table 8). Raises ``ValueError`` without any."""
-        if not runs:
-            raise ValueError("no characteristics to average")
-        names = [field.name for field in fields(KernelCharacteristics)]
-        return KernelCharacteristics(
-            **{name: math.fsum(getattr(run, name) for run in runs) / len(runs) for name in names}
-        )
 
 
 @dataclass(frozen=True, slots=True)

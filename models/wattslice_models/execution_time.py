@@ -145,7 +145,7 @@ def memory_clock_range_mhz(gpu: Gpu) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class MovedBytes:
     """Bytes that one launch moves at each level, and 128-byte passes through shared memory."""
 
     l1_bytes: float
@@ -155,7 +155,7 @@ class Traffic:
     notes: tuple[str, ...]
 
 
-def traffic(workload: Workload, gpu: Gpu) -> Traffic:
+def moved_bytes(workload: Workload, gpu: Gpu) -> MovedBytes:
     """Bytes of the whole launch, with the stated fallback wherever the workload does not know."""
     notes: list[str] = []
     threads = workload.threads
@@ -178,7 +178,7 @@ def traffic(workload: Workload, gpu: Gpu) -> Traffic:
         dram = _dram_bytes(threads * l2, workload.footprint_bytes, gpu)
         if l2:
             notes.append("hits in L2 unknown: DRAM traffic estimated from the footprint")
-    return Traffic(threads * l1, threads * l2, dram, workload.warps * passes, tuple(notes))
+    return MovedBytes(threads * l1, threads * l2, dram, workload.warps * passes, tuple(notes))
 
 
 def _dram_bytes(l2_bytes: float, footprint_bytes: float | None, gpu: Gpu) -> float:
@@ -203,7 +203,7 @@ def predict_time(
     """Seconds of one launch of `workload` on `gpu`, and what limits them."""
     clocks = clocks or Clocks()
     hertz = 1e6 * core_clock_mhz(gpu, clocks)
-    moved = traffic(workload, gpu)
+    moved = moved_bytes(workload, gpu)
     notes = list(moved.notes)
     if workload.atomics:
         notes.append("contention of atomics is not modelled: the time is a lower bound")
@@ -280,7 +280,7 @@ def _latency_s(
     workload: Workload,
     gpu: Gpu,
     parameters: TimeParameters,
-    moved: Traffic,
+    moved: MovedBytes,
     instructions_per_warp: float,
     hertz: float,
 ) -> float:

@@ -1,7 +1,6 @@
 """Energy of one node after ESCAPE D3.5 (2018), Section 5: average powers times the time of a program.
 
-What the paper prints in joules are joules a second. `node_energy` is what reproduces Table 35;
-`roofline_energy_j` is the equation of Section 5.2, which the paper states and does not use there.
+What the paper prints in joules are joules a second. `node_energy` is what reproduces Table 35.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, overload
+from typing import Generic, overload
 
 import numpy as np
 
@@ -88,28 +87,6 @@ def gpu_energy_j(
 ) -> Quantity:
     """E = T (E_pkg,idle + S P_limit), Section 5.5: an idle host and a GPU at `share` of its power limit."""
     return time_s * (host_idle_w + share * power_limit_w)
-
-
-@overload
-def roofline_energy_j(  # pyright: ignore[reportOverlappingOverload]
-    flop_s: float, transfer_s: float, package: PartPower[float], memory: PartPower[float]
-) -> float: ...
-@overload
-def roofline_energy_j(
-    flop_s: Quantity, transfer_s: Quantity, package: PartPower[Any], memory: PartPower[Any]
-) -> Array: ...
-def roofline_energy_j(
-    flop_s: Quantity, transfer_s: Quantity, package: PartPower[Any], memory: PartPower[Any]
-) -> Quantity:
-    """E_single of Section 5.2: E_pkg W T_flop + E_dram Q T_mop + E_const.
-
-    `flop_s`: W T_flop, `transfer_s`: Q T_mop. E_const: whichever of package and memory is done first idles
-    until the other is.
-    """
-    memory_waits_s = np.maximum(flop_s - transfer_s, 0.0)
-    package_waits_s = np.maximum(transfer_s - flop_s, 0.0)
-    busy_j = package.full_w * flop_s + memory.full_w * transfer_s
-    return busy_j + memory.idle_w * memory_waits_s + package.idle_w * package_waits_s
 
 
 def fit_power_coefficients(

@@ -60,28 +60,3 @@ class RegressionDiagnostics:
     def normal(self) -> bool | None:
         """False when normality is rejected; None when untested."""
         return None if self.normality.p_value is None else self.normality.p_value >= LEVEL
-
-    @property
-    def independence_verdict(self) -> str:
-        """What independence in the order of density means for this fit, with the tests in brackets."""
-        tests = f"({self.durbin_watson}; {self.sign_runs})"
-        if self.independent is None:
-            return f"independence unknown {tests}"
-        if self.independent:
-            return f"nothing speaks against independent residuals {tests}"
-        statistic = self.durbin_watson.statistic
-        if statistic is not None and statistic > 2:
-            return f"residuals not independent: neighbours in density differ more than by chance {tests}"
-        return (
-            f"residuals not independent: runs of like density err alike, so the form misses something that "
-            f"goes with density, and the intervals of the coefficients are too narrow {tests}"
-        )
-
-    @property
-    def normality_verdict(self) -> str:
-        """What normality means for this fit, with the test in brackets."""
-        if self.normal is None:
-            return f"normality unknown ({self.normality})"
-        if self.normal:
-            return f"nothing speaks against normal residuals ({self.normality})"
-        return f"residuals not normal: outliers, or a mixture of kinds of kernels ({self.normality})"

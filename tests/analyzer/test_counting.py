@@ -377,6 +377,16 @@ def test_what_data_decide_goes_either_way(tmp_path, condition, probability):
     ]
 
 
+def test_lanes_that_break_one_after_the_other_all_go_on_behind_the_loop(tmp_path):
+    source = """__global__ void k(float *x) {
+    float s = x[threadIdx.x];
+    for (int j = 0; j < 4; ++j) { if (threadIdx.x == j) break; s += 1.0f; }
+    x[threadIdx.x] = s * 2.0f; }"""
+    _, operations = analyse(tmp_path, source, launch="k=1:32")
+    additions = (0 + 1 + 2 + 3 + 28 * 4) / 32
+    assert operations.fp32 == pytest.approx(additions + 1.0)
+
+
 def test_the_interval_is_widest_where_nothing_is_known():
     assert spread(0.5) == (0.0, 1.0)
     assert spread(1.0) == (1.0, 1.0)

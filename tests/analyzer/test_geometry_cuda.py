@@ -317,3 +317,19 @@ def test_what_fills_a_container_of_the_library_is_not_run(tmp_path):
     program = read_cuda(path)
     (loop,) = (s for s in ir.walk_statements(program.functions[0].body) if isinstance(s, ir.Loop))
     assert loop in relevance_of(program, CallGraph(program)).skipped
+
+
+@pytest.mark.parametrize(
+    ("query", "blocks"),
+    [
+        ("cudaGetDeviceCount(&n);", 1),
+        ("cudaGetDevice(&n); n += 5;", 5),
+        ("cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, 0);", 80),
+        ("cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, k, 256, 0);", 8),
+        ("int block; cudaOccupancyMaxPotentialBlockSize(&n, &block, k, 0, 0); n += block;", 160 + 1024),
+    ],
+)
+def test_what_the_runtime_says_of_the_device_is_known(tmp_path, query, blocks):
+    text = f"__global__ void k(int x) {{}}\nint main() {{ int n; {query} k<<<n, 32>>>(1); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.source) == ((blocks, 1, 1), LaunchSource.HOST_CODE)

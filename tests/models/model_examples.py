@@ -2,7 +2,7 @@
 
 import random
 
-from wattslice_models.contract import Example, LaunchWork, SliceSample, Subject
+from wattslice_models.contract import Example, RepeatedLaunch, SliceSample, Subject
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
 from wattslice_models.workload import Instructions, Workload
@@ -30,7 +30,7 @@ def subject(
     return Subject(
         gpu=gpu,
         clocks=Clocks(core_mhz, gpu.memory_clock_mhz),
-        launches=(LaunchWork(workload),),
+        launches=(RepeatedLaunch(workload),),
         slices=(SliceSample("global", density, saturation, 12, 1.0),),
     )
 

@@ -49,24 +49,6 @@ def test_impossible_loops_are_refused() -> None:
         LoopCoefficients(-1.0, 0.0, 0.0, 1.0)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1.5e9])
-def test_a_fit_finds_the_coefficients_that_made_the_rates(offset: float) -> None:
-    pytest.importorskip("scipy")
-    from wattslice_models.cpu_roofline_fit import fit_loop
-
-    states = CpuRates(*np.random.default_rng(7).uniform(1e9, 1e11, (5, 24)))
-    true = LoopCoefficients(0.04, 0.0, 0.2, 1.3, 0.2, offset)
-    moved = loop_bytes_per_s(states, true)
-    moved[3] *= 2.0  # one wild measurement: least absolute deviations do not follow it
-    found = fit_loop(states, moved, loop_flop_per_s(states, true), with_offset=bool(offset))
-    for name in ("l1_share", "l2_share", "l3_share", "dram_share", "flop_share"):
-        assert getattr(found, name) == pytest.approx(getattr(true, name), abs=1e-9)
-    assert found.flop_offset_per_s == pytest.approx(offset, abs=1.0)
-    assert fit_loop(states, moved).flop_share is None
-    with pytest.raises(ValueError, match="all measured rates are zero"):
-        fit_loop(states, np.zeros(24))
-
-
 def test_work_at_no_rate_is_refused_and_no_work_needs_none() -> None:
     slow = LoopCoefficients(0.0, 0.0, 0.0, 1.0, flop_share=0.5, flop_offset_per_s=-20e9)
     with pytest.raises(ValueError, match=r"a: P U \+ S = -9.6e\+09 flop/s: not above 0"):

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from wattslice_models.contract import UNCALIBRATED, Example, LaunchWork, NotEnoughDataError, Subject
+from wattslice_models.contract import UNCALIBRATED, Example, NotEnoughDataError, RepeatedLaunch, Subject
 from wattslice_models.energy import MULTIPLIERS, Component, ComponentEnergy, EnergyModel, VoltageCurve
 from wattslice_models.energy_fit import PRIOR_PJ, EnergyLearner
 from wattslice_models.energy_power import EnergyPowerModel
@@ -52,7 +52,7 @@ def rows():
             4000, 256, 64.0, instructions, None, moved, moved, moved, passes, passes, global_loads=4.0
         )
         for mhz in (600.0, 990.0, 1380.0):
-            subject = Subject(V100, Clocks(mhz, 876.0), (LaunchWork(work),))
+            subject = Subject(V100, Clocks(mhz, 876.0), (RepeatedLaunch(work),))
             power_w = TRUTH.predict(subject).power_w
             assert power_w is not None
             yield Example("d", benchmark, "k", f"-n={number}", subject, power_w, TRUTH.time_s(subject))
@@ -74,7 +74,7 @@ def pairs():
                 live_data=live,
             )
             for mhz in (600.0, 990.0, 1380.0):
-                subject = Subject(V100, Clocks(mhz, 876.0), (LaunchWork(work),))
+                subject = Subject(V100, Clocks(mhz, 876.0), (RepeatedLaunch(work),))
                 power_w = TRUTH.predict(subject).power_w
                 assert power_w is not None
                 name = f"-n={share} -live={live:g}"

@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,41 +6,28 @@ import pytest
 from wattslice_models.escape_time import (
     GpuCharacteristics,
     KernelCharacteristics,
-    ProfilerCounters,
     gpu_time,
 )
 from wattslice_models.execution_time import Clocks, nvidia_smi_memory_mhz
 from wattslice_models.gpu import load_gpu
 
-COUNTERS = ProfilerCounters(
-    control_flow=64.0,
-    bit_convert=32.0,
-    miscellaneous=128.0,
-    load_store=96.0,
-    integer=320.0,
-    single=160.0,
-    double=0.0,
-    warp_instructions=50.0,
+KERNEL = KernelCharacteristics(
+    inactive_share=0.5,
+    miscellaneous_share=0.08,
+    control_flow_share=0.04,
+    memory_efficiency=0.25,
+    requested_bytes=16.0,
+    integer_instructions=20.0,
+    single_instructions=10.0,
+    double_instructions=0.0,
+    warp_instructions=3.125,
     instructions_per_clock_per_sm=2.0,
-    requested_bytes=256.0,
-    transferred_bytes=1024.0,
 )
 GPU = GpuCharacteristics("a GPU", "kepler", 1e9, 10, None, 2e12, 1e12, 1e11)
 
 
-def test_characteristics_follow_from_counters() -> None:
-    kernel = KernelCharacteristics.from_counters(COUNTERS, cells=16.0)
-    assert kernel.inactive_share == pytest.approx(1 - 800 / 1600)
-    assert (kernel.miscellaneous_share, kernel.control_flow_share) == (0.08, 0.04)
-    assert (kernel.memory_efficiency, kernel.requested_bytes) == (0.25, 16.0)
-    assert (kernel.integer_instructions, kernel.single_instructions) == (20.0, 10.0)
-    assert kernel.warp_instructions == 3.125
-    assert KernelCharacteristics.averaged([kernel, kernel]) == kernel
-
-
 def test_seven_times_are_those_of_table_11() -> None:
-    kernel = KernelCharacteristics.from_counters(COUNTERS, cells=16.0)
-    time = gpu_time(kernel, GPU, 1e6)
+    time = gpu_time(KERNEL, GPU, 1e6)
     issue_s = 3.125e6 / (2.0 * 1e9 * 10)
     assert time.inactive_s == pytest.approx(issue_s * (0.5 + 0.08 + 0.04))
     assert time.single_s == pytest.approx(2 * 10e6 / 2e12)
@@ -52,10 +38,9 @@ def test_seven_times_are_those_of_table_11() -> None:
 
 
 def test_many_domains_at_once_are_one_after_another() -> None:
-    kernel = KernelCharacteristics.from_counters(COUNTERS, cells=16.0)
     cells = np.array([1.0, 10.0, 1e6])
-    together = gpu_time(kernel, GPU, cells).total_s
-    assert together == pytest.approx([gpu_time(kernel, GPU, float(one)).total_s for one in cells])
+    together = gpu_time(KERNEL, GPU, cells).total_s
+    assert together == pytest.approx([gpu_time(KERNEL, GPU, float(one)).total_s for one in cells])
 
 
 def test_fermi_moves_what_it_gets_less_efficiently() -> None:
@@ -93,12 +78,6 @@ def test_shares_are_parts_of_one_whole_and_an_efficiency_may_exceed_one() -> Non
     with pytest.raises(ValueError, match="at most 1 together"):
         KernelCharacteristics(0.5, 0.3, 0.3, 1.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     assert KernelCharacteristics(0.5, 0.3, 0.2, 2.65, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0).memory_efficiency == 2.65
-
-
-@pytest.mark.parametrize(("warps", "cells"), [(0.0, 1.0), (1.0, 0.0)])
-def test_counters_of_nothing_are_refused(warps: float, cells: float) -> None:
-    with pytest.raises(ValueError, match="nothing ran"):
-        KernelCharacteristics.from_counters(replace(COUNTERS, warp_instructions=warps), cells)
 
 
 def test_a_slower_memory_clock_moves_fewer_bytes() -> None:

@@ -9,9 +9,9 @@ from wattslice_models.execution_time import (
     core_clock_range_mhz,
     memory_clock_range_mhz,
     memory_clock_scale,
+    moved_bytes,
     nvidia_smi_memory_mhz,
     predict_time,
-    traffic,
 )
 from wattslice_models.gpu import gpus, load_gpu
 from wattslice_models.workload import Instructions, Workload
@@ -46,6 +46,20 @@ def test_arithmetic_follows_the_core_clock_and_streaming_the_memory_clock():
         predict_time(streaming(), V100, Clocks(1380.0, mhz), EXACT).time_s for mhz in (438.0, 876.0)
     )
     assert half == pytest.approx(2 * full)
+
+
+def test_facts_of_the_architecture_set_the_time():
+    def time_s(work, **facts):
+        gpu = replace(V100, architecture=replace(V100.architecture, **facts))
+        return predict_time(work, gpu, Clocks(1000.0), EXACT).time_s
+
+    issue = time_s(arithmetic(), warp_instructions_per_clock_per_sm=0.5)
+    assert issue == pytest.approx(10 * 256 / 32 * 10_000 / 0.5 / 1e9)
+    textures = replace(arithmetic(fp32=1.0), texture_fetches=10_000.0)
+    assert time_s(textures, texture_units_per_sm=8.0) == pytest.approx(10 * 256 * 10_000 / 8 / 1e9)
+    lonely = Workload(80, 32, 1.0, Instructions(fp32=10_000.0))
+    waiting = time_s(lonely, dependent_issue_cycles=20.0)
+    assert waiting == pytest.approx(10_000 * 20 / EXACT.instructions_in_flight / 1e9)
 
 
 def test_streaming_runs_at_the_bandwidth_of_dram():
@@ -112,7 +126,7 @@ def test_a_texture_unit_delivers_a_texel_a_clock():
 
 def test_every_assumption_is_told():
     unknown = Workload(80, 256, 64.0, Instructions(load_store=10.0), shared_passes=None, shared_accesses=4.0)
-    moved = traffic(unknown, V100)
+    moved = moved_bytes(unknown, V100)
     assert moved.l1_bytes == moved.l2_bytes == moved.dram_bytes == 80 * 256 * 4 * 6
     assert moved.shared_passes == 80 * 8 * 4
     assert len(moved.notes) == 4
@@ -121,8 +135,8 @@ def test_every_assumption_is_told():
 
 def test_a_footprint_that_fits_l2_leaves_dram_alone():
     reread = replace(streaming(1200.0), dram_bytes=None, footprint_bytes=1e6)
-    assert traffic(reread, V100).dram_bytes == 0.0
-    beyond = traffic(replace(reread, footprint_bytes=1e9), V100)
+    assert moved_bytes(reread, V100).dram_bytes == 0.0
+    beyond = moved_bytes(replace(reread, footprint_bytes=1e9), V100)
     assert 1e9 < beyond.dram_bytes < beyond.l2_bytes
 
 

@@ -8,7 +8,6 @@ from wattslice_models.node_energy import (
     gpu_energy_j,
     node_energy,
     part_power_w,
-    roofline_energy_j,
 )
 
 PACKAGE, MEMORY = PartPower(40.0, 10.0), PartPower(8.0, 2.0)
@@ -31,16 +30,6 @@ def test_a_node_draws_shares_of_its_full_and_idle_power() -> None:
 def test_a_gpu_draws_a_share_of_its_limit_beside_an_idle_host() -> None:
     assert gpu_energy_j(10.0, 5.0, 0.5, 200.0) == 1050.0
     assert gpu_energy_j(np.array([1.0, 2.0]), 5.0, 0.5, 200.0) == pytest.approx([105.0, 210.0])
-
-
-@pytest.mark.parametrize(
-    ("flop_s", "transfer_s", "constant_j"),
-    [(3.0, 1.0, 2.0 * 2.0), (1.0, 3.0, 2.0 * 10.0), (2.0, 2.0, 0.0)],
-)
-def test_who_is_done_first_idles(flop_s: float, transfer_s: float, constant_j: float) -> None:
-    expected = 40.0 * flop_s + 8.0 * transfer_s + constant_j
-    assert roofline_energy_j(flop_s, transfer_s, PACKAGE, MEMORY) == expected
-    assert roofline_energy_j(np.array([flop_s]), transfer_s, PACKAGE, MEMORY) == pytest.approx([expected])
 
 
 def test_a_fit_finds_the_coefficients_that_made_the_powers() -> None:

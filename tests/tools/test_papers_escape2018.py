@@ -1,19 +1,16 @@
 from statistics import stdev
 
-import numpy as np
 import pytest
 
-from wattslice.projection.escape_published import published_rates, spherical_harmonics
+from wattslice.projection.escape_published import published_rates
 from wattslice_corpora.published import (
     escape2018_bifft,
     escape2018_bifft_energy,
     escape2018_gpu_power,
-    escape2018_haswell_states,
     escape2018_path,
     escape2018_roofline,
     escape2018_skylake_states,
 )
-from wattslice_models.cpu_roofline import CpuRates, loop_bytes_per_s, loop_flop_per_s
 from wattslice_models.node_energy import gpu_energy_j
 from wattslice_tools.papers import escape2018_rooflines as rooflines
 from wattslice_tools.papers.escape2018 import dwarf_time_s, escape2018, recomputed_times
@@ -97,21 +94,6 @@ def test_nodes_divide_the_time_of_spherical_harmonics() -> None:
     assert spherical_time_s(14, 8) == pytest.approx(spherical_time_s(14, 1) / 8)
     assert spherical_time_s(14, 1) < spherical_time_s(1, 1) / 10
     assert [published_rates(row) is None for row in escape2018_skylake_states()].count(True) == 1
-
-
-def test_a_fit_over_the_states_of_the_haswell_finds_the_printed_coefficients() -> None:
-    pytest.importorskip("scipy")
-    from wattslice_models.cpu_roofline_fit import fit_loop
-
-    states = [rates for row in escape2018_haswell_states() if (rates := published_rates(row))]
-    fields = ("flop_per_s", "l1_bytes_per_s", "l2_bytes_per_s", "l3_bytes_per_s", "dram_bytes_per_s")
-    swept = CpuRates(*(np.array([getattr(state, field) for state in states]) for field in fields))
-    for loop in spherical_harmonics()[:3]:
-        true = loop.coefficients
-        flops = None if true.flop_share is None else loop_flop_per_s(swept, true)
-        found = fit_loop(swept, loop_bytes_per_s(swept, true), flops)
-        for share in ("l1_share", "l2_share", "l3_share", "dram_share", "flop_share"):
-            assert getattr(found, share) == pytest.approx(getattr(true, share), abs=1e-6)
 
 
 def test_the_page_says_what_does_not_reproduce() -> None:

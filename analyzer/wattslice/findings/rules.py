@@ -691,6 +691,14 @@ def checks() -> tuple[Check, ...]:
     return tuple(dict.fromkeys(check for rule in RULES if (check := rule.load_check()) is not None))
 
 
+def advise(facts: LaunchFacts) -> tuple[Advice, ...]:
+    """What every rule has to say about one launch, most joules first, what has none last."""
+    if facts.work.workload is None:
+        return ()
+    found = [advice for check in checks() for advice in check(facts)]
+    return tuple(sorted(found, key=lambda one: (-(one.energy_j or 0.0), one.line, one.rule)))
+
+
 class UnknownRuleError(WattsliceError):
     """No rule of that id or name; the remedy names close matches."""
 

@@ -19,8 +19,9 @@ from wattslice.config.config import Config
 from wattslice.config.options import MethodChoice
 from wattslice.counting.count import BudgetExceededError, count
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.findings.advice.facts import LaunchFacts, advise
+from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.quoting import Quoter
+from wattslice.findings.rules import advise
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launches.launch import Assumption, KernelLaunch
 from wattslice.power.answer import PowerAnswer

@@ -15,7 +15,7 @@ from wattslice.power.slices import (
     unknown_watts,
 )
 from wattslice.slicing.features import SliceFeatures
-from wattslice_models.contract import LaunchWork, PowerModel, Subject
+from wattslice_models.contract import PowerModel, RepeatedLaunch, Subject
 from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.execution_time import (
     DEFAULT_TIME_PARAMETERS,
@@ -110,7 +110,7 @@ def _regression(gpu: Gpu) -> RegressionModel | None:
 def _by_trained(question: PowerQuestion, model: PowerModel, work: Workload) -> PowerAnswer:
     """A model of slices that was trained on measurements; seconds by the time model."""
     gpu = question.gpu
-    subject = Subject(gpu, question.clocks, (LaunchWork(work),))
+    subject = Subject(gpu, question.clocks, (RepeatedLaunch(work),))
     watts = trained_watts(model, subject, question.features)
     energy = energy_model(gpu)
     parameters = DEFAULT_TIME_PARAMETERS if isinstance(energy, NoEnergyModel) else energy.time

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from wattslice.analysis import ArmAnalysis
 from wattslice.counting.profile import BranchArm, ExecutionProfile
 from wattslice.ir import If, Kernel, never_falls_through, walk_statements
-from wattslice.ir.operation_counts import OperationCounts
 from wattslice.power.answer import PowerAnswer
 from wattslice.power.methods import Method, MethodAnswers
 from wattslice.power.paths import (
@@ -22,7 +21,7 @@ from wattslice.power.paths import (
     with_probability,
     with_trips,
 )
-from wattslice.power.slices import region_energies
+from wattslice.power.slices import OperationPrices, region_energies
 
 MOST_SWUNG = 8
 """Branches whose interval is carried into the watts: those whose paths cost most."""
@@ -42,7 +41,7 @@ class Swing:
 def swings(
     kernel: Kernel,
     profile: ExecutionProfile,
-    prices: OperationCounts,
+    prices: OperationPrices,
     power_w: float,
     predict: Callable[[ExecutionProfile], float | None],
 ) -> tuple[Swing, ...]:
@@ -83,7 +82,7 @@ def _can_move(arm: BranchArm) -> bool:
 def trip_swings(
     kernel: Kernel,
     profile: ExecutionProfile,
-    prices: OperationCounts,
+    prices: OperationPrices,
     power_w: float,
     predict: Callable[[ExecutionProfile], float | None],
 ) -> tuple[tuple[TripRange, float, float], ...]:
@@ -158,7 +157,7 @@ def _exits(profile: ExecutionProfile, loops: Sequence[tuple[TripRange, float, fl
 def arm_analyses(
     kernel: Kernel,
     profile: ExecutionProfile,
-    prices: OperationCounts,
+    prices: OperationPrices,
     operations_w: float | None,
     found: Sequence[Swing],
 ) -> tuple[ArmAnalysis, ...]:

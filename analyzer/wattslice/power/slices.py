@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
@@ -29,11 +30,38 @@ class SliceWatts:
     share_of_power: float | None
 
 
+class OperationPrices(NamedTuple):
+    """Relative energy of one source operation of each class under a model, in any unit; none is negative.
+
+    The classes stand in the order of `OperationCounts` (`COLUMN`).
+    """
+
+    fp32: float = 0.0
+    fp64: float = 0.0
+    integer: float = 0.0
+    special: float = 0.0
+    fp16: float = 0.0
+    tensor: float = 0.0
+    control: float = 0.0
+    global_load: float = 0.0
+    global_store: float = 0.0
+    shared_load: float = 0.0
+    shared_store: float = 0.0
+    constant_load: float = 0.0
+    texture_load: float = 0.0
+    atomic: float = 0.0
+    barrier: float = 0.0
+
+    def of(self, counts: OperationCounts) -> float:
+        """The energy of all these operations."""
+        return sum(number * price for number, price in zip(counts.values(), self, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramWatts:
     """Board power of one launch. All watts None: unknown, `reason` says why. `slices` as the features came.
 
-    `prices`: relative energy of one source operation of each class under this model, for heat.
+    `prices`: what source operations cost under this model, for heat.
     `static_w`: what the board draws whatever the operations are (idle and active SMs), None when the model
     does not tell it apart.
     """
@@ -43,7 +71,7 @@ class ProgramWatts:
     power_high_w: float | None
     static_w: float | None
     slices: tuple[SliceWatts, ...]
-    prices: OperationCounts
+    prices: OperationPrices
     notes: tuple[str, ...] = ()
     reason: str = ""
 
@@ -166,10 +194,7 @@ def energy_watts(
     static_w = min(static_w, prediction.power_w)
     prices = _energy_prices(component_w, counts)
     lengths = [part.length for part in features]
-    energies = [
-        sum(n * price for n, price in zip(part.counts.values(), prices.values(), strict=True))
-        for part in features
-    ]
+    energies = [prices.of(part.counts) for part in features]
     total_length, total_energy = sum(lengths), sum(energies)
     dynamic_w = prediction.power_w - static_w
     slices: list[SliceWatts] = []
@@ -198,10 +223,10 @@ def energy_watts(
 
 def unknown_watts(features: Sequence[SliceFeatures], reason: str) -> ProgramWatts:
     """No watts, and why."""
-    return _unknown(features, OperationCounts(), reason)
+    return _unknown(features, OperationPrices(), reason)
 
 
-def _unknown(features: Sequence[SliceFeatures], prices: OperationCounts, reason: str) -> ProgramWatts:
+def _unknown(features: Sequence[SliceFeatures], prices: OperationPrices, reason: str) -> ProgramWatts:
     nothing = tuple(SliceWatts(None, None) for _ in features)
     return ProgramWatts(None, None, None, None, nothing, prices, (), reason)
 
@@ -212,7 +237,7 @@ def _density(part: SliceFeatures) -> ArithmeticDensity:
     return ArithmeticDensity(part.arithmetic_density)
 
 
-def _regression_prices(features: Sequence[SliceFeatures]) -> OperationCounts:
+def _regression_prices(features: Sequence[SliceFeatures]) -> OperationPrices:
     """Relative energies as the paper has them: every operator alike, an access by its power factor."""
     factors = {part.memory_space.value: 1.0 for part in features}
     for part in features:
@@ -226,7 +251,7 @@ def _regression_prices(features: Sequence[SliceFeatures]) -> OperationCounts:
         if number:
             factors[part.memory_space.value] = part.memory_ops_weighted / number
     shared = factors.get("shared", 1.0)
-    return OperationCounts(
+    return OperationPrices(
         fp32=1.0,
         fp64=1.0,
         integer=1.0,
@@ -245,7 +270,7 @@ def _regression_prices(features: Sequence[SliceFeatures]) -> OperationCounts:
     )
 
 
-def _energy_prices(component_w: dict[Component, float], counts: OperationCounts) -> OperationCounts:
+def _energy_prices(component_w: dict[Component, float], counts: OperationCounts) -> OperationPrices:
     """Watts of each component divided among the source operations that cause them."""
 
     def price(components: tuple[Component, ...], number: float) -> float:
@@ -257,7 +282,7 @@ def _energy_prices(component_w: dict[Component, float], counts: OperationCounts)
     far_number = counts.global_load + counts.global_store + counts.texture_load + counts.atomic
     global_ = issue + price(far, far_number)
     shared = issue + price((Component.SHARED,), counts.shared_load + counts.shared_store)
-    return OperationCounts(
+    return OperationPrices(
         fp32=issue + price((Component.FP32,), counts.fp32),
         fp64=issue + price((Component.FP64,), counts.fp64),
         integer=issue + price((Component.INTEGER, Component.INTEGER_MULTIPLY), counts.integer),
@@ -285,26 +310,21 @@ class LineShare:
     share: float
 
 
-def region_energies(
-    kernel: Kernel, profile: ExecutionProfile, energies: OperationCounts
-) -> tuple[float, ...]:
-    """What all executions of each region cost, by region, in the unit of `energies` (as in `line_shares`)."""
-    prices, runs = energies.values(), profile.thread_counts
+def region_energies(kernel: Kernel, profile: ExecutionProfile, prices: OperationPrices) -> tuple[float, ...]:
+    """What all executions of each region cost, by region, in the unit of `prices` (as in `line_shares`)."""
+    runs = profile.thread_counts
     found = [0.0] * kernel.region_count
     for region, _, operation, number in operations(kernel):
         found[region] += prices[COLUMN[operation]] * number * runs[region]
     return tuple(found)
 
 
-def line_shares(
-    kernel: Kernel, profile: ExecutionProfile, energies: OperationCounts
-) -> tuple[LineShare, ...]:
+def line_shares(kernel: Kernel, profile: ExecutionProfile, prices: OperationPrices) -> tuple[LineShare, ...]:
     """Shares of all lines that cost anything, largest first; they sum to 1, or there are none at all.
 
-    `energies`: energy of one operation of each class, in any unit, none negative (`ValueError`). An operation
-    counts where its operator is written: an inlined function heats its own lines, not the call's.
+    A negative price raises `ValueError`. An operation counts where its operator is written: an inlined
+    function heats its own lines, not the call's.
     """
-    prices = energies.values()
     if min(prices) < 0:
         raise ValueError("energies of operations must not be negative")
     heat: dict[tuple[str, int], float] = {}

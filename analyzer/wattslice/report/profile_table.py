@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.branch_profile.profile import LOOP, ArmProbability, BranchProfile, DataSet, weighted_mean
-from wattslice.report.terminal import ORNAMENT, Column, fitting_table, make_console, print_stripped
+from wattslice.report.terminal import ORNAMENT, Column, fitting_table, make_console, print_stripped, texts
 from wattslice.units import line_ranges, percent, printable, tail, three_digits, time
 
 Quote = Callable[[str, int], str]
@@ -57,16 +57,16 @@ def _heading(kernel: str, arms: Sequence[ArmProbability]) -> Text:
 
 def _runs(runs: Sequence[RunRow], width: int) -> Table:
     columns = (
-        Column("kernel", tuple(Text(printable(run.kernel)) for run in runs), least=12, cut=True),
-        Column("data set", tuple(Text(printable(run.data_set)) for run in runs), least=8, cut=True),
-        Column("threads", tuple(Text(f"{run.threads}") for run in runs), right=True),
+        Column("kernel", texts(printable(run.kernel) for run in runs), least=12, cut=True),
+        Column("data set", texts(printable(run.data_set) for run in runs), least=8, cut=True),
+        Column("threads", texts(f"{run.threads}" for run in runs), right=True),
         Column(
             "thread instructions",
-            tuple(Text(f"{run.thread_instructions}") for run in runs),
+            texts(f"{run.thread_instructions}" for run in runs),
             right=True,
             give_up=1,
         ),
-        Column("time", tuple(Text(time(run.time_s)) for run in runs), right=True, give_up=2),
+        Column("time", texts(time(run.time_s) for run in runs), right=True, give_up=2),
     )
     return fitting_table(columns, width)
 
@@ -75,19 +75,19 @@ def _branches(arms: Sequence[ArmProbability], profile: BranchProfile, quote: Quo
     files = dict.fromkeys(arm.file for arm in arms)
     places = [f"{arm.line}" if len(files) == 1 else tail(f"{arm.file}:{arm.line}", _PLACE) for arm in arms]
     columns = [
-        Column("line", tuple(Text(printable(place)) for place in places), right=len(files) == 1),
-        Column("arm", tuple(Text(arm.arm) for arm in arms)),
-        Column("visits", tuple(Text(f"{sum(arm.visits)}") for arm in arms), right=True, give_up=2),
-        Column("taken", tuple(Text(f"{sum(arm.taken)}") for arm in arms), right=True, give_up=1),
-        Column("mean", tuple(Text(_share(arm.probability)) for arm in arms), right=True),
+        Column("line", texts(printable(place) for place in places), right=len(files) == 1),
+        Column("arm", texts(arm.arm for arm in arms)),
+        Column("visits", texts(f"{sum(arm.visits)}" for arm in arms), right=True, give_up=2),
+        Column("taken", texts(f"{sum(arm.taken)}" for arm in arms), right=True, give_up=1),
+        Column("mean", texts(_share(arm.probability) for arm in arms), right=True),
     ]
     if any(sum(1 for visits in arm.visits if visits) > 1 for arm in arms):
-        columns.append(Column("range", tuple(Text(_range(arm)) for arm in arms), right=True))
+        columns.append(Column("range", texts(_range(arm) for arm in arms), right=True))
     if any(arm.arm == LOOP for arm in arms):
-        trips = tuple(Text(_trips(arm, profile.data_sets)) for arm in arms)
+        trips = texts(_trips(arm, profile.data_sets) for arm in arms)
         columns.append(Column("per entry", trips, right=True, give_up=3))
-    texts = tuple(Text(printable(quote(arm.file, arm.line).strip()), style="dim") for arm in arms)
-    columns.append(Column("", texts, least=20, wanted=20, stretch=True, cut=True, give_up=ORNAMENT))
+    quoted = tuple(Text(printable(quote(arm.file, arm.line).strip()), style="dim") for arm in arms)
+    columns.append(Column("", quoted, least=20, wanted=20, stretch=True, cut=True, give_up=ORNAMENT))
     return fitting_table(columns, width)
 
 

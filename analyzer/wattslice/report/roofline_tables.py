@@ -19,6 +19,7 @@ from wattslice.report.terminal import (
     plain_table,
     print_stripped,
     section_title,
+    texts,
 )
 from wattslice.report.text import GPU_SOURCES
 from wattslice.roofline.kernels import Bound, PlacedKernel, PowerSource, Rooflines
@@ -122,7 +123,7 @@ def _kernel_table(kernels: tuple[PlacedKernel, ...], width: int) -> Table:
         texts = tuple(Text(text, style="dim" if text == _NOTHING else "") for text in cells)
         return Column(heading, texts, right=True, give_up=give_up)
 
-    names = tuple(Text(f"  {number} {_name(kernel)}") for number, kernel in enumerate(kernels, 1))
+    names = texts(f"  {number} {_name(kernel)}" for number, kernel in enumerate(kernels, 1))
     columns = (
         Column("  kernel", names, least=14, wanted=30, stretch=True, cut=True),
         Column("line", tuple(Text(place, style="dim") for place in _places(kernels)), give_up=1),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -59,6 +59,11 @@ class Column:
             return min(self.natural, self.least)
         words = [word for cell in self.cells for word in cell.plain.split(_WORD)]
         return min(self.natural, max(self.least, *map(cell_len, words)))
+
+
+def texts(cells: Iterable[str]) -> tuple[Text, ...]:
+    """Cells without a style of their own."""
+    return tuple(map(Text, cells))
 
 
 ORNAMENT = 10

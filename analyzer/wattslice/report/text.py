@@ -44,6 +44,7 @@ from wattslice.report.terminal import (
     print_stripped,
     section_title,
     share_bar,
+    texts,
 )
 from wattslice.units import UNKNOWN, energy, line_ranges, percent, power, printable, tail, three_digits, time
 
@@ -82,7 +83,7 @@ def _extent(extent: tuple[int, int, int]) -> str:
 
 def _power_columns(powers: list[Text], shares: Sequence[float | None], width: int) -> tuple[Column, ...]:
     """Watts, share and its bar: at the right edge and of one width, so that they line up across tables."""
-    percents = tuple(Text(percent(share)) for share in shares)
+    percents = texts(percent(share) for share in shares)
     bars = tuple(share_bar(share, _BAR) for share in shares)
     return (
         Column("watts", tuple(powers), right=True, at_least=9 if width >= _ROOMY else 0),
@@ -93,9 +94,6 @@ def _power_columns(powers: list[Text], shares: Sequence[float | None], width: in
 
 def slice_table(slices: tuple[SliceAnalysis, ...], width: int) -> Table:
     """One row per slice, in the order of the analysis."""
-
-    def texts(cells: Iterable[str]) -> tuple[Text, ...]:
-        return tuple(map(Text, cells))
 
     watts = [Text(power(part.power_w), style="" if part.power_w is not None else WARM) for part in slices]
     densities = (
@@ -128,8 +126,8 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
     heading = f"hottest source, of the {power(operations_power_w(kernel))} that {whose}"
     watts = [Text(power(heat.power_w), style=heat_style(heat.share)) for heat in shown]
     columns = (
-        Column("  line", tuple(Text(f"  {_place(heat, kernel)}") for heat in shown), right=True, style="dim"),
-        Column(heading, tuple(map(Text, quoted)), least=24, wanted=40, stretch=True, cut=True),
+        Column("  line", texts(f"  {_place(heat, kernel)}" for heat in shown), right=True, style="dim"),
+        Column(heading, texts(quoted), least=24, wanted=40, stretch=True, cut=True),
         *_power_columns(watts, [heat.share for heat in shown], width),
     )
     return fitting_table(columns, width)
@@ -199,10 +197,10 @@ def arm_table(kernel: KernelAnalysis, width: int) -> Table:
     shown = arms_shown(kernel)
     watts = [Text(power(arm.power_w), style=heat_style(arm.share_of_power or 0.0)) for arm in shown]
     columns = (
-        Column("  line", tuple(Text(f"  {_arm_place(arm)}") for arm in shown), right=True, style="dim"),
-        Column("arm", tuple(Text(arm.arm) for arm in shown), least=4, wanted=8, cut=True),
-        Column("taken", tuple(Text(percent(arm.probability)) for arm in shown), right=True),
-        Column("by", tuple(Text(arm.source.value) for arm in shown), style="dim"),
+        Column("  line", texts(f"  {_arm_place(arm)}" for arm in shown), right=True, style="dim"),
+        Column("arm", texts(arm.arm for arm in shown), least=4, wanted=8, cut=True),
+        Column("taken", texts(percent(arm.probability) for arm in shown), right=True),
+        Column("by", texts(arm.source.value for arm in shown), style="dim"),
         Column("may be", tuple(map(_may_be, shown)), give_up=1),
         Column("kernel then", tuple(map(_kernel_draws, shown)), stretch=True, give_up=2),
         *_power_columns(watts, [arm.share_of_power for arm in shown], width),
@@ -265,7 +263,7 @@ def advice_table(kernel: KernelAnalysis, width: int) -> Table:
     """
     shown = advice_shown(kernel)
     columns = (
-        Column("  line", tuple(Text(f"  {advice.line}") for advice in shown), right=True, style="dim"),
+        Column("  line", texts(f"  {advice.line}" for advice in shown), right=True, style="dim"),
         Column(
             "what costs power, and what to do",
             tuple(_words(advice) for advice in shown),
@@ -274,11 +272,9 @@ def advice_table(kernel: KernelAnalysis, width: int) -> Table:
             stretch=True,
         ),
         Column("at stake", tuple(_stake(advice) for advice in shown), right=True),
-        Column(
-            "share", tuple(Text(_share(advice, kernel)) for advice in shown), right=True, give_up=ORNAMENT
-        ),
-        Column("watts", tuple(Text(_change(advice)) for advice in shown), right=True, give_up=1),
-        Column("", tuple(Text(advice.rule) for advice in shown), style="dim"),
+        Column("share", texts(_share(advice, kernel) for advice in shown), right=True, give_up=ORNAMENT),
+        Column("watts", texts(_change(advice) for advice in shown), right=True, give_up=1),
+        Column("", texts(advice.rule for advice in shown), style="dim"),
     )
     return fitting_table(columns, width)
 
@@ -373,15 +369,15 @@ def header(analysis: Analysis) -> Text:
 
 def _summary(analysis: Analysis, width: int) -> Table:
     kernels = analysis.kernels
-    names = tuple(Text(printable(kernel.qualified_name)) for kernel in kernels)
-    places = tuple(Text(tail(f"{printable(kernel.file)}:{kernel.line}", width // 4)) for kernel in kernels)
+    names = texts(printable(kernel.qualified_name) for kernel in kernels)
+    places = texts(tail(f"{printable(kernel.file)}:{kernel.line}", width // 4) for kernel in kernels)
     columns = (
         Column("kernel", names, least=12, wanted=width // 3, cut=True, style="bold"),
         Column("where", places, give_up=ORNAMENT),
         Column("power", tuple(map(_power_text, kernels)), right=True),
         Column("of limit", tuple(map(_limit_bar, kernels)), give_up=ORNAMENT + 1),
-        Column("time", tuple(Text(time(kernel.time_s)) for kernel in kernels), right=True, give_up=1),
-        Column("energy", tuple(Text(energy(kernel.energy_j)) for kernel in kernels), right=True, give_up=2),
+        Column("time", texts(time(kernel.time_s) for kernel in kernels), right=True, give_up=1),
+        Column("energy", texts(energy(kernel.energy_j) for kernel in kernels), right=True, give_up=2),
     )
     return fitting_table(columns, width)
 

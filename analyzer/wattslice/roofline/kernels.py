@@ -15,7 +15,7 @@ from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.roofline.machines import Coefficients, Machine, machines_of, published_machines, unusable_fit
-from wattslice_models.execution_time import Clocks, traffic
+from wattslice_models.execution_time import Clocks, moved_bytes
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.workload import Workload
 
@@ -237,7 +237,7 @@ def make_roofline(
     }
     machine = max(machines, key=lambda one: per_thread[one.precision] * one.roofline.flop_time_s)
     flops = workload.threads * math.fsum(per_thread.values())
-    dram_bytes = traffic(workload, gpu).dram_bytes
+    dram_bytes = moved_bytes(workload, gpu).dram_bytes
     point, no_point = None, _why_no_point(flops, dram_bytes, time_s)
     if time_s and not no_point:
         point = RooflinePoint(flops / dram_bytes, flops / time_s, power_w)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wattslice.training.tables import MeasuredTables, measured_tables
 from wattslice_corpora.records import MeasuredRow, SliceRow, Use, WorkloadRow
-from wattslice_models.contract import Example, LaunchWork, SliceSample, Subject
+from wattslice_models.contract import Example, RepeatedLaunch, SliceSample, Subject
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Instructions, Workload
@@ -76,7 +76,7 @@ def _example(
         subject=Subject(
             gpu,
             Clocks(row.core_mhz, row.memory_mhz),
-            tuple(LaunchWork(workload_of(launch), launch.repeat) for launch in launches),
+            tuple(RepeatedLaunch(workload_of(launch), launch.repeat) for launch in launches),
             _samples(slices),
         ),
         power_w=row.power_w,

@@ -15,7 +15,6 @@ from wattslice.config.options import ModelChoice
 from wattslice.counting.profile import ExecutionProfile, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.findings.quoting import Quoter
-from wattslice.findings.rules import checks
 from wattslice.ir.accesses import MemoryAccess, register_assignments, value_parts
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import KernelLaunch, LaunchSource
@@ -248,11 +247,3 @@ def _flows(kernel: ir.Kernel) -> dict[ir.Variable, list[ir.Expr]]:
     for target, value in register_assignments(kernel.body):
         found.setdefault(target, []).append(value)
     return found
-
-
-def advise(facts: LaunchFacts) -> tuple[Advice, ...]:
-    """What every rule has to say about one launch, most joules first, what has none last."""
-    if facts.work.workload is None:
-        return ()
-    found = [advice for check in checks() for advice in check(facts)]
-    return tuple(sorted(found, key=lambda one: (-(one.energy_j or 0.0), one.line, one.rule)))

@@ -12,6 +12,7 @@ from wattslice import ir
 from wattslice.ir.builtins import value_of
 from wattslice.ir.c_arithmetic import converted
 from wattslice.profiling.interpreter import warp
+from wattslice.profiling.interpreter.access import Access
 from wattslice.profiling.interpreter.arithmetic import converter, fused, quotient, remainder, truth
 from wattslice.profiling.interpreter.compiler import Compiler, compiles, convert, fails
 from wattslice.profiling.interpreter.errors import InterpreterError, UnsupportedError
@@ -20,7 +21,6 @@ from wattslice.profiling.interpreter.lanes import Mask
 from wattslice.profiling.interpreter.layout import ADDRESS, Value, dtype_of, is_block, stored_dtype
 from wattslice.profiling.interpreter.machine import Evaluate
 from wattslice.profiling.interpreter.mathematics import SEVERAL, WHOLE, plain_name, real_function, several
-from wattslice.profiling.interpreter.places import Access
 
 _NOTHING = frozenset(
     [

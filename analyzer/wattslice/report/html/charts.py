@@ -1,6 +1,8 @@
 """The pictures of the HTML page as inline SVG: the power bar, the time roofline, the power line.
 
-Colours and fonts are the page's (classes, no style attributes: its policy forbids them).
+Colours and fonts are the page's (classes, no style attributes: its policy forbids them), so that a picture
+is light or dark as the page is. Files of pictures are drawn by matplotlib (`pictures.py`), whose SVG has
+styles of its own.
 """
 
 from __future__ import annotations
