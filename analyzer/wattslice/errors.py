@@ -34,3 +34,7 @@ class FrontendError(WattsliceError):
 
     def __init__(self, path: Path, line: int | None, message: str, remedy: str) -> None:
         super().__init__(message, path=path, line=line, remedy=remedy)
+
+
+class AbandonedError(FrontendError):
+    """A file that takes too long or too much memory: another try at the same text would not help."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -311,3 +312,66 @@ def test_c_functions_too_large_to_be_followed_are_told(analyze, monkeypatch):
     run = analyze("k.c")
     assert "PW007" in run.rules
     assert only_power(run) is None
+
+
+def nested_ifs(depth: int, arms: str) -> str:
+    conditions = "".join(f"if (a[i + {number}] > {number}) {{\n" for number in range(depth))
+    head = "__global__ void k(const int *a, int *p) { int i = threadIdx.x;\n"
+    return f"{head}{conditions}p[i]++;{arms * depth}}}\n"
+
+
+SUM = " + a" * 20_000
+FOUND = {  # what ended in an internal error once
+    "nested ifs": ("k.cu", nested_ifs(64, "}")),
+    "nested ifs with else": ("k.cu", nested_ifs(64, "} else { p[i] = 2; }")),
+    "infinite index": (
+        "k.cu",
+        "struct S { int n[9]; };\n__global__ void k(S *p) { p->n[1e400] = 1; }\n",
+    ),
+    "infinite constants": (
+        "k.cu",
+        "__global__ void k(float *p) { for (int i = 0; i < 1e400; i++) p[i + (long)1e400] = 1; }\n"
+        "int main() { float x = 1e400; int n = x; k<<<n, 1e400>>>(0); k<<<1, 32, 1e400>>>(0); }\n",
+    ),
+    "infinite constants in C": (
+        "k.c",
+        "void k(int *p, int n) { p[(int)1e400] = 1; for (int i = 0; i < 1e400; i++) p[i] = n; }\n"
+        "int main() { k(0, 1e400); }\n",
+    ),
+    "long sum in C": (
+        "k.c",
+        "void k(int *p, int n) { p[0] = n; }\nint main() { int a = 1; k(0, 1" + SUM + "); }\n",
+    ),
+    "long sum": (
+        "k.cu",
+        "__global__ void k(int *p) { p[0] = 1; }\nint main() { int a = 1; k<<<1" + SUM + ", 32>>>(0); }\n",
+    ),
+    "brackets": ("k.cu", "[" * 100_000),
+    "brackets in C": ("k.c", "[" * 100_000),
+    "brackets in PTX": ("k.ptx", ".version 8.0\n" + "[" * 100_000),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), FOUND.values(), ids=FOUND)
+def test_what_was_an_internal_error(analyze_apart, tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    run = analyze_apart(path)
+    assert "internal error" not in run.out + run.err
+    assert "PW099" not in run.out + run.err
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"file": "k.cu\\u0000"}]', '[{"command": "nvcc -Ia\\u0000b"}]', "[" * 100_000, "1" * 5_000]
+)
+def test_hostile_compile_commands_are_refused(analyze_apart, tmp_path, text):
+    (tmp_path / "k.cu").write_text(kernel("p[0] = 1;"))
+    (tmp_path / "compile_commands.json").write_text(text)
+    run = analyze_apart("-p", tmp_path, tmp_path / "k.cu")
+    if text[0] == "1":
+        assert run.status == 0 or "is not JSON" in run.err
+    else:
+        assert run.status == 2
+        assert re.search(
+            "compile_commands.json(:1)?: (is not JSON|names a file or word with a NUL byte)", run.err
+        )

@@ -167,3 +167,23 @@ def test_names_of_files_give_no_commands_on_stderr(tmp_path: Path, capsys: pytes
     empty.write_text("int i;\n", encoding="utf-8")
     assert main(["analyze", str(empty), "--format", "github"]) == 2
     assert not re.search(r"^::stop", "".join(capsys.readouterr()), re.MULTILINE)
+
+
+STEERING = "\x07\x1b[31m\x7f\x9b2J\u2028\u202e"
+
+
+@pytest.mark.parametrize("report_format", FORMATS)
+def test_no_format_lets_a_name_steer_the_terminal(report_format, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    name = f"a{STEERING}\n::error::.cu"
+    text = f'#include "b{STEERING}.h"\n__global__ void k(int *p) {{ p[threadIdx.x * 32] = 1; }}\n'
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    for words in (
+        ["analyze", "--format", report_format, name],
+        ["gate", "--max-power", "1", name],
+        ["x" + name],
+    ):
+        main(words)
+        out, err = capsys.readouterr()
+        assert not re.search("[\x00-\x09\x0b-\x1f\x80-\x9f\u2028\u202e]", out + err)
+        assert not re.search(r"^::error::", out + err, re.MULTILINE)

@@ -17,6 +17,7 @@ from wattslice.commands.table import COMMANDS, FAILED
 from wattslice.config.options import Kind, Option, Place, said_at
 from wattslice.errors import WattsliceError
 from wattslice.report.formats import FORMATS
+from wattslice.units import printable
 
 if TYPE_CHECKING:
     from wattslice.analysis import Analysis
@@ -140,5 +141,5 @@ def run_command(command: click.Command, program: str, rest: list[str], debug: bo
 
 
 def _fail(message: str) -> int:
-    click.echo(f"wattslice: {' '.join(message.split())}", err=True)
+    click.echo(f"wattslice: {printable(' '.join(message.split()))}", err=True)
     return FAILED

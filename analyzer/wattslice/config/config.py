@@ -70,7 +70,8 @@ class Config:
     `typed_overrides` are those of the options alone, which must name something. `jobs` processes, 0: one per
     core; `cache`: the folder of kept results, None: without. `notes` are for the user's eyes (stderr).
     `keep_sources`: the analysis carries the text of the sources, for reports that show it. `moved_sources`:
-    what PTX files say to lie below the first folder lies below the second.
+    what PTX files say to lie below the first folder lies below the second. `is_wary`: a parse that has no
+    end would stay with the process for long, as in a server; try what may grow in a process of its own first.
     """
 
     files: tuple[Path, ...]
@@ -97,6 +98,7 @@ class Config:
     notes: tuple[str, ...] = ()
     keep_sources: bool = False
     moved_sources: tuple[Path, Path] | None = None
+    is_wary: bool = False
 
 
 def make_config(options: Options, settings: Settings | None = None) -> Config:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -111,6 +112,6 @@ def setup_for(path: Path, client: ClientSettings) -> Setup:
     found = find_settings((path,))
     check_entries(client.choices, "the editor's settings: wattslice.", None)
     check_settings(found)
-    config = make_config(Options(paths=()), merged(client.choices, found))
+    config = replaced(make_config(Options(paths=()), merged(client.choices, found)), is_wary=True)
     general = Budget(max_power_w=found.gate_max_power_w, max_energy_j=found.gate_max_energy_j)
     return Setup(config, (general, *found.gate_budgets))

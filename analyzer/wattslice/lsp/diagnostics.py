@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from wattslice.errors import WattsliceError
+from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings.findings import GATE_RULES, Finding
 from wattslice.ir import Severity
 from wattslice.lsp.documents import Document, Encoding, LineMap, whole_line
@@ -82,7 +82,8 @@ def failure(
     message = f"{place}{error.message}" + (f" ({error.remedy})" if error.remedy else "")
     if is_stale:
         message += f"\n{_STALE}"
-    return _plain(message, None, line, document, encoding, types.DiagnosticSeverity.Error)
+    rule = "PW001" if isinstance(error, FrontendError) else None
+    return _plain(message, rule, line, document, encoding, types.DiagnosticSeverity.Error)
 
 
 def _diagnostic(finding: Finding, line: int, document: Document, encoding: Encoding) -> types.Diagnostic:

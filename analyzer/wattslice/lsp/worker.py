@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from wattslice.analysis import Analysis
 from wattslice.config.budgets import Budget
 from wattslice.config.config import Config
-from wattslice.errors import WattsliceError
+from wattslice.errors import AbandonedError, WattsliceError
 from wattslice.lsp.client_settings import Setup
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _LONE_CR = re.compile(r"\r(?!\n)")
 """Ends a line for editors and compilers; the sources of our own are read by LF."""
+_MOST_S = 15.0
+"""For one analysis: meanwhile nobody hears of other documents."""
 _MOST_ANALYZERS = 4
 """Settings in use at once; each has an analyzer that remembers what it has read."""
 
@@ -67,6 +69,7 @@ class Worker:
         self._files_changed = False
         self._changed = threading.Condition()
         self._analyzers: list[tuple[Config, IncrementalAnalyzer]] = []
+        self._abandoned: dict[str, tuple[Config, str, AbandonedError]] = {}
         # A daemon: an analysis that hangs in a parser must not keep the process alive.
         self._thread = threading.Thread(target=self._run, name="analysis", daemon=True)
         self._thread.start()
@@ -151,12 +154,7 @@ class Worker:
         try:
             setup = task.configure()
             budgets = setup.budgets
-            analyzer = self._analyzer(setup.config)
-            analysis = analyzer.analyze(
-                task.path,
-                _LONE_CR.sub("\n", "".join(task.lines)),
-                lambda: self._makes_way or task.cancelled.is_set(),
-            )
+            analysis = self._analysis(task, setup.config)
         except CancelledError:
             return None
         except WattsliceError as failure:
@@ -166,6 +164,21 @@ class Worker:
         seconds, processor_s = time.perf_counter() - started, time.process_time() - processor_s
         return Outcome(task, analysis, error, seconds, processor_s, budgets)
 
+    def _analysis(self, task: Task, config: Config) -> Analysis:
+        """A text that was abandoned once is not tried again."""
+        text = _LONE_CR.sub("\n", "".join(task.lines))
+        known = self._abandoned.pop(task.uri, None)
+        if known is not None and known[:2] == (config, text):
+            self._abandoned[task.uri] = known
+            raise known[2]
+        analyzer = self._analyzer(config)
+        try:
+            return analyzer.analyze(task.path, text, lambda: self._makes_way or task.cancelled.is_set())
+        except AbandonedError as error:
+            analyzer.forget(task.path)  # it was stopped amidst of whatever it did
+            self._abandoned[task.uri] = (config, text, error)
+            raise
+
     def _analyzer(self, config: Config) -> IncrementalAnalyzer:
         for number, (known, analyzer) in enumerate(self._analyzers):
             if known == config:
@@ -173,7 +186,7 @@ class Worker:
                 return analyzer
         from wattslice.pipeline.incremental import IncrementalAnalyzer
 
-        analyzer = IncrementalAnalyzer(config)
+        analyzer = IncrementalAnalyzer(config, _MOST_S)
         self._analyzers = [*self._analyzers[1 - _MOST_ANALYZERS :], (config, analyzer)]
         return analyzer
 

@@ -19,6 +19,7 @@ from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_callers, read_launcher
+from wattslice.frontend.limits import MOST_S, limited
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.ir.walking import deep_recursion
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
@@ -95,7 +96,12 @@ def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Dia
 
 
 class Stages:
-    """The stages that cost time, each a pure function of its arguments: a subclass may remember answers."""
+    """The stages that cost time, each a pure function of its arguments: a subclass may remember answers.
+
+    `most_s`: seconds of the processor for all of them.
+    """
+
+    most_s = MOST_S
 
     def program(self, path: Path, config: Config, source: bytes | None) -> Program:
         """Source text to kernels and host functions."""
@@ -130,9 +136,13 @@ def analyze_file(
 ) -> FileAnalysis:
     """One file from source text to watts; `source`: its bytes where they are newer than the disk.
 
-    Raises `WattsliceError` when it cannot be read at all.
+    Raises `WattsliceError` when it cannot be read at all, or has no end (`limits.py`).
     """
-    stages = stages or Stages()
+    steps = stages or Stages()
+    return limited(path, lambda: _analyze_file(path, config, source, steps), steps.most_s)
+
+
+def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stages) -> FileAnalysis:
     gpu = load_gpu(config.gpu_id)
     program = stages.program(path, config, source)
     host = path if program.origin is None else Path(program.origin.file)
@@ -229,6 +239,7 @@ def parse_options(config: Config) -> ParseOptions:
         defines=config.definitions,
         compile_commands=config.compile_commands_directory,
         moved=config.moved_sources,
+        is_wary=config.is_wary,
     )
     if config.language_standard is not None:
         options = replace(options, standard=config.language_standard)

@@ -20,6 +20,7 @@ from wattslice.errors import WattsliceError
 from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.frontend.cuda.read import CallerProgram, caller_files, first_launcher, read_caller
+from wattslice.frontend.limits import MOST_S
 from wattslice.ir import Kernel, Program
 from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import check_overrides
@@ -206,10 +207,14 @@ def _signature(kernel: Kernel) -> Hashable:
 
 
 class IncrementalAnalyzer:
-    """Analyses the texts of open files again and again under one `config`. Not thread-safe."""
+    """Analyses the texts of open files again and again under one `config`. Not thread-safe.
 
-    def __init__(self, config: Config) -> None:
+    `most_s`: seconds of the processor for one analysis.
+    """
+
+    def __init__(self, config: Config, most_s: float = MOST_S) -> None:
         self._config = config
+        self._most_s = most_s
         self._files: dict[Path, _RememberedStages] = {}
 
     def analyze(self, path: Path, text: str, cancelled: Callable[[], bool] = never) -> Analysis:
@@ -218,6 +223,7 @@ class IncrementalAnalyzer:
         Raises `CancelledError` soon after `cancelled` becomes true, and whatever `analyze_files` raises.
         """
         stages = self._files.setdefault(path, _RememberedStages())
+        stages.most_s = self._most_s
         stages.start(cancelled)
         config = replace(self._config, files=(path,))
         # A lone surrogate is no character: an editor has nothing better to send for a broken one.

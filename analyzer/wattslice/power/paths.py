@@ -76,7 +76,9 @@ def as_if_taken(kernel: Kernel, profile: ExecutionProfile) -> ExecutionProfile:
         if path.arm not in decided or not threads[path.first_region]:
             return 1.0, 1.0
         here, branch = path.first_region, path.of_region
-        return threads[branch] / threads[here], warps[branch] / warps[here]
+        # What is as improbable as 2**-64 leaves no trace in the share of warps.
+        by_warp = warps[branch] / warps[here] if warps[here] else 1.0
+        return threads[branch] / threads[here], by_warp
 
     return _scaled(kernel, profile, factors)
 
@@ -120,7 +122,7 @@ def with_probability(
 
 def _issued(probability: float) -> float:
     """How probably some lane of a full warp takes an arm that each takes with `probability`."""
-    return 1.0 - (1.0 - probability) ** WARP_SIZE
+    return max(1.0 - (1.0 - probability) ** WARP_SIZE, probability)
 
 
 def _scaled(

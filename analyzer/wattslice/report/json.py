@@ -18,6 +18,7 @@ from wattslice.counting.profile import LoopTrips
 from wattslice.findings.findings import Finding
 from wattslice.ir.operation_counts import JSON_NAMES
 from wattslice.launches.launch import Assumption
+from wattslice.units import printable_json
 from wattslice.version import __version__
 
 SCHEMA_VERSION = 1
@@ -52,7 +53,7 @@ def about_run(gpu_id: str, gpu_name: str, gpu_source: str) -> dict[str, Json]:
 
 def as_text(document: dict[str, Json]) -> str:
     """A document, indented, with a newline at its end."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return printable_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def fields(record: object, *names: str) -> dict[str, Json]:

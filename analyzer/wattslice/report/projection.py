@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wattslice.projection.projection import Configuration, Part, Projection
 from wattslice.report.terminal import make_console, plain_table, print_stripped
-from wattslice.units import UNKNOWN, energy, prefixed, printable, three_digits, time
+from wattslice.units import UNKNOWN, energy, prefixed, printable, printable_json, three_digits, time
 from wattslice.version import __version__
 from wattslice_models.pareto import Objective
 
@@ -193,7 +193,7 @@ def projection_json(projection: Projection, everything: bool) -> str:
         "unknown": list(projection.problems),
         "assumptions": list(projection.assumptions),
     }
-    text = json.dumps(document, indent=2, ensure_ascii=False)
+    text = printable_json(json.dumps(document, indent=2, ensure_ascii=False))
     if not everything:
         return f"{text}\n"
     # One line each: there may be a million.
@@ -209,4 +209,4 @@ def _line(entry: Configuration) -> str:
     """As `asdict` and `json.dumps`, in a tenth of their time."""
     plain: dict[str, object] = {name: getattr(entry, name) for name in _CONFIGURATION}
     plain["parts"] = [{name: getattr(part, name) for name in _PARTS} for part in entry.parts]
-    return json.dumps(plain, ensure_ascii=False)
+    return printable_json(json.dumps(plain, ensure_ascii=False))

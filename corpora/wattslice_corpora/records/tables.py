@@ -155,10 +155,16 @@ def _text(name: str, value: object) -> str:
     return text
 
 
+_LEAST, _MOST = 1e-18, 1e18
+"""In whatever unit: sums and squares of what lies beyond have no figure any more."""
+
+
 def _number(cell: str) -> float:
     value = float(cell)
     if not math.isfinite(value):
         raise ValueError(f"not a finite number: {cell!r}")
+    if value and not _LEAST <= abs(value) <= _MOST:
+        raise ValueError(f"{cell!r} is no figure of a measurement: beyond {_LEAST:g} to {_MOST:g}")
     return value
 
 

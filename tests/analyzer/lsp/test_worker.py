@@ -9,7 +9,7 @@ import pytest
 
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
-from wattslice.errors import WattsliceError
+from wattslice.errors import AbandonedError, WattsliceError
 from wattslice.lsp.client_settings import NO_CLIENT_SETTINGS, Setup, setup_for
 from wattslice.lsp.worker import Outcome, Task, Worker
 from wattslice.pipeline import incremental
@@ -32,6 +32,8 @@ class Stage:
         self.begun.put(text)
         if text == "wrong":
             raise WattsliceError("wrong")
+        if text == "endless":
+            raise AbandonedError(path, None, text, "")
         if text == "defect":
             raise KeyError("defect")
         while not self.release.wait(0.001):
@@ -47,7 +49,7 @@ class Stage:
 def stage(monkeypatch):
     stage = Stage()
 
-    def analyzer_for(_config: Config) -> Stage:
+    def analyzer_for(_config: Config, _most_s: float) -> Stage:
         return stage
 
     monkeypatch.setattr(incremental, "IncrementalAnalyzer", analyzer_for)
@@ -113,3 +115,18 @@ def test_failures_are_told_and_the_next_text_is_analysed(stage, worker, text, me
     stage.release.set()
     worker.submit(task("a", "fine"))
     assert stage.told.get(timeout=PATIENCE_S).analysis is ANALYSIS
+
+
+def test_a_text_that_was_abandoned_is_not_tried_again(stage, worker):
+    def submit(text: str) -> Outcome:
+        worker.submit(Task("a", Path("a.cu"), (text,), 1, configure))
+        return stage.told.get(timeout=PATIENCE_S)
+
+    first, second = submit("endless"), submit("endless")
+    assert isinstance(first.error, AbandonedError)
+    assert second.error is first.error
+    assert stage.forgotten == [Path("a.cu")]
+    stage.release.set()
+    assert submit("short").analysis is ANALYSIS
+    submit("endless")
+    assert [stage.begun.get_nowait() for _ in range(3)] == ["endless", "short", "endless"]

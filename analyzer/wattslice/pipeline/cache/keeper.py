@@ -247,7 +247,7 @@ _PACKAGES = ("wattslice", "wattslice_models")
 _LIBRARIES = ("libclang", "numpy", "pycparser")
 _PICTURES = (".png", ".svg", ".pyc")
 _NOT_IN_THE_RESULT = frozenset(
-    ("files", "gpu_source", "jobs", "backend", "scheduler", "cache", "cache_limit_bytes", "notes")
+    ("files", "gpu_source", "jobs", "backend", "scheduler", "cache", "cache_limit_bytes", "notes", "is_wary")
 )
 
 

@@ -68,7 +68,10 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    """As actions/toolkit escapes properties of a command. The name of a file stays what it is."""
+    """As actions/toolkit escapes properties of a command. The name of a file stays what it is, but for signs
+    that would steer the terminal of whoever reads the log.
+    """
+    text = "".join(sign if sign in "\r\n" else printable(sign) for sign in text)
     for sign in "%\r\n:,":
         text = text.replace(sign, f"%{ord(sign):02X}")
     return clean(text)

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -162,7 +163,9 @@ def linear(value: Value) -> tuple[tuple[tuple[Value, int], ...], int, tuple[tupl
     if value.shape is Shape.CONSTANT:
         if value.number is None:
             return (), 0, value.copies or ((value, 1),)
-        return (), int(value.number), ()
+        if math.isfinite(value.number):
+            return (), int(value.number), ()
+        return ((value, 1),), 0, ()
     if value.shape is Shape.INT_SUM:
         return value.terms, value.offset, value.copies
     return ((value, 1),), 0, ()

@@ -35,7 +35,8 @@ class ParseOptions:
     that holds compile_commands.json. `search_root` bounds the search for headers that no include folder has;
     None means the git checkout around the file, else the file's own folder. `use_pch` False parses the
     prelude anew each time (for measurements and for machines without a cache folder). `moved`: a source that
-    a PTX file says to lie below the first folder lies below the second.
+    a PTX file says to lie below the first folder lies below the second. `is_wary`: a file with templates or
+    headers of its own is first parsed in a process of its own, and here only if that comes to an end.
     """
 
     include_dirs: tuple[Path, ...] = ()
@@ -47,6 +48,7 @@ class ParseOptions:
     search_root: Path | None = None
     use_pch: bool = True
     moved: tuple[Path, Path] | None = None
+    is_wary: bool = False
 
 
 def language_flags(standard: str, gpu_arch: str) -> tuple[str, ...]:

@@ -17,6 +17,10 @@ _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _STATEMENT_ENDS = re.compile(rb"[{};]")
 # A statement that is the body of another one without braces around it.
 _NESTED = re.compile(rb"\)\s*(?:for|while|if|do|switch)\b|\b(?:else|do)\b")
+# An #include whose name a macro makes may be a pipe or a device, which is read without end.
+_MADE_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[a-z_]*[ \t]+[A-Za-z_]", re.MULTILINE)
+# {[100000000] = 1} makes clang write down all elements before.
+_FAR_ELEMENT = re.compile(rb"[{,]\s*\[[^\]\n]*(?:\d{6}|<<|\*|[eE]\d|0[xX][\da-fA-F]{5})[^\]\n]*\]\s*=[^=]")
 _ELSE_IF = re.compile(rb"\belse\b")
 _OPERATORS = b"+-*/%&|^!~?<>="
 _MANY_OPERATORS, _MANY_NESTED, _MANY_ELSES = 1_500, 500, 1_500
@@ -91,10 +95,13 @@ def _check_nesting(path: Path, source: bytes) -> None:
 
 
 def may_exhaust_stack(source: bytes) -> bool:
-    """Whether one statement holds so many operators, or one stretch without braces so many nested statements,
-    that clang's recursion may run out of stack, which kills the process (measured: 3 000 prefix operators or
-    template brackets, 5 000 nested loops, 10 000 `else if`). True means: try in a process of its own first.
+    """Whether a text may exhaust clang's stack, which kills the process, or never end: one statement holds so
+    many operators, or one stretch without braces so many nested statements (measured: 3 000 prefix operators
+    or template brackets, 5 000 nested loops, 10 000 `else if`); an #include names what only clang knows, an
+    initializer a far element. True means: try in a process of its own first.
     """
+    if _MADE_INCLUDE.search(source) or _FAR_ELEMENT.search(source):
+        return True
     return _is_deep(source) and _is_deep(_COMMENT.sub(b"", source))
 
 

@@ -1,8 +1,8 @@
 """One call into libclang: a file and flags in, a unit or None out; with a time limit where asked for.
 
-A running parse cannot be stopped. One that is over its time goes on in a thread that nobody waits for; until
-the process ends it costs a core and memory, no more (`was_abandoned` tells, so that the command line can end
-the process without waiting for it).
+A running parse cannot be stopped. One that is over its time or memory goes on in a thread that nobody waits
+for; until the process ends it costs a core and memory (`was_abandoned` tells, so that the command line can
+end the process without waiting for it). Should it take all the memory, the process ends.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from wattslice.frontend.cuda.clang.flags import (
     language_flags,
 )
 from wattslice.frontend.cuda.clang.libclang import CXUnsavedFile, UnitHandle, library, version
+from wattslice.frontend.limits import resident_bytes
 from wattslice.ir.builtins import declarations
 from wattslice.user_folders import cache_folder
 
@@ -42,10 +43,13 @@ _hidden_for = 0
 _abandoned = threading.Event()
 _LOOK_S = 0.1
 _MOST_STRETCHED = 10
+_MOST_BYTES = 2 << 30
 
 
-class ParseTimeoutError(Exception):
-    """clang did not come back in time (exponential templates or macros, headers that include themselves)."""
+class ParseAbandonedError(Exception):
+    """clang did not come back in time, or took too much memory (exponential templates or macros, headers that
+    include themselves). It speaks of memory where that was it.
+    """
 
 
 def was_abandoned() -> bool:
@@ -70,8 +74,8 @@ def raw_parse(
 ) -> UnitHandle | None:
     """Parse once. None when libclang gives no unit at all (it crashed, or cannot read a PCH).
 
-    `unsaved` are files to take from memory. Raises `ParseTimeoutError` after `limit_s` seconds of
-    `budget_clock`, or ten times as long on the wall.
+    `unsaved` are files to take from memory. Raises `ParseAbandonedError` after `limit_s` seconds of
+    `budget_clock`, ten times as long on the wall, or when the process has grown too much.
     """
     if limit_s is None:
         return _parse(path, flags, options, unsaved)
@@ -81,15 +85,33 @@ def raw_parse(
     )
     now, limit_s = budget_clock(), max(0.1, limit_s)
     end, last = now() + limit_s, time.monotonic() + _MOST_STRETCHED * limit_s
+    most_bytes = resident_bytes() + _MOST_BYTES
     thread.start()
-    while thread.is_alive() and now() < end and time.monotonic() < last:
+    reason = ""
+    while thread.is_alive() and now() < end and time.monotonic() < last and not reason:
         thread.join(_LOOK_S)
+        if resident_bytes() > most_bytes:
+            reason = f"clang takes more than {_MOST_BYTES >> 30} GiB of memory to parse it"
     if not found:
         if thread.is_alive():
-            _abandoned.set()
-            raise ParseTimeoutError
+            _abandon(thread, most_bytes + _MOST_BYTES)
+            raise ParseAbandonedError(reason)
         return None
     return found[0]
+
+
+def _abandon(thread: threading.Thread, most_bytes: int) -> None:
+    """Nobody waits for the parse any more; only the process can be ended, which it is before it takes all."""
+    _abandoned.set()
+
+    def look() -> None:
+        while thread.is_alive():
+            if resident_bytes() > most_bytes:
+                os.write(2, b"wattslice: a parse that was given up takes all the memory: ended\n")
+                os._exit(2)
+            time.sleep(_LOOK_S)
+
+    threading.Thread(target=look, name="memory", daemon=True).start()
 
 
 @contextlib.contextmanager

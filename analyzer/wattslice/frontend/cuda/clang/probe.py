@@ -14,17 +14,19 @@ import sys
 from collections import deque
 from pathlib import Path
 
-from wattslice.errors import FrontendError
+from wattslice.errors import AbandonedError, FrontendError
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.flags import KEEP_GOING, PRELUDE
-from wattslice.frontend.cuda.clang.libclang import library
+from wattslice.frontend.cuda.clang.libclang import UnitHandle, library
 from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.frontend.inputs import note_unrepeatable
 
 PATIENCE_S = 4.0  # of the processor, which a busy machine does not stretch
 _MOST_STRETCHED = 10
-_MOST_MEMORY_BYTES = 4 << 30
+_MOST_MEMORY_BYTES = 1 << 30
 _MOST_NODES = 100_000
+_OUT_OF_MEMORY = 3
+_REMEDY = "look for templates, macros or headers that multiply without end, or split the longest statement"
 _START = f"import sys; from {__name__} import main; sys.exit(main())"
 
 
@@ -38,14 +40,14 @@ def refuse_if_fatal(path: Path, flags: tuple[str, ...], unsaved: tuple[tuple[Pat
     command = (sys.executable, "-P", "-c", _START, str(path.resolve()), *flags)
     texts = {str(name.resolve()): content.decode("latin-1") for name, content in unsaved}
     try:
-        status = subprocess.run(
+        done = subprocess.run(
             command,
             env=environment,
             input=json.dumps(texts).encode(),
             capture_output=True,
             timeout=_MOST_STRETCHED * PATIENCE_S,
             check=False,
-        ).returncode
+        )
     except subprocess.TimeoutExpired:
         raise _unfinished(path) from None
     except OSError as error:
@@ -55,18 +57,22 @@ def refuse_if_fatal(path: Path, flags: tuple[str, ...], unsaved: tuple[tuple[Pat
             f"its deep nesting could not be tried safely: {error.strerror}",
             "split its statements",
         ) from None
+    status = done.returncode
     if status == -getattr(signal, "SIGXCPU", 0) != 0:
         raise _unfinished(path)
+    if status == _OUT_OF_MEMORY or b"out of memory" in done.stderr.lower():
+        message = f"clang takes more than {_MOST_MEMORY_BYTES >> 30} GiB of memory to parse it"
+        raise AbandonedError(path, None, message, _REMEDY)
     if status != 0:
         raise FrontendError(
             path, None, "nests statements or operators too deeply for clang", "split the longest statement"
         )
 
 
-def _unfinished(path: Path) -> FrontendError:
+def _unfinished(path: Path) -> AbandonedError:
     note_unrepeatable()
-    message = f"clang does not finish with its deep nesting in {PATIENCE_S:g} s"
-    return FrontendError(path, None, message, "split the longest statement")
+    message = f"clang does not finish parsing it in {PATIENCE_S:g} s"
+    return AbandonedError(path, None, message, _REMEDY)
 
 
 def main() -> int:
@@ -83,6 +89,14 @@ def main() -> int:
     handle = raw_parse(path, (*flags, f"-include{PRELUDE}"), KEEP_GOING, unsaved)
     if handle is None:
         return 1
+    try:
+        _walk(handle)
+    except MemoryError:
+        return _OUT_OF_MEMORY
+    return 0
+
+
+def _walk(handle: UnitHandle) -> None:
     waiting = deque([Node(handle, library().clang_getTranslationUnitCursor(handle.unit))])
     for _ in range(_MOST_NODES):
         if not waiting:
@@ -90,4 +104,3 @@ def main() -> int:
         node = waiting.popleft()
         _ = node.start, node.end
         waiting.extend(node.children)
-    return 0

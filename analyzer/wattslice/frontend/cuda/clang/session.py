@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wattslice.errors import FrontendError
+from wattslice.errors import AbandonedError, FrontendError
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.diagnostics import (
     AUTO_DECLARED_FILE,
@@ -40,7 +40,8 @@ from wattslice.frontend.cuda.clang.flags import (
 from wattslice.frontend.cuda.clang.guards import check_source, joined_brackets, may_exhaust_stack, read_source
 from wattslice.frontend.cuda.clang.kinds import CursorKind
 from wattslice.frontend.cuda.clang.libclang import INCLUSION_VISITOR, Place, UnitHandle, library, place_of
-from wattslice.frontend.cuda.clang.parse import ParseTimeoutError, budget_clock, prelude_pch, raw_parse
+from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
+from wattslice.frontend.cuda.clang.parse import ParseAbandonedError, budget_clock, prelude_pch, raw_parse
 from wattslice.frontend.cuda.clang.probe import refuse_if_fatal
 from wattslice.frontend.cuda.clang.source_files import (
     SourceFiles,
@@ -99,6 +100,11 @@ _MOST_HEADERS = 1_000
 _PARSE_BUDGET_S = 6.0
 # A parse that took longer is not repeated for repairs.
 _REPAIR_BUDGET_S = 2.0
+
+
+_MAY_GROW = re.compile(rb'\btemplate\b|\bconstexpr\b|#\s*include\s*"')
+_tried: set[Path] = set()
+"""Files that were parsed in a process of their own, for those who are wary."""
 
 
 class Clock:
@@ -172,9 +178,10 @@ def _is_file(path: Path) -> bool:
 
 def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSearch) -> bool:
     """Find the headers of the file, and theirs, before clang asks for them: that saves a parse of every
-    second file. Returns whether one of all these texts may exhaust clang's stack.
+    second file. Returns whether one of all these texts may exhaust clang's stack or memory.
     """
     suspicious = may_exhaust_stack(own)
+    macros = MacroSizes(own)
     seen = {file}
     waiting = [(file, included_names(own))]
     while waiting and len(seen) < _MOST_HEADERS:
@@ -193,9 +200,11 @@ def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSe
             header = folder / name
             if header not in seen:
                 seen.add(header)
-                suspicious = suspicious or may_exhaust_stack(search.files.text_of(header))
+                text = search.files.text_of(header)
+                suspicious = suspicious or may_exhaust_stack(text)
+                macros.add(text)
                 waiting.append((header, search.files.included_by(header)))
-    return suspicious
+    return suspicious or macros.may_exhaust_memory()
 
 
 def _refuse_device(file: Path, includer: Path, name: str) -> None:
@@ -229,7 +238,9 @@ def parse_with_repairs(
     unsaved = ((file, joined_brackets(own)),)
     if file != asked:
         unsaved = (*unsaved, (asked.resolve(), joined_brackets(source)))
-    if _look_ahead(file, own, options, search):
+    is_wary = options.is_wary and file not in _tried and _MAY_GROW.search(own) is not None
+    if _look_ahead(file, own, options, search) or is_wary:
+        _tried.add(file)
         flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
         refuse_if_fatal(file, flags, unsaved)
     declared: tuple[Undeclared, ...] = ()
@@ -277,12 +288,12 @@ def _parse_with(
                 return handle, complaints
         started = (*flags, f"-include{PRELUDE}", *include)
         handle = raw_parse(file, started, KEEP_GOING, unsaved, clock.remaining_s)
-    except ParseTimeoutError:
+    except ParseAbandonedError as error:
         note_unrepeatable()
-        raise FrontendError(
+        raise AbandonedError(
             file,
             None,
-            f"clang does not finish parsing it in {_PARSE_BUDGET_S:g} s",
+            str(error) or f"clang does not finish parsing it in {_PARSE_BUDGET_S:g} s",
             "look for templates, macros or headers that multiply without end, or split the file",
         ) from None
     if handle is None:

@@ -71,6 +71,9 @@ _HALVES: dict[str, tuple[Type, int]] = {
     "__nv_bfloat162": (BFLOAT16, 2),
     "nv_bfloat162": (BFLOAT16, 2),
 }
+_MOST_DEPTH = 32
+_MOST_INNER_RECORDS = 20_000
+"""Records described inside of others, in one file; the largest of the public suites has hundreds."""
 DIM3_AXES = ("x", "y", "z")
 
 
@@ -135,6 +138,7 @@ class TypeTable:
         self._known: dict[int | None, Type] = {}
         self._volatile: dict[int | None, bool] = {}
         self._open_records: set[str] = set()
+        self._inner_records = 0
         lib: Any = library()
         self._cursor_type = lib.clang_getCursorType
         self._canonical = lib.clang_getCanonicalType
@@ -223,7 +227,7 @@ class TypeTable:
         if half is not None:
             return vector_of(half[0], half[1], plain) if half[1] > 1 else half[0]
         size = clang.size_bytes or 0
-        if declaration is None or spelling in self._open_records:
+        if declaration is None or spelling in self._open_records or self._is_endless():
             return Type(TypeKind.RECORD, name=spelling, record_bytes=size)
         self._open_records.add(spelling)
         try:
@@ -231,6 +235,13 @@ class TypeTable:
         finally:
             self._open_records.discard(spelling)
         return Type(TypeKind.RECORD, name=spelling, fields=fields, record_bytes=size)
+
+    def _is_endless(self) -> bool:
+        """Whether enough is known of what is inside the outermost record: members that point to ever new
+        instances of a template, or in twos from record to record, have no end.
+        """
+        self._inner_records += bool(self._open_records)
+        return len(self._open_records) >= _MOST_DEPTH or self._inner_records > _MOST_INNER_RECORDS
 
     def _fields(self, clang: ClangType, base_bytes: int) -> list[Field]:
         found: list[Field] = []

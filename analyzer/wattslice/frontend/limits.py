@@ -1,0 +1,99 @@
+"""An end for the analysis of a file that would have none: seconds of the processor, and memory."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from wattslice.errors import AbandonedError
+from wattslice.frontend.inputs import note_unrepeatable
+
+MOST_S = 60.0
+"""Of the processor, in the thread that analyses."""
+MOST_BYTES = 2 << 30
+"""That the process may grow by meanwhile."""
+_LOOK_S = 0.2
+_AGAIN_S = 2.0
+
+Result = TypeVar("Result")
+
+
+class _LimitReachedError(BaseException):
+    """Raised in the thread that analyses, wherever it is: nobody on the way takes it for a defect."""
+
+
+def resident_bytes() -> int:
+    """Memory that this process uses now; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123  (many times a second)
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError, IndexError):
+        return 0
+
+
+class _Watch:
+    """Looks at a thread until `end`; raises in it when a limit is reached, again if somebody caught it."""
+
+    def __init__(self, most_s: float) -> None:
+        self.reason = ""
+        self._most_s = most_s
+        self._thread_id = threading.get_ident()
+        self._begun_bytes = resident_bytes()
+        self._clock = _processor_clock(self._thread_id)
+        self._begun_s = self._clock()
+        self._ended = threading.Event()
+        self._raising = threading.Lock()
+        threading.Thread(target=self._look, name="limits", daemon=True).start()
+
+    def _look(self) -> None:
+        while not self._ended.wait(_LOOK_S):
+            if self._clock() - self._begun_s > self._most_s:
+                self.reason = f"its analysis takes longer than {self._most_s:g} s"
+            elif resident_bytes() - self._begun_bytes > MOST_BYTES:
+                self.reason = f"its analysis takes more than {MOST_BYTES / (1 << 30):g} GiB of memory"
+            else:
+                continue
+            with self._raising:
+                if not self._ended.is_set():
+                    _raise_in(self._thread_id, _LimitReachedError)
+            self._ended.wait(_AGAIN_S)
+
+    def end(self) -> None:
+        """Nothing is raised any more."""
+        with self._raising:
+            self._ended.set()
+            if self.reason:
+                _raise_in(self._thread_id, None)  # what has not yet arrived
+
+
+def _processor_clock(thread_id: int) -> Callable[[], float]:
+    try:
+        clock = time.pthread_getcpuclockid(thread_id)
+    except (AttributeError, OSError):  # not on every system
+        return time.process_time
+    return lambda: time.clock_gettime(clock)
+
+
+def _raise_in(thread_id: int, error: type[BaseException] | None) -> None:
+    what = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), what)
+
+
+def limited(path: Path, analyze: Callable[[], Result], most_s: float) -> Result:
+    """What `analyze` gives. Raises `AbandonedError` when it takes too long or too much memory."""
+    watch = _Watch(most_s)
+    try:
+        try:
+            return analyze()
+        finally:
+            watch.end()
+    except _LimitReachedError:
+        watch.end()
+        note_unrepeatable()
+        remedy = "split the file, or its largest kernel; look for macros and templates that multiply"
+        raise AbandonedError(path, None, watch.reason, remedy) from None

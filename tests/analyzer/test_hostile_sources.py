@@ -1,0 +1,212 @@
+"""Sources that would take all the time or memory: they are abandoned within bounds, the others go on."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from wattslice.errors import AbandonedError
+from wattslice.frontend import limits
+from wattslice.frontend.cuda.clang.guards import may_exhaust_stack
+from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
+from wattslice.frontend.limits import limited
+
+from .lsp.client import Client
+
+KERNEL = "__global__ void k(int *p) { p[threadIdx.x] = %s; }\nint main() { k<<<1, 32>>>(0); }\n"
+
+
+def laughs(levels: int, base: str, joint: str) -> str:
+    """The billion laughs: every macro is ten of the one before."""
+    lines = [f"#define A0 {base}"]
+    lines += [f"#define A{level} {joint.join([f'A{level - 1}'] * 10)}" for level in range(1, levels)]
+    return "\n".join(lines) + "\n"
+
+
+MACROS = {
+    "operators": laughs(6, "1", "+") + KERNEL % "A5",
+    "tokens": laughs(9, "x", " ") + KERNEL % "0" + "A8\n",
+    "statements": laughs(7, "p[0]++;", " ") + "__global__ void k(int *p) { A6 }\n",
+    "continued": laughs(6, "1", "+\\\n") + KERNEL % "A5",
+    "arguments": "#define D(x) x x\n#define E(x) D(D(D(D(x))))\n#define F(x) E(E(E(E(E(E(x))))))\n"
+    "__global__ void k(int *p) { F(p[0]++;) }\n",
+    "nested calls": "#define D(x) (x)+(x)\n" + KERNEL % ("D(" * 24 + "1" + ")" * 24),
+    "variadic": "#define D(...) __VA_ARGS__ __VA_ARGS__\n" + KERNEL % ("D(" * 24 + "+1" + ")" * 24),
+}
+OTHERS = {
+    "far element": KERNEL % "0" + "int z[] = {[100000000] = 1};\n",
+    "device": '#define NAME "/dev/zero"\n#include NAME\n' + KERNEL % "0",
+}
+MEMBERS = {
+    "instances": "template<class T> struct W { W<W<T>> *n; float v;"
+    " __device__ float get() { return n ? n->get() : v; } };\n"
+    "__global__ void k(W<float> *w, float *y) { y[0] = w->get(); }\nint main() { k<<<1, 32>>>(0, 0); }\n",
+    "pairs": "".join(f"struct S{n};\n" for n in range(40))
+    + "struct S40 { float v; };\n"
+    + "".join(f"struct S{n} {{ S{n + 1} *a, *b; float v; }};\n" for n in range(39, -1, -1))
+    + "__global__ void k(S0 *s, float *y) { y[0] = s->a->b->v; }\nint main() { k<<<1, 32>>>(0, 0); }\n",
+}
+LAUNCH = KERNEL % "1"
+SAMPLE = """import resource, sys
+from wattslice.cli import main
+status = main(sys.argv[1:])
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(sum(u.ru_utime + u.ru_stime for u in used), max(u.ru_maxrss for u in used) / 1024, file=sys.stderr)
+sys.stdout.flush()
+sys.stderr.flush()
+import os; os._exit(status)
+"""
+
+
+def analyzed(folder: Path, **sources: str) -> tuple[int, str, float, float]:
+    """Exit status, all output, seconds of the processor, MiB of the largest process."""
+    for name, text in sources.items():
+        (folder / f"{name}.cu").write_text(text)
+    files = [f"{name}.cu" for name in sources]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", SAMPLE, "analyze", *files],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    *told, figures = done.stderr.splitlines()
+    seconds, mib = map(float, figures.split())
+    return done.returncode, "\n".join([done.stdout, *told]), seconds, mib
+
+
+@pytest.mark.parametrize("text", (MACROS | OTHERS).values(), ids=MACROS | OTHERS)
+def test_what_multiplies_without_end_is_abandoned_and_the_next_file_is_read(tmp_path, text):
+    status, told, seconds, mib = analyzed(tmp_path, bomb=text, fine=LAUNCH)
+    assert "PW099" not in told
+    assert "bomb.cu" in told
+    assert "no result for bomb.cu" in told
+    assert "fine.cu:1" in told
+    assert (status, seconds < 12, mib < 1300) == (2, True, True), (status, seconds, mib)
+
+
+@pytest.mark.parametrize("text", MEMBERS.values(), ids=MEMBERS)
+def test_members_that_point_to_ever_more_types_are_followed_so_far(tmp_path, text):
+    status, told, seconds, mib = analyzed(tmp_path, members=text)
+    assert "PW099" not in told
+    assert (status, seconds < 25, mib < 400) == (0, True, True), (status, seconds, mib)
+
+
+@pytest.mark.parametrize("text", MACROS.values(), ids=MACROS)
+def test_macros_that_multiply_are_suspicious(text):
+    assert MacroSizes(text.encode()).may_exhaust_memory()
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+def test_what_only_clang_can_tell_is_tried_apart(text):
+    assert may_exhaust_stack(text.encode())
+    assert not may_exhaust_stack(LAUNCH.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LAUNCH,
+        "#define MAX(a, b) ((a) > (b) ? (a) : (b))\nint m = MAX(1, MAX(2, MAX(3, MAX(4, 5))));\n",
+        "#define A B\n#define B A\nint x = A;\n",
+        "#define N 1024\n" + "float x[N];\n" * 10_000,
+        laughs(4, "1", "+") + KERNEL % "A3",
+    ],
+)
+def test_ordinary_macros_are_not_suspicious(text):
+    assert not MacroSizes(text.encode()).may_exhaust_memory()
+
+
+def test_a_macro_of_a_header_counts(tmp_path):
+    (tmp_path / "bomb.h").write_text(laughs(9, "x", " "))
+    _, told, seconds, mib = analyzed(tmp_path, bomb='#include "bomb.h"\n' + KERNEL % "0" + "A8\n")
+    assert "look for templates, macros or headers" in told
+    assert (seconds < 12, mib < 1300) == (True, True), (seconds, mib)
+
+
+# ------------------------------------------------------------------------------- limits of the analysis
+
+
+def spin(seconds: float) -> str:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+    return "done"
+
+
+def test_an_analysis_ends_when_its_time_is_up():
+    begun = time.thread_time()
+    with pytest.raises(AbandonedError, match=r"a\.cu: its analysis takes longer than 0\.3 s \(split"):
+        limited(Path("a.cu"), lambda: spin(60), 0.3)
+    assert time.thread_time() - begun < 30
+    assert limited(Path("a.cu"), lambda: spin(0.01), 30) == "done"
+    assert spin(1) == "done"  # nothing arrives later
+
+
+def test_an_analysis_ends_whatever_it_catches():
+    def stubborn() -> str:
+        try:
+            return spin(60)
+        except Exception:  # as every stage does that must not lose the other kernels
+            return spin(60)
+
+    with pytest.raises(AbandonedError):
+        limited(Path("a.cu"), stubborn, 0.3)
+
+
+def test_an_analysis_ends_in_any_thread():
+    told: list[str] = []
+
+    def run() -> None:
+        try:
+            limited(Path("a.cu"), lambda: spin(60), 0.3)
+        except AbandonedError as error:
+            told.append(error.message)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert spin(0.5) == "done"
+    thread.join(60)
+    assert told == ["its analysis takes longer than 0.3 s"]
+
+
+def test_an_analysis_ends_when_it_takes_too_much_memory(monkeypatch):
+    monkeypatch.setattr(limits, "MOST_BYTES", 64 << 20)
+    kept: list[bytearray] = []
+
+    def grow() -> None:
+        while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 8 << 20:
+            kept.append(bytearray(os.urandom(1 << 16)) * 16)
+            time.sleep(0.01)
+
+    with pytest.raises(AbandonedError, match=r"its analysis takes more than 0\.0625 GiB of memory"):
+        limited(Path("a.cu"), grow, 600)
+    assert len(kept) < 1024
+
+
+# ------------------------------------------------------------------------------- the language server
+
+
+def test_the_server_abandons_a_document_and_the_others_go_on(tmp_path):
+    with Client(tmp_path, {"debounceMs": 0}) as client:
+        client.initialize()
+        bomb = client.open(tmp_path / "bomb.cu", MACROS["statements"])
+        fine = client.open(tmp_path / "fine.cu", LAUNCH)
+        told, _ = client.all_diagnostics(bomb, fine)
+        assert [(entry["code"], "split the longest statement" in entry["message"]) for entry in told] == [
+            ("PW001", True)
+        ]
+        assert client.hints(fine)
+        client.notify("textDocument/didSave", {"textDocument": {"uri": fine}})  # analyses everything anew
+        again, _ = client.all_diagnostics(bomb, fine)
+        assert again == told
+        assert client.leave() == 0

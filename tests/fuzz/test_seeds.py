@@ -1,0 +1,40 @@
+"""What the fuzzer once found, and a few mutants of every input format."""
+
+import random
+import re
+
+import pytest
+
+from .fuzz import SEEDS, kinds, mutant, outcome_of, seed_of
+
+KINDS = kinds()
+
+
+@pytest.mark.parametrize("path", sorted(SEEDS.glob("*.seed")), ids=lambda path: path.stem)
+def test_what_was_found_once(path):
+    name, command, text = seed_of(path)
+    kind = KINDS[name]
+    outcome = outcome_of(kind, kind.commands[command], text)
+    assert outcome.defect == "", outcome.output
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_samples_are_understood_and_mutants_do_no_harm(kind):
+    outcome = outcome_of(kind, kind.commands[0], kind.samples[0])
+    assert outcome.defect == ""
+    complaints = re.findall(r"^wattslice: (?!.* \.\.\.$).*", outcome.output, re.MULTILINE)
+    assert complaints == []
+    for number in range(3):
+        text = mutant(kind, random.Random(f"test {number}"))
+        outcome = outcome_of(kind, kind.commands[0], text)
+        assert outcome.defect == "", outcome.output
+
+
+def test_a_defect_is_found(monkeypatch):
+    def fail(*_: object) -> object:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("wattslice.pipeline.files.analyze_launch", fail)
+    kind = KINDS["k.cu"]
+    for command in kind.commands:
+        assert outcome_of(kind, command, kind.samples[0]).defect != ""
