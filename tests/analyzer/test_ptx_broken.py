@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wattslice.errors import FrontendError
@@ -158,6 +158,7 @@ _GUARDS = st.none() | st.builds(Guard, st.from_regex(r"%p[0-9]{1,3}", fullmatch=
 _BLANKS = st.sampled_from((" ", "\t", "\n", " /* ; */ ", " // }\n"))
 
 
+@example("p", [], [], Guard("%p0", False), [" "])  # a guard that holds the mnemonic
 @given(_NAMES, _MODIFIERS, _OPERANDS, _GUARDS, st.lists(_BLANKS, min_size=1, max_size=6))
 def test_an_instruction_written_and_read_again_is_the_same(
     opcode: str, modifiers: list[str], operands: list[Operand], guard: Guard | None, blanks: list[str]

@@ -95,6 +95,14 @@ def fake_gpu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def runtime(fake_gpu: Path) -> None:
+    """What programs are linked with, libfake.a in the same folder."""
+    assert NVCC is not None
+    command = [NVCC, "-O1", "-lib", "-o", str(fake_gpu / "libfake.a"), str(FAKE_GPU / "cudart.cpp")]
+    subprocess.run(command, check=True)
+
+
 def environment(fake_gpu: Path, **fakes: str) -> dict[str, str]:
     return {
         **os.environ,
@@ -214,16 +222,9 @@ def test_a_gpu_number_that_is_not_there_is_told(fake_gpu: Path):
     assert "MeasureError: no GPU number 3: this machine has 1" in python(fake_gpu, code).stderr
 
 
-@pytest.mark.usefixtures("fake_gpu")
+@pytest.mark.usefixtures("runtime")
 class TestProgram:
     pytestmark = slow_with_nvcc
-
-    @pytest.fixture(scope="class", autouse=True)
-    def runtime(self, fake_gpu: Path) -> None:
-        """What programs are linked with."""
-        assert NVCC is not None
-        command = [NVCC, "-O1", "-lib", "-o", str(fake_gpu / "libfake.a"), str(FAKE_GPU / "cudart.cpp")]
-        subprocess.run(command, check=True)
 
     def test_the_chosen_launch_is_repeated_and_its_power_read(self, fake_gpu: Path):
         row = measure(fake_gpu, "scale", 1)
