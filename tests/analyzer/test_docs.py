@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from wattslice.analysis import Advice
 from wattslice.config.config import Options, make_config
 from wattslice.config.settings import find_settings
