@@ -33,6 +33,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SEEDS = HERE / "seeds"
 MOST_CPU_S = 75  # what an analysis may take, and some more
+MOST_BYTES = 6 << 30  # of addresses: the rest of the machine is not ours
 MOST_WALL_S = 10 * MOST_CPU_S
 _DEFECT = re.compile(r"internal error|PW099|Traceback \(most recent call last\)|Exception ignored")
 _DEFECT_IN_SARIF = re.compile(
@@ -423,6 +424,7 @@ def _child(folder: Path, command: Sequence[str], output: Path) -> None:
         os.dup2(descriptor, 2)
         sys.stdout, sys.stderr = (os.fdopen(n, "w", encoding="utf-8", errors="replace") for n in (1, 2))
         resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S + 5))
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         status = _main(command)
     except SystemExit as ending:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +71,9 @@ _POSITIVE = (
 _INPUTS = ("", "zeros", "random", "real")
 
 
+_MOST_THREADS = 1024
+
+
 def measured_fault(row: MeasuredRow) -> str:
     """What makes a row unfit to be kept, else empty. A failed run is fit: flagged, with its reason."""
     for name in ("dataset", "benchmark", "method"):
@@ -77,6 +81,8 @@ def measured_fault(row: MeasuredRow) -> str:
             return f"{name} must be told"
     if row.input not in _INPUTS:
         return f"input is {row.input!r}, not one of {', '.join(_INPUTS[1:])} or empty"
+    if row.block is not None and math.prod(row.block) > _MOST_THREADS:
+        return f"block has {math.prod(row.block)} threads, and none has more than {_MOST_THREADS}"
     if row.power_valid == bool(row.reason):
         return "reason must be told when, and only when, power_valid is false"
     if not row.power_valid:

@@ -179,6 +179,8 @@ def _dim3(cell: str) -> Dim3:
         x, y, z = (int(part) for part in cell.removeprefix("(").removesuffix(")").split(","))
     except ValueError:
         raise ValueError(f"not of the form (x,y,z): {cell!r}") from None
+    if not all(1 <= extent < 1 << 31 for extent in (x, y, z)):
+        raise ValueError(f"no extents that a launch can have: {cell!r}")
     return x, y, z
 
 
