@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from wattslice.analysis import Advice
 from wattslice.config.config import Options, make_config
 from wattslice.config.settings import find_settings
@@ -64,7 +66,7 @@ def test_the_settings_examples_work(tmp_path, monkeypatch):
     (own / "wattslice.toml").write_text(users, encoding="utf-8")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(own.parent))
     settings = find_settings((tmp_path / "k.cu",))
-    assert [name for name in settings.__slots__ if getattr(settings, name) is None] == []
+    assert [name for name, said in msgspec.structs.asdict(settings).items() if said is None] == []
     config = make_config(Options(paths=(tmp_path / "k.cu",)))
     assert (config.gpu_id, config.gpu_source, config.jobs) == ("h100", "settings", 2)
     assert config.branch_profile is not None

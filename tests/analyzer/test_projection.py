@@ -639,7 +639,7 @@ def test_labels_tell_gpus_per_node_and_stand_below_the_ring(projected, monkeypat
 
     figures: list[Figure] = []
 
-    def keep(draw, _inches, _paths) -> None:
+    def keep(draw, _inches, _paths, _title) -> None:
         figures.append(Figure())
         draw(figures[0])
 

@@ -19,7 +19,7 @@ TABLE = PACKAGE / "findings" / "rules.py"
 def told_in(folder: Path) -> set[str]:
     """Ids that stand as texts of their own in the code of a folder."""
     return {
-        node.value
+        str(node.value)
         for path in folder.rglob("*.py")
         if path != TABLE
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
