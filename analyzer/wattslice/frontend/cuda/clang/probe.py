@@ -87,13 +87,21 @@ def main() -> int:
     texts: dict[str, str] = json.load(sys.stdin)
     unsaved = tuple((Path(name), text.encode("latin-1")) for name, text in texts.items())
     handle = raw_parse(path, (*flags, f"-include{PRELUDE}"), KEEP_GOING, unsaved)
-    if handle is None:
-        return 1
+    if handle is None:  # libclang ends a parse that gets no more memory as it does one whose stack is full
+        return _OUT_OF_MEMORY if _peak_bytes() > _MOST_MEMORY_BYTES // 4 else 1
     try:
         _walk(handle)
     except MemoryError:
         return _OUT_OF_MEMORY
     return 0
+
+
+def _peak_bytes() -> int:
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _walk(handle: UnitHandle) -> None:
