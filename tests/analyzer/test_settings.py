@@ -194,10 +194,10 @@ def test_hostile_settings_are_refused(tmp_path, text, reason):
 def test_settings_that_never_end_are_not_read(tmp_path):
     path = tmp_path / "wattslice.toml"
     path.symlink_to("/dev/zero")
-    assert find_settings((tmp_path,)) is NO_SETTINGS
+    with pytest.raises(SettingsError, match="no regular file"):
+        find_settings((tmp_path,))
     path.unlink()
     os.mkfifo(path)
-    assert find_settings((tmp_path,)) is NO_SETTINGS
     for name in ("/dev/zero", path):
         with pytest.raises(SettingsError, match="no regular file"):
             read_settings(Path(name))
@@ -206,3 +206,11 @@ def test_settings_that_never_end_are_not_read(tmp_path):
         file.truncate(10 << 30)
     with pytest.raises(SettingsError, match="larger than 1 MiB"):
         find_settings((tmp_path,))
+
+
+@pytest.mark.parametrize("name", ["wattslice.toml", "pyproject.toml"])
+def test_a_pipe_in_place_of_settings_is_refused_and_not_passed_over(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    (tmp_path / "k.cu").write_text("")
+    with pytest.raises(WattsliceError, match=f"{name}: cannot read the settings"):
+        find_settings((tmp_path / "k.cu",))

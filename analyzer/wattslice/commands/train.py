@@ -1,5 +1,6 @@
-"""`wattslice train` (with `--model roofline`: a fit of its own, no candidate for what predicts kernels) and
-`wattslice evaluate`.
+"""`wattslice train` and `wattslice evaluate`.
+
+`train --model roofline` is a fit of its own: it is no candidate for predicting kernels.
 """
 
 from __future__ import annotations

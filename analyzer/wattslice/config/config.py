@@ -66,9 +66,9 @@ class Config:
 
     `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
     "default"; `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that
-    makes a kernel branch-dense (None: that of `branches.py`). `overrides` come from options and settings;
-    `typed_overrides` are those of the options alone, which must name something. `jobs` processes, 0: one per
-    core; `cache`: the folder of kept results, None: without. `notes` are for the user's eyes (stderr).
+    makes a kernel branch-dense (None: the default of `power/methods.py`). `overrides` come from options and
+    settings; `typed_overrides` are those of the options alone, which must name something. `jobs` processes,
+    0: one per core; `cache`: the folder of kept results, None: without. `notes` are for the user (stderr).
     `keep_sources`: the analysis carries the text of the sources, for reports that show it. `moved_sources`:
     what PTX files say to lie below the first folder lies below the second. `is_wary`: a parse that has no
     end would stay with the process for long, as in a server; try what may grow in a process of its own first.

@@ -64,7 +64,7 @@ def _with_users(settings: Settings) -> Settings:
         path = config_folder() / "wattslice.toml"
     except RuntimeError:
         return settings
-    users = _read(path, is_users=True) if path.is_file() else None
+    users = _read(path, is_users=True) if path.exists() else None
     if users is None:
         return settings
     said = {
@@ -83,7 +83,7 @@ def _beside(paths: tuple[Path, ...]) -> Settings:
     for folder in (start, *start.parents):
         for name in ("wattslice.toml", "pyproject.toml"):
             candidate = folder / name
-            if candidate.is_file():
+            if candidate.exists():  # what is no regular file is refused, not passed over
                 settings = read_settings(candidate)
                 if settings is not None:
                     return settings

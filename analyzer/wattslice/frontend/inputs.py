@@ -44,7 +44,7 @@ def file_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 class Search(Enum):
-    """A question about many files at once. `current_inputs.py` asks the same questions again."""
+    """A question about many files at once. `pipeline/cache/` asks the same questions again."""
 
     ROOT = "root"  # the repository around a file
     NAMED = "named"  # the source files of a name below a root

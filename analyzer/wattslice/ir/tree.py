@@ -1,4 +1,4 @@
-"""Where things are written, what types they have, and the variables that hold them."""
+"""The tree: places in the source, types, variables, expressions, statements, kernels and programs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Counts of a launch if its branches went other ways, or its loops ran other iterations: what BSPM, BDPM and
-intervals of probabilities ask for.
+"""Counts of a launch if its branches went other ways, or its loops ran other iterations.
+
+BSPM, BDPM and the intervals of probabilities ask for them.
 
 A kernel is counted once, by expectation: each arm with its probability. Everything here multiplies the counts
 of what stands in an arm (and, behind an arm that leaves, of what follows) and leaves the rest alone.

@@ -1,5 +1,8 @@
-"""Watts of one launch: which model answers, slice by slice, how slices make a program (12), and
-which source line draws the energy: the dynamic energy spread over lines by what they execute."""
+"""Watts of one launch by slice and by source line.
+
+Which model answers, how slices make a program (equation 12), and the dynamic energy spread over lines by what
+they execute.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What `train` and `evaluate` show of models: a line a predictor; as pictures (matplotlib) measured against
-predicted watts, residuals, learning curves.
+"""What `train` and `evaluate` show of models.
+
+A line for each predictor; as pictures, measured against predicted watts, residuals and learning curves.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     python -m wattslice_tools.wild.branch_classes CHECKOUT... [-o docs/appendix/branches.md]
 
 Every launch of every `.cu` file (each content once), each kernel definition once: its branchiest launch. The
-measure is that of `branches.py`: the share of executed statements in arms that some visits take, some not.
+measure is that of `power/methods.py`: the share of executed statements in arms that some visits take,
+some not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What a check knows of one launch, the one place that asks the model again with a cost removed, and all
-checks asked.
-"""
+"""What a check knows of one launch, and the one place that asks the model again with a cost removed."""
 
 from __future__ import annotations
 

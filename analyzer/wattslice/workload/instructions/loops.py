@@ -1,5 +1,8 @@
-"""Loops: unrolled or not, what their counters cost, what changes from one iteration to the next;
-and what lowering must know of a stretch of code before it reads it (`kernel_facts`)."""
+"""What the instructions of a loop depend on.
+
+Whether it is unrolled, what its counters cost, and what changes from one iteration to the next.
+`kernel_facts` holds what lowering must know of a stretch of code before it reads it.
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,10 @@ def refuse_if_fatal(path: Path, flags: tuple[str, ...], unsaved: tuple[tuple[Pat
         raise AbandonedError(path, None, message, _REMEDY)
     if status != 0:
         raise FrontendError(
-            path, None, "nests statements or operators too deeply for clang", "split the longest statement"
+            path,
+            None,
+            "crashes clang: it nests too deeply for clang, or an initializer is too large",
+            "split the longest statement",
         )
 
 
