@@ -48,12 +48,14 @@ class Words:
     """The names in one piece of text; `introduced` are those that it may give a meaning to for others.
 
     `is_everybodys`: what is nobody's by name may depend on it. `makes_names`: it may depend on anything.
+    `is_template`: a function whose meaning depends on who instantiates it.
     """
 
     mentioned: frozenset[bytes]
     introduced: frozenset[bytes]
     is_everybodys: bool = False
     makes_names: bool = False
+    is_template: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +254,11 @@ def names_in(text: bytes) -> frozenset[bytes]:
 def words_of(text: bytes, brace: int | None, is_torn: bool = False) -> Words:
     """The names in a piece whose first brace is at `brace`."""
     mentioned = names_in(text)
-    name = None if is_torn else plain_function(text.rstrip(b"; \t\r\n") if brace is None else text[:brace])
+    header = text.rstrip(b"; \t\r\n") if brace is None else text[:brace]
+    name = None if is_torn else plain_function(header)
     if name is not None:
-        return Words(mentioned, frozenset((name,)) - _KEYWORDS, name == b"operator")
+        is_template = b"template" in NAME.findall(header)
+        return Words(mentioned, frozenset((name,)) - _KEYWORDS, name == b"operator", is_template=is_template)
     return Words(mentioned, mentioned, _EVERYBODYS.search(text) is not None)
 
 

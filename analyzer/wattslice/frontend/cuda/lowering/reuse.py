@@ -113,7 +113,10 @@ class Reuse:
         return digest_of(said, *(text.order for text in self._texts.values()))
 
     def _is_in_body(self, error: ParseDiagnostic) -> bool:
-        """Whether an error lies between the braces of one plain function, so that it is that function's."""
+        """Whether an error lies between the braces of one plain function, so that it is that function's.
+
+        Those of a template depend on who instantiates it.
+        """
         text = self._texts.get(str(error.path))
         if text is None:
             return False
@@ -121,6 +124,7 @@ class Reuse:
         return (
             chunk is not None
             and chunk.body is not None
+            and not chunk.words.is_template
             and text.offset(error.line, error.column) > chunk.body
         )
 
