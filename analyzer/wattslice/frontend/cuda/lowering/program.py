@@ -57,7 +57,7 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
         tuple(kernels),
         hosts,
         tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER),
-        tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule))),
+        tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule, d.message))),
         lines,
     )
 
