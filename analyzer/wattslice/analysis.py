@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
+from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import Assumption, LaunchSource
@@ -240,6 +241,7 @@ class KernelAnalysis:
     launch_line: int | None
     power_limit_w: float | None
     launch_file: str = ""  # empty for the kernel's own
+    program_arguments: ProgramArguments | None = None  # of a launch that is another one without them
     ptx_file: str = ""  # that the kernel was read from; empty for kernels of sources
     shared_bytes_per_block: int | None = None
     registers_per_thread: int | None = None

@@ -34,6 +34,7 @@ from wattslice.config.settings import find_settings
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.errors import FrontendError, WattsliceError
 from wattslice.findings.findings import Finding, findings_of
+from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import Assumption, LaunchSource
@@ -62,6 +63,7 @@ __all__ = [
     "Precision",
     "ProbabilitySource",
     "ProfileUse",
+    "ProgramArguments",
     "Roofline",
     "RooflinePoint",
     "Severity",
@@ -95,6 +97,7 @@ class TextOptions(TypedDict, total=False):
     dense_from: float | None
     set: Mapping[str, Number] | Iterable[str]
     launch: str | Iterable[str]
+    args: str | None
     include: AnyPath | Iterable[AnyPath]
     define: Mapping[str, Number | str | None] | Iterable[str]
     std: str | None

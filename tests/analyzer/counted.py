@@ -4,8 +4,8 @@ from pathlib import Path
 
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import parse_overrides
 from wattslice.launches.resolver import resolve_launches

@@ -6,6 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattslice.counting.sites import bank_passes, sectors_per_request
+from wattslice.ir.accesses import memory_accesses
+
+from .counted import counted
 
 LANE = np.arange(32)
 ALL = np.ones(32, bool)
@@ -58,3 +61,69 @@ def test_random_addresses(words, active):
     if active.any():
         banks = [len({int(o) for o in touched if o // 4 % 32 == bank}) for bank in range(32)]
         assert bank_passes(offsets, active, 4) == max(banks)
+
+
+SAME_IN_ALL_LANES = {
+    "loaded from a uniform address": "at[k]",
+    "through the read-only cache": "__ldg(at + k)",
+    "a float, converted": "(int)weight[k]",
+    "a member of a record": "pair[k].second",
+    "a record in registers": "held.second",
+    "a component of a vector": "both.y",
+    "broadcast from a fixed lane": "__shfl_sync(0xffffffff, mine, 0)",
+    "broadcast from a uniform lane": "__shfl_sync(0xffffffff, mine, k & 31)",
+    "a vote": "__popc(__ballot_sync(0xffffffff, mine > 0))",
+    "a uniform slot of shared memory": "slot[k]",
+    "constant memory": "table[k]",
+    "what a uniform branch chose": "chosen",
+    "what a uniform selection chose": "(at[k] > 3 ? at[k] : 12)",
+    "clamped": "min(max(at[k], 0), 7)",
+    "scaled": "at[k] * 64",
+    "returned by a function": "look(at, k)",
+    "the same in a block": "at[blockIdx.x]",
+}
+SHIFTED = """
+struct Pair {{ int first, second; }};
+__constant__ int table[64];
+__device__ int look(const int *at, int k) {{ if (at[k] > 4) return at[k]; return 4; }}
+__global__ void k(const float *in, float *out, int *at, float *weight, Pair *pair, int2 *two, int n) {{
+  __shared__ int slot[64];
+  int i = blockIdx.x * blockDim.x + threadIdx.x, mine = at[i];
+  slot[threadIdx.x & 63] = mine;
+  __syncthreads();
+  float sum = 0;
+  for (int k = 0; k < 64; ++k) {{
+    Pair held = pair[k]; int2 both = two[k]; int chosen = 0;
+    if (at[k] > 3) chosen = 128;
+    sum += in[k * n + i + {shift}];
+  }}
+  out[i] = sum;
+}}"""
+
+
+def sectors_of_the_input(tmp_path, shift):
+    launch, profile = counted(tmp_path, SHIFTED.format(shift=shift), "k=1024:256", "n=262144")
+    (access,) = [a for a in memory_accesses(launch.kernel) if a.root is not None and a.root.name == "in"]
+    return profile.sites[access.site].sectors_per_request
+
+
+@pytest.mark.parametrize("shift", SAME_IN_ALL_LANES.values(), ids=SAME_IN_ALL_LANES)
+def test_an_offset_that_all_lanes_share_leaves_an_access_coalesced(tmp_path, shift):
+    assert sectors_of_the_input(tmp_path, shift) == sectors_of_the_input(tmp_path, "0") == 4
+
+
+@pytest.mark.parametrize(
+    "shift",
+    ["mine", "__shfl_sync(0xffffffff, mine, threadIdx.x ^ 1)", "__shfl_xor_sync(0xffffffff, mine, 1)"],
+)
+def test_an_offset_of_each_lane_scatters(tmp_path, shift):
+    assert sectors_of_the_input(tmp_path, shift) is None
+
+
+def test_a_shuffle_of_known_lanes_is_computed(tmp_path):
+    assert sectors_of_the_input(tmp_path, "32 * __shfl_sync(0xffffffff, i, 3)") == 4
+    assert sectors_of_the_input(tmp_path, "-__shfl_sync(0xffffffff, i, 0) + 8 * i") == 32
+
+
+def test_an_unknown_start_wraps_around_as_a_whole(tmp_path):
+    assert sectors_of_the_input(tmp_path, "(i + at[k]) % 262144 - i") is not None

@@ -6,7 +6,8 @@ import pytest
 
 from wattslice.analysis import BranchClass, KernelAnalysis
 from wattslice.branch_profile.profile import ArmProbability, BranchProfile, DataSet
-from wattslice.config.config import Config
+from wattslice.config.config import Config, Facts, Prediction
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.config.options import MethodChoice
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import operations_power_w
@@ -33,7 +34,12 @@ def analyzed(folder: Path, text: str, probability: float | None = None, **option
     profile = None
     if probability is not None:
         profile = BranchProfile((ArmProbability("kernel.cu", 4, "then", probability),))
-    config = Config((path,), "v100_pcie", branch_profile=profile, **options)  # pyright: ignore[reportArgumentType]
+    config = Config(
+        (path,),
+        GpuChoice("v100_pcie"),
+        prediction=Prediction(**options),  # pyright: ignore[reportArgumentType]
+        facts=Facts(branch_profile=profile),
+    )
     (kernel,) = analyze_file(path, config).kernels
     return kernel
 
@@ -135,7 +141,7 @@ def test_data_sets_that_differ_give_a_measured_arm_an_interval(tmp_path):
     path.write_text(HEAVY)
     then = ArmProbability("kernel.cu", 4, "then", 0.5, visits=(64, 64, 0), taken=(0, 64, 0))
     sets = tuple(DataSet(name) for name in "abc")
-    config = Config((path,), "v100_pcie", branch_profile=BranchProfile((then,), sets))
+    config = Config((path,), GpuChoice("v100_pcie"), facts=Facts(branch_profile=BranchProfile((then,), sets)))
     (kernel,) = analyze_file(path, config).kernels
     (arm,) = kernel.arms
     assert arm.source is ProbabilitySource.PROFILE

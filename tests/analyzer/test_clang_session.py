@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.cuda.clang import ParsedUnit, ParseOptions, guards, parse_cuda, source_files
+from wattslice.frontend.cuda.clang import ParsedUnit, guards, parse_cuda, source_files
 from wattslice.frontend.cuda.clang.flags import language_flags
 from wattslice.frontend.cuda.clang.parse import prelude_pch
 from wattslice.frontend.cuda.lowering.program import lower_program
+from wattslice.frontend.parse_options import ParseOptions
 
 KERNEL = "__global__ void k(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] *= 2.0f; }\n"
 

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 
 import wattslice
 from wattslice.cli import main
+from wattslice.commands import common
 from wattslice.commands.table import COMMANDS
 from wattslice.ir import Diagnostic, Severity
 
@@ -60,7 +62,7 @@ def test_help_lists_exactly_the_commands_that_work(capsys):
 
 
 def test_help_imports_nothing_heavy():
-    heavy = ["click", "numpy", "rich", "clang", "joblib", "pycparser"]
+    heavy = ["click", "numpy", "rich", "clang", "joblib"]
     code = (
         "import sys; from wattslice.cli import main; main(['--help']);"
         f"sys.exit(any(m in sys.modules for m in {heavy}))"
@@ -101,16 +103,20 @@ def test_every_option_reaches_the_config(source, pipeline):
     )
     assert main(options.split()) == 0
     (config,) = configs
-    assert (config.gpu_id, config.gpu_source) == ("t4", "--gpu")
-    assert (config.model.value, config.method.value, config.branch_threshold) == ("energy", "bdpm", 0.2)
-    assert config.overrides.settings[0].value == 3
-    assert config.overrides.launches[0].grid == (4, 1, 1)
-    assert config.include_directories == (Path(),)
-    assert config.definitions == ("A=1",)
-    assert config.language_standard == "c++17"
-    assert config.compile_commands_directory == Path()
-    assert config.branch_profile is not None
-    assert (config.core_clock_mhz, config.memory_clock_mhz, config.jobs) == (1000.0, 800.0, 2)
+    assert (config.gpu.gpu_id, config.gpu.source) == ("t4", "--gpu")
+    assert (
+        config.prediction.model.value,
+        config.prediction.method.value,
+        config.prediction.branch_threshold,
+    ) == ("energy", "bdpm", 0.2)
+    assert config.facts.overrides.settings[0].value == 3
+    assert config.facts.overrides.launches[0].grid == (4, 1, 1)
+    assert config.parse.include_dirs == (Path(),)
+    assert config.parse.defines == ("A=1",)
+    assert config.parse.standard == "c++17"
+    assert config.parse.compile_commands == Path()
+    assert config.facts.branch_profile is not None
+    assert (config.clocks.core_mhz, config.clocks.memory_mhz, config.execution.jobs) == (1000.0, 800.0, 2)
 
 
 @pytest.mark.parametrize("report_format", ["text", "json", "gcc"])
@@ -193,11 +199,39 @@ def test_sigterm_is_an_exception_while_a_command_runs(source, pipeline, monkeypa
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_without_a_path_the_current_folder_is_analysed(source, pipeline, capsys):
+    configs = pipeline(ANALYSIS)
+    assert main(["analyze"]) == 0
+    (config,) = configs
+    assert config.files == (Path("k.cu"),)
+    assert main(["annotate"]) == 0
+    assert configs[1].files == config.files
+
+
+def stdin(monkeypatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_a_dash_is_the_text_on_stdin(source, monkeypatch, capsys):
+    text = b"__global__ void k(float* x) { x[threadIdx.x] *= 2; }\nint main() { k<<<8, 64>>>(0); }\n"
+    stdin(monkeypatch, text)
+    assert main(["analyze", "-", "--format", "json"]) == 0
+    (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
+    assert (kernel["file"], kernel["grid"]) == ("stdin.cu", [8, 1, 1])
+    stdin(monkeypatch, text)
+    assert main(["annotate", "-"]) == 0
+    assert "x[threadIdx.x] *= 2" in capsys.readouterr().out
+    monkeypatch.setattr(common, "MAX_STDIN_BYTES", len(text) - 1)
+    stdin(monkeypatch, text)
+    assert main(["analyze", "-"]) == 2
+    assert "analyse a file" in capsys.readouterr().err
+
+
 BAD = [
     ("frobnicate", "no command 'frobnicate'"),
     ("analyse k.cu", "did you mean analyze"),
     ("--verbose", "no option '--verbose'"),
-    ("analyze", "Missing argument 'PATH...'"),
+    ("analyze - k.cu", "- is stdin, and stands alone (analyse the files in another run)"),
     ("analyze none.cu", "none.cu: no such file"),
     ("analyze .git", "no .cu file in this folder"),
     ("analyze k.cu --gpu v10", "unknown GPU 'v10' (did you mean v100"),
@@ -211,6 +245,10 @@ BAD = [
     ("gate k.cu", "gate needs a budget"),
     ("gate k.cu --max-power -5", "--max-power: -5 is not a budget"),
     ("gate k.cu --max-power 5 --unknown maybe", "--unknown: unknown value 'maybe'"),
+    ("analyze k.cu --compile-commands build", "Did you mean '-p'?"),
+    ("gate k.cu --define A=1", "Did you mean '-D'?"),
+    ("annotate k.cu --inclde inc", "Did you mean '-I'?"),
+    ("cache --define A=1", "No such option '--define'. (`wattslice cache"),
     ("explain PW10", "no rule 'PW10' (did you mean PW010"),
     ("gpus extra", "unexpected extra argument"),
 ]

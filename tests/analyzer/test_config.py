@@ -2,7 +2,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from wattslice.config.config import Config, Options, make_config
+from wattslice.config.config import Config, Options, Prediction, make_config
 from wattslice.config.gpu_choice import choose_gpu, gpus_of_this_machine
 from wattslice.config.options import MethodChoice, ModelChoice
 from wattslice.config.settings import NO_SETTINGS, Settings
@@ -24,9 +24,10 @@ def config(kernel, settings=NO_SETTINGS, **options) -> Config:
 def test_defaults_and_frozen(kernel):
     plain = config(kernel)
     assert plain.files == (kernel,)
-    assert (plain.model, plain.method, plain.jobs) == (ModelChoice.AUTO, MethodChoice.AUTO, 1)
+    assert (plain.prediction.model, plain.prediction.method) == (ModelChoice.AUTO, MethodChoice.AUTO)
+    assert plain.execution.jobs == 1
     with pytest.raises(FrozenInstanceError):
-        plain.jobs = 2  # type: ignore[misc]
+        plain.keep_sources = True  # type: ignore[misc]
 
 
 def test_an_option_comes_before_a_setting(kernel):
@@ -40,12 +41,12 @@ def test_an_option_comes_before_a_setting(kernel):
         definitions=("A",),
     )
     merged = config(kernel, settings, gpu="h100", delta=0.0, overrides=("n=3",), definitions=("B=2",))
-    assert (merged.gpu_id, merged.gpu_source) == ("h100", "--gpu")
-    assert (merged.model, merged.branch_threshold, merged.jobs) == (ModelChoice.ENERGY, 0.0, 4)
-    assert merged.dense_from == 0.4
-    assert {(entry.name, entry.value) for entry in merged.overrides.settings} == {("m", 2), ("n", 3)}
-    assert merged.definitions == ("A", "B=2")
-    assert config(kernel, settings).gpu_source == "settings"
+    assert (merged.gpu.gpu_id, merged.gpu.source) == ("h100", "--gpu")
+    assert merged.prediction == Prediction(ModelChoice.ENERGY, branch_threshold=0.0, dense_from=0.4)
+    assert merged.execution.jobs == 4
+    assert {(entry.name, entry.value) for entry in merged.facts.overrides.settings} == {("m", 2), ("n", 3)}
+    assert merged.parse.defines == ("A", "B=2")
+    assert config(kernel, settings).gpu.source == "settings"
 
 
 @pytest.mark.parametrize(

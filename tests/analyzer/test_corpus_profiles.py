@@ -8,6 +8,7 @@ from wattslice.branch_profile.binding import bind
 from wattslice.branch_profile.making import branches, make_profile
 from wattslice.branch_profile.profile import Making
 from wattslice.config.config import Config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.walking import evaluations
@@ -23,7 +24,7 @@ LIMITS = Limits(MAX_STEPS, 64)
 
 def runs_of(program: CorpusKernel):
     assert program.data_spec is not None
-    config = Config((program.file,), "v100")
+    config = Config((program.file,), GpuChoice("v100"))
     return tuple(run_data_sets(program.file, config, read_spec(program.data_spec), None, LIMITS))
 
 
@@ -71,7 +72,7 @@ def test_counting_with_a_profile_is_what_was_executed(name, kernel, arguments):
     """
     (program,) = (program for program in PROGRAMS if program.name == name)
     run = [run for run in runs_of(program) if run.kernel == kernel][-1]
-    read, known = known_launches(program.file, Config((program.file,), "v100"))
+    read, known = known_launches(program.file, Config((program.file,), GpuChoice("v100")))
     profile = bind(make_profile(counted_by((run,)), Making.INTERPRETER, ""), read, (program.file,)).profile
     (launch,) = (entry.launch for entry in known if entry.launch.kernel.name == kernel)
     values = tuple(arguments.get(parameter.name) for parameter in launch.kernel.parameters)

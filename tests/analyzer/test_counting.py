@@ -4,15 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from wattslice import ir
 from wattslice.branch_profile.profile import ArmProbability, BranchProfile
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, spread, total_counts
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.overrides import parse_overrides
 from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
+
+from .counted import counted
 
 
 def analyse(
@@ -23,8 +26,8 @@ def analyse(
     program = read_cuda(path, ParseOptions())
     assert program.diagnostics == ()
     (found,) = resolve_launches(program, parse_overrides((launch,), settings), load_gpu("v100"))
-    counted = count(found, profile)
-    return counted, total_counts(found.kernel, counted)
+    profiled = count(found, profile)
+    return profiled, total_counts(found.kernel, profiled)
 
 
 def test_a_loop_that_ends_by_data_has_no_trip_count_and_says_so(tmp_path):
@@ -464,3 +467,14 @@ int main() {{ C c; c.width = 40; float *x; int *p; k<<<1, 64>>>(c, p, x); }}"""
     counted = count(launch)
     (arm,) = counted.arms
     assert arm.probability == stores
+
+
+@pytest.mark.parametrize("jump", ["if ((i & 1) == 0) continue;", "if (i > 9) break;"])
+def test_lanes_that_never_enter_a_loop_with_a_jump_test_it_once(tmp_path, jump):
+    source = f"""__global__ void k(int* out, int n) {{
+        for (int i = threadIdx.x; i < n; i += 64) {{ {jump} out[i] = i; }}
+    }}"""
+    launch, profile = counted(tmp_path, source, "k=1:64", "k.n=24")
+    (loop,) = (s for s in ir.walk_statements(launch.kernel.body) if isinstance(s, ir.Loop))
+    stay = 10 if "break" in jump else 24  # lanes above 9 leave by the jump, without a second test
+    assert profile.thread_counts[loop.test_region] * 64 == pytest.approx(64 + stay)

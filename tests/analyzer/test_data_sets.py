@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from wattslice.config.config import Config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.profiling.data_sets.arguments import prepare
 from wattslice.profiling.data_sets.generators import DataError
 from wattslice.profiling.data_sets.skeleton import skeleton
@@ -46,7 +47,7 @@ ARGUMENTS = {
 def known(tmp_path_factory):
     path = tmp_path_factory.mktemp("k") / "k.cu"
     path.write_text(SOURCE)
-    return known_launches(path, Config((path,), "v100"))
+    return known_launches(path, Config((path,), GpuChoice("v100")))
 
 
 def spec_of(tmp_path, arguments=(), head="", more="", launch=""):
@@ -229,7 +230,7 @@ def test_a_pointer_into_an_array(known, tmp_path):
 def test_an_array_of_arrays(tmp_path):
     path = tmp_path / "rows.cu"
     path.write_text("__global__ void k(float **rows) { rows[0][threadIdx.x] = 1; }")
-    program, (entry,) = known_launches(path, Config((path,), "v100"))
+    program, (entry,) = known_launches(path, Config((path,), GpuChoice("v100")))
     (tmp_path / "k.toml").write_text(
         '[[data]]\nname = "a"\narguments = { rows = [[1.5, 2.5], { size = 3 }] }'
     )

@@ -68,5 +68,5 @@ def test_the_settings_examples_work(tmp_path, monkeypatch):
     settings = find_settings((tmp_path / "k.cu",))
     assert [name for name, said in msgspec.structs.asdict(settings).items() if said is None] == []
     config = make_config(Options(paths=(tmp_path / "k.cu",)))
-    assert (config.gpu_id, config.gpu_source, config.jobs) == ("h100", "settings", 2)
-    assert config.branch_profile is not None
+    assert (config.gpu.gpu_id, config.gpu.source, config.execution.jobs) == ("h100", "settings", 2)
+    assert config.facts.branch_profile is not None

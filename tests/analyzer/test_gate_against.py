@@ -253,6 +253,11 @@ def test_only_a_tolerance_below_the_change_fails(repository: Repository):
     assert repository.gate("--confidence", "99.99%", str(repository.root)).return_value == 0
     with pytest.raises(WattsliceError, match="is not a share"):
         repository.gate("--tolerance", "much", str(repository.root))
+    with pytest.raises(WattsliceError, match="no percent sign") as refused:
+        repository.gate("--tolerance", "5", str(repository.root))
+    assert refused.value.remedy == "write 5%, or 0.05 for the same share"
+    with pytest.raises(WattsliceError, match="no percent sign"):
+        repository.gate("--confidence", "95", str(repository.root))
 
 
 def test_errors_name_the_remedy(repository: Repository, tmp_path_factory: pytest.TempPathFactory):

@@ -2,59 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pycparser import c_parser
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
-from wattslice.frontend.c.lowering import HostBody, Unit
-from wattslice.frontend.c.preprocessor import Preprocessor
+from wattslice.frontend.cuda.read import read_caller, read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.launches.launch import BLOCKS_PER_SM, NO_OVERRIDES
 from wattslice.launches.overrides import parse_overrides
-from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
 
 SPAN = ir.Span("a.cu", 1, 1, 1)
 GPU = load_gpu("v100")
-PRELUDE = "struct dim3 { unsigned x, y, z; }; typedef struct dim3 dim3;\n"
-
-
-class LaunchingBody(HostBody):
-    def _with_launch(self, stmt):
-        call = stmt.expr if isinstance(stmt, ir.ExprStmt) else None
-        if not isinstance(call, ir.Call) or call.name != "LAUNCH":
-            return stmt
-        grid, block, *rest = call.arguments
-        launch = ir.LaunchCall("k", "k", grid, block, None, tuple(rest), ir.VOID, call.span)
-        return ir.ExprStmt(launch, stmt.region, stmt.span)
+PRELUDE = """\
+#define LAUNCH(grid, block, ...) k<<<grid, block>>>(__VA_ARGS__)
+extern "C" __global__ void k(int n, int m = 0) {}
+int getopt(int, char **, int);
+"""
 
 
 def program(text):
-    tree = c_parser.CParser().parse(Preprocessor((), ()).run(Path("a.cu"), PRELUDE + text), "a.cu")
-    unit = Unit()
-    functions = []
-    for node in tree.ext:
-        kind = type(node).__name__
-        if kind == "FuncDef":
-            unit.functions[node.decl.name] = node
-        elif kind == "Typedef":
-            unit.types.typedefs[node.name] = unit.types.of(node)
-        elif kind == "Decl":
-            ctype = unit.types.of(node)
-            if node.name:
-                value = None if node.init is None else HostBody(unit, frozenset()).value(node.init).expr
-                space, role = ir.MemorySpace.HOST, ir.VariableRole.FILE_SCOPE
-                variable = ir.Variable(node.name, ctype.as_ir(), space, role, SPAN, initializer=value)
-                unit.globals[node.name] = (variable, ctype.dimensions)
-    for name, node in unit.functions.items():
-        body = LaunchingBody(unit, frozenset())
-        parameters = body.parameters(node)
-        block = body.block(node.body)
-        functions.append(ir.Function(name, name, parameters, tuple(None for _ in parameters), block, SPAN))
-    variables = tuple(variable for variable, _ in unit.globals.values())
-    return ir.Program("a.cu", (kernel(),), tuple(functions), variables, (), ())
+    read = read_cuda(Path("a.cu"), ParseOptions(), (PRELUDE + text).encode())
+    assert not [entry for entry in read.diagnostics if entry.severity is ir.Severity.ERROR]
+    return replace(read, kernels=(kernel(),))
 
 
 def kernel(limit=None):
@@ -114,7 +88,7 @@ ONE_DIMENSIONAL = [
     ("through a pointer", "struct s c; set(&c); LAUNCH(c.n, 32, 0);",
      "struct s { char t; int n; }; void set(struct s *p) { p->n = 21; }\n", (21, 32, 0)),
     ("array", "int s[3] = {5, 6, 7}; s[1] = 8; LAUNCH(s[1], s[2], s[0]);", "", (8, 7, 5)),
-    ("heap", "struct s *p = malloc(8); p->n = 13; LAUNCH(p->n, 32, 0);",
+    ("heap", "struct s *p = (struct s *)malloc(8); p->n = 13; LAUNCH(p->n, 32, 0);",
      "struct s { int m, n; };\n", (13, 32, 0)),
     ("no options", "int n = 5; while (getopt(argc, argv, 0) != -1) n = 6; LAUNCH(n, 1, n);", "", (5, 1, 5)),
     ("parse loop",
@@ -215,7 +189,7 @@ def test_a_loop_that_never_runs_gives_no_geometry():
 def test_a_counter_that_moves_away_from_its_bound_is_not_counted():
     (launch,) = launches(main("int i, n = 5; for (i = 3; i < 10; i--) n++; LAUNCH(n, 32, i);"))
     assert launch.source is LaunchSource.ASSUMED
-    assert "'n' changes in a loop of unknown length" in launch.assumptions[0].message
+    assert "'n' changes in a loop that is too long to follow" in launch.assumptions[0].message
 
 
 def test_a_loop_of_unknown_length_shows_its_first_iteration():
@@ -386,26 +360,31 @@ def test_only_launches_that_need_an_assumed_variable_see_it():
 
 def test_a_function_nobody_calls_is_read_with_unknown_parameters():
     (launch,) = launches("void run(int n) { LAUNCH(8, 64, n); }\n")
-    assert (launch.grid, launch.arguments, launch.source) == ((8, 1, 1), (None, None), LaunchSource.HOST_CODE)
+    assert (launch.grid, launch.arguments, launch.source) == ((8, 1, 1), (None, 0), LaunchSource.HOST_CODE)
     assert launch.assumptions == ()
 
 
-def test_callers_in_other_files_are_asked_for_only_when_needed():
+def test_callers_in_other_files_are_asked_for_only_when_needed(tmp_path):
     asked = []
+    caller = tmp_path / "main.cu"
+    caller.write_text("void run(int g); int main(void) { int n = 640; run(n / 32); return 0; }")
 
     def read_callers(names):
         asked.append(names)
-        return (program("int main(void) { int n = 640; run(n / 32); return 0; }"),)
+        read = read_caller(caller, names).program
+        return () if read is None else (read,)
 
     wrapper = program("void run(int g) { LAUNCH(g, 32, 1); }")
-    (launch,) = resolve_launches(wrapper, NO_OVERRIDES, GPU, read_callers)
+    (launch,) = resolve_launches(wrapper, NO_OVERRIDES, GPU, Neighbours(read_callers))
     assert (launch.grid, launch.source, asked) == ((20, 1, 1), LaunchSource.HOST_CODE, [frozenset({"run"})])
-    resolve_launches(program(main("LAUNCH(2, 32, 1);")), NO_OVERRIDES, GPU, read_callers)
+    resolve_launches(program(main("LAUNCH(2, 32, 1);")), NO_OVERRIDES, GPU, Neighbours(read_callers))
     assert len(asked) == 1
 
 
 def test_file_scope_variables_keep_what_main_left_there():
-    text = main("n = 96; glutMainLoop();", "int n = 0;\n") + "void display(void) { LAUNCH(n, 32, n); }"
+    before = "int n = 0; void display(void); void glutDisplayFunc(void (*)(void)); void glutMainLoop(void);\n"
+    text = main("n = 96; glutDisplayFunc(display); glutMainLoop();", before)
+    text += "void display(void) { LAUNCH(n, 32, n); }"
     assert geometry(text) == [((96, 1, 1), (32, 1, 1), 96)]
 
 

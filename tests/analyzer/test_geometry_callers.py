@@ -7,7 +7,7 @@ from functools import partial
 from wattslice.analysis import LaunchSource
 from wattslice.frontend.cuda.read import caller_files, read_callers, read_cuda
 from wattslice.launches.launch import NO_OVERRIDES
-from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
 
 KERNEL = """
@@ -38,7 +38,7 @@ def test_sizes_come_from_the_file_beside(tmp_path):
     (alone,) = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu)
     assert (alone.source, alone.assumptions[0].fix) == (LaunchSource.ASSUMED, "--set n=VALUE")
     (tmp_path / "main.cpp").write_text(MAIN)
-    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu, partial(read_callers, path))
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu, Neighbours(partial(read_callers, path)))
     assert (launch.grid, launch.block, launch.source) == ((8192, 1, 1), (128, 1, 1), LaunchSource.HOST_CODE)
     assert launch.arguments == (None, 1 << 20)
     assert launch.line == 7
@@ -72,5 +72,7 @@ def test_a_loop_of_links_beside_it_harms_nothing(tmp_path):
     (tmp_path / "loop.cpp").symlink_to("loop.cpp")
     (tmp_path / "gone.h").symlink_to("gone.h")
     path.write_text('#include "gone.h"\n' + KERNEL)
-    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), partial(read_callers, path))
+    (launch,) = resolve_launches(
+        read_cuda(path), NO_OVERRIDES, load_gpu("v100"), Neighbours(partial(read_callers, path))
+    )
     assert launch.source is LaunchSource.ASSUMED

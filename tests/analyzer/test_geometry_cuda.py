@@ -13,7 +13,7 @@ from wattslice.frontend.cuda.read import read_callers, read_cuda
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.relevance import relevance_of
-from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
 
 GPU = load_gpu("v100")
@@ -138,7 +138,7 @@ def test_variables_of_two_files_are_one(tmp_path):
     path.write_text(
         "__global__ void k(int n) { }\nextern const int LEAST = 12;\nvoid run(int n) { k<<<n, 32>>>(n); }\n"
     )
-    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, partial(read_callers, path))
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, Neighbours(partial(read_callers, path)))
     assert (launch.grid[0], launch.arguments[0], launch.source) == (12, 12, LaunchSource.HOST_CODE)
 
 
@@ -298,11 +298,11 @@ def test_arrays_are_as_large_as_what_the_host_code_allocates(tmp_path):
 
 
 VECTOR = """
-#include <vector>
+#include <deque>
 __global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }
 int main(int argc, char **argv)
 {
-    std::vector<float> values(1000);
+    std::deque<float> values(1000);
     for (int i = 0; i < 1000; ++i) values[i] = i % 7;
     float *x;
     cudaMalloc(&x, values.size() * sizeof(float));

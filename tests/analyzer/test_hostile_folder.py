@@ -70,7 +70,7 @@ def names(tmp_path_factory) -> frozenset[str]:
     done = run(folder / "sources", str(folder / "listing.py"), *SOURCES)
     assert done.returncode == 0, done.stderr
     loaded = {name.partition(".")[0] for name in done.stdout.split()} - {"__main__", "__mp_main__"}
-    assert {"numpy", "joblib", "wattslice", "click", "pycparser", "pygls"} <= loaded
+    assert {"numpy", "joblib", "wattslice", "click", "pygls"} <= loaded
     return frozenset(loaded | sys.stdlib_module_names)
 
 

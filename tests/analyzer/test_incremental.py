@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from wattslice.config.config import Config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.errors import WattsliceError
 from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
@@ -102,7 +103,7 @@ def many(tmp_path: Path) -> Path:
 
 def _read(path: Path, text: str, earlier: LoweredFunctions | None) -> list[str]:
     try:
-        return ir_tokens(read_program(path, Config((path,), "v100"), text.encode(), earlier))
+        return ir_tokens(read_program(path, Config((path,), GpuChoice("v100")), text.encode(), earlier))
     except WattsliceError as error:
         return [str(error)]
 
@@ -130,7 +131,7 @@ def test_an_edited_text_is_read_as_if_it_were_new(many: Path, seed: int) -> None
 )
 def test_an_edited_text_is_analysed_as_if_it_were_new(many: Path, seed: int) -> None:
     random = Random(seed)
-    config = Config((many,), "v100")
+    config = Config((many,), GpuChoice("v100"))
     analyzer = IncrementalAnalyzer(config)
     history = [MANY]
     for _ in range(5):
@@ -161,7 +162,7 @@ def test_an_edited_text_is_analysed_as_if_it_were_new(many: Path, seed: int) -> 
 def test_only_what_an_edit_can_have_touched_is_lowered_anew(
     many: Path, old: str, new: str, anew: set[str]
 ) -> None:
-    config, memory = Config((many,), "v100"), LoweredFunctions()
+    config, memory = Config((many,), GpuChoice("v100")), LoweredFunctions()
     before = read_program(many, config, MANY.encode(), memory)
     assert MANY.count(old) == 1
     after = read_program(many, config, MANY.replace(old, new).encode(), memory)
@@ -222,7 +223,7 @@ def test_what_is_told_of_a_reused_function_follows_the_text(many: Path) -> None:
 
 
 def test_an_included_file_that_changes_is_noticed(many: Path) -> None:
-    analyzer = IncrementalAnalyzer(Config((many,), "v100"))
+    analyzer = IncrementalAnalyzer(Config((many,), GpuChoice("v100")))
     assert (5, 1, 1) in [kernel.grid for kernel in analyzer.analyze(many, MANY).kernels]
     many.with_name("sizes.h").write_text("#define PARTS 7\n", encoding="utf-8")
     assert (7, 1, 1) in [kernel.grid for kernel in analyzer.analyze(many, MANY).kernels]
@@ -231,7 +232,7 @@ def test_an_included_file_that_changes_is_noticed(many: Path) -> None:
 def test_a_launch_that_is_what_it_was_is_not_analysed_again(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    analyzer = IncrementalAnalyzer(Config((many,), "v100"))
+    analyzer = IncrementalAnalyzer(Config((many,), GpuChoice("v100")))
     first = analyzer.analyze(many, MANY)
     analysed: list[str] = []
     original = incremental.Stages.launch
@@ -253,7 +254,7 @@ def test_the_host_code_of_another_file_counts_and_is_looked_at_again(tmp_path: P
     path, caller = tmp_path / "kernel.cu", tmp_path / "main.cpp"
     text = "__global__ void k(float *x) { x[0] = 1; }\nvoid run(int n, float *x) { k<<<n, 64>>>(x); }\n"
     caller.write_text("void run(int, float *);\nint main() { run(9, 0); }\n", encoding="utf-8")
-    analyzer = IncrementalAnalyzer(Config((path,), "v100"))
+    analyzer = IncrementalAnalyzer(Config((path,), GpuChoice("v100")))
     assert analyzer.analyze(path, text).kernels[0].grid == (9, 1, 1)
     caller.write_text("void run(int, float *);\nint main() { run(11, 0); }\n", encoding="utf-8")
     assert analyzer.analyze(path, text).kernels[0].grid == (11, 1, 1)
@@ -262,7 +263,7 @@ def test_the_host_code_of_another_file_counts_and_is_looked_at_again(tmp_path: P
 def test_the_text_counts_and_not_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "saxpy.cu"
     path.write_text(SAXPY, encoding="utf-8")
-    config = Config((path,), "v100")
+    config = Config((path,), GpuChoice("v100"))
     edited = SAXPY.replace("4096, 256", "16, 128")
     (kernel,) = IncrementalAnalyzer(config).analyze(path, edited).kernels
     assert (kernel.grid, kernel.block) == ((16, 1, 1), (128, 1, 1))
@@ -274,10 +275,10 @@ def test_the_text_counts_and_not_the_disk(tmp_path: Path) -> None:
 def test_a_file_that_was_never_saved(tmp_path: Path, name: str) -> None:
     text = SAXPY if name.endswith(".cu") else "void f(float *a) { for (int i = 0; i < 9; i++) a[i] += 1; }\n"
     path = tmp_path / name
-    found = IncrementalAnalyzer(Config((path,), "v100")).analyze(path, text)
+    found = IncrementalAnalyzer(Config((path,), GpuChoice("v100"))).analyze(path, text)
     path.write_text(text, encoding="utf-8")
     assert found.kernels
-    assert found.kernels == analyze_file(path, Config((path,), "v100")).kernels
+    assert found.kernels == analyze_file(path, Config((path,), GpuChoice("v100"))).kernels
 
 
 def test_the_fragment_of_another_file_is_read_from_memory(tmp_path: Path) -> None:
@@ -286,13 +287,15 @@ def test_the_fragment_of_another_file_is_read_from_memory(tmp_path: Path) -> Non
     whole = '#define REAL float\n#define STEP 2\n#include "body.cu"\n'
     (tmp_path / "whole.cu").write_text(whole, encoding="utf-8")
     text = "__global__ void k(REAL *x) { x[threadIdx.x * STEP] += STEP; }\n"
-    (kernel,) = IncrementalAnalyzer(Config((path,), "v100")).analyze(path, text).kernels
+    (kernel,) = IncrementalAnalyzer(Config((path,), GpuChoice("v100"))).analyze(path, text).kernels
     assert kernel.power_w is not None
 
 
 def test_a_cancelled_analysis_ends_between_launches_and_leaves_no_trace(many: Path) -> None:
-    analyzer = IncrementalAnalyzer(Config((many,), "v100"))
+    analyzer = IncrementalAnalyzer(Config((many,), GpuChoice("v100")))
     asked = iter([False] * 4 + [True] * 99)
     with pytest.raises(CancelledError):
         analyzer.analyze(many, MANY, lambda: next(asked))
-    assert analyzer.analyze(many, MANY) == IncrementalAnalyzer(Config((many,), "v100")).analyze(many, MANY)
+    assert analyzer.analyze(many, MANY) == IncrementalAnalyzer(Config((many,), GpuChoice("v100"))).analyze(
+        many, MANY
+    )

@@ -245,13 +245,16 @@ def test_a_member_that_a_loop_does_not_assign_stays_what_it_was():
 
 
 def test_tests_of_unrolled_copies_that_an_outer_loop_does_not_change_run_once():
-    """u + d < n for each of three copies before the loop over r, which tests at its entry and every round."""
+    """u + d < n for each of three copies before the loop over r, which tests at its entry and every round.
+
+    The loop over d unrolled, that over r becomes an innermost one and runs four iterations a round.
+    """
     mix = mix_of(
         "int u = c[0]; float s = 0.0f;"
         "for (int r = 0; r < n; ++r)\n#pragma unroll\n"
         "for (int d = 0; d < 3; ++d) if (u + d < n) s += b[r * 4 + d]; a[0] = s;"
     )
-    assert mix.number(K.ISETP) == 3 + 1 + 100
+    assert mix.number(K.ISETP) == 3 + 4 + 101 / 4
 
 
 def test_what_one_of_two_unrolled_loops_does_not_change_is_computed_once_for_its_copies():
@@ -468,3 +471,53 @@ def test_a_product_of_matrix_tiles_is_no_shuffle():
     mix = lower_instructions(launch.kernel, count(launch))
     assert mix.number(K.HMMA) == total_counts(launch.kernel, count(launch)).tensor
     assert mix.number(K.SHFL) == 0
+
+
+TRIANGLE = "float s = 0.0f; {outer}for (int i = 0; i < {n}; i++) for (int j = {bounds}; j++) {body} a[n] = s;"
+LIGHT, HEAVY = (
+    "s += b[i * 8 + j + n];",
+    "{ float y = b[i * 8 + j + n]; s = s * y + 2; s = s * y + 3; s = s * y + 4; }",
+)
+
+
+@pytest.mark.parametrize(
+    ("n", "bounds", "body", "outer", "is_unrolled"),
+    [  # as nvcc 13 has it for sm_80: branches in the PTX of each
+        (6, "0; j <= i", LIGHT, "", True),
+        (7, "0; j <= i", LIGHT, "", False),
+        (6, "i + 1; j < 6", LIGHT, "", True),
+        (64, "0; j <= i", LIGHT, "", False),
+        (64, "0; j <= i", LIGHT, "\n#pragma unroll\n", True),
+        (3, "0; j <= i", HEAVY, "", True),
+        (5, "0; j <= i", HEAVY, "", False),
+        (8, "0; j < 8", LIGHT, "", True),
+        (64, "0; j < 64", LIGHT, "", False),
+    ],
+)
+def test_a_nest_is_unrolled_with_the_copies_inside(n, bounds, body, outer, is_unrolled):
+    mix = mix_of(TRIANGLE.format(n=n, bounds=bounds, body=body, outer=outer))
+    assert (mix.number(K.BRANCH) == 1) is is_unrolled
+
+
+def test_a_triangle_whose_inner_loop_halves_its_counter_is_unrolled():
+    """The nest of a bitonic sort of 1024 keys: 55 steps, all in one stretch of code."""
+    step = "__syncthreads(); int o = t ^ stride; s[t] = s[t] + s[o];"
+    nest = (
+        f"for (int w = 2; w <= 1024; w *= 2) for (int stride = w / 2; stride > 0; stride /= 2) {{ {step} }}"
+    )
+    mix = mix_of(f"__shared__ float s[1024]; int t = threadIdx.x; s[t] = b[t]; {nest} a[t] = s[t];")
+    assert (mix.number(K.BAR), mix.number(K.BRANCH)) == (55, 1)
+
+
+def test_a_triangle_over_an_array_of_the_thread_is_unrolled():
+    fill = "float r[16]; for (int i = 0; i < 16; i++) r[i] = b[i * 32 + n];"
+    triangle = "for (int i = 0; i < 16; i++) for (int j = 0; j < i; j++) r[i] -= r[j] * b[i * 16 + j];"
+    mix = mix_of(f"{fill} {triangle} float s = 0; for (int i = 0; i < 16; i++) s += r[i]; a[n] = s;")
+    assert (mix.number(K.BRANCH), mix.number(K.FFMA), mix.number(K.LDL)) == (1, 120, 0)
+
+
+def test_a_loop_around_an_unrolled_one_runs_several_iterations_a_round():
+    nest = (
+        "float s = 0; for (int i = 0; i < 64; i++) for (int j = 0; j < 8; j++) s += b[i * 8 + j]; a[n] = s;"
+    )
+    assert 16 <= mix_of(nest).number(K.BRANCH) <= 18  # four iterations of the outer loop are one round

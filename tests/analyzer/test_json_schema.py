@@ -1,19 +1,33 @@
 """docs/schema/wattslice-1.schema.json is what `--format json` writes."""
 
 import json
-from dataclasses import replace
+import types
+from dataclasses import fields, replace
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import jsonschema
 import pytest
 
 import wattslice_corpora
-from wattslice.analysis import Advice, Analysis
+from wattslice.analysis import (
+    Advice,
+    Analysis,
+    ArmAnalysis,
+    KernelAnalysis,
+    LineHeat,
+    MethodWatts,
+    SliceAnalysis,
+)
 from wattslice.config.config import Options, make_config
 from wattslice.counting.profile import LoopTrips
+from wattslice.ir import Diagnostic
+from wattslice.ir.operation_counts import JSON_NAMES
+from wattslice.launches.launch import Assumption
 from wattslice.pipeline.files import analyze_files
 from wattslice.report.json import render_json
+from wattslice_models.program_power import SubSlice
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 
@@ -21,6 +35,31 @@ SCHEMA: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs" / "schema" / "wattslice-1.schema.json").read_text(encoding="utf-8")
 )
 KERNELS = Path(next(iter(wattslice_corpora.__path__))) / "kernels"
+
+
+TOLD_IN: dict[str, type[Any]] = {
+    "diagnostic": Diagnostic,
+    "kernel": KernelAnalysis,
+    "slice": SliceAnalysis,
+    "sub_slice": SubSlice,
+    "hot_line": LineHeat,
+    "loop": LoopTrips,
+    "arm": ArmAnalysis,
+    "assumption": Assumption,
+    "advice": Advice,
+}
+"""The objects of the schema, and the record that each one tells."""
+OTHER_NAMES: dict[type[Any], dict[str, str]] = {
+    SubSlice: {"arithmetic_operations": "compute_ops", "normalised_accesses": "memory_ops_weighted"},
+}
+NOT_TOLD: dict[type[Any], set[str]] = {
+    KernelAnalysis: {"profile", "roofline"},  # of reports for people, and of `wattslice roofline`
+    ArmAnalysis: {"column", "visits", "leaves"},  # for an editor, and for the report on a profile
+    LoopTrips: {"region", "is_most"},  # the assumption about it says so
+}
+"""Fields of records that the report leaves out. Whatever else a record gets must be told and described."""
+NULL_WHERE_EMPTY = {"ptx_file", "launch_file"}
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def closed(node: Any) -> Any:
@@ -45,6 +84,71 @@ def problems(analysis: Analysis) -> list[str]:
 
 def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def json_types(hint: Any) -> set[str]:
+    """The types of JSON that tell a value of this hint."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return set().union(*(json_types(part) for part in get_args(hint)))
+    if get_origin(hint) is tuple:
+        return {"array"}
+    if hint is type(None):
+        return {"null"}
+    return {_TYPES[hint]} if hint in _TYPES else {"object"}
+
+
+def enums(hint: Any) -> set[str]:
+    parts = [hint, *get_args(hint)]
+    return {
+        member.value for part in parts if isinstance(part, type) and issubclass(part, Enum) for member in part
+    }
+
+
+def described(node: dict[str, Any]) -> tuple[set[str], set[str]]:
+    """The types and the values that a node of the schema leaves open."""
+    if "$ref" in node:
+        node = SCHEMA["$defs"][node["$ref"].removeprefix("#/$defs/")]
+    values = node.get("enum", [])
+    told = {"null" if value is None else "string" for value in values}
+    named = node.get("type", [])
+    return told | ({named} if isinstance(named, str) else set(named)), {v for v in values if v is not None}
+
+
+@pytest.mark.parametrize("name", TOLD_IN)
+def test_every_field_of_a_record_is_described_and_nothing_else(name: str):
+    record, told = TOLD_IN[name], SCHEMA["$defs"][name]
+    hints, names, left_out = (
+        get_type_hints(record),
+        OTHER_NAMES.get(record, {}),
+        NOT_TOLD.get(record, set[str]()),
+    )
+    all_names = {field.name for field in fields(record)}
+    assert {*names, *left_out} <= all_names
+    expected = {names.get(name, name): hints[name] for name in all_names - left_out}
+    assert set(told["properties"]) == set(told["required"]) == set(expected)
+    for key, hint in expected.items():
+        kinds, values = described(told["properties"][key])
+        if found := enums(hint):
+            assert values <= found, key
+            assert kinds == {"string", *(["null"] if type(None) in get_args(hint) else [])}, key
+        elif values:
+            assert json_types(hint) == {"string"}, key
+        elif key == "instructions_per_thread":
+            assert kinds == {"object"}
+        else:
+            # What is not finite is unknown.
+            more = {"null"} if "number" in kinds or key in NULL_WHERE_EMPTY else set()
+            assert kinds - more == json_types(hint) - more, key
+
+
+def test_the_other_objects_of_the_schema_are_those_of_records():
+    kernel = SCHEMA["$defs"]["kernel"]["properties"]
+    assert set(kernel["counts_per_thread"]["properties"]) == set(JSON_NAMES)
+    watts = {field.name.removesuffix("_w") for field in fields(MethodWatts)}
+    assert set(kernel["methods"]["properties"]) == set(kernel["methods"]["required"]) == watts
+    plain = {name for name, node in SCHEMA["$defs"].items() if node["type"] != "object"}
+    assert set(SCHEMA["$defs"]) - plain == set(TOLD_IN)
+    assert set(SCHEMA["properties"]) == set(SCHEMA["required"]) == set(json.loads(render_json(ANALYSIS)))
 
 
 def test_samples_are_valid():

@@ -1,13 +1,17 @@
+# pyright: reportOptionalMemberAccess=false
+# What is missing fails the test.
+
 """Kernels that clang loses because of something at file scope: told by name and line, never passed over."""
 
 from pathlib import Path
 
 import pytest
 
-from wattslice import ir
+from wattslice import analyze_text, ir
 from wattslice.cli import main
 from wattslice.commands.analyze import exit_status, no_kernels
 from wattslice.config.config import Config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.findings.findings import findings_of
 from wattslice.pipeline.files import analyze_files
 from wattslice.report.formats import render
@@ -100,17 +104,43 @@ def test_a_lost_kernel_does_not_pass_the_gate(tmp_path: Path, capsys: pytest.Cap
 def test_a_file_that_lost_all_its_kernels_gave_nothing(tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text("void f() {" + LATER)
-    analysis = analyze_files(Config((path,), "v100"))
+    analysis = analyze_files(Config((path,), GpuChoice("v100")))
     assert exit_status(analysis) == 2
     report = render("junit", analysis, findings_of(analysis))
     assert '<error type="PW001" message="kernel \'k\' could not be read' in report
     path.write_text("int z" + LATER)
-    assert exit_status(analyze_files(Config((path,), "v100"))) == 0
+    assert exit_status(analyze_files(Config((path,), GpuChoice("v100")))) == 0
 
 
 def test_no_kernel_is_called_undefined_that_clang_could_not_make(tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text("#define MAKE(n) __global__ void n(float *a) { a[0] = 1; }\nint z\nMAKE(k)\n")
-    analysis = analyze_files(Config((path,), "v100"))
+    analysis = analyze_files(Config((path,), GpuChoice("v100")))
     assert no_kernels(analysis) == f"no kernel found in {path}: see the diagnostics"
     assert main(["gate", str(path), "--gpu", "v100", "--max-power", "1000"]) != 0
+
+
+MISSING = """
+#include "nowhere/types.h"
+#include <lib/tensor.hpp>
+template <typename T> __global__ void a(MissingAccessor<T, 2> x, T *y) { y[threadIdx.x] = x[threadIdx.x][0]; }
+__global__ void b(lib::Tensor<float, 3> x, float *y) { y[threadIdx.x] = x(1, 2, threadIdx.x); }
+__global__ void c(const lib::detail::Params p, float *y) { y[threadIdx.x] = p.scale; }
+template <typename T, int N> __global__ void d(lib::View<T, N> v, T *y) { y[threadIdx.x] = v[threadIdx.x]; }
+__global__ void e(lib::index_t n, float *y) { y[threadIdx.x] = 2; }
+int main() {
+    a<float><<<4, 64>>>(MissingAccessor<float, 2>(), nullptr);
+    c<<<3, 64>>>({}, nullptr);
+    lib::View<float, 2> v;
+    d<float, 2><<<5, 64>>>(v, nullptr);
+}
+"""
+
+
+def test_kernels_with_parameters_of_types_that_are_not_there():
+    analysis = analyze_text(MISSING, gpu="v100")
+    found = {kernel.name: kernel for kernel in analysis.kernels}
+    assert sorted(found) == ["a", "b", "c", "d", "e"]
+    assert all(kernel.counts_per_thread.global_store == 1 for kernel in found.values())
+    assert [found[name].grid for name in "acd"] == [(4, 1, 1), (3, 1, 1), (5, 1, 1)]
+    assert "PW002" in {entry.rule for entry in analysis.diagnostics}

@@ -1,6 +1,7 @@
 import pytest
 
 from wattslice import ir
+from wattslice.frontend.cuda.lowering import inlining
 from wattslice.ir.builtins import builtin, operations_of
 
 from .lowered import code, kernel_of, lower
@@ -241,13 +242,16 @@ def test_inline_assembly_accesses_have_their_address(tmp_path, asm, expected):
     assert code(kernel_of(tmp_path, body.format(f"MACRO({asm})"), "int* q, int n", before)) == direct
 
 
-def test_inlining_has_a_budget_that_the_kernels_own_size_does_not_use_up(tmp_path):
+def test_inlining_has_a_budget_that_the_kernels_own_size_does_not_use_up(tmp_path, monkeypatch):
     before = "__device__ float f(float x) { return x * 2 + 1; }"
     large = kernel_of(tmp_path, "p[n] = p[1] + p[2];" * 3000 + "p[0] = f(p[1]);", before=before)
     assert large.body_is_complete
-    steps = "x = x * 2 + 1; " * 200
+    steps = "".join(f"float y{k} = x * {k} + 1; x += y{k}; " for k in range(20))  # nothing that folds
     many = f"__device__ float f(float x) {{ {steps} return x; }}"
-    assert not kernel_of(tmp_path, "p[0] = f(p[1]);" * 60, before=many).body_is_complete
+    calls = "".join(f"float z{k} = f(p[1]); p[0] += z{k};" for k in range(20))
+    assert kernel_of(tmp_path, calls, before=many).body_is_complete
+    monkeypatch.setattr(inlining, "PLAIN_CALLS_NODES", 2000)
+    assert not kernel_of(tmp_path, calls, before=many).body_is_complete
 
 
 def test_device_launches_and_the_device_runtime_are_told_and_the_rest_is_read(tmp_path):

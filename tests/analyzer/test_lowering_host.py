@@ -1,4 +1,7 @@
 from wattslice import ir
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
+from wattslice_models.gpu import load_gpu
 
 from .lowered import code, lower
 
@@ -44,7 +47,11 @@ def test_a_launch_of_an_instance_names_that_instance(tmp_path):
         "template <class T> __global__ void k(T* p) { p[0] = 1; }\n"
         "void run(float* p, double* q) { k<<<1, 2>>>(p); auto f = k<double>; f<<<dim3(3, 4), 5>>>(q); }",
     )
-    assert {launch.kernel for launch in launches(program)} == {k.mangled_name for k in program.kernels}
+    found = resolve_launches(program, NO_OVERRIDES, load_gpu("v100"))
+    assert {(launch.kernel.mangled_name, launch.grid) for launch in found} == {
+        ("_Z1kIfEvPT_", (1, 1, 1)),
+        ("_Z1kIdEvPT_", (3, 4, 1)),
+    }
 
 
 def test_the_runtime_interface_launches_too(tmp_path):

@@ -14,7 +14,8 @@ from wattslice.branch_profile.profile import (
     line_digests,
     moved_lines,
 )
-from wattslice.config.config import Config
+from wattslice.config.config import Config, Facts
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.ir import Span
 from wattslice.pipeline.files import analyze_file, analyze_files
 
@@ -219,7 +220,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
 
 def analysed(source, profile):
     """Probability of the `if`, iterations of the loop, and rules with lines, as `analyze` sees them."""
-    found = analyze_files(Config((source,), "v100", branch_profile=profile))
+    found = analyze_files(Config((source,), GpuChoice("v100"), facts=Facts(branch_profile=profile)))
     (kernel,) = found.kernels
     arms = {arm.arm: arm for arm in kernel.arms if arm.source.value == "profile"}
     then = round(arms["then"].probability, 9) if "then" in arms else None
@@ -230,7 +231,9 @@ def analysed(source, profile):
 def test_the_profile_decides_branch_and_loop(tmp_path):
     source, profile = profile_of(tmp_path)
     assert analysed(source, profile) == (0.25, 2.0, [])
-    (kernel,) = analyze_file(source, Config((source,), "v100", branch_profile=profile)).kernels
+    (kernel,) = analyze_file(
+        source, Config((source,), GpuChoice("v100"), facts=Facts(branch_profile=profile))
+    ).kernels
     counts = kernel.counts_per_thread
     assert counts is not None
     assert counts.global_store == pytest.approx(0.25 + 2.0)
@@ -257,7 +260,7 @@ def test_a_changed_line_loses_its_entry_and_says_so(tmp_path):
     source.write_text(SOURCE.replace("a[i] > 3", "a[i] > 4"))
     then, trips, told = analysed(source, profile)
     assert (then, trips, told) == (None, 2.0, [("PW018", 3)])
-    found = analyze_files(Config((source,), "v100", branch_profile=profile))
+    found = analyze_files(Config((source,), GpuChoice("v100"), facts=Facts(branch_profile=profile)))
     (diagnostic,) = (entry for entry in found.diagnostics if entry.rule == "PW018")
     assert "'then' of kernel k" in diagnostic.message
     assert "`wattslice profile k.cu --data k.toml -o p.json`" in diagnostic.message
@@ -274,7 +277,7 @@ def test_another_file_of_the_same_name_has_no_part_in_it(tmp_path):
     other = tmp_path / "other" / "k.cu"
     other.parent.mkdir()
     other.write_text("// not that one\n" + SOURCE)
-    found = analyze_files(Config((source, other), "v100", branch_profile=profile))
+    found = analyze_files(Config((source, other), GpuChoice("v100"), facts=Facts(branch_profile=profile)))
     assert [kernel.loops[0].trip_count for kernel in found.kernels] == [2.0, None]
     assert not any(entry.rule in ("PW017", "PW018") for entry in found.diagnostics)
 
@@ -289,7 +292,7 @@ def test_branches_of_a_header(tmp_path):
     header.write_text("\n" + header.read_text())
 
     def unused():
-        found = analyze_files(Config((source,), "v100", branch_profile=profile))
+        found = analyze_files(Config((source,), GpuChoice("v100"), facts=Facts(branch_profile=profile)))
         return [
             (entry.rule, entry.file, entry.line) for entry in found.diagnostics if entry.rule[:4] == "PW01"
         ]

@@ -594,7 +594,9 @@ def test_a_kernel_may_take_escapes_time_from_its_source(projected):
     path = by_us.workflow.components[1].kernels[0].source
     config = make_config(Options(paths=(path,), gpu="v100"))
     times_s: list[float] = []
-    for launch in resolve_launches(read_program(path, config, None), config.overrides, load_gpu("v100")):
+    for launch in resolve_launches(
+        read_program(path, config, None), config.facts.overrides, load_gpu("v100")
+    ):
         profile = count(launch)
         work = launch_work(launch, residency(launch, load_gpu("v100")), profile)
         assert work.workload

@@ -9,7 +9,7 @@ import pytest
 import wattslice_corpora
 from wattslice import ir
 from wattslice.analysis import Analysis
-from wattslice.config.config import Options, make_config
+from wattslice.config.config import Execution, Options, make_config
 from wattslice.frontend.ptx.read import read_ptx
 from wattslice.launches.launch import KernelLaunch, LaunchSource
 from wattslice.launches.overrides import OverrideError, parse_overrides
@@ -74,13 +74,12 @@ def launches(path: Path, *settings: str) -> tuple[KernelLaunch, ...]:
     config = make_config(Options(paths=(path,), gpu="v100", no_cache=True))
     program = pipeline.read_program(path, config)
     host = Path((program.origin or program).file)
-    readers = pipeline.caller_reader(host, config), pipeline.launcher_reader(host, config)
-    return resolve_launches(program, overrides, GPU, *readers)
+    return resolve_launches(program, overrides, GPU, pipeline.neighbours_of(host, config))
 
 
 def analysed(path: Path, *settings: str, launch: tuple[str, ...] = (), cache: Path | None = None) -> Analysis:
     options = Options(paths=(path,), gpu="v100", overrides=settings, launches=launch, no_cache=True)
-    return pipeline.analyze_files(replace(make_config(options), cache=cache))
+    return pipeline.analyze_files(replace(make_config(options), execution=Execution(cache=cache)))
 
 
 def told(path: Path) -> list[str]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from dataclasses import replace
 
-from wattslice.frontend.c.read import read_c
+import pytest
+
+from wattslice.frontend.c import read_c
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.workload.registers import REGISTERS_OF_A_CALL, estimate_registers, register_pressure
 from wattslice_models.gpu import load_gpu
 
@@ -61,3 +66,101 @@ def test_a_thread_has_no_more_registers_than_the_gpu_gives_one(tmp_path):
     calling = kernel(tmp_path, 'printf("%d", n);')
     small = replace(load_gpu("gtx480"), max_registers_per_thread=20)
     assert estimate_registers(calling, small) == 20 < estimate_registers(calling, V100)
+
+
+def cuda_kernels(tmp_path, source):
+    path = tmp_path / "k.cu"
+    path.write_text(source)
+    return {kernel.name: kernel for kernel in read_cuda(path).kernels}
+
+
+ARRAYS = """
+__global__ void known(const float *a, float *o) {
+  float r[64]; float s = 0;
+  for (int i = 0; i < 64; i++) r[i] = a[i * 32 + threadIdx.x];
+  for (int i = 0; i < 64; i++) s += r[i] * r[63 - i];
+  o[threadIdx.x] = s;
+}
+__global__ void unknown(const float *a, float *o, int n) {
+  float r[64]; float s = 0;
+  for (int i = 0; i < 64; i++) r[i] = a[i * 32 + threadIdx.x];
+  for (int i = 0; i < n; i++) s += r[i * 7 & 63];
+  o[threadIdx.x] = s;
+}
+__global__ void __launch_bounds__(1024) bounded(const float *a, float *o) {
+  float r[96]; float s = 0;
+  for (int i = 0; i < 96; i++) r[i] = a[i * 32 + threadIdx.x];
+  for (int i = 0; i < 96; i++) s += r[i] * r[95 - i];
+  o[threadIdx.x] = s;
+}"""
+
+
+def test_an_array_lies_in_registers_when_all_of_its_indices_are_known(tmp_path):
+    kernels = cuda_kernels(tmp_path, ARRAYS)
+    assert register_pressure(kernels["known"]).arrays == 64
+    assert register_pressure(kernels["unknown"]).arrays == 0
+    assert estimate_registers(kernels["known"], V100) > 64 > estimate_registers(kernels["unknown"], V100)
+    assert estimate_registers(kernels["bounded"], V100) == 65536 / 1024  # the rest is spilled
+
+
+TILES = """#include <mma.h>
+using namespace nvcuda;
+template <int R, int C> __device__ void tiles(const half *a, const half *b, float *c, int n) {
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[R][C];
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> rows[R];
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> columns[C];
+  for (int r = 0; r < R; r++) for (int k = 0; k < C; k++) wmma::fill_fragment(sum[r][k], 0.0f);
+  for (int i = 0; i < n; i++) {
+    for (int r = 0; r < R; r++) wmma::load_matrix_sync(rows[r], a + (r * n + i) * 256, 16);
+    for (int k = 0; k < C; k++) wmma::load_matrix_sync(columns[k], b + (k * n + i) * 256, 16);
+    for (int r = 0; r < R; r++) for (int k = 0; k < C; k++)
+      wmma::mma_sync(sum[r][k], rows[r], columns[k], sum[r][k]);
+  }
+  for (int r = 0; r < R; r++) for (int k = 0; k < C; k++)
+    wmma::store_matrix_sync(c + (r * C + k) * 256, sum[r][k], 16, wmma::mem_row_major);
+}
+__global__ void one(const half *a, const half *b, float *c, int n) { tiles<1, 1>(a, b, c, n); }
+__global__ void two(const half *a, const half *b, float *c, int n) { tiles<2, 2>(a, b, c, n); }
+__global__ void four(const half *a, const half *b, float *c, int n) { tiles<4, 4>(a, b, c, n); }
+__global__ void eight(const half *a, const half *b, float *c, int n) { tiles<8, 8>(a, b, c, n); }
+"""
+
+
+def test_fragments_hold_their_share_of_the_tiles(tmp_path):
+    """A lane holds 256 / 32 floats of a sum, and as many halves of each operand."""
+    kernels = cuda_kernels(tmp_path, TILES)
+    held = [register_pressure(kernels[name]).arrays for name in ("one", "two", "four", "eight")]
+    assert held == [8 * n * n + 4 * n + 4 * n for n in (1, 2, 4, 8)]
+    estimates = [estimate_registers(kernels[name], V100) for name in ("one", "two", "four", "eight")]
+    assert estimates[0] + 100 < estimates[2] < estimates[3] == 255
+
+
+def test_unrolled_copies_load_ahead(tmp_path):
+    body = "float s = 0; for (int i = 0; i < {}; i++) s += a[i * 64]; b[0] = s;"
+    assert register_pressure(kernel(tmp_path, body.format(8))).ahead == 8
+    assert register_pressure(kernel(tmp_path, body.format("n"))).ahead == 16  # of a loop of unknown length
+
+
+@pytest.mark.nvcc
+def test_arrays_and_tiles_against_ptxas(tmp_path):
+    kernels = cuda_kernels(tmp_path, TILES + ARRAYS)
+    command = ["nvcc", "-cubin", "-arch=sm_80", "--resource-usage", "-w", "-o", "k.cubin", "k.cu"]
+    report = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stderr
+    found = dict(re.findall(r"entry function '(\w+)'.*?Used (\d+) registers", report, re.S))
+    a100 = load_gpu("a100")
+    for one in kernels.values():
+        truth = int(found[one.mangled_name])
+        assert abs(estimate_registers(one, a100) - truth) <= max(20, 0.2 * truth), one.name
+
+
+def test_what_a_loop_uses_and_does_not_change_lives_through_it(tmp_path):
+    """Three factors are used first in the body; six more values are live at once behind them."""
+    before = "float p = a[0], q = a[1], r = a[2], s = 1;"
+    behind = " ".join(f"float v{i} = a[n + i * 32 + {i}];" for i in range(6))
+    total = "s += v5 * (v4 + v3 * (v2 + v1 * v0));"
+    loop = "{} for (int i = 0; i < n; i++) {{ s = {}; {} {} }} b[0] = s;"
+    kept = register_pressure(kernel(tmp_path, loop.format(before, "(s * p + q) * r", behind, total)))
+    none = register_pressure(
+        kernel(tmp_path, loop.format("float s = 1;", "(s * 2.0f + 3.0f) * 5.0f", behind, total))
+    )
+    assert kept.values == none.values + 3

@@ -17,7 +17,9 @@ from msgspec import structs
 
 from wattslice.analysis import Analysis
 from wattslice.cli import main
-from wattslice.config.config import Config, Options, make_config
+from wattslice.config.config import Config, Execution, Options, make_config
+from wattslice.config.gpu_choice import GpuChoice
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline import files as pipeline
 from wattslice.pipeline.cache import keeper as run_key
 from wattslice.pipeline.cache.folder import CacheError, CacheFolder, with_usable_cache
@@ -52,9 +54,9 @@ def config(tmp_path: Path) -> Config:
     (folder / "main.cpp").write_text(CALLER)
     return Config(
         files=(folder / "k.cu",),
-        gpu_id="v100_pcie",
-        include_directories=(folder / "include",),
-        cache=tmp_path / "cache",
+        gpu=GpuChoice("v100_pcie"),
+        parse=ParseOptions(include_dirs=(folder / "include",)),
+        execution=Execution(cache=tmp_path / "cache"),
     )
 
 
@@ -79,8 +81,8 @@ def printed(analysis: Analysis) -> str:
 
 
 def entries(config: Config) -> list[Path]:
-    assert config.cache is not None
-    return [path for path in (config.cache / "results").iterdir() if not path.name.startswith(".")]
+    assert config.execution.cache is not None
+    return [path for path in (config.execution.cache / "results").iterdir() if not path.name.startswith(".")]
 
 
 def test_the_second_run_analyses_nothing_and_says_the_same(config, analysed):
@@ -89,13 +91,17 @@ def test_the_second_run_analyses_nothing_and_says_the_same(config, analysed):
     second = pipeline.analyze_files(config)
     assert analysed == [*config.files]
     assert second == first
-    assert printed(second) == printed(first) == printed(pipeline.analyze_files(replace(config, cache=None)))
+    assert (
+        printed(second)
+        == printed(first)
+        == printed(pipeline.analyze_files(replace(config, execution=Execution())))
+    )
 
 
 @pytest.mark.parametrize("gpu", ["v100", "gtx280"])
 def test_all_that_a_result_can_hold_reads_back_exactly(tmp_path, analysed, gpu):
     files = tuple(sorted((Path(__file__).parent / "hand_counted").glob("[bc]*.cu")))
-    config = Config(files=files, gpu_id=gpu, cache=tmp_path)
+    config = Config(files=files, gpu=GpuChoice(gpu), execution=Execution(cache=tmp_path))
     first = pipeline.analyze_files(config)
     analysed.clear()
     second = pipeline.analyze_files(config)
@@ -138,7 +144,7 @@ def test_whatever_an_analysis_sees_makes_it_anew(config, analysed, change):
     analysed.clear()
     again = pipeline.analyze_files(config)
     assert analysed == [*config.files]
-    assert again == pipeline.analyze_files(replace(config, cache=None))
+    assert again == pipeline.analyze_files(replace(config, execution=Execution()))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +171,7 @@ def test_options_make_it_anew(config, analysed, change, tmp_path):
     branch = '{"file": "k.cu", "line": 6, "arm": "then", "probability": 0.25}'
     profile.write_text(f'{{"schema_version": 1, "branches": [{branch}]}}')
     given = {"compile_commands_directory": tmp_path, "profile": profile}
-    options = Options(paths=config.files, cache=config.cache, gpu="v100")
+    options = Options(paths=config.files, cache=config.execution.cache, gpu="v100")
     changed = structs.replace(options, **{name: given.get(name, value) for name, value in change.items()})
     pipeline.analyze_files(make_config(options))
     analysed.clear()
@@ -193,9 +199,9 @@ def test_include_paths_of_the_environment_say_nothing(config, monkeypatch, tmp_p
     edit(config, "k.cu", KERNEL.replace('"absent.h"', "<hidden_steps.h>").replace("STEPS", "MANY"))
     (tmp_path / "env").mkdir()
     (tmp_path / "env" / "hidden_steps.h").write_text("#define MANY 64\n")
-    expected = pipeline.analyze_files(replace(config, cache=None))
+    expected = pipeline.analyze_files(replace(config, execution=Execution()))
     monkeypatch.setenv(variable, str(tmp_path / "env"))
-    assert pipeline.analyze_files(replace(config, cache=None)) == expected
+    assert pipeline.analyze_files(replace(config, execution=Execution())) == expected
     told = subprocess.run(["/bin/sh", "-c", f"echo ${variable}"], capture_output=True, text=True, check=True)
     assert told.stdout == f"{tmp_path / 'env'}\n"
 
@@ -295,7 +301,7 @@ def test_the_file_of_a_gpu_counts(config, analysed, tmp_path):
     gpu = tmp_path / "my.toml"
     text = (Path(gpu_module.__file__).parent / "gpus" / "v100.toml").read_text()
     gpu.write_text(text)
-    mine = replace(config, gpu_id=str(gpu))
+    mine = replace(config, gpu=GpuChoice(str(gpu)))
     pipeline.analyze_files(mine)
     gpu_module.load_gpu.cache_clear()  # another process reads it anew
     gpu.write_text(text.replace("value = 80,", "value = 84,"))
@@ -304,22 +310,22 @@ def test_the_file_of_a_gpu_counts(config, analysed, tmp_path):
 
 
 def test_a_folder_that_is_not_ours_alone_is_not_used(config, monkeypatch):
-    options = Options(paths=config.files, cache=config.cache, gpu="v100")
+    options = Options(paths=config.files, cache=config.execution.cache, gpu="v100")
     assert with_usable_cache(make_config(options)).notes == ()
-    assert config.cache is not None
+    assert config.execution.cache is not None
     with monkeypatch.context() as other:
         other.setattr(os, "geteuid", lambda: os.getuid() + 1)
         found = with_usable_cache(make_config(options))
-        assert found.cache is None
+        assert found.execution.cache is None
         assert "not used as cache: it belongs to another user" in found.notes[0]
-    for folder in (config.cache, config.cache / "results"):
+    for folder in (config.execution.cache, config.execution.cache / "results"):
         for mode, who in ((0o777, "everybody"), (0o770, "its group")):
             folder.chmod(mode)
             assert f"{who} may write to it" in with_usable_cache(make_config(options)).notes[0]
             folder.chmod(0o700)
-    (config.cache / "results").rmdir()
-    (config.cache / "results").symlink_to(config.files[0].parent)
-    assert with_usable_cache(make_config(options)).cache is None
+    (config.execution.cache / "results").rmdir()
+    (config.execution.cache / "results").symlink_to(config.files[0].parent)
+    assert with_usable_cache(make_config(options)).execution.cache is None
     assert pipeline.analyze_files(config).kernels[0].power_w is not None
     assert len(list(config.files[0].parent.iterdir())) == 4
 
@@ -343,8 +349,8 @@ def test_a_full_disk_costs_the_entry_only(config, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     assert pipeline.analyze_files(config).kernels[0].power_w is not None
-    assert config.cache is not None
-    assert list((config.cache / "results").iterdir()) == []
+    assert config.execution.cache is not None
+    assert list((config.execution.cache / "results").iterdir()) == []
 
 
 def test_a_path_that_is_no_folder_is_told(tmp_path):
@@ -355,9 +361,9 @@ def test_a_path_that_is_no_folder_is_told(tmp_path):
 
 def test_the_command_tells_and_clears(config, capsys, monkeypatch):
     pipeline.analyze_files(config)
-    assert main(["cache", "--cache", str(config.cache)]) == 0
-    assert capsys.readouterr().out.startswith(f"{config.cache}: 1 results kept, 0.0 MiB")
-    monkeypatch.setenv("WATTSLICE_CACHE", str(config.cache))
+    assert main(["cache", "--cache", str(config.execution.cache)]) == 0
+    assert capsys.readouterr().out.startswith(f"{config.execution.cache}: 1 results kept, 0.0 MiB")
+    monkeypatch.setenv("WATTSLICE_CACHE", str(config.execution.cache))
     assert main(["cache", "--clear"]) == 0
     assert entries(config) == []
     monkeypatch.setenv("WATTSLICE_CACHE", "off")

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattslice.counting.sampling import representatives, sample_threads
+from wattslice.counting.pieces import representatives
+from wattslice.counting.sampling import sample_threads
 
 
 @given(extent=st.integers(1, 5000), number=st.integers(1, 20))

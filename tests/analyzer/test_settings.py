@@ -171,10 +171,10 @@ def test_a_stranger_has_no_thousand_processes_started(tmp_path):
     written(tmp_path / "k.cu", "")
     path = written(tmp_path / "wattslice.toml", "jobs = 100000\n")
     options = Options(paths=(tmp_path / "k.cu",))
-    assert make_config(options).jobs == 4 * (os.cpu_count() or 1)
+    assert make_config(options).execution.jobs == 4 * (os.cpu_count() or 1)
     path.unlink()
     users_settings(tmp_path, "jobs = 100000\n")
-    assert make_config(options).jobs == 100_000
+    assert make_config(options).execution.jobs == 100_000
 
 
 @pytest.mark.parametrize(

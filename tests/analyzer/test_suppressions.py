@@ -6,6 +6,7 @@ import pytest
 
 from wattslice.analysis import Advice, Suppression
 from wattslice.config.config import Config, Options, make_config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.findings.findings import all_findings, findings_of, told_by
 from wattslice.findings.suppressions import read_suppressions
 from wattslice.pipeline.files import analyze_files
@@ -126,7 +127,7 @@ def test_comments_are_found_in_file_and_header(tmp_path: Path):
         "}\n"
         "void go(const int *a, int *b, int n) { k<3><<<n, 256>>>(a, b, n); }\n"
     )
-    analysis = analyze_files(Config((main,), "v100"))
+    analysis = analyze_files(Config((main,), GpuChoice("v100")))
     assert {(Path(s.file).name, s.line, s.rules) for s in analysis.suppressions} == {
         ("a.cu", 5, ("PW012",)),
         ("walk.cuh", 2, ("PW013",)),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from wattslice.frontend.c import read_c
 from wattslice.workload.instructions import lower_instructions
 from wattslice.workload.traffic import traffic
 
@@ -234,3 +235,65 @@ def test_a_texture_is_fetched_as_a_box(tmp_path):
     }"""
     moved = moved_by(*counted(tmp_path, source, "k=64,64:16,16", "width=1024"))
     assert moved.dram_bytes == pytest.approx(4 + 4, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        "float A[64][1024]",
+        "float A[][1024]",
+        "Mat A",
+        "Row A[64]",
+        "Row *A",
+        "float (*A)[1024]",
+        "float (&A)[64][1024]",
+        "Mat &A",
+    ],
+)
+def test_a_parameter_of_array_type_is_a_pointer(tmp_path, parameter):
+    before = "typedef float Row[1024]; typedef float Mat[64][1024];"
+    kernel = "__global__ void k({}) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; {} *= 2; }}"
+    plain = moved_by(*counted(tmp_path, kernel.format("float *A", "A[blockIdx.y * 1024 + i]"), "k=4,64:256"))
+    source = before + kernel.format(parameter, "A[blockIdx.y][i]")
+    assert (found := moved_by(*counted(tmp_path, source, "k=4,64:256"))) == plain
+    assert (found.l1_bytes, found.dram_bytes, found.footprint_bytes) == (8, 8, 4 * 64 * 1024)
+    called = f"__device__ void f({parameter}, int i) {{ A[blockIdx.y][i] *= 2; }} "
+    kernel = "__global__ void k({}) {{ f(A, blockIdx.x * blockDim.x + threadIdx.x); }}"
+    assert moved_by(*counted(tmp_path, before + called + kernel.format(parameter), "k=4,64:256")) == plain
+
+
+def test_a_parameter_of_array_type_is_a_pointer_in_c_and_behind_restrict_too(tmp_path):
+    body = "{ int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[i]; }"
+    for parameters in ("float y[], const float x[]", "float *__restrict__ y, float x[256]"):
+        moved = moved_by(*counted(tmp_path, f"__global__ void k({parameters}) {body}", "k=1000:256"))
+        assert (moved.l1_bytes, moved.dram_bytes, moved.footprint_bytes) == (8, 8, 2 * 4 * N)
+    path = tmp_path / "k.c"
+    path.write_text("typedef float M[8][16]; void k(M a, float b[8][16]) { a[1][2] = b[1][2]; }")
+    first, second = read_c(path).kernels[0].parameters
+    assert first.type == second.type
+    assert first.type.element is not None
+    assert first.type.element.length == 16
+
+
+SHIFTS = """__global__ void k(const float *in, float *out, const int *at, int n) {{
+  int i = blockIdx.x * blockDim.x + threadIdx.x; float sum = 0;
+  for (int k = 0; k < 64; ++k) sum += in[{index}];
+  out[i] = sum;
+}}"""
+
+
+def dram_of(tmp_path, index):
+    return moved_by(*counted(tmp_path, SHIFTS.format(index=index), "k=4096:256", "n=4096")).dram_bytes
+
+
+@pytest.mark.parametrize(("plain", "shifted"), [("i", "i + at[k]"), ("k * n + i", "k * n + i + at[k]")])
+def test_an_offset_that_the_whole_launch_shares_moves_what_is_touched(tmp_path, plain, shifted):
+    offsets = 64 * 4 / (4096 * 256)
+    assert dram_of(tmp_path, shifted) == pytest.approx(dram_of(tmp_path, plain) + offsets, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "row", ["at[k] * 1048576 + i", "k * at[0] + i", "at[blockIdx.x * 64 + k] + threadIdx.x"]
+)
+def test_rows_that_memory_chooses_are_each_fetched(tmp_path, row):
+    assert dram_of(tmp_path, row) >= 64 * 4

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from wattslice.branch_profile.profile import ArmProbability, BranchProfile, DataSet
-from wattslice.config.config import Config
+from wattslice.config.config import Config, Facts
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.counting.count import count
 from wattslice.pipeline.files import analyze_file
 from wattslice.power.paths import TRIPS_SPREAD, left_at_once, trip_ranges, with_trips
@@ -62,9 +63,9 @@ def test_not_knowing_the_iterations_widens_the_interval(tmp_path):
     profile = BranchProfile((counted,), (DataSet("eight"),))
     path = tmp_path / "kernel.cu"
     path.write_text(BY_DATA)
-    config = Config((path,), "v100_pcie")
+    config = Config((path,), GpuChoice("v100_pcie"))
     (unknown,) = analyze_file(path, config).kernels
-    (known,) = analyze_file(path, replace(config, branch_profile=profile)).kernels
+    (known,) = analyze_file(path, replace(config, facts=Facts(branch_profile=profile))).kernels
     assert known.power_w == pytest.approx(unknown.power_w)
     ends = [(one.power_low_w or 0.0, one.power_high_w or 0.0) for one in (known, unknown)]
     (low, high), (lower, higher) = ends
@@ -115,14 +116,14 @@ def test_a_warp_also_pays_for_what_follows_the_iteration_that_all_run():
 def test_an_exit_assumed_never_to_be_taken_may_always_be(tmp_path):
     path = tmp_path / "kernel.cu"
     path.write_text(LEFT_EARLY)
-    (kernel,) = analyze_file(path, Config((path,), "v100_pcie")).kernels
+    (kernel,) = analyze_file(path, Config((path,), GpuChoice("v100_pcie"))).kernels
     (arm,) = kernel.arms
     assert (arm.probability, arm.probability_low, arm.probability_high) == (0.0, 0.0, 1.0)
     assert arm.kernel_low_w is not None
     assert arm.kernel_high_w is not None
     assert arm.kernel_low_w < arm.kernel_high_w
     left = ArmProbability("kernel.cu", 4, "then", 0.99)
-    config = Config((path,), "v100_pcie", branch_profile=BranchProfile((left,)))
+    config = Config((path,), GpuChoice("v100_pcie"), facts=Facts(branch_profile=BranchProfile((left,))))
     (at_once,) = analyze_file(path, config).kernels
     assert arm.kernel_low_w == pytest.approx(at_once.power_w, rel=0.05)
     assert arm.kernel_high_w == kernel.power_w

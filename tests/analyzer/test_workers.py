@@ -14,7 +14,8 @@ import pytest
 from distributed import LocalCluster
 from msgspec import structs
 
-from wattslice.config.config import Config, Options, make_config
+from wattslice.config.config import Config, Execution, Options, make_config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
 from wattslice.pipeline import clusters, workers
@@ -39,7 +40,7 @@ def config(tmp_path: Path) -> Config:
     for number in range(5):
         (tmp_path / f"k{number}.cu").write_text(KERNEL.format(number + 10))
     (tmp_path / "bad.cu").write_bytes(b"\0")
-    return Config(files=tuple(sorted(tmp_path.glob("*.cu"))), gpu_id="v100")
+    return Config(files=tuple(sorted(tmp_path.glob("*.cu"))), gpu=GpuChoice("v100"))
 
 
 def test_everybody_says_the_same(config, tmp_path, monkeypatch):
@@ -50,10 +51,10 @@ def test_everybody_says_the_same(config, tmp_path, monkeypatch):
     here: Any = LocalCluster(n_workers=2, processes=False, threads_per_worker=1, dashboard_address=":0")
     with here as cluster:
         runs = (
-            replace(config, jobs=2),
-            replace(config, backend=Backend.DASK, scheduler=cluster.scheduler_address),
-            replace(config, jobs=2, cache=tmp_path / "cache"),
-            replace(config, jobs=1, cache=tmp_path / "cache"),
+            replace(config, execution=Execution(jobs=2)),
+            replace(config, execution=Execution(backend=Backend.DASK, scheduler=cluster.scheduler_address)),
+            replace(config, execution=Execution(jobs=2, cache=tmp_path / "cache")),
+            replace(config, execution=Execution(jobs=1, cache=tmp_path / "cache")),
         )
         for run in runs:
             assert render_json(pipeline.analyze_files(run, done.append)) == expected
@@ -79,7 +80,7 @@ def test_a_lost_file_is_told(config, monkeypatch):
             yield number, lost(path, "gone") if number == 3 else task(path)
 
     monkeypatch.setattr(pipeline, "on_workers", lost)
-    analysis = pipeline.analyze_files(replace(config, jobs=2))
+    analysis = pipeline.analyze_files(replace(config, execution=Execution(jobs=2)))
     assert [Path(kernel.file).stem for kernel in analysis.kernels] == ["k0", "k1", "k3", "k4"]
     (told,) = [entry for entry in analysis.diagnostics if entry.rule == "PW099"]
     assert (told.file, told.message) == (
@@ -109,22 +110,23 @@ def test_a_missing_package_is_named(config, monkeypatch, backend, module):
     with pytest.raises(
         WattsliceError, match=rf"--backend {backend}: {backend} is not installed .*pip install"
     ):
-        pipeline.analyze_files(replace(config, backend=Backend(backend)))
-    one = replace(config, backend=Backend(backend), files=config.files[1:2])
+        pipeline.analyze_files(replace(config, execution=Execution(backend=Backend(backend))))
+    one = replace(config, execution=Execution(backend=Backend(backend)), files=config.files[1:2])
     with pytest.raises(WattsliceError, match=rf"{backend} is not installed .*pip install"):
         pipeline.analyze_files(one)  # one file needs none, and says so all the same
 
 
 def test_a_scheduler_that_does_not_answer_is_named(config, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECT_TIMEOUT_S", 0.2)
-    far = replace(config, backend=Backend.DASK, scheduler="tcp://127.0.0.1:1")
+    far = replace(config, execution=Execution(backend=Backend.DASK, scheduler="tcp://127.0.0.1:1"))
     with pytest.raises(WattsliceError, match=r"the scheduler tcp://127\.0\.0\.1:1 does not answer"):
         pipeline.analyze_files(far)
 
 
 def test_a_client_that_fails_half_made_is_closed_at_once(config, capfd, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECT_TIMEOUT_S", HANG_S)
-    far = replace(config, backend=Backend.DASK, scheduler="tls://127.0.0.1:1")  # there are no certificates
+    without_certificates = Execution(backend=Backend.DASK, scheduler="tls://127.0.0.1:1")
+    far = replace(config, execution=without_certificates)
     begun = time.monotonic()
     with pytest.raises(WattsliceError, match=r"tls://127\.0\.0\.1:1 does not answer: TypeError: TLS"):
         pipeline.analyze_files(far)
@@ -151,7 +153,7 @@ def test_an_address_is_checked_before_anybody_is_called(tmp_path, backend, addre
     (tmp_path / "k.cu").write_text("")
     options = Options(paths=(tmp_path / "k.cu",), backend=backend, scheduler=address)
     if good:
-        assert make_config(options).scheduler == address
+        assert make_config(options).execution.scheduler == address
     else:
         with pytest.raises(WattsliceError, match=rf"--scheduler: '{address}' is no address of a {backend}"):
             make_config(options)
@@ -161,7 +163,7 @@ def test_the_options_are_checked(tmp_path):
     (tmp_path / "k.cu").write_text("")
     options = Options(paths=(tmp_path / "k.cu",))
     assert (
-        make_config(structs.replace(options, jobs=0, backend="dask", scheduler="tcp://x:1")).backend
+        make_config(structs.replace(options, jobs=0, backend="dask", scheduler="tcp://x:1")).execution.backend
         is Backend.DASK
     )
     with pytest.raises(WattsliceError, match=r"--backend: unknown value 'dusk' .did you mean dask"):

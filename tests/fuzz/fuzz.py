@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
+import json
 import os
 import random
 import re
@@ -21,8 +23,10 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import warnings
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -135,19 +139,157 @@ COMMANDS = b"""[
  {"directory": "DIR", "file": "k.cu", "command": "nvcc -IDIR -DBLOCK=128 -arch=sm_80 -std=c++14 -c k.cu"},
  {"directory": "DIR", "file": "other.cu", "arguments": ["nvcc", "-I.", "-gencode", "arch=compute_90"]}]
 """
+PLACE: dict[str, object] = {
+    "textDocument": {"uri": "file://DIR/k.cu"},
+    "position": {"line": 7, "character": 12},
+}
+PAUSE: tuple[str, dict[str, object], bool] = ("", {}, False)
+SESSION: tuple[tuple[str, dict[str, object], bool], ...] = (
+    (
+        "initialize",
+        {
+            "processId": None,
+            "rootUri": "file://DIR",
+            "capabilities": {},
+            "initializationOptions": {"gpu": "t4"},
+        },
+        True,
+    ),
+    ("initialized", {}, False),
+    (
+        "workspace/didChangeConfiguration",
+        {"settings": {"wattslice": {"minShare": 0.1, "set": ["n=4"]}}},
+        False,
+    ),
+    (
+        "textDocument/didOpen",
+        {
+            "textDocument": {
+                "uri": "file://DIR/k.cu",
+                "languageId": "cuda",
+                "version": 1,
+                "text": KERNEL.decode(),
+            }
+        },
+        False,
+    ),
+    (
+        "textDocument/didChange",
+        {
+            "textDocument": {"uri": "file://DIR/k.cu", "version": 2},
+            "contentChanges": [
+                {
+                    "range": {"start": {"line": 7, "character": 16}, "end": {"line": 7, "character": 20}},
+                    "text": "0.25f",
+                }
+            ],
+        },
+        False,
+    ),
+    PAUSE,
+    ("textDocument/hover", PLACE, True),
+    (
+        "textDocument/codeAction",
+        {
+            "textDocument": {"uri": "file://DIR/k.cu"},
+            "range": {"start": {"line": 1, "character": 0}, "end": {"line": 9, "character": 0}},
+            "context": {"diagnostics": []},
+        },
+        True,
+    ),
+    ("textDocument/codeLens", {"textDocument": {"uri": "file://DIR/k.cu"}}, True),
+    (
+        "textDocument/inlayHint",
+        {
+            "textDocument": {"uri": "file://DIR/k.cu"},
+            "range": {"start": {"line": 0, "character": 0}, "end": {"line": 30, "character": 0}},
+        },
+        True,
+    ),
+    PAUSE,
+    ("textDocument/didSave", {"textDocument": {"uri": "file://DIR/k.cu"}}, False),
+    ("workspace/didChangeWatchedFiles", {"changes": [{"uri": "file://DIR/k.cu", "type": 2}]}, False),
+    ("textDocument/didClose", {"textDocument": {"uri": "file://DIR/k.cu"}}, False),
+)
+
+
+def _written(folder: Path, name: str, text: bytes) -> None:
+    (folder / name).write_bytes(text)
+
+
+def _located(folder: Path, name: str, text: bytes) -> None:
+    """DIR in it stands for the folder."""
+    _written(folder, name, text.replace(b"DIR", os.fsencode(folder)))
+
+
+def _fed(folder: Path, name: str, text: bytes) -> None:
+    """Give every line to a server as a message. An empty one is a pause, in which it can work."""
+    _located(folder, name, text)
+    lines = (folder / name).read_bytes().split(b"\n")
+    messages = (
+        b"Content-Length: %d\r\n\r\n%b" % (len(line), line) if line.startswith(b"{") else line
+        for line in lines
+    )
+    reading, writing = os.pipe()
+    os.dup2(reading, 0)
+
+    def feed() -> None:
+        pauses = 0
+        with os.fdopen(writing, "wb", buffering=0) as pipe, contextlib.suppress(OSError):
+            for message in messages:
+                pipe.write(message)
+                if not message and pauses < 2:
+                    pauses += 1
+                    time.sleep(0.7)
+
+    threading.Thread(target=feed, daemon=True).start()
+
+
+def _kept(folder: Path, name: str, text: bytes) -> None:
+    """Put an entry in place of the one that is kept of the analysis: with its checksum, or as it is."""
+    _main(CACHED)
+    entry, names = _entry()
+    for placeholder, value in names.items():
+        text = text.replace(placeholder, value)
+    _located(folder, name, text)
+    text = (folder / name).read_bytes()
+    entry.write_bytes(_packed(text) if text.startswith(b"{") else text)
+
+
+CACHED = ("analyze", "--gpu", "v100", "--cache", "cache", "--format", "json", "k.cu")
+_ENTRY_BEGINS = b"wattslice result 1\n"
+
+
+def _packed(text: bytes) -> bytes:
+    body = zlib.compress(text, 1)
+    return b"".join((_ENTRY_BEGINS, hashlib.sha256(body).digest(), body))
+
+
+def _unpacked(entry: Path) -> bytes:
+    return zlib.decompress(entry.read_bytes()[len(_ENTRY_BEGINS) + hashlib.sha256().digest_size :])
+
+
+def _entry() -> tuple[Path, dict[bytes, bytes]]:
+    """The one entry of the cache, and what of it depends on the folder: its name, what searches found."""
+    (entry,) = (path for path in Path("cache", "results").iterdir() if not path.name.startswith("."))
+    searches = json.loads(_unpacked(entry))["inputs"]["searches"]
+    answers = {b"ANSWER%d." % number: search["answer"].encode() for number, search in enumerate(searches)}
+    return entry, {b"NAME": entry.name.encode(), **answers}
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """An input format: the file that is mutated, what stands beside it, and the commands that read it.
 
-    Of the commands one is chosen. `samples` are what is mutated.
+    Of the commands one is chosen. `samples` are what is mutated. `place` puts a mutant where the commands
+    read it, in their process.
     """
 
     name: str
     samples: tuple[bytes, ...]
     commands: tuple[tuple[str, ...], ...]
     beside: tuple[tuple[str, bytes], ...] = ()
+    place: Callable[[Path, str, bytes], None] = _written
 
 
 def _corpus(*patterns: str, most_bytes: int = 30_000) -> tuple[bytes, ...]:
@@ -196,7 +338,13 @@ def kinds() -> dict[str, Kind]:
             "workflow.toml", _corpus("corpora/*/workflows/*.toml"), (("project", "workflow.toml"),), (source,)
         ),
         Kind("watts.baseline", (baseline,), ((*gate, "--baseline", "watts.baseline", "k.cu"),), (source,)),
-        Kind("compile_commands.json", (COMMANDS,), ((*analyze, "json", "-p", ".", "k.cu"),), (source,)),
+        Kind(
+            "compile_commands.json",
+            (COMMANDS,),
+            ((*analyze, "json", "-p", ".", "k.cu"),),
+            (source,),
+            _located,
+        ),
         Kind(
             "gpu.toml",
             tuple(gpus),
@@ -219,8 +367,34 @@ def kinds() -> dict[str, Kind]:
             (("evaluate", "--gpu", "h100", "--trained-only", "--data", "measured.csv"),),
             (("measured.csv", table), *sources),
         ),
+        Kind("session.jsonl", (_session(),), (("lsp",),), (source,), _fed),
+        Kind("entry.json", (_kept_result(),), (CACHED,), (source,), _kept),
     ]
     return {kind.name: kind for kind in listed if kind.samples}
+
+
+def _session() -> bytes:
+    """What an editor says, a message in a line."""
+    lines: list[str] = []
+    for number, (method, params, is_request) in enumerate(
+        (*SESSION, ("shutdown", {}, True), ("exit", {}, False))
+    ):
+        about: dict[str, object] = {"id": number} if is_request else {}
+        message = {"jsonrpc": "2.0", **about, "method": method, "params": params}
+        lines.append(json.dumps(message) if method else "")
+    return "\n".join(lines).encode()
+
+
+def _kept_result() -> bytes:
+    """What the cache keeps of an analysis, as JSON."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("k.cu").write_bytes(KERNEL)
+        _main((*CACHED, "-o", "k.json"))
+        entry, names = _entry()
+        text = _unpacked(entry).replace(os.fsencode(folder), b"DIR")
+        for placeholder, value in names.items():
+            text = text.replace(value, placeholder)
+        return text
 
 
 def _made(name: str, words: Sequence[str], *beside: tuple[str, bytes]) -> bytes:
@@ -359,15 +533,12 @@ def outcome_of(kind: Kind, command: Sequence[str], text: bytes) -> Outcome:
         for name, content in kind.beside:
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
-        (folder / kind.name).write_bytes(
-            text.replace(b"DIR", os.fsencode(folder)) if kind.name == "compile_commands.json" else text
-        )
-        return _run(folder, command)
+        return _run(folder, command, lambda: kind.place(folder, kind.name, text))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(folder: Path, command: Sequence[str]) -> Outcome:
+def _run(folder: Path, command: Sequence[str], place: Callable[[], None]) -> Outcome:
     sys.stdout.flush()
     began_s = time.monotonic()
     output = folder.with_name(folder.name + ".output")
@@ -375,7 +546,7 @@ def _run(folder: Path, command: Sequence[str]) -> Outcome:
         warnings.simplefilter("ignore")  # of threads, which BLAS has
         child = os.fork()
     if child == 0:
-        _child(folder, command, output)
+        _child(folder, command, place, output)
     status, used = _wait(child, began_s + MOST_WALL_S)
     told = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
     output.unlink(missing_ok=True)
@@ -412,12 +583,12 @@ def _wait(child: int, until_s: float) -> tuple[int | None, resource.struct_rusag
         pause_s = min(0.05, 1.5 * pause_s)
 
 
-def _child(folder: Path, command: Sequence[str], output: Path) -> None:
+def _child(folder: Path, command: Sequence[str], place: Callable[[], None], output: Path) -> None:
     status = 99
     try:
         os.chdir(folder)
-        for name, place in (("CONFIG", "config"), ("DATA", "data")):  # nothing of the user
-            os.environ[f"XDG_{name}_HOME"] = str(folder / place)
+        for name, below in (("CONFIG", "config"), ("DATA", "data")):  # nothing of the user
+            os.environ[f"XDG_{name}_HOME"] = str(folder / below)
         os.environ["WATTSLICE_CACHE"] = "off"
         descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(descriptor, 1)
@@ -426,6 +597,7 @@ def _child(folder: Path, command: Sequence[str], output: Path) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        place()
         status = _main(command)
     except SystemExit as ending:
         status = ending.code if isinstance(ending.code, int) else 98

@@ -38,3 +38,15 @@ def test_a_defect_is_found(monkeypatch):
     kind = KINDS["k.cu"]
     for command in kind.commands:
         assert outcome_of(kind, command, kind.samples[0]).defect != ""
+
+
+def test_an_entry_in_place_of_the_kept_one_is_read():
+    kind = KINDS["entry.json"]
+    text, changed = re.subn(rb'"power_w":[\d.]+', b'"power_w":77.25', kind.samples[0])
+    assert changed
+    assert '"power_w": 77.25' in outcome_of(kind, kind.commands[0], text).output
+
+
+def test_a_session_ends_with_answers_of_an_analysis():
+    kind = KINDS["session.jsonl"]
+    assert re.search(r'"title": "[\d.]+ W', outcome_of(kind, kind.commands[0], kind.samples[0]).output)

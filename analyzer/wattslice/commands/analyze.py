@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from wattslice.commands.common import analysis_options, analyzed, configured, options_from
+from wattslice.commands.common import analysis_options, analyzed_words, options_from
 from wattslice.commands.output import (
     CONTEXT,
     format_option,
@@ -36,12 +36,12 @@ _HIDING = ("PW002", "PW007")
 def analyze(report_format: str, output: Path | None, **values: object) -> int:
     """Predict watts, seconds and joules of every kernel in the given files.
 
-    A folder stands for all .cu files below it; a .c or .ptx file must be named itself.
+    A folder stands for all .cu files below it; a .c or .ptx file must be named itself. Without PATH the
+    current folder is analysed; - is CUDA code on stdin.
     """
-    config = configured(options_from(values), report_format)
+    analysis = analyzed_words(options_from(values), report_format)
     from wattslice.findings.findings import findings_of
 
-    analysis = analyzed(config)
     write_report(report_format, analysis, findings_of(analysis), output, exit_status(analysis))
     return outcome(analysis)
 
@@ -93,7 +93,7 @@ def annotate(
     Lines are coloured by the memory space of the slice they belong to. In a file or a pipe they are whole, on
     a terminal they are cut at its edge.
     """
-    analysis = analyzed(replace(configured(options_from(values), report_format), keep_sources=True))
+    analysis = analyzed_words(options_from(values), report_format, keep_sources=True)
     shown = analysis if kernel is None else _only(analysis, kernel)
     write_result(lambda file: _render(shown, report_format, show_all, file), output)
     return outcome(analysis)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 _TYPES = {Kind.NUMBER: float, Kind.WHOLE: int, Kind.PATH: FILE, Kind.PATHS: FILE}
 _LISTS = (Kind.TEXTS, Kind.PATHS)
+STDIN = Path("stdin.cu")
+"""What the text on stdin is called."""
+MAX_STDIN_BYTES = 32 << 20
 
 
 def with_options(command: Command, options: Iterable[Option]) -> Command:
@@ -52,9 +58,13 @@ def _words(_context: click.Context, _option: click.Parameter, text: str | None) 
 
 
 def analysis_options(command: Command) -> Command:
-    """Add PATH... and every option that shapes the analysis itself."""
-    paths = click.argument("paths", nargs=-1, required=True, type=FILE, metavar="PATH...")
+    """Add [PATH...], by default the current folder, and every option that shapes the analysis itself."""
+    paths = click.argument("paths", nargs=-1, type=FILE, metavar="[PATH...]", callback=_here)
     return paths(with_options(command, said_at(Place.COMMAND).values()))
+
+
+def _here(_context: click.Context, _argument: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    return paths or (Path(),)
 
 
 def options_of_perhaps_an_analysis(command: Command) -> Command:
@@ -97,6 +107,30 @@ def configured(options: Options, report_format: str = "text", settings: Settings
     return replace(config, keep_sources=True) if chosen.keeps_sources else config
 
 
+def analyzed_words(options: Options, report_format: str, *, keep_sources: bool = False) -> Analysis:
+    """The analysis of the files that the command line names; `-` is the text on stdin, as `STDIN`.
+
+    Raises `WattsliceError`, also for a format whose packages are missing.
+    """
+    if Path("-") not in options.paths:
+        config = configured(options, report_format)
+        return analyzed(replace(config, keep_sources=True) if keep_sources else config)
+    if options.paths != (Path("-"),):
+        raise WattsliceError("- is stdin, and stands alone", remedy="analyse the files in another run")
+    from msgspec import structs
+
+    from wattslice.config.settings import find_settings
+    from wattslice.pipeline.incremental import IncrementalAnalyzer
+
+    text = sys.stdin.buffer.read(MAX_STDIN_BYTES + 1)
+    if len(text) > MAX_STDIN_BYTES:
+        raise WattsliceError(f"stdin: over {MAX_STDIN_BYTES >> 20} MiB", remedy="analyse a file")
+    config = configured(structs.replace(options, paths=()), report_format, find_settings((STDIN,)))
+    if keep_sources:
+        config = replace(config, keep_sources=True)
+    return IncrementalAnalyzer(config).analyze(STDIN, text.decode("utf-8", "replace"))
+
+
 def analyzed(config: Config) -> Analysis:
     """The analysis, with a bar on a terminal while several files are under way."""
     from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
@@ -132,12 +166,23 @@ def run_command(command: click.Command, program: str, rest: list[str], debug: bo
             raise
         return _fail(str(error))
     except click.UsageError as error:
-        return _fail(f"{error.format_message()} (`{program} --help` lists the options)")
+        text = error.format_message()
+        if isinstance(error, click.NoSuchOption) and (short := _short_option(error)):
+            text = f"No such option {error.option_name!r}. Did you mean {short!r}?"
+        return _fail(f"{text} (`{program} --help` lists the options)")
     except click.ClickException as error:
         return _fail(error.format_message())
     except click.Abort:
         return _fail("interrupted")
     return status if isinstance(status, int) else 0
+
+
+def _short_option(error: click.NoSuchOption) -> str | None:
+    """The command's option that settings files call what was typed: `-p` for `--compile-commands`."""
+    known = {f"--{option.key}": option.flag for option in said_at(Place.COMMAND).values() if option.flag}
+    there = () if error.ctx is None else chain(*(parameter.opts for parameter in error.ctx.command.params))
+    meant = difflib.get_close_matches(error.option_name, known, n=1)
+    return next((known[name] for name in meant if known[name] in there), None)
 
 
 def _fail(message: str) -> int:

@@ -124,18 +124,20 @@ def _policy(said: Settings) -> Policy:
 
 
 def _share(option: str, value: str | float | None, default: float) -> float:
-    """A share as people write it: 5% or 0.05."""
+    """A share as people write it: 5% or 0.05. A bare 5 is refused: it could mean either."""
     from wattslice.config.config import ConfigError
 
     if value is None:
         return default
     try:
-        if isinstance(value, str):
-            share = float(value.rstrip("% ")) / (100 if value.rstrip().endswith("%") else 1)
-        else:
-            share = float(value)
+        text = str(value).rstrip()
+        is_percent = text.endswith("%")
+        share = float(text.rstrip("% ")) / (100 if is_percent else 1)
     except ValueError:
-        share = math.nan
+        is_percent, share = False, math.nan
+    if 1 <= share < math.inf and not is_percent:
+        remedy = f"write {share:g}%, or {share / 100:g} for the same share"
+        raise ConfigError(f"{option}: {value!r} is no share below 1 and has no percent sign", remedy=remedy)
     if not 0 <= share < math.inf:
         raise ConfigError(f"{option}: {value!r} is not a share", remedy="such as 5% or 0.05")
     return share
@@ -187,7 +189,7 @@ def _update(config: Config, path: Path | None) -> int:
         return FAILED
     written, kept = write_baseline(target, analysis, made)
     more = f", {kept} of other files kept" if kept else ""
-    text = f"{target}: {written} launch{'es' * (written != 1)} on {config.gpu_id}{more}"
+    text = f"{target}: {written} launch{'es' * (written != 1)} on {config.gpu.gpu_id}{more}"
     write_result(lambda file: click.echo(text, file), None)
     return FINE
 
@@ -220,7 +222,9 @@ def _analyze(config: Config, comparison: Comparison | None, *, everything: bool)
         return analyzed(config)
     if not comparison.now:
         return _nothing(config)
-    return _analyze_changed(replace(config, files=comparison.now, typed_overrides=NO_OVERRIDES))
+    return _analyze_changed(
+        replace(config, files=comparison.now, facts=replace(config.facts, typed_overrides=NO_OVERRIDES))
+    )
 
 
 def _analyze_changed(config: Config) -> Analysis:
@@ -243,8 +247,8 @@ def _nothing(config: Config) -> Analysis:
     from wattslice.analysis import Analysis
     from wattslice_models.gpu import load_gpu
 
-    gpu = load_gpu(config.gpu_id)
-    return Analysis(gpu.id, gpu.name, config.gpu_source, (), (), ())
+    gpu = load_gpu(config.gpu.gpu_id)
+    return Analysis(gpu.id, gpu.name, config.gpu.source, (), (), ())
 
 
 def _against_baseline(

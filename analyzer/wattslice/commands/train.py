@@ -223,16 +223,12 @@ def _report(
     "--data", "file", type=FILE, metavar="FILE", help="Measured runs.  [default: those that come along]"
 )
 @click.option("--trained-only", is_flag=True, help="Only models trained before: no leaving out, seconds.")
-@click.option(
-    "--plots", type=FILE, metavar="DIR", help="Draw measured against predicted watts of every GPU into DIR."
-)
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
 def evaluate(
     gpu_ids: tuple[str, ...],
     names: tuple[str, ...],
     file: Path | None,
     trained_only: bool,
-    plots: Path | None,
     seed: int,
 ) -> int:
     """Compare predicted with measured watts, beside the constant mean and counters.
@@ -241,8 +237,7 @@ def evaluate(
     without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
     """
     from wattslice.config.gpu_choice import known_gpu
-    from wattslice.report.model_plots import plot_evaluations, summary_lines
-    from wattslice.report.pictures import check
+    from wattslice.report.model_plots import summary_lines
     from wattslice.training.evaluation import Request
     from wattslice_corpora.records import RecordError, measured_gpu_ids
     from wattslice_models.gpu import load_gpu
@@ -260,11 +255,7 @@ def evaluate(
         for gpu_id in chosen
     ]
     try:
-        if plots is not None:
-            check()
         found = _evaluate(requests, optional=not gpu_ids)
-        if plots is not None:
-            plot_evaluations(found, plots)
     except (RecordError, MissingPackageError, ModelFileError) as error:
         raise WattsliceError(str(error)) from None
     except OSError as error:

@@ -6,7 +6,7 @@ import difflib
 import math
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TypeVar
@@ -20,10 +20,13 @@ from wattslice.config.options import Backend, Choices, MethodChoice, ModelChoice
 from wattslice.config.settings import Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
+from wattslice.frontend.parse_options import DEFAULT_STANDARD, ParseOptions
+from wattslice.frontend.project.runs import ProgramArguments, parse_arguments
 from wattslice.launches.launch import NO_OVERRIDES, Overrides
 from wattslice.launches.overrides import OverrideError, parse_overrides
 from wattslice.user_folders import default_cache
 from wattslice_models.execution_time import (
+    Clocks,
     core_clock_range_mhz,
     memory_clock_range_mhz,
     nvidia_smi_memory_mhz,
@@ -61,44 +64,64 @@ class Options(Choices, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
-    """One run. Clocks None: the GPU's own; `language_standard` None: the frontend's default.
+class Prediction:
+    """How watts are predicted.
 
-    `files` as the user wrote them, at least one. `gpu_source` is "--gpu", "settings", "this machine" or
-    "default"; `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that
-    makes a kernel branch-dense (None: the default of `power/methods.py`). `overrides` come from options and
-    settings; `typed_overrides` are those of the options alone, which must name something. `jobs` processes,
-    0: one per core; `cache`: the folder of kept results, None: without. `notes` are for the user (stderr).
-    `keep_sources`: the analysis carries the text of the sources, for reports that show it. `moved_sources`:
-    what PTX files say to lie below the first folder lies below the second. `is_wary`: a parse that has no
-    end would stay with the process for long, as in a server; try what may grow in a process of its own first.
+    `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that makes a
+    kernel branch-dense (None: the default of `power/methods.py`).
     """
 
-    files: tuple[Path, ...]
-    gpu_id: str
-    gpu_source: str = "default"
     model: ModelChoice = ModelChoice.AUTO
     method: MethodChoice = MethodChoice.AUTO
     branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
     dense_from: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the user says of the runs of the program.
+
+    `overrides` come from options and settings; `typed_overrides` are those of the options alone, which must
+    name something. `program_arguments` None: as the build files around a program run it.
+    """
+
     overrides: Overrides = NO_OVERRIDES
     typed_overrides: Overrides = NO_OVERRIDES
-    include_directories: tuple[Path, ...] = ()
-    definitions: tuple[str, ...] = ()
-    language_standard: str | None = None
-    compile_commands_directory: Path | None = None
+    program_arguments: ProgramArguments | None = None
     branch_profile: BranchProfile | None = None
-    core_clock_mhz: float | None = None
-    memory_clock_mhz: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What runs the analysis and where results are kept; it decides no result.
+
+    `jobs` processes, 0: one per core; `cache`: the folder of kept results, None: without.
+    """
+
     jobs: int = 1
     backend: Backend = Backend.LOKY
     scheduler: str | None = None
     cache: Path | None = None
     cache_limit_bytes: int = DEFAULT_CACHE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One run.
+
+    `files` as the user wrote them, at least one. `notes` are for the user (stderr). `keep_sources`: the
+    analysis carries the text of the sources, for reports that show it.
+    """
+
+    files: tuple[Path, ...]
+    gpu: GpuChoice
+    clocks: Clocks = field(default_factory=Clocks)
+    prediction: Prediction = Prediction()
+    facts: Facts = Facts()
+    parse: ParseOptions = field(default_factory=ParseOptions)
+    execution: Execution = Execution()
     notes: tuple[str, ...] = ()
     keep_sources: bool = False
-    moved_sources: tuple[Path, Path] | None = None
-    is_wary: bool = False
 
 
 def make_config(options: Options, settings: Settings | None = None) -> Config:
@@ -122,26 +145,36 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
     check_settings(settings)
     return Config(
         files=files,
-        gpu_id=gpu.gpu_id,
-        gpu_source=gpu.source,
-        model=_choice(ModelChoice, "--model", said.model),
-        method=_choice(MethodChoice, "--method", said.method),
-        branch_threshold=_threshold(said.delta),
-        dense_from=_share(said.dense_from),
-        overrides=parse_overrides(said.launches, said.overrides),
-        typed_overrides=parse_overrides(options.launches, options.overrides),
-        include_directories=said.include_directories,
-        definitions=said.definitions,
-        language_standard=_standard(said.language_standard, files),
-        compile_commands_directory=said.compile_commands_directory,
-        branch_profile=None if said.profile is None else read_branch_profile(said.profile),
-        core_clock_mhz=_clock("--core-mhz", said.core_clock_mhz, core_clock_range_mhz(board), board),
-        memory_clock_mhz=_clock("--mem-mhz", said.memory_clock_mhz, memory_clock_range_mhz(board), board),
-        jobs=_jobs(options.jobs if options.jobs is not None else _most_jobs(settings)),
-        backend=backend,
-        scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
-        cache=cache,
-        cache_limit_bytes=limit_bytes,
+        gpu=gpu,
+        clocks=Clocks(
+            _clock("--core-mhz", said.core_clock_mhz, core_clock_range_mhz(board), board),
+            _clock("--mem-mhz", said.memory_clock_mhz, memory_clock_range_mhz(board), board),
+        ),
+        prediction=Prediction(
+            model=_choice(ModelChoice, "--model", said.model),
+            method=_choice(MethodChoice, "--method", said.method),
+            branch_threshold=_threshold(said.delta),
+            dense_from=_share(said.dense_from),
+        ),
+        facts=Facts(
+            overrides=parse_overrides(said.launches, said.overrides),
+            typed_overrides=parse_overrides(options.launches, options.overrides),
+            program_arguments=_program_arguments(said.program_arguments),
+            branch_profile=None if said.profile is None else read_branch_profile(said.profile),
+        ),
+        parse=ParseOptions(
+            include_dirs=said.include_directories,
+            defines=said.definitions,
+            standard=_standard(said.language_standard, files),
+            compile_commands=said.compile_commands_directory,
+        ),
+        execution=Execution(
+            jobs=_jobs(options.jobs if options.jobs is not None else _most_jobs(settings)),
+            backend=backend,
+            scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
+            cache=cache,
+            cache_limit_bytes=limit_bytes,
+        ),
         notes=(*_notes(gpu, board, said.memory_clock_mhz), *cache_notes),
     )
 
@@ -185,6 +218,15 @@ def _clock(option: str, value: float | None, possible: tuple[float, float], boar
         remedy = f"{possible[0]:g} to {possible[1]:g} MHz"
         raise ConfigError(f"{option}: no {board.name} runs at {value:.9g} MHz", remedy=remedy)
     return value
+
+
+def _program_arguments(value: str | None) -> ProgramArguments | None:
+    if not value:
+        return None
+    try:
+        return parse_arguments(value)
+    except ValueError as error:
+        raise ConfigError(f"--args: {value!r}: {error}", remedy="close the quotation") from None
 
 
 def _jobs(value: int | None) -> int:
@@ -241,8 +283,10 @@ def _cache(said: Path | None, options: Options) -> tuple[Path | None, tuple[str,
     return None if path is None else path.absolute(), ()
 
 
-def _standard(value: str | None, files: tuple[Path, ...]) -> str | None:
-    if value is None or _CXX_STANDARD.fullmatch(value):
+def _standard(value: str | None, files: tuple[Path, ...]) -> str:
+    if value is None:
+        return DEFAULT_STANDARD
+    if _CXX_STANDARD.fullmatch(value):
         return value
     if not _C_STANDARD.fullmatch(value):
         raise ConfigError(f"--std: {value!r} is no standard that can be read", remedy=_STANDARDS)
@@ -274,11 +318,11 @@ def merged(first: Choices, settings: Settings) -> Settings:
 
 def check_settings(settings: Settings) -> None:
     """Read the entries of `set` and `launch` of settings files. Raises `ConfigError` as `check_entries`."""
-    for choices, field in (
+    for choices, name in (
         (Choices(launches=settings.launches), "launches"),
         (Choices(overrides=settings.overrides), "overrides"),
     ):
-        path = settings.file_of(field)
+        path = settings.file_of(name)
         check_entries(choices, settings_prefix(path), path)
 
 

@@ -23,7 +23,7 @@ class GpuChoice:
     """
 
     gpu_id: str
-    source: str
+    source: str = "default"
     passed_over: str = ""
 
 

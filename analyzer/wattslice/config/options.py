@@ -193,6 +193,14 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
             adds=True,
         ),
     ] = ()
+    program_arguments: Annotated[
+        str | None,
+        Option(
+            "args",
+            "WORDS",
+            "Command line of the program, e.g. '1000 64'.  [default: as Makefiles, tests and scripts run it]",
+        ),
+    ] = None
     include_directories: Annotated[
         tuple[Path, ...], Option("include", "DIR", "Folder of headers.", flag="-I", adds=True)
     ] = ()

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
+from wattslice.frontend.inputs import file_bytes
 
 SUFFIXES_IN_FOLDERS = (".cu",)
 """What counts as a source in a folder. Any other file (a ``.c`` kernel, PTX, a header) is named itself."""
+HEADER_SUFFIX = ".cuh"
+"""Headers in a folder count where they define a kernel and no source there includes them."""
+_MOST_HEADER_BYTES = 4 << 20
+_INCLUDED = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?([^>\"/\\\n]+)[>\"]", re.M)
 
 
 def is_ptx(path: str | Path) -> bool:
@@ -31,7 +37,7 @@ def source_files(paths: tuple[Path, ...]) -> tuple[Path, ...]:
         if path.is_dir():
             inside = _below(path)
             if not inside:
-                remedy = "name the files themselves; in a folder only .cu counts"
+                remedy = "name the files themselves; in a folder only .cu, and .cuh with kernels, count"
                 raise SourceError("no .cu file in this folder or below it", path=path, remedy=remedy)
         else:
             inside = (path,)
@@ -43,10 +49,34 @@ def source_files(paths: tuple[Path, ...]) -> tuple[Path, ...]:
 
 def _below(folder: Path) -> tuple[Path, ...]:
     files: list[Path] = []
+    headers: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         files += (Path(parent, name) for name in names if name.endswith(SUFFIXES_IN_FOLDERS))
-    return tuple(sorted(file for file in files if file.is_file()))
+        headers += (Path(parent, name) for name in names if name.endswith(HEADER_SUFFIX))
+    files = [file for file in files if file.is_file()]
+    return tuple(sorted((*files, *_alone(files, [header for header in headers if header.is_file()]))))
+
+
+def _alone(files: list[Path], headers: list[Path]) -> list[Path]:
+    """The headers with kernels that nobody here includes; those of the others come with who does."""
+    texts = {header: _text(header) for header in headers}
+    if not any(b"__global__" in text for text in texts.values()):
+        return []
+    included = {name for file in files for name in _INCLUDED.findall(_text(file))}
+    included |= {name for text in texts.values() for name in _INCLUDED.findall(text)}
+    return [
+        header
+        for header, text in texts.items()
+        if b"__global__" in text and os.fsencode(header.name) not in included
+    ]
+
+
+def _text(file: Path) -> bytes:
+    try:
+        return file_bytes(file, _MOST_HEADER_BYTES)
+    except OSError:
+        return b""
 
 
 def _check_readable(file: Path) -> None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.branch_profile.making import arm_name
+from wattslice.counting.boundaries import Boundaries
+from wattslice.counting.estimates import BlockCounts, drawn, sampling_of
 from wattslice.counting.loops import ALLOWANCE
 from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bind_parameters
-from wattslice.counting.profile import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource
-from wattslice.counting.sampling import sample_threads
-from wattslice.counting.state import BudgetExceededError, State
+from wattslice.counting.pieces import Plan, Structure, TooManyPiecesError
+from wattslice.counting.profile import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource, Sampling
+from wattslice.counting.sampling import (
+    SampledThreads,
+    complete,
+    is_complete,
+    padded_lanes,
+    planned,
+    sample_threads,
+    threads_of,
+)
+from wattslice.counting.state import SURVEYS, BudgetExceededError, State
 from wattslice.counting.statements import Executor
 from wattslice.launches.launch import KernelLaunch
 
@@ -19,9 +31,35 @@ if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
 
 MAX_STEPS = 25_000
-"""Statements one kernel may take to evaluate; about half a second."""
+"""Statements one kernel may take to evaluate; about half a second. One that holds more may run each twice."""
 MAX_MACHINE_STEPS = 4 * MAX_STEPS
 """The same of a kernel from PTX, whose statements are single instructions."""
+
+MOST_WORK = 40_000_000
+"""Work, in statements times lanes, to find the pieces of a grid."""
+
+LOOK_STEPS = 16
+"""Statements that a look at all iterations of a loop takes, on an average."""
+
+MOST_ROUNDS = 10
+"""Evaluations for the same: one for each guard inside a guard, and a few."""
+
+WORK_OF_ALL = 40_000_000
+"""Work for which all blocks are evaluated when the pieces are not found."""
+
+LANES_OF_ALL = 1 << 15, 1 << 19
+"""The most lanes of a grid for the same, without looking for pieces and after."""
+
+WORK_OF_DRAWN = 5_000_000
+"""Work for blocks drawn at random."""
+
+SURVEYS_OF_DRAWN = 1 << 19
+"""Iterations times threads that looks at the loops of blocks drawn at random may take."""
+FREE_LANES = 4096
+"""Lanes whose evaluation takes no longer than the way through the statement itself."""
+
+SHORT_ALLOWANCE = 1000.0
+"""Allowance of evaluations that look for pieces."""
 
 CONTRADICTION = 0.1
 """From this difference on it is told that a profile and an exact count say different things of a branch: the
@@ -33,41 +71,115 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
 
     Branches that data decide have the probabilities of `profile`; where it is silent each way is as likely as
     the other.
-    A kernel that takes more than MAX_STEPS statements is counted again with every loop sampled (then an
-    assumption says so); raises BudgetExceededError when that takes too many as well.
+    A kernel that takes more than MAX_STEPS statements is counted again with as few iterations of each loop as
+    stand for the others (an assumption says where they do not exactly); raises BudgetExceededError when that
+    takes too many as well.
     """
     try:
-        state = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER)
+        state, sampling = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER)
         if state.tallies.has_assumed_a_parameter and not state.tallies.touched_memory:
             # The assumed sizes let nothing happen (a halo wider than its tile, say): small ones may.
-            small = _evaluate(launch, profile, ALLOWANCE, SMALL_PARAMETER)
-            state = small if small.tallies.touched_memory else state
+            small, of_small = _evaluate(launch, profile, ALLOWANCE, SMALL_PARAMETER)
+            if small.tallies.touched_memory:
+                state, sampling = small, of_small
     except BudgetExceededError:
-        state = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
-        message = "too many different iterations to evaluate: representative ones stand for all"
+        state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
+    if sampling is not None:
         state.tallies.assume(
-            "PW015", launch.kernel.span, message, f"--set {launch.kernel.name}.trip_L<line>=VALUE"
+            "PW028",
+            launch.kernel.span,
+            f"counts are sampled, in {sampling.blocks} of {sampling.of_blocks} blocks: {sampling.reason}; "
+            f"operations within {sampling.relative_error:.1%}",
+            "",
         )
     return ExecutionProfile(
         thread_counts=tuple(state.tallies.thread_counts),
         warp_counts=tuple(state.tallies.warp_counts),
         sites=tuple(site.statistics() for site in state.tallies.sites),
         loops=tuple(_loops(state)),
-        arms=tuple(_arms(state, profile)),
+        arms=tuple(_arms(state, profile, sampling)),
         assumptions=tuple(state.tallies.assumptions.values()),
+        sampling=sampling,
     )
 
 
-def _evaluate(launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int) -> State:
-    threads = sample_threads(launch.grid, launch.block)
+def _evaluate(
+    launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int
+) -> tuple[State, Sampling | None]:
+    """The counts of blocks that stand for all: evaluated until every piece of the grid is found.
+
+    Where that fails, those of blocks drawn at random, and how far they may be from the truth.
+    """
+    grid, block = launch.grid, launch.block
+
+    def evaluated(threads: SampledThreads, allowed: float, boundaries: Boundaries | None = None) -> State:
+        return _evaluate_blocks(launch, profile, allowed, default, threads, boundaries)
+
+    if is_complete(grid, block):
+        return evaluated(sample_threads(grid, block), allowance), None
+    plan: Plan | None = planned(Structure(grid), block)
+    threads = sample_threads(grid, block)
+    reason = "finding where they change takes too long"
+    full = True  # all iterations are run as far as they may, or a few that show how blocks differ
+    lanes_of_all = padded_lanes(block) * math.prod(grid)
+    work = steps = looks = 0
+    for _ in range(MOST_ROUNDS):
+        if work + looks + steps * (FREE_LANES + threads.exists.size) > MOST_WORK:
+            break
+        boundaries = Boundaries(plan, threads.block_lanes, launch.kernel)
+        state = evaluated(threads, allowance if full else min(allowance, SHORT_ALLOWANCE), boundaries)
+        looks = LOOK_STEPS * (SURVEYS - state.survey_left)
+        work += looks + state.steps_taken * (FREE_LANES + threads.exists.size)
+        steps = steps or state.steps_taken
+        try:
+            following = planned(boundaries.structure(), block)
+        except TooManyPiecesError:
+            plan, reason = None, "they change at too many blocks"
+            break
+        same = following.same_blocks(plan)
+        if same and full:
+            if not boundaries.unsolved:
+                return state, None
+            (_, line), what = next(iter(boundaries.unsolved.items()))
+            reason = f"what line {line} computes {what}" if line else f"the kernel {what}"
+            break
+        if lanes_of_all <= LANES_OF_ALL[0]:
+            break
+        full = same
+        plan, threads = following, threads_of(following, block)
+    work_of_all = steps * (FREE_LANES + lanes_of_all)
+    if lanes_of_all <= LANES_OF_ALL[0] or (work_of_all <= WORK_OF_ALL and lanes_of_all <= LANES_OF_ALL[1]):
+        return evaluated(threads_of(complete(grid), block), allowance), None
+    draw = drawn(grid, plan, block, WORK_OF_DRAWN // steps)
+    threads = threads_of(draw.plan, block)
+    counts = BlockCounts(launch.kernel.region_count, threads)
+    state = _evaluate_blocks(launch, profile, allowance, default, threads, by_block=counts)
+    return state, sampling_of(draw, counts, launch.kernel, reason)
+
+
+def _evaluate_blocks(
+    launch: KernelLaunch,
+    profile: BranchProfile | None,
+    allowance: float,
+    default: int,
+    threads: SampledThreads,
+    boundaries: Boundaries | None = None,
+    by_block: BlockCounts | None = None,
+) -> State:
     steps = MAX_MACHINE_STEPS if launch.kernel.machine_instructions else MAX_STEPS
+    steps = max(steps, 2 * sum(1 for _ in ir.walk_statements(launch.kernel.body)))
     state = State(launch, threads, steps)
+    state.boundaries = boundaries
+    state.tallies.by_block = by_block
+    if by_block is not None:
+        state.survey_left = SURVEYS_OF_DRAWN  # estimates of estimates need no long look
     bind_parameters(state, default)
     executor = Executor(state, profile)
     executor.allowance = allowance
     executor.execute(launch.kernel.body, state.masks.all)
     if profile is not None:
         _tell_contradictions(executor)
+    executor.forget()
     return state
 
 
@@ -96,13 +208,18 @@ def _tell_contradictions(executor: Executor) -> None:
 
 
 def _loops(state: State) -> Iterator[LoopTrips]:
+    loops = (s for s in ir.walk_statements(state.launch.kernel.body) if isinstance(s, ir.Loop))
+    folded = frozenset(loop.region for loop in loops if loop.is_folded)
     for region, tally in sorted(state.tallies.loops.items()):
+        if region in folded:
+            continue
         mean = tally.iterations / tally.entries if tally.entries else 0.0
         file = state.tallies.other_file(tally.span)
-        yield LoopTrips(tally.span.line, region, mean if tally.known else None, mean, file)
+        is_most = tally.is_most and not tally.known
+        yield LoopTrips(tally.span.line, region, mean if tally.known else None, mean, file, is_most)
 
 
-def _arms(state: State, profile: BranchProfile | None) -> Iterator[BranchArm]:
+def _arms(state: State, profile: BranchProfile | None, sampling: Sampling | None) -> Iterator[BranchArm]:
     counts = state.tallies.thread_counts
     for stmt in ir.walk_statements(state.launch.kernel.body):
         source = state.tallies.arm_sources.get(stmt.region)
@@ -124,9 +241,11 @@ def _arms(state: State, profile: BranchProfile | None) -> Iterator[BranchArm]:
                 if profile is not None and source is ProbabilitySource.PROFILE
                 else None
             )
-            yield BranchArm(
-                span.line, name, region, probability, source, file, span.column, is_open, measured
-            )
+            own = source
+            if sampling is not None and source is ProbabilitySource.STATIC:
+                own, error = ProbabilitySource.SAMPLED, sampling.thread_errors[region] / visits
+                measured = max(0.0, probability - error), min(1.0, probability + error)
+            yield BranchArm(span.line, name, region, probability, own, file, span.column, is_open, measured)
 
 
 __all__ = ["BudgetExceededError", "count"]

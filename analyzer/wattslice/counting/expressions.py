@@ -29,15 +29,16 @@ from wattslice.counting.values import (
     convert,
     is_warp_uniform,
     join,
+    loaded_from,
     scalar,
     select,
     truth,
+    unset_member,
 )
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
 
-_AXES = "xyz"
 
 SAME_PROBABILITY = 0.01
 """A measured probability and a counted one that differ by no more say the same."""
@@ -88,7 +89,9 @@ class ExpressionEvaluator:
         threads, warps = list(state.tallies.thread_counts), list(state.tallies.warp_counts)
         environment, assumptions = dict(state.environment), dict(state.tallies.assumptions)
         assumed = dict(state.inputs.assumed)
+        by_block, state.tallies.by_block = state.tallies.by_block, None
         value = self.evaluate(expr, mask)
+        state.tallies.by_block = by_block
         state.tallies.thread_counts, state.tallies.warp_counts = threads, warps
         state.environment, state.tallies.assumptions = environment, assumptions
         state.inputs.assumed = assumed
@@ -128,6 +131,8 @@ class ExpressionEvaluator:
         value = state.environment.get(ir.register_key(place))
         if value is not None:
             return value
+        if place.path and (whole := state.environment.get(place.variable)) is not None:
+            return unset_member(whole)
         if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:
             depth = len(place.path)
             members = tuple(
@@ -166,8 +171,6 @@ class ExpressionEvaluator:
 
     def _load(self, expr: ir.Load, mask: Mask) -> Value:
         address = self.address(expr.place, mask)
-        if expr.type.is_float:
-            return VARYING
         root = expr.place.root
         if root is not None and root.name in self.state.inputs.settings and root.type.is_integral:
             return self.state.inputs.settings[root.name]
@@ -176,8 +179,8 @@ class ExpressionEvaluator:
             if known is not None:
                 return known
         if expr.type.kind is ir.TypeKind.POINTER:
-            return Pointer(None, UNIFORM if is_warp_uniform(address) else VARYING)
-        return UNIFORM if is_warp_uniform(address) else VARYING
+            return Pointer(None, loaded_from(address))
+        return loaded_from(address)
 
     def _pointer_offset(self, expr: ir.PointerOffset, mask: Mask) -> Value:
         pointer = self.evaluate(expr.pointer, mask)
@@ -207,13 +210,13 @@ class ExpressionEvaluator:
     # ------------------------------------------------------------------ operators
 
     def _unary(self, expr: ir.Unary, mask: Mask) -> Value:
+        if expr.op is ir.UnaryOp.NOT:
+            condition = self.condition(expr.operand, mask)
+            if isinstance(condition, Chance):
+                return replace(condition, probability=1.0 - condition.probability)
+            return int(not condition) if isinstance(condition, bool) else ~condition
         operand = self.evaluate(expr.operand, mask)
         match expr.op:
-            case ir.UnaryOp.NOT:
-                condition = truth(operand)
-                if isinstance(condition, Chance):
-                    return replace(condition, probability=1.0 - condition.probability)
-                return int(not condition) if isinstance(condition, bool) else ~condition
             case ir.UnaryOp.NEGATE:
                 return binary(ir.BinaryOp.SUB, 0, operand, expr.type)
             case ir.UnaryOp.INVERT:
@@ -224,11 +227,26 @@ class ExpressionEvaluator:
         right = self.evaluate(expr.right, mask)
         if _compares_with_null(expr, left, right):
             return int(expr.op is ir.BinaryOp.NE)
+        type_ = expr.operand_type
         if isinstance(left, Pointer) and isinstance(right, Pointer):
             if left.root is not right.root or left.root is None:
                 return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
-            return binary(expr.op, left.offset, right.offset, ir.INT64)
-        return binary(expr.op, left, right, expr.operand_type)
+            left, right, type_ = left.offset, right.offset, ir.INT64
+        result = binary(expr.op, left, right, type_)
+        boundaries = self.state.boundaries
+        if boundaries is not None and (isinstance(result, np.ndarray) or boundaries.is_iterating):
+            if expr.op in ir.COMPARISONS:
+                boundaries.compare(expr, expr.op, left, right, mask.active)
+            else:
+                boundaries.operation(expr, left, right, result, mask.active)
+        return result
+
+    def condition(self, expr: ir.Expr, mask: Mask) -> bool | NDArray[np.bool_] | Chance:
+        """The truth of `expr` in the lanes of `mask`."""
+        value = self.evaluate(expr, mask)
+        if self.state.boundaries is not None:
+            self.state.boundaries.decide(expr, value, mask.active)
+        return truth(value)
 
     def profiled(self, span: ir.Span, arm: str = THEN) -> float | None:
         """The measured probability of an arm of the branch there; that of `then` also from its `else`."""
@@ -278,7 +296,7 @@ class ExpressionEvaluator:
 
     def _logical(self, expr: ir.Logical, mask: Mask) -> Value:
         is_and = expr.op is ir.LogicalOp.AND
-        left = truth(self.evaluate(expr.left, mask))
+        left = self.condition(expr.left, mask)
         if not isinstance(left, Chance):
             goes_on = left if is_and else not left if isinstance(left, bool) else ~left
             left = self.overruled(expr.span, expr.left, goes_on, mask, RIGHT) or left
@@ -299,12 +317,12 @@ class ExpressionEvaluator:
         if inner.is_empty:
             return int(not is_and)
         self.state.tallies.count(expr.right_region, inner)
-        right = truth(self.evaluate(expr.right, inner))
+        right = self.condition(expr.right, inner)
         return _combine(left, right, is_and)
 
     def _select(self, expr: ir.Select, mask: Mask) -> Value:
         state = self.state
-        condition = truth(self.evaluate(expr.condition, mask))
+        condition = self.condition(expr.condition, mask)
         if not isinstance(condition, Chance):
             condition = self.overruled(expr.span, expr.condition, condition, mask) or condition
         if isinstance(condition, bool):
@@ -338,6 +356,8 @@ class ExpressionEvaluator:
 
     def _cast(self, expr: ir.Cast, mask: Mask) -> Value:
         value = self.evaluate(expr.operand, mask)
+        if self.state.boundaries is not None:
+            self.state.boundaries.conversion(expr, value, mask.active)
         return convert(value, expr.type)
 
     # ------------------------------------------------------------------ assignment
@@ -382,7 +402,17 @@ class ExpressionEvaluator:
             for path, member in value.members:
                 self.state.assign((place.variable, (*place.path, *path)), member, mask)
         else:
-            self.state.assign(ir.register_key(place), value, mask)
+            key = ir.register_key(place)
+            if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:
+                depth = len(place.path)
+                for inside in list(self.state.environment):
+                    if (
+                        isinstance(inside, tuple)
+                        and inside[0] is place.variable
+                        and inside[1][:depth] == place.path
+                    ):
+                        self.state.assign(inside, unset_member(value), mask)
+            self.state.assign(key, value, mask)
 
     def _increment(self, expr: ir.Increment, mask: Mask) -> Value:
         target = expr.target
@@ -432,6 +462,8 @@ class ExpressionEvaluator:
     def _intrinsic(self, expr: ir.Intrinsic, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
         bits = expr.arguments[0].type.bits if expr.arguments else 0
+        if self.state.boundaries is not None:
+            self.state.boundaries.function(expr, values, mask.active)
         return convert(apply(expr.semantics, values, bits, expr.name), expr.type)
 
 

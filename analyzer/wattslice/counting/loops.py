@@ -10,6 +10,8 @@ iteration times a stated default.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -19,9 +21,28 @@ from wattslice import ir
 from wattslice.branch_profile.profile import LOOP
 from wattslice.counting.compiled_code import most_of_the_rest, retries_a_swap, unrolled_by
 from wattslice.counting.expressions import ExpressionEvaluator
+from wattslice.counting.iterations import (
+    FEW_ITERATIONS,
+    MOST_LOOKED_AT,
+    SURVEY_STEPS,
+    LookedAt,
+    Plan,
+    Runs,
+    Survey,
+    SurveyError,
+    begun_by,
+    deciding,
+    look,
+    on_lanes,
+    plan,
+    shadow_of,
+    surveyed,
+    surveyed_once,
+)
 from wattslice.counting.parameters import parameters_behind
-from wattslice.counting.sampling import Mask, representatives
-from wattslice.counting.state import LoopFrame, State
+from wattslice.counting.pieces import representatives
+from wattslice.counting.sampling import Mask
+from wattslice.counting.state import BudgetExceededError, LoopFrame, State
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
     UNIFORM,
@@ -39,7 +60,7 @@ from wattslice.counting.values import (
     select,
     truth,
 )
-from wattslice.ir.loops import Bound, Induction, LoopShape
+from wattslice.ir.loops import Bound, Exit, Induction, LoopShape, is_endless
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
@@ -52,7 +73,21 @@ DEFAULT_TRIPS = 8.0
 p = 0.88 to staying in the loop, a mean of 1 / (1 - 0.88) = 8.3 iterations, here rounded. A counter that
 takes several elements at a step, as where the lanes of a warp share a row, needs fewer for as many."""
 
+SURVEY_ALLOWANCE = 400.0
+"""The same of loops inside one whose iterations are looked at together."""
+
+FEWEST_NESTED = 64
+"""Iterations with loops of their own from which on some may stand for the others, if exactly."""
+
+FEWEST_RUN = 8
+FEWEST_AT_LAST = 8
+"""Iterations of a loop that may stand for the others at least; at the second attempt, when the first has
+taken too many steps."""
+
 MAX_STEPPED_ITERATIONS = 4096
+
+COUNTED_STEPS = 60_000
+"""Statements of a loop that are counted on without their addresses, behind the iterations stepped."""
 
 MOST_TRIPS = 1e6
 """Iterations a profile may make of a loop that it never saw end."""
@@ -60,8 +95,41 @@ MOST_TRIPS = 1e6
 _Trips = int | Lanes
 """Iterations of a loop; an array where lanes differ."""
 
-_Stratum = tuple[int, float, float]
-"""An iteration to run, and the iterations from the second number to below the third that it stands for."""
+_Edge = float | Lanes
+
+
+class _End(Enum):
+    """How counting on ended: the loop did, data decide from there, or it was cut."""
+
+    REACHED = auto()
+    DATA = auto()
+    CUT = auto()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stratum:
+    """An iteration to run, which stands for those from `first` to below `end`; arrays where lanes differ.
+
+    It counts `weight` times in the lanes that run it.
+    """
+
+    representative: _Trips
+    first: _Edge
+    end: _Edge
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trip:
+    """What is known of the iterations of a loop as it is entered.
+
+    `trips`: how many are begun; `leaving`: the one that a known test in the body ends, None where no such
+    test is known. `is_exact`: neither may data end the loop earlier.
+    """
+
+    trips: _Trips
+    leaving: _Trips | None
+    is_exact: bool
 
 
 class Loops(ExpressionEvaluator):
@@ -69,12 +137,16 @@ class Loops(ExpressionEvaluator):
 
     `allowance`: expression evaluations that the loop about to run may take. `at_corner`: the last iteration
     of an enclosing loop is being run for how far it reaches, so that inner loops need only their last one.
+    `is_surveying`: the lanes are iterations that are looked at together. `sampled`: loops around whose
+    iterations stand for others that differ from them.
     """
 
     def __init__(self, state: State, profile: BranchProfile | None) -> None:
         super().__init__(state, profile)
         self.allowance: float = ALLOWANCE
         self.at_corner = False
+        self.is_surveying = False
+        self.sampled = 0
 
     @abstractmethod
     def execute(self, stmt: ir.Stmt, mask: Mask) -> Mask:
@@ -88,24 +160,34 @@ class Loops(ExpressionEvaluator):
         for stmt in loop.init:
             mask = self.execute(stmt, mask)
         shape = state.shape(loop)
-        trips, exact = self._known_trips(shape, mask)
+        known = self._known_trips(shape, mask)
+        exact = known is None or known.is_exact
         frame = LoopFrame(state.masks.none, state.masks.none)
         around = [(outer, outer.broken) for outer in state.loops]
         call = state.calls[-1]
         returned_before = call.returned
         state.loops.append(frame)
         call.loop_depth += 1
-        is_counted = trips is not None
-        out = self._run_counted(shape, trips, mask) if is_counted else self._run_stepwise(shape, mask)
+        tally = state.tallies.of_loop(loop)
+        tally.is_most = tally.is_most and known is not None
+        boundaries = state.boundaries
+        if boundaries is not None:
+            boundaries.enter(loop, None if known is None else known.trips, mask.active)
+        out = self._run_stepwise(shape, mask) if known is None else self._run_counted(shape, known, mask)
+        if boundaries is not None:
+            boundaries.leave()
         call.loop_depth -= 1
         state.loops.pop()
         if frame.data_leave or not exact:
             self._forget_the_end(shape, together=frame.data_leave == {True})
         for variable, old in hidden:
             state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
-        tally = state.tallies.of_loop(loop)
+        trips = known.trips if known and known.leaving is None else None
+        varies = not isinstance(trips, int) or tally.trips not in (None, trips)
+        tally.trips = trips if isinstance(trips, int) else None
+        tally.known = tally.known and not (self.sampled and varies)
         tally.entries += mask.thread_mean
-        tally.known = tally.known and exact
+        tally.known = tally.known and exact and (not frame.data_leave or frame.left_by_profile)
         is_left = call.returned is not returned_before or any(f.broken is not before for f, before in around)
         return out if is_left else mask
 
@@ -135,12 +217,23 @@ class Loops(ExpressionEvaluator):
 
     # ------------------------------------------------------------------ one iteration
 
+    def _test_counted(self, loop: ir.Loop, mask: Mask) -> None:
+        """One evaluation of the condition of a loop whose iterations are known: it decides nothing."""
+        boundaries, self.state.boundaries = self.state.boundaries, None
+        self._test_once(loop, mask)
+        self.state.boundaries = boundaries
+
     def _test_once(self, loop: ir.Loop, mask: Mask) -> Value:
         """Counts one evaluation of the condition, for its operations and side effects; its value."""
         if mask.is_empty:
             return 1
         self.state.tallies.count(loop.test_region, mask)
-        return 1 if loop.condition is None else self.evaluate(loop.condition, mask)
+        if loop.condition is None:
+            return 1
+        value = self.evaluate(loop.condition, mask)
+        if self.state.boundaries is not None:
+            self.state.boundaries.decide(loop.condition, value, mask.active)
+        return value
 
     def _run_body(self, loop: ir.Loop, mask: Mask) -> Mask:
         """Body and step under `mask`; the lanes that reach what follows the step."""
@@ -203,31 +296,46 @@ class Loops(ExpressionEvaluator):
 
     # ------------------------------------------------------------------ trip counts
 
-    def _known_trips(self, shape: LoopShape, mask: Mask) -> tuple[_Trips | None, bool]:
-        """Iterations of the loop, and whether they are known rather than set or only bounded."""
+    def _known_trips(self, shape: LoopShape, mask: Mask) -> _Trip | None:
+        """The iterations of the loop; None when nothing bounds them, or when it is to be run step by step."""
         state, loop = self.state, shape.loop
         setting = state.inputs.settings.get(state.trip_name(loop))
         if setting is not None:
-            return self._of_the_source(shape, int(setting), mask), True
-        found: _Trips | None = None
-        for bound in shape.bounds:
-            trips = self._trips_of(shape, bound, mask)
-            if trips is not None:
-                found = trips if found is None else cast("int | Lanes", np.minimum(found, trips))
-        if found is None:
-            return None, True
-        if shape.has_other_conjuncts:
-            short = int(np.max(found)) * shape.size <= self.allowance
+            return _Trip(self._of_the_source(shape, int(setting), mask), None, True)
+        found = self._least(loop, mask, [self._trips_of(shape, bound, mask) for bound in shape.bounds])
+        leaving = self._least(
+            loop,
+            mask,
+            [self._trips_of(shape, bound, mask, exit_) for exit_ in shape.exits for bound in exit_.bounds],
+        )
+        by_data = shape.has_other_conjuncts or (found is None and not is_endless(loop))
+        begun = self._least(loop, mask, [found, None if leaving is None else leaving + 1])
+        if begun is None:
+            return None
+        if by_data:
+            short = int(np.max(begun)) * shape.size <= self.allowance
             if short and loop.kind is not ir.LoopKind.DO and self._is_decided(loop, mask):
-                return None, True  # run step by step: nothing of the condition depends on data
+                return None  # run step by step: nothing of the condition depends on data
             if self._measured_trips(loop) is not None:
-                return None, True  # its bound is not what ends it
+                return None  # its bound is not what ends it
             state.tallies.assume_trips(
-                loop, "the loop may end early, which depends on data: assumed to run to its bound"
+                loop,
+                "the loop may end early, which depends on data: assumed to run to its bound, "
+                f"{_number(begun)} iterations",
             )
-            return _plain(found), False
-        self._tell_unused_profile(loop)
-        return _plain(found), True
+        else:
+            self._tell_unused_profile(loop)
+        return _Trip(_plain(begun), None if leaving is None else _plain(leaving), not by_data)
+
+    def _least(self, loop: ir.Loop, mask: Mask, found: list[_Trips | None]) -> _Trips | None:
+        """The least of those that are known, lane by lane."""
+        known = [trips for trips in found if trips is not None]
+        least = known[0] if known else None
+        for trips in known[1:]:
+            if self.state.boundaries is not None:
+                self.state.boundaries.minimum(loop, cast(_Trips, least), trips, mask.active)
+            least = cast("int | Lanes", np.minimum(cast(_Trips, least), trips))
+        return least
 
     def _of_the_source(self, shape: LoopShape, setting: int, mask: Mask) -> int:
         """Of iterations set for a loop of the source those that a compiled loop runs: its steps, or the
@@ -259,8 +367,13 @@ class Loops(ExpressionEvaluator):
         """True when the whole condition is known as the loop is entered."""
         return loop.condition is not None and not isinstance(truth(self.peek(loop.condition, mask)), Chance)
 
-    def _trips_of(self, shape: LoopShape, bound: Bound, mask: Mask) -> _Trips | None:
-        """Iterations until the counter of `bound` fails it; None when that is unknown."""
+    def _trips_of(
+        self, shape: LoopShape, bound: Bound, mask: Mask, exit_: Exit | None = None
+    ) -> _Trips | None:
+        """Iterations until the counter of `bound` fails it, in the loop's test or at an `exit_` of its body.
+
+        None when that is unknown.
+        """
         induction, loop = bound.induction, shape.loop
         variable, op = induction.variable, induction.op
         start = self.state.environment.get(variable, VARYING)
@@ -278,10 +391,13 @@ class Loops(ExpressionEvaluator):
         if bound.shift:
             start = binary(ir.BinaryOp.ADD, start, bound.shift, ir.INT64)
         first = scalar(start)
-        is_do = loop.kind is ir.LoopKind.DO
-        if is_do and variable not in shape.updated_in_test:
-            first = scalar(binary(op, first, amount, ir.INT64))
-        trips = trip_count(first, op, amount, bound.comparison, scalar(limit))
+        is_do = loop.kind is ir.LoopKind.DO and exit_ is None
+        is_moved = variable in exit_.behind_step if exit_ else is_do and variable not in shape.updated_in_test
+        if is_moved:
+            first = scalar(binary(op, first, amount, variable.type if variable.type.is_float else ir.INT64))
+        if self.state.boundaries is not None:
+            self.state.boundaries.trips(loop, op, first, amount, bound.comparison, limit, mask.active)
+        trips = trip_count(first, op, amount, bound.comparison, scalar(limit), variable.type)
         return trips + 1 if is_do and trips is not None else trips
 
     def _measured_trips(self, loop: ir.Loop) -> float | None:
@@ -323,12 +439,66 @@ class Loops(ExpressionEvaluator):
 
     # ------------------------------------------------------------------ counted loops
 
-    def _strata(self, trips: _Trips, shape: LoopShape) -> list[_Stratum]:
-        """Consecutive strata that cover the iterations 0..max trips - 1."""
-        longest = int(np.max(trips))
+    def _strata(self, known: _Trip, shape: LoopShape, mask: Mask) -> list[_Stratum]:
+        """Strata that cover the iterations 0..max trips - 1, their representatives ascending."""
+        longest = int(np.max(known.trips))
+        is_long = longest * shape.size > self.allowance
+        if (
+            shape.iterations_differ
+            and longest > 4
+            and (is_long or (shape.has_loops and longest > FEWEST_NESTED))
+        ):
+            try:
+                found = self._plan(shape, known, mask)
+            except (SurveyError, BudgetExceededError):
+                pass
+            else:
+                if found.error and is_long:
+                    self._tell_sampled(shape.loop, len(found.iterations), longest, found.error)
+                if is_long or not (found.error or 4 * len(found.iterations) > longest):
+                    pairs = zip(found.iterations, found.weights, strict=True)
+                    return [_Stratum(k, k, k + 1, weight) for k, weight in pairs]
+        strata = self._strata_alike(known, shape, longest)
+        if shape.iterations_differ and len(strata) < longest:
+            self._tell_sampled(shape.loop, len(strata), longest, 1.0)
+        return strata
+
+    def _tell_sampled(self, loop: ir.Loop, number: int, longest: int, error: float) -> None:
+        """Notes that iterations which differ stand for others."""
+        if self.is_surveying:
+            return
+        self.sampled += 1
+        self.state.tallies.assume(
+            "PW015",
+            loop.span,
+            f"iterations of the loop differ, and {number} of {longest} stand for all: how often what is in "
+            f"it runs may be off by up to {max(error, 1e-4):.2%} of its iterations",
+            f"--set {self.state.launch.kernel.name}.{self.state.trip_name(loop)}=VALUE",
+        )
+
+    def _strata_alike(self, known: _Trip, shape: LoopShape, longest: int) -> list[_Stratum]:
+        """Consecutive strata, of which each is taken to run as its representative does."""
+        trips, leaving = known.trips, known.leaving
+        is_short = longest * shape.size <= self.allowance
+        if leaving is None or (shape.iterations_differ and is_short):
+            return self._whole_strata(trips, longest, shape)
+        if is_short and not isinstance(leaving, int):  # lanes of a warp leave in iterations of their own
+            return [_Stratum(k, k, k + 1) for k in range(longest)]
+        if isinstance(leaving, int):  # the iteration that leaves is one by itself
+            whole = self._whole_strata(np.minimum(trips, leaving), min(longest, leaving), shape)
+            return whole + [_Stratum(leaving, leaving, leaving + 1)] * (longest > leaving)
+        half = (leaving + 1) // 2
+        return [  # each lane runs its own
+            _Stratum(0, 0, half),
+            _Stratum(np.maximum(leaving - 1, 0), half, leaving),
+            _Stratum(leaving, leaving, leaving + 1),
+        ]
+
+    def _whole_strata(self, trips: _Trips, longest: int, shape: LoopShape) -> list[_Stratum]:
+        """The same without an iteration that leaves."""
         allowance = self.allowance
         if allowance == 0 and longest > 1:  # the second attempt at a kernel that took too many steps
-            return [(longest // 2, 0, longest)]
+            return [_Stratum(longest // 2, 0, longest)]
         if not shape.iterations_differ:
             number = 2 if isinstance(trips, int) else 3
         elif longest * shape.size <= allowance:
@@ -336,23 +506,113 @@ class Loops(ExpressionEvaluator):
         else:
             number = max(3, min(8, int(allowance // shape.size)))
         if number >= longest:
-            return [(k, k, k + 1) for k in range(longest)]
+            return [_Stratum(k, k, k + 1) for k in range(longest)]
         if shape.iterations_differ and shape.may_leave:
             # The exit may be near: as many iterations as the allowance has, then representatives of the rest.
             head = min(longest, max(number, int(allowance // shape.size)))
-            return [(k, k, k + 1) for k in range(head)] + _spread(head, longest, number)
+            return [_Stratum(k, k, k + 1) for k in range(head)] + _spread(head, longest, number)
         if number == 2:
             if shape.may_leave:  # the first iteration tells how many lanes stay
-                return [(0, 0, 1), (longest - 1, 1, longest)]
+                return [_Stratum(0, 0, 1), _Stratum(longest - 1, 1, longest)]
             if self.at_corner:
-                return [(longest - 1, 0, longest)]
+                return [_Stratum(longest - 1, 0, longest)]
             half = (longest + 1) // 2
-            return [(0, 0, half), (longest - 1, half, longest)]
+            return [_Stratum(0, 0, half), _Stratum(longest - 1, half, longest)]
         return _spread(0, longest, number)
 
-    def _run_counted(self, shape: LoopShape, trips: _Trips, mask: Mask) -> Mask:
-        """Runs a loop of `trips` iterations."""
+    # ------------------------------------------------------------------ iterations that differ
+
+    def forget(self) -> None:
+        """Lets go of the state: an executor refers to its own methods, and nobody collects such circles."""
+        vars(self).clear()
+
+    def _survey(
+        self,
+        shape: LoopShape,
+        known: _Trip,
+        mask: Mask,
+        *,
+        one_by_one: bool = False,
+        most_iterations: int = MOST_LOOKED_AT,
+    ) -> Survey:
+        """Looks at the iterations of a loop, all together. Raises SurveyError where that cannot be."""
         state, loop = self.state, shape.loop
+        fixed = () if one_by_one else self._fixed(loop, mask)
+        looked = look(
+            *(state, loop, mask, known.trips, fixed), one_by_one=one_by_one, most_iterations=most_iterations
+        )
+        shadow = type(self)(shadow_of(state, looked), self.profile)
+        try:
+            return shadow.looked_at(shape, looked, begun_by(looked, known.trips))
+        finally:
+            shadow.forget()
+
+    def _fixed(self, loop: ir.Loop, mask: Mask) -> list[Value]:
+        """The values of what decides in a loop and does not change there."""
+        return [self.peek(expr, mask) for expr in deciding(loop)[0]]
+
+    def looked_at(self, shape: LoopShape, looked: LookedAt, begun: Lanes) -> Survey:
+        """Runs the body once: every lane is one of the iterations looked at in one of the threads."""
+        self.is_surveying = True
+        self.allowance = SURVEY_ALLOWANCE
+        state, loop = self.state, shape.loop
+        state.steps_left = SURVEY_STEPS + 4 * shape.size
+        none = state.masks.none
+        state.loops.append(LoopFrame(none, none))
+        state.calls[-1].loop_depth += 1
+        running = state.masks.where(
+            state.masks.all, on_lanes(looked, state, looked.iterations[:, None] < begun)
+        )
+        iteration = on_lanes(looked, state, looked.iterations[:, None])
+        environment = state.environment
+        counters = [
+            (
+                i.variable,
+                _value_after(i, environment.get(i.variable, VARYING), self._amount_of(i, running), iteration),
+            )
+            for i in shape.inductions
+        ]
+        self._forget(shape, {})
+        environment.update(counters)
+        state.tallies = Runs(state.launch.kernel)
+        through = self._run_body(loop, running)
+        return surveyed(looked, state.tallies, begun, through)
+
+    def _plan(self, shape: LoopShape, known: _Trip, mask: Mask) -> Plan:
+        most = max(FEWEST_RUN if self.allowance else FEWEST_AT_LAST, int(self.allowance // shape.size))
+        try:
+            survey = self._survey(shape, known, mask)
+        except SurveyError:
+            if not shape.has_loops:
+                raise
+            survey = self._survey(shape, known, mask, most_iterations=FEW_ITERATIONS)
+        return plan(survey, most)
+
+    def _run_all_at_once(self, shape: LoopShape, known: _Trip, mask: Mask) -> Mask:
+        """Runs a loop for its counts alone, all its iterations at once."""
+        state = self.state
+        survey = self._survey(shape, known, mask, one_by_one=True)
+        if isinstance(state.tallies, Runs):
+            own = 0.0 if survey.looked.has_all_iterations else 1.0 / np.sqrt(survey.looked.iterations.size)
+            state.tallies.error = max(state.tallies.error, survey.error + own)
+        counters = [
+            (
+                i.variable,
+                _value_after(
+                    i, state.environment.get(i.variable, VARYING), self._amount_of(i, mask), known.trips
+                ),
+            )
+            for i in shape.inductions
+        ]
+        for region, weights in survey.by_lane(mask):
+            state.tallies.count(region, state.masks.of(weights))
+        self._forget_the_end(shape, together=False)
+        state.environment.update(counters)
+        return mask
+
+    def _run_counted(self, shape: LoopShape, known: _Trip, mask: Mask) -> Mask:
+        """Runs a loop whose iterations are known."""
+        state, loop, trips = self.state, shape.loop, known.trips
         masks, frame = state.masks, state.loops[-1]
         is_do = loop.kind is ir.LoopKind.DO
         counters = [
@@ -361,46 +621,56 @@ class Loops(ExpressionEvaluator):
         ]
         outer_allowance = self.allowance
         was_at_corner = self.at_corner
-        strata: list[_Stratum] = self._strata(trips, shape)
-        corner = strata[-1][0] if strata else 0
-        alike = len(strata) == 2 and not shape.iterations_differ
+        if self.is_surveying and shape.iterations_differ and int(np.max(trips)) * shape.size > self.allowance:
+            return self._run_all_at_once(shape, known, mask)
+        was_sampled = self.sampled
+        strata = self._strata(known, shape, mask)
+        boundaries = state.boundaries
+        skips = boundaries is not None and shape.iterations_differ and len(strata) < int(np.max(trips))
+        if boundaries is not None:
+            boundaries.skipping += skips
+        corner = strata[-1].representative if strata else 0
+        alike = len(strata) == 2 and not shape.iterations_differ and known.leaving is None
         self.allowance = outer_allowance / max(1, len(strata))
         survivors = mask
         left = masks.none
-        previous = -1
+        previous: _Trips = -1
         before = self._registers(shape)
         iterations = 0.0
         stay: NDArray[np.float64] | None = None  # share of each lane that goes on after an iteration
         while strata:
-            representative, first, end = strata.pop(0)
-            is_far = previous == 0 and representative > 1
-            if alike and is_far and end - first > 1 and self._loses(shape, before):
+            stratum = strata.pop(0)
+            representative, first, end = stratum.representative, stratum.first, stratum.end
+            is_far = np.all(previous == 0) and np.all(representative > 1) and np.all(end - first > 1)
+            if alike and is_far and self._loses(shape, before):
                 # The second iteration knows what the last does not: it counts as the rest, the last as
                 # itself.
-                strata = [(1, first, end - 1), (representative, end - 1, end)]
+                strata = [_Stratum(1, first, end - 1), _Stratum(representative, end - 1, end)]
                 continue
             # The far end of nested loops is one corner: it shows how far addresses reach, and counts as the
             # rest.
-            self.at_corner = was_at_corner or (alike and 0 < representative == corner)
-            running = self._stratum_mask(survivors, trips, first, end, stay)
+            self.at_corner = was_at_corner or (alike and corner is representative and corner != 0)
+            running = self._stratum_mask(survivors, trips, first, end, stay).scaled(stratum.weight)
             if running.is_empty:
-                break
-            if representative != previous + 1:
+                continue  # lanes that leave elsewhere may still run theirs
+            if not isinstance(representative, int) or representative != previous + 1:
                 self._forget(shape, before)
                 for induction, start, amount in counters:
                     value = _value_after(induction, start, amount, representative)
                     state.assign(induction.variable, value, running)
             previous = representative
             before = self._registers(shape)
+            if boundaries is not None:
+                boundaries.iterate(representative)
             iterations += running.thread_mean
             around = [(outer, outer.broken) for outer in state.loops[:-1]]
             if not is_do:
-                self._test_once(loop, running)
+                self._test_counted(loop, running)
             through = self._run_body(loop, running)
             if is_do:
-                self._test_once(loop, through)
+                self._test_counted(loop, through)
             if through is not running:
-                stay = _ratio(through, running)
+                stay = np.where(running.active, _ratio(through, running), 1.0)
                 gone = _ratio(frame.broken, running)
                 left = masks.sum(left, masks.where(survivors, gone))
                 for outer, earlier in around:
@@ -408,30 +678,34 @@ class Loops(ExpressionEvaluator):
                         share = _ratio(masks.of(outer.broken.weights - earlier.weights), running)
                         leaving = np.minimum(1.0, share * _runs(stay, end - first))
                         outer.broken = masks.sum(earlier, masks.where(survivors, leaving))
-                survivors = masks.where(survivors, stay ** (end - first))
+                survivors = masks.where(survivors, stay ** (np.clip(trips, first, end) - first))
                 if survivors.is_empty:
                     break
         self.allowance = outer_allowance
         self.at_corner = was_at_corner
+        self.sampled = was_sampled
+        if boundaries is not None:
+            boundaries.skipping -= skips
         if not survivors.is_empty:
             for induction, start, amount in counters:
                 state.assign(induction.variable, _value_after(induction, start, amount, trips), survivors)
             if not is_do:
-                self._test_once(loop, survivors)
+                self._test_counted(loop, survivors)
         state.tallies.of_loop(loop).iterations += iterations
         return masks.sum(survivors, left)
 
     def _stratum_mask(
-        self, survivors: Mask, trips: _Trips, first: float, end: float, stay: NDArray[np.float64] | None
+        self, survivors: Mask, trips: _Trips, first: _Edge, end: _Edge, stay: NDArray[np.float64] | None
     ) -> Mask:
         """Survivors, weighted with the number of iterations in [first, end) each of them runs.
 
         Where only a share `stay` of a lane goes on after each iteration, that is a geometric sum.
         """
         masks = self.state.masks
-        many = end - first > 1
-        if isinstance(trips, int) and not (stay is not None and many):
-            return survivors.scaled(end - first)
+        many = bool(np.any(end - first > 1))
+        width = end - first
+        if isinstance(trips, int) and isinstance(width, int | float) and not (stay is not None and many):
+            return survivors.scaled(width)
         width = np.clip(trips, first, end) - first
         if stay is not None and many:
             return masks.where(survivors, _runs(stay, width))
@@ -475,9 +749,7 @@ class Loops(ExpressionEvaluator):
             if before_test or iteration:
                 condition = truth(self._test_once(loop, running))
                 if isinstance(condition, Chance):
-                    # Of a loop of the source that tests at its end, the iterations assumed are those after.
-                    compiled = bool(state.launch.kernel.machine_instructions)
-                    out = masks.sum(out, run_rest(already=1.0 if compiled and not before_test else 0.0))
+                    out = masks.sum(out, run_rest(already=0.0 if before_test else 1.0))
                     break
                 if isinstance(condition, bool):
                     if not condition:
@@ -490,8 +762,12 @@ class Loops(ExpressionEvaluator):
                         break
             endless = is_endless(loop)
             alike = endless and iteration == 0 and not shape.iterations_differ
-            if iteration == limit or alike or (endless and frame.left_by_chance):
+            if alike or (endless and frame.left_by_chance) or (iteration == limit and measured is not None):
                 out = masks.sum(out, run_rest())
+                break
+            if iteration == limit:
+                ended, is_by_data = self._count_on(shape, running)
+                out = masks.sum(out, run_rest(already=1.0) if is_by_data else ended)
                 break
             tally.iterations += running.thread_mean
             ran += running.thread_mean
@@ -502,6 +778,68 @@ class Loops(ExpressionEvaluator):
                 break
         self.allowance = outer_allowance
         return out
+
+    def _count_on(self, shape: LoopShape, mask: Mask) -> tuple[Mask, bool]:
+        """Counts the iterations that are left, without their addresses; and whether data then decide.
+
+        A loop that does not end in COUNTED_STEPS statements is cut, and the note says so.
+        """
+        state, loop = self.state, shape.loop
+        tally = state.tallies.of_loop(loop)
+        ran = round(tally.iterations / mask.thread_mean) if mask.thread_mean else 0
+        try:
+            looked = look(state, loop, mask, 1, self._fixed(loop, mask))
+            shadow = type(self)(shadow_of(state, looked), self.profile)
+            end = shadow.counted_on(loop) if looked.has_all_kinds else _End.CUT
+            tallies = shadow.state.tallies
+            shadow.forget()
+        except (SurveyError, BudgetExceededError):
+            end = _End.CUT
+        else:
+            assert isinstance(tallies, Runs)
+            survey = surveyed_once(looked, tallies)
+            for region, weights in survey.by_lane(mask):
+                if state.boundaries is not None:
+                    state.boundaries.counted(loop, weights)
+                counted = state.masks.of(weights)
+                state.tallies.count(region, counted)
+                if region == loop.body.region:
+                    tally.iterations += counted.thread_mean
+                    ran += int(weights.max(initial=0.0))
+            self._forget(shape, {})
+        if end is _End.CUT:
+            tally.known = tally.is_most = False
+            state.tallies.assume_trips(
+                loop,
+                f"the loop was cut after {ran} iterations: it runs at least as often, how often is unknown",
+            )
+        return mask, end is _End.DATA
+
+    def counted_on(self, loop: ir.Loop) -> _End:
+        """Runs iterations for their counts alone until the loop ends, or data decide."""
+        self.is_surveying = True
+        self.allowance = SURVEY_ALLOWANCE
+        state = self.state
+        state.tallies = Runs(state.launch.kernel)
+        state.steps_left = COUNTED_STEPS
+        none = state.masks.none
+        state.loops.append(LoopFrame(none, none))
+        state.calls[-1].loop_depth += 1
+        running = state.masks.all
+        try:
+            while True:
+                running = self._run_body(loop, running)
+                if running.is_empty:
+                    break
+                condition = truth(self._test_once(loop, running))
+                if isinstance(condition, Chance):
+                    return _End.DATA
+                running = state.masks.where(running, np.broadcast_to(condition, running.weights.shape))
+                if running.is_empty:
+                    break
+        except BudgetExceededError:
+            return _End.CUT
+        return _End.CUT if state.calls[-1].returned.lanes_active else _End.REACHED
 
     def _run_assumed(
         self, shape: LoopShape, mask: Mask, measured: float | None, of_warps: float, already: float
@@ -563,11 +901,6 @@ class Loops(ExpressionEvaluator):
         return through.thread_mean / mask.thread_mean if mask.thread_mean else 0.0
 
 
-def is_endless(loop: ir.Loop) -> bool:
-    """`for (;;)`, `while (true)`: only something inside ends it."""
-    return loop.condition is None or (isinstance(loop.condition, ir.Constant) and loop.condition.value != 0)
-
-
 def unknown_like(value: Value) -> Value:
     """An unknown value that is as uniform as `value` was; pointers keep their object."""
     if isinstance(value, Pointer):
@@ -579,6 +912,11 @@ def _why(step: int, most: int | None) -> str:
     if most is not None:
         return f" (1 to {most}, the rest of an unrolled loop)"
     return f" ({max(step, DEFAULT_TRIPS):g} elements in steps of {step})" if step > 1 else ""
+
+
+def _number(trips: _Trips) -> str:
+    least, most = int(np.min(trips)), int(np.max(trips))
+    return f"{most}" if least == most else f"{least} to {most}"
 
 
 def _plain(trips: _Trips) -> _Trips:
@@ -593,7 +931,7 @@ def _spread(start: int, end: int, number: int) -> list[_Stratum]:
     strata: list[_Stratum] = []
     edge = float(start)
     for k, weight in representatives(end - start, number):
-        strata.append((start + k, edge, edge + weight))
+        strata.append(_Stratum(start + k, edge, edge + weight))
         edge += weight
     return strata
 

@@ -16,6 +16,7 @@ class ProbabilitySource(Enum):
 
     STATIC = "static"  # thread indices and known values decide it
     PROFILE = "profile"  # --profile
+    SAMPLED = "sampled"  # as STATIC, of blocks drawn at random that stand for all
     DEFAULT = "default"  # data-dependent, and nothing speaks for either way: the stated default
 
 
@@ -25,7 +26,7 @@ class BranchArm:
 
     `column` (from 1) of where `line` says, 0 when nobody asked. `file`: as in `Assumption`. `is_open`: data
     may leave a loop here, which was assumed never to happen. `measured`: its least and its largest share in
-    single data sets of the profile; None with fewer than two.
+    single data sets of the profile; None with fewer than two. Of what is sampled: the bounds of its error.
     """
 
     line: int
@@ -44,7 +45,7 @@ class BranchArm:
 
         Else wide (`spread`).
         """
-        if self.source is ProbabilitySource.PROFILE and self.measured is not None:
+        if self.measured is not None and self.source is not ProbabilitySource.DEFAULT:
             return min(self.measured[0], self.probability), max(self.measured[1], self.probability)
         if self.source in (ProbabilitySource.STATIC, ProbabilitySource.PROFILE):
             return self.probability, self.probability
@@ -68,7 +69,7 @@ def spread(probability: float) -> tuple[float, float]:
 class LoopTrips:
     """Mean iterations per entry of one loop; None in `trip_count` when unknown (then `assumed` was used).
 
-    `file`: as in `Assumption`.
+    `file`: as in `Assumption`. `is_most`: what was assumed is the bound that it cannot exceed.
     """
 
     line: int
@@ -76,6 +77,7 @@ class LoopTrips:
     trip_count: float | None
     assumed: float
     file: str = ""
+    is_most: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +128,26 @@ class SiteStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """Counts that are estimates: of `of_blocks` only `blocks`, drawn at random, were evaluated.
+
+    `reason`: what in the kernel kept the others from being known. `thread_errors`, `warp_errors`: how far
+    each count may be from the truth, by region. `relative_error`: the same of all operations together.
+    """
+
+    blocks: int
+    of_blocks: int
+    reason: str
+    thread_errors: tuple[float, ...]
+    warp_errors: tuple[float, ...]
+    relative_error: float
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionProfile:
     """Counts for one launch of one kernel, indexed by region and site.
+
+    `sampling`: None when all blocks are known.
 
     `thread_counts[r]`: mean number of times a launched thread runs region r.
     `warp_counts[r]`: mean number of times a warp issues region r (≥ thread count when lanes diverge).
@@ -139,6 +159,7 @@ class ExecutionProfile:
     loops: tuple[LoopTrips, ...]
     arms: tuple[BranchArm, ...]
     assumptions: tuple[Assumption, ...]
+    sampling: Sampling | None = None
 
 
 def total_counts(kernel: ir.Kernel, profile: ExecutionProfile) -> OperationCounts:

@@ -1,21 +1,27 @@
-"""Which threads stand for the whole launch: whole blocks at representative places of the grid.
+"""Which threads stand for the whole launch: whole blocks of each piece of the grid.
 
 Small launches are evaluated completely. In large ones the first and the last block along each axis
 stand for themselves (boundary conditions live there) and the interior is represented by the middles
 of equal strata, symmetric about the centre, so that counts linear in the block index come out exact.
+Where guards cut the grid elsewhere, `pieces` says which blocks are evaluated.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wattslice.counting.pieces import Plan, Planner, Structure, TooManyPiecesError
+
 WARP_SIZE = 32
 FULL_LAUNCH_LANES = 4096
 SAMPLED_LANES = 4096
+MOST_LANES = 1 << 16
+"""Lanes that the pieces of a grid may take; a grid in more pieces is sampled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,35 +30,22 @@ class SampledThreads:
 
     `thread_idx`, `block_idx`: three int64 arrays of shape (lanes,), or ints where all lanes agree.
     `population`: weight of each lane, 0 for padding, sums to 1. `warp_population`: the same per warp.
-    `exists`: False for padding lanes. `inner_block`: the lanes of one block away from the grid's edges.
+    `block_population`: the same per block. `exists`: False for padding lanes. `block_lanes`: padded lanes of
+    a block. `typical`: the sampled blocks, that which stands best for what one block does first.
     """
 
     thread_idx: tuple[int | NDArray[np.int64], ...]
     block_idx: tuple[int | NDArray[np.int64], ...]
     population: NDArray[np.float64]
     warp_population: NDArray[np.float64]
+    block_population: NDArray[np.float64]
     exists: NDArray[np.bool_]
-    inner_block: slice
+    block_lanes: int
+    typical: tuple[int, ...]
 
-
-def representatives(extent: int, number: int) -> tuple[tuple[int, float], ...]:
-    """At most about `number` positions of 0..extent-1 with weights that sum to `extent`.
-
-    Both ends stand for themselves; in between, the middles of equal strata (two, when the middle falls
-    between two positions).
-    """
-    if extent <= max(number, 3):
-        return tuple((k, 1.0) for k in range(extent))
-    inner = extent - 2
-    strata = max(1, min(number - 2, inner))
-    chosen: list[tuple[int, float]] = [(0, 1.0)]
-    for s in range(strata):
-        low, high = 1 + inner * s // strata, 1 + inner * (s + 1) // strata  # [low, high)
-        middle, odd = divmod(low + high - 1, 2)
-        weight = float(high - low)
-        chosen += [(middle, weight / 2), (middle + 1, weight / 2)] if odd else [(middle, weight)]
-    chosen.append((extent - 1, 1.0))
-    return tuple(chosen)
+    def lanes_of(self, block: int) -> slice:
+        """The lanes of one sampled block."""
+        return slice(block * self.block_lanes, (block + 1) * self.block_lanes)
 
 
 def _collapse(values: NDArray[np.int64]) -> int | NDArray[np.int64]:
@@ -60,21 +53,49 @@ def _collapse(values: NDArray[np.int64]) -> int | NDArray[np.int64]:
     return first if bool((values == first).all()) else values
 
 
+def padded_lanes(block: tuple[int, int, int]) -> int:
+    """Lanes of the whole warps of a block."""
+    return -(-block[0] * block[1] * block[2] // WARP_SIZE) * WARP_SIZE
+
+
+def is_complete(grid: tuple[int, int, int], block: tuple[int, int, int]) -> bool:
+    """Whether a launch is small enough to be evaluated completely."""
+    return grid[0] * grid[1] * grid[2] * padded_lanes(block) <= FULL_LAUNCH_LANES
+
+
+def complete(grid: tuple[int, int, int]) -> Plan:
+    """All blocks of a grid."""
+    return Planner(Structure(grid), max(grid), math.prod(grid)).plan()
+
+
+def planned(structure: Structure, block: tuple[int, int, int]) -> Plan:
+    """The blocks to evaluate for what is known. Raises TooManyPiecesError."""
+    lanes = padded_lanes(block)
+    if is_complete(structure.grid, block):
+        return complete(structure.grid)
+    while True:
+        per_axis = max(3, int((SAMPLED_LANES / lanes / structure.remainders) ** (1 / structure.long_axes)))
+        planner = Planner(structure, per_axis, max(MOST_LANES // lanes, 1))
+        plan = planner.plan()
+        more = planner.more(structure)
+        if more is structure:
+            if planner.lacks_cuts:
+                raise TooManyPiecesError
+            return plan
+        structure = more
+
+
 @lru_cache(maxsize=64)
 def sample_threads(grid: tuple[int, int, int], block: tuple[int, int, int]) -> SampledThreads:
-    """Sampled threads of a launch; `grid` in blocks, `block` in threads (all positive)."""
+    """Sampled threads of a launch of which nothing is known; `grid` in blocks, `block` in threads."""
+    return threads_of(planned(Structure(grid), block), block)
+
+
+def threads_of(plan: Plan, block: tuple[int, int, int]) -> SampledThreads:
+    """All threads of the planned blocks."""
     threads = block[0] * block[1] * block[2]
-    padded = -(-threads // WARP_SIZE) * WARP_SIZE
-    blocks = grid[0] * grid[1] * grid[2]
-    if blocks * padded <= FULL_LAUNCH_LANES:
-        axes = [tuple((k, 1.0) for k in range(extent)) for extent in grid]
-    else:
-        long_axes = sum(extent > 1 for extent in grid)
-        per_axis = max(3, int((SAMPLED_LANES / padded) ** (1 / long_axes)))
-        axes = [representatives(extent, per_axis) for extent in grid]
-    x, y, z = np.meshgrid(*(np.array([k for k, _ in axis]) for axis in axes), indexing="ij")
-    wx, wy, wz = np.meshgrid(*(np.array([w for _, w in axis]) for axis in axes), indexing="ij")
-    block_weight = (wx * wy * wz).ravel() / blocks
+    padded = padded_lanes(block)
+    block_weight = plan.weights / plan.weights.sum()
     lane = np.arange(padded)
     inside = lane < threads
     lane = np.where(inside, lane, 0)
@@ -84,12 +105,30 @@ def sample_threads(grid: tuple[int, int, int], block: tuple[int, int, int]) -> S
     warps = padded // WARP_SIZE
     return SampledThreads(
         thread_idx=tuple(_collapse(np.tile(axis, count)) for axis in tid),
-        block_idx=tuple(_collapse(np.repeat(axis.ravel(), padded)) for axis in (x, y, z)),
+        block_idx=tuple(_collapse(np.repeat(axis, padded)) for axis in plan.places.T),
         population=population,
         warp_population=np.repeat(block_weight / warps, warps),
+        block_population=block_weight,
         exists=np.tile(inside, count),
-        inner_block=slice(count // 2 * padded, (count // 2 + 1) * padded),
+        block_lanes=padded,
+        typical=_typical(plan),
     )
+
+
+def _typical(plan: Plan) -> tuple[int, ...]:
+    """The blocks that stand for many, the most typical one first: in the middle, but not on a diagonal.
+
+    On a diagonal of the grid a block reads the same rows twice, in a product of a matrix with itself, say.
+    """
+    weights, places = plan.weights, plan.places / np.maximum(1, np.array(plan.structure.grid) - 1)
+    many = [int(block) for block in np.argsort(-weights, kind="stable") if weights[block] > 1.0]
+    middle = weights.size // 2
+    heavy = [block for block in many if weights[block] >= weights.max() / 2]
+    if sum(extent > 1 for extent in plan.structure.grid) > 1 and heavy:
+        middle = max(heavy, key=lambda block: float(np.ptp(places[block])))
+    elif weights[middle] < weights.max() / 2:
+        return tuple(many)
+    return (middle, *(block for block in many if block != middle))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -126,9 +126,11 @@ class SiteTally:
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
         self._sectors = self._passes = self._distinct = 0.0
+        self._lanes: slice | None = None  # those of the block whose reach is looked at
         self._launch: Reach | None = None
         self._block: Reach | None = None
         self._base_known = True
+        self._stride = 0  # of what is unknown of the address, where it is the same in the whole launch
 
     def visit(
         self, size_bytes: int, space: ir.MemorySpace, address: Value, mask: Mask, threads: SampledThreads
@@ -137,7 +139,9 @@ class SiteTally:
         self._size_bytes = max(1, size_bytes)
         offset = address.offset if isinstance(address, Pointer) else address
         if isinstance(offset, Unknown) and offset.uniform:
-            self._base_known = False
+            # what differs from visit to visit in its stride is a multiple of something: far apart
+            self._base_known &= offset.everywhere and self._stride in (0, offset.stride)
+            self._stride = offset.stride
             offset = offset.delta
         if not isinstance(offset, int | np.ndarray):
             self._unknown += max(mask.warp_mean, 1e-12)
@@ -179,7 +183,12 @@ class SiteTally:
         weight = max(mask.warp_mean, 1e-12)
         self._known += weight
         self._visits += 1
-        active, inner_block = mask.active, threads.inner_block
+        active = mask.active
+        if self._lanes is None:
+            runs: NDArray[np.bool_] = np.any(active.reshape(-1, threads.block_lanes), axis=1)
+            block = next((k for k in threads.typical if bool(runs[k])), threads.typical[0])
+            self._lanes = threads.lanes_of(block)
+        inner_block = self._lanes
         if self._visits <= REACH_VISITS:
             self._launch = _extended(self._launch, axes, active, unit_bytes, length)
             in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
@@ -222,6 +231,9 @@ class SiteTally:
         if self._known == 0.0 or self._unknown >= self._known:
             return SiteStatistics(None, None, None, None, None, self._size_bytes)
         whole = self._base_known and self._unknown == 0.0
+        if self._stride and self._launch is not None:
+            # what lies apart by no more than it is long overlaps: as if the unknown part were always the same
+            whole = whole and self._stride < self._launch.bytes
         return SiteStatistics(
             sectors_per_request=self._sectors / self._detailed,
             bank_passes=self._passes / self._detailed,

@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from wattslice import ir
+from wattslice.counting.boundaries import Boundaries
+from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.values import Value, select
 from wattslice.ir.loops import LoopShape, shape_of
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
+
+SURVEYS = 1 << 23
+"""Iterations times threads that all looks at the loops of one kernel may take."""
 
 
 class BudgetExceededError(Exception):
@@ -26,6 +31,8 @@ class LoopTally:
     entries: float = 0.0
     iterations: float = 0.0
     known: bool = True
+    trips: int | None = None  # those of the last entry, where all threads run as many
+    is_most: bool = True  # no more iterations than these, where they are not known
 
 
 @dataclass(slots=True)
@@ -73,11 +80,14 @@ class Tallies:
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
+        self.by_block: BlockCounts | None = None  # of blocks drawn at random
 
     def count(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
         self.thread_counts[region] += mask.thread_mean
         self.warp_counts[region] += mask.warp_mean
+        if self.by_block is not None:
+            self.by_block.add(region, mask)
 
     def of_loop(self, loop: ir.Loop) -> LoopTally:
         """The entries and iterations of a loop so far."""
@@ -140,11 +150,13 @@ class State:
         self.tallies = Tallies(launch.kernel)
         self.environment: dict[ir.RegisterKey, Value] = {}
         self.live = self.masks.all
+        self.boundaries: Boundaries | None = None  # of the first evaluations, which find where blocks differ
         self.uncertain = 0  # depth of arms taken only perhaps
         self.loops: list[LoopFrame] = []
         self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
-        self.steps_left = max_steps
-        self._shapes: dict[ir.Loop, LoopShape] = {}
+        self._max_steps = self.steps_left = max_steps
+        self.shapes: dict[ir.Loop, LoopShape] = {}
+        self.survey_left = SURVEYS
 
     def spend(self, steps: int = 1) -> None:
         """Uses up the step budget; raises BudgetExceededError when it is gone."""
@@ -152,15 +164,20 @@ class State:
         if self.steps_left < 0:
             raise BudgetExceededError
 
+    @property
+    def steps_taken(self) -> int:
+        """Statements evaluated so far."""
+        return self._max_steps - self.steps_left
+
     def trip_name(self, loop: ir.Loop) -> str:
         """How `--set` names the trip count of a loop."""
         return trip_name(self.launch.kernel, loop)
 
     def shape(self, loop: ir.Loop) -> LoopShape:
         """The static facts of `loop`, computed once."""
-        shape = self._shapes.get(loop)
+        shape = self.shapes.get(loop)
         if shape is None:
-            shape = self._shapes[loop] = shape_of(loop)
+            shape = self.shapes[loop] = shape_of(loop)
         return shape
 
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:

@@ -15,7 +15,7 @@ from wattslice.counting.loops import Loops
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import Mask
 from wattslice.counting.state import CallFrame, LoopFrame
-from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select, truth
+from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select
 
 if TYPE_CHECKING:
     pass
@@ -84,7 +84,7 @@ class Executor(Loops):
 
     def _if(self, stmt: ir.If, mask: Mask) -> Mask:
         masks = self.state.masks
-        condition = truth(self.evaluate(stmt.condition, mask))
+        condition = self.condition(stmt.condition, mask)
         if not isinstance(condition, Chance):
             condition = self.overruled(stmt.span, stmt.condition, condition, mask) or condition
         if isinstance(condition, bool):
@@ -210,6 +210,9 @@ class Executor(Loops):
         state = self.state
         masks = state.masks
         selector = scalar(self.evaluate(stmt.selector, mask))
+        if state.boundaries is not None:
+            labels = [label for case in stmt.cases for label in case.labels if label is not None]
+            state.boundaries.select(stmt.selector, selector, labels, mask.active)
         entries = self._case_entries(stmt, selector, mask)
         frame = LoopFrame(masks.none, masks.none, is_switch=True)
         state.loops.append(frame)

@@ -16,10 +16,20 @@ from wattslice.counting.values import (
     scalar,
 )
 from wattslice.ir.c_arithmetic import COMPARE, wrapped
-from wattslice.ir.loops import constant_trips
+from wattslice.ir.loops import constant_trips, whole_limit
 
 MAX_GEOMETRIC_TRIPS = 128
 """Halving or doubling a 64-bit counter ends after at most 64 steps; twice that is certainly stuck."""
+
+MAX_REAL_TRIPS = 1 << 22
+"""Steps of a floating-point counter that are followed; a float that steps by one stops at 2**24."""
+
+_ACCUMULATES = {
+    ir.BinaryOp.ADD: np.add,
+    ir.BinaryOp.SUB: np.subtract,
+    ir.BinaryOp.MUL: np.multiply,
+    ir.BinaryOp.DIV: np.divide,
+}
 
 
 def value_at(
@@ -42,21 +52,63 @@ def value_at(
 
 
 def trip_count(
-    start: Scalar, op: ir.BinaryOp, amount: Scalar, comparison: ir.BinaryOp, limit: Scalar
+    start: Scalar,
+    op: ir.BinaryOp,
+    amount: Scalar,
+    comparison: ir.BinaryOp,
+    limit: Scalar,
+    type_: ir.Type = ir.INT64,
 ) -> int | Lanes | None:
     """Iterations of `for (v = start; v comparison limit; v = v op amount)`, per lane where lanes differ.
 
-    None when an operand is unknown or only an unsigned 64-bit integer, or when the loop does not end.
+    `type_`: that of the counter. None when an operand is unknown or only an unsigned 64-bit integer, or when
+    the loop does not end.
     """
     if isinstance(start, Unknown) or isinstance(amount, Unknown) or isinstance(limit, Unknown):
         return None
     if not (fits_int64(start) and fits_int64(amount) and fits_int64(limit)):
         return None
+    if type_.is_float:
+        return _real_trips(start, op, amount, comparison, limit, type_)
+    if isinstance(limit, float):
+        limit = limit if (whole := whole_limit(comparison, limit)) is None else whole
     if op is ir.BinaryOp.SUB:
         op, amount = ir.BinaryOp.ADD, -amount
     if op is ir.BinaryOp.ADD:
         return _arithmetic(start, amount, comparison, limit)
     return _stepwise(start, op, amount, comparison, limit)
+
+
+def _real_trips(
+    start: int | float | Lanes,
+    op: ir.BinaryOp,
+    amount: int | float | Lanes,
+    comparison: ir.BinaryOp,
+    limit: int | float | Lanes,
+    type_: ir.Type,
+) -> int | Lanes | None:
+    """Runs a floating-point counter alone, rounded after each step as the type rounds.
+
+    None where lanes differ (and no closed form of theirs is exact), or when it still runs after
+    MAX_REAL_TRIPS steps.
+    """
+    ufunc = _ACCUMULATES.get(op)
+    numbers = isinstance(start, int | float) and isinstance(amount, int | float)
+    if ufunc is None or not numbers or not isinstance(limit, int | float) or type_.bits not in (32, 64):
+        return None if type_.lanes > 1 else _stepwise(start, op, amount, comparison, limit)
+    dtype = np.float32 if type_.bits == 32 else np.float64
+    head, trips = dtype(start), 0
+    for chunk in (64, MAX_REAL_TRIPS):
+        steps = np.full(chunk, amount, dtype)
+        steps[0] = head
+        with np.errstate(all="ignore"):
+            values = ufunc.accumulate(steps)  # one after the other, each rounded
+            fails = np.flatnonzero(~COMPARE[comparison](values.astype(np.float64), limit))
+        if fails.size:
+            return trips + int(fails[0])
+        trips += chunk - 1
+        head = values[-1]
+    return None
 
 
 def _arithmetic(

@@ -6,8 +6,9 @@ records below for what is only partly known. Arithmetic follows C on the given t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -26,10 +27,14 @@ class Unknown:
     """`u + delta` with an unknown u: the same u in all lanes of a warp when `uniform`.
 
     The known part keeps coalescing visible: in `a[row_start + threadIdx.x]` only the base is unknown.
+    `everywhere`: u is the same in all threads of the launch that come here for the same time; `stride`: it is
+    a multiple of this.
     """
 
     uniform: bool
     delta: Number | Lanes = 0
+    everywhere: bool = False
+    stride: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +91,29 @@ def is_warp_uniform(value: Value) -> bool:
     if isinstance(value, Pointer):
         return is_warp_uniform(value.offset)
     return False
+
+
+def is_the_same_everywhere(value: Value) -> bool:
+    """True when all threads of the launch hold the same value, known or not."""
+    if isinstance(value, Pointer):
+        return is_the_same_everywhere(value.offset)
+    if isinstance(value, Unknown):
+        return value.uniform and value.everywhere and is_the_same_everywhere(value.delta)
+    if isinstance(value, np.ndarray):
+        return bool((value == value[0]).all())
+    return isinstance(value, int | float)
+
+
+def loaded_from(address: Value) -> Unknown:
+    """What memory holds at `address`: the same in all threads that name the same place."""
+    if not is_warp_uniform(address):
+        return VARYING
+    return Unknown(uniform=True, everywhere=is_the_same_everywhere(address))
+
+
+def unset_member(whole: Value) -> Value:
+    """A member of a record of which only this is known: `whole` was assigned, whatever its members are."""
+    return UNIFORM if is_warp_uniform(whole) else VARYING
 
 
 def same(a: Value, b: Value) -> bool:
@@ -198,16 +226,31 @@ def _unknown_binary(op: ir.BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
         # A known operand only shifts the known part, so it need not be uniform itself.
         uniform = (not isinstance(a, Unknown) or uniform_a) and (not isinstance(b, Unknown) or uniform_b)
         if uniform:
-            return Unknown(True, _residue(delta_a + delta_b if op is ir.BinaryOp.ADD else delta_a - delta_b))
+            found = _residue(delta_a + delta_b if op is ir.BinaryOp.ADD else delta_a - delta_b)
+            parts = [part for part in (a, b) if isinstance(part, Unknown)]
+            everywhere = all(part.everywhere for part in parts)
+            return Unknown(True, found, everywhere, math.gcd(*(part.stride for part in parts)))
         return VARYING
-    if op is ir.BinaryOp.MUL and isinstance(b, int) and uniform_a:
-        return Unknown(True, _residue(delta_a * delta_b))
-    if op is ir.BinaryOp.MUL and isinstance(a, int) and uniform_b:
-        return Unknown(True, _residue(delta_a * delta_b))
-    if op is ir.BinaryOp.SHL and isinstance(b, int) and 0 <= b < 63 and uniform_a:
-        return Unknown(True, _residue(delta_a * (1 << b)))
+    if op is ir.BinaryOp.MUL and isinstance(b, int) and isinstance(a, Unknown) and uniform_a:
+        return _multiple(a, b)
+    if op is ir.BinaryOp.MUL and isinstance(a, int) and isinstance(b, Unknown) and uniform_b:
+        return _multiple(b, a)
+    if op is ir.BinaryOp.SHL and isinstance(b, int) and 0 <= b < 63 and isinstance(a, Unknown) and uniform_a:
+        return _multiple(a, 1 << b)
+    if op is ir.BinaryOp.MOD and isinstance(b, int) and b and uniform_a and _spread(delta_a) < abs(b):
+        return Unknown(True, delta_a)  # which warps the end of the range parts is not known: none
     both = uniform_a and uniform_b and is_warp_uniform(delta_a) and is_warp_uniform(delta_b)
     return UNIFORM if both else VARYING
+
+
+def _multiple(value: Unknown, factor: int) -> Unknown:
+    stride = abs(factor) * value.stride or 1
+    return Unknown(True, _residue(value.delta * _residue(factor)), value.everywhere, stride)
+
+
+def _spread(delta: Number | Lanes) -> Number:
+    """By how much the lanes of one warp differ at most."""
+    return int(np.ptp(delta.reshape(-1, 32), axis=1).max()) if isinstance(delta, np.ndarray) else 0
 
 
 def _alike(a: Scalar, b: Scalar) -> bool:
@@ -395,6 +438,8 @@ def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: 
         return UNIFORM
     if semantics is ir.Semantics.IDENTITY:
         return arguments[0]
+    if semantics is ir.Semantics.BROADCAST:
+        return _broadcast(*arguments[name.endswith("_sync") :])
     numbers = [scalar(argument) for argument in arguments]
     known = [number for number in numbers if not isinstance(number, Unknown)]
     if len(known) < len(numbers):
@@ -406,6 +451,21 @@ def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: 
     if semantics in _BITS:
         return _bitwise(_BITS[semantics], known[0], bits or 32)
     return _arithmetic(semantics, known)
+
+
+def _broadcast(value: Value, lane: Value, width: Value = 32) -> Value:
+    """The `value` that one lane of the warp has."""
+    value = scalar(value)
+    if not is_warp_uniform(lane) or width != 32:
+        return unset_member(value)
+    part = value.delta if isinstance(value, Unknown) and value.uniform else value
+    if isinstance(part, Unknown) or not isinstance(lane, int | np.ndarray):
+        return UNIFORM
+    if isinstance(part, np.ndarray):
+        rows = part.reshape(-1, 32)
+        lanes = np.broadcast_to(lane, part.shape).reshape(-1, 32)[:, :1].astype(np.int64) & 31
+        part = np.repeat(np.take_along_axis(rows, lanes, axis=1)[:, 0], 32)
+    return replace(value, delta=part) if isinstance(value, Unknown) else part
 
 
 _UINT64 = ir.Type(ir.TypeKind.INT, bits=64, signed=False)

@@ -100,7 +100,8 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.NOTE,
         told_by="frontend",
         explains_unknown=6,
-        what="A kernel calls a device function whose body is nowhere in the translation unit.",
+        what="A kernel calls a device function whose body is nowhere in the translation unit, or host code "
+        "calls a library whose kernels are unseen (Thrust, CUB, cuBLAS, cuFFT, PyTorch).",
         why="What the function executes is unknown, so its work is missing from the counts.",
         example="extern __device__ float shade(float3 p);   // defined in another .cu file",
         remedy=(
@@ -131,8 +132,9 @@ RULES: tuple[Rule, ...] = (
         what="A kernel, or a file's kernels together, are larger or nest deeper than the analysis follows.",
         why=(
             "The analysis must answer within seconds whatever it is given. No power is told for such a "
-            "kernel: a part of it would look like the whole. The bounds of a file are 60 000 operations "
-            "(with what is inlined), 400 levels of statements and 1 000 kernels."
+            "kernel: a part of it would look like the whole. The bounds of a file are 200 000 operations "
+            "(with what is inlined), 400 levels of statements and 1 000 kernels. From 60 000 operations on, "
+            "statements that repeat each other but for their numbers are counted as loops; a note says so."
         ),
         example="a generated kernel with 20 000 statements in a row",
         remedy="Split the file, or write repeated statements as a loop: the counts stay the same.",
@@ -207,12 +209,14 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.NOTE,
         told_by="counting",
         explains_unknown=3,
-        what="Following the kernel's integer part for sampled blocks took more steps than its budget.",
+        what="Following the kernel's integer part would take more steps than its budget.",
         why=(
-            "The analysis must not hang on long loops. One iteration then stands for each whole loop; a "
-            "kernel too long even for that has no counts, so its power is unknown."
+            "The analysis must not hang on long loops. Iterations that differ from each other are looked at "
+            "together, and some stand for the others; where that is not exact the message says how far off "
+            "the counts may be. A loop that is cut says after how many iterations. A kernel too long even "
+            "for that has no counts, so its power is unknown."
         ),
-        example="for (long i = 0; i < 1000000000L; ++i) state = step(state);",
+        example="for (long i = 0; i < 1000000000L; ++i) if (i * i % n < k) state = step(state);",
         remedy="Give smaller representative values with --set: watts hardly depend on how long a loop runs.",
     ),
     Rule(
@@ -364,6 +368,20 @@ RULES: tuple[Rule, ...] = (
         why="There is nothing to compare it with; it does not fail the gate.",
         example="blur: new, not in watts.baseline",
         remedy="Renew the baseline: wattslice gate --update-baseline FILE PATH...",
+    ),
+    Rule(
+        id="PW028",
+        name="counts-sampled",
+        severity=Severity.NOTE,
+        told_by="counting",
+        what="Which blocks run a part of the kernel could not be solved: some, at random, stand for all.",
+        why=(
+            "Guards that are linear in the thread's place (i < n, also after division by a constant, and of "
+            "remainders) cut the grid into pieces whose counts are exact. A hash or a square of the index "
+            "does not, nor do thousands of different pieces. The message gives the bound of the error."
+        ),
+        example="if (i * i % 7 < 3) y[i] = x[i];",
+        remedy="None needed: figures are estimates within the bound. A small grid is counted as a whole.",
     ),
     Rule(
         id="PW030",

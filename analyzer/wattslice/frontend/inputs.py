@@ -50,6 +50,7 @@ class Search(Enum):
     NAMED = "named"  # the source files of a name below a root
     INCLUDERS = "includers"  # the files below a root that include a name
     CALLERS = "callers"  # the files beside a file that call functions
+    DEFINITIONS = "definitions"  # the files beside a file that define functions or variables
     LAUNCHERS = "launchers"  # the files beside a file that include it and launch kernels
 
 
@@ -174,3 +175,12 @@ def note_unrepeatable() -> None:
     recording = _current.get()
     if recording is not None:
         recording.unrepeatable()
+
+
+def repository_root(path: Path) -> Path:
+    """The nearest folder above the file that holds `.git`, else the file's own folder."""
+    folder = path.resolve().parent
+    around = (candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists())
+    root = next(around, folder)
+    note_search(Search.ROOT, path, (), (root,))
+    return root

@@ -219,7 +219,7 @@ def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
     added = {path for path in _untracked(root, tracked, config) if not path.startswith(submodules)}
     touched = changed | added
     texts = _Texts(revision, [entries[path] for path in changed])
-    folders = tuple(_inside(folder, root) for folder in config.include_directories)
+    folders = tuple(_inside(folder, root) for folder in config.parse.include_dirs)
     known = Dependencies({*entries, *added}, folders, texts.both, root.as_posix())
     affected = _affected(files, touched, known) if touched else set[str]()
     lacking = texts.lacking(changed)
@@ -284,7 +284,7 @@ def _inside(file: Path, root: Path) -> str:
 def _untracked(root: Path, tracked: set[str], config: Config) -> Iterator[str]:
     """Files of this run and headers beside them or in include folders that the revision does not have."""
     folders = {file.resolve().parent for file in config.files}
-    folders |= {folder.resolve() for folder in config.include_directories}
+    folders |= {folder.resolve() for folder in config.parse.include_dirs}
     for folder in folders:
         if folder.is_relative_to(root):
             for file in folder.iterdir():
@@ -398,17 +398,21 @@ def _mapped(config: Config, comparison: Comparison, tree: Tree) -> Generator[Con
         then = tree.root / resolved.relative_to(root)
         return then if then.exists() else path
 
-    folder = config.compile_commands_directory
+    folder = config.parse.compile_commands
     if folder is not None:
         folder = _map_compile_commands(folder, tree.root, mapped)
     yield replace(
         config,
-        cache=None,  # nobody comes to this folder a second time
         files=tuple(tree.root / path for path in comparison.then if (tree.root / path).is_file()),
-        include_directories=tuple(mapped(path) for path in config.include_directories),
-        compile_commands_directory=folder,
-        moved_sources=(root, tree.root),
-        typed_overrides=NO_OVERRIDES,  # that they name something is judged on the side of today
+        parse=replace(
+            config.parse,
+            include_dirs=tuple(mapped(path) for path in config.parse.include_dirs),
+            compile_commands=folder,
+            moved=(root, tree.root),
+        ),
+        # That they name something is judged on the side of today.
+        facts=replace(config.facts, typed_overrides=NO_OVERRIDES),
+        execution=replace(config.execution, cache=None),  # nobody comes to this folder a second time
         notes=(),
     )
 

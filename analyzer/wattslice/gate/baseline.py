@@ -19,6 +19,7 @@ from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import file_bytes
+from wattslice.frontend.parse_options import DEFAULT_STANDARD
 from wattslice.gate.records import LaunchRecord, records_of
 from wattslice.launches.launch import Dim3
 from wattslice.version import __version__
@@ -62,7 +63,7 @@ class Baseline:
 
 def made_with(config: Config) -> Made:
     """How `config` predicts. Raises `WattsliceError` for a model file of another version."""
-    gpu = load_gpu(config.gpu_id)
+    gpu = load_gpu(config.gpu.gpu_id)
     try:
         regression: object = published_regression(gpu.id)
     except NoRegressionError:
@@ -71,17 +72,18 @@ def made_with(config: Config) -> Made:
     choice = load_choice(gpu.id)
     coefficients = (gpu, energy_model(gpu), regression, *models, choice and choice.name)
     settings = (
-        config.model.value,
-        config.method.value,
+        config.prediction.model.value,
+        config.prediction.method.value,
         "half",  # what was the option --branches: baselines made while there was one stay comparable
-        config.branch_threshold,
-        config.dense_from,
-        config.overrides,
-        config.definitions,
-        config.language_standard,
-        config.branch_profile,
-        config.core_clock_mhz,
-        config.memory_clock_mhz,
+        config.prediction.branch_threshold,
+        config.prediction.dense_from,
+        config.facts.overrides,
+        config.parse.defines,
+        None if config.parse.standard == DEFAULT_STANDARD else config.parse.standard,
+        config.facts.branch_profile,
+        config.clocks.core_mhz,
+        config.clocks.memory_mhz,
+        *(() if config.facts.program_arguments is None else (config.facts.program_arguments,)),
     )
     return Made(gpu.id, _hash(coefficients), _hash(settings))
 

@@ -33,14 +33,17 @@ from wattslice.ir.operators import (
     UnaryOp,
 )
 from wattslice.ir.tree import (
+    ADDRESS_OF,
     BOOL,
     DIM3,
+    ELEMENT_METHODS,
     FLOAT32,
     FLOAT64,
     INT32,
     INT64,
     UINT32,
     UNKNOWN_TYPE,
+    UNREAD,
     VOID,
     AddressOf,
     ArgumentPart,

@@ -149,8 +149,9 @@ _ROWS = (
     Builtin("__funnelshift_lc __funnelshift_rc", Cost.INT, declared=_UUU),
     Builtin("popcount popcountll clz clzll ffs ffsll bswap32 bswap64 ctz", Cost.INT),
     # Exchanges between lanes:
-    Builtin("__shfl __shfl_up __shfl_down __shfl_xor __match_any_sync", Cost.INT),
-    Builtin("__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync", Cost.INT),
+    Builtin("__shfl __shfl_sync", Cost.INT, _S.BROADCAST),
+    Builtin("__shfl_up __shfl_down __shfl_xor __match_any_sync", Cost.INT),
+    Builtin("__shfl_up_sync __shfl_down_sync __shfl_xor_sync", Cost.INT),
     Builtin("shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all", Cost.INT),
     Builtin("reduce inclusive_scan exclusive_scan", Cost.INT),
     Builtin("__all __any", Cost.INT, _S.UNIFORM, "int(int)"),
@@ -201,6 +202,11 @@ _ROWS = (
     # The argument itself, in another type or place:
     Builtin("expect move forward as_const launder assume_aligned addressof bit_cast", Cost.FREE, _S.IDENTITY),
     Builtin("__float_to_tf32 float2int int2float __half2float __float2half", Cost.FREE, _S.IDENTITY),
+    Builtin(
+        "cvt_float_to_fp8 cvt_double_to_fp8 cvt_float2_to_fp8x2 cvt_fp8_to_float",
+        Cost.INT,
+    ),
+    Builtin("cvt_fp8_to_halfraw cvt_fp8x2_to_halfraw2", Cost.INT),
     Builtin("__half2half2 __bfloat162float __float2bfloat16", Cost.FREE, _S.IDENTITY),
     Builtin("__double2hiint __double2loint", Cost.FREE, _S.IDENTITY, "int(double)"),
     Builtin("__hiloint2double", Cost.FREE, _S.IDENTITY, "double(int, int)"),
@@ -222,7 +228,8 @@ _ROWS = (
     ),
     Builtin("__pipeline_commit", Cost.FREE, declared="void(void)"),
     Builtin("__pipeline_wait_prior", Cost.FREE, declared="void(size_t)"),
-    Builtin("printf vprintf assert __assert_fail clock malloc free trap isconstant", Cost.FREE),
+    Builtin("printf vprintf fprintf puts putchar fputs fflush", Cost.FREE),
+    Builtin("assert __assert_fail clock malloc free trap isconstant", Cost.FREE),
     Builtin("fill_fragment unreachable assume exit abort memcpy_async wait wait_prior", Cost.FREE),
     Builtin("producer_acquire producer_commit consumer_wait consumer_release arrive init", Cost.FREE),
     Builtin("pipeline_consumer_wait_prior make_pipeline nan nanf huge_val huge_valf inff inf", Cost.FREE),

@@ -9,9 +9,10 @@ counting, the reading of host code and the instructions of loops take what these
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import COMPARE
@@ -47,6 +48,20 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Exit:
+    """`if (...) break;` or `return` that each iteration meets: `bounds` hold as long as it is not taken.
+
+    `behind_step`: the counters that have taken this iteration's step there.
+    `has_other_conjuncts`: it is also taken for reasons that are no bounds.
+    """
+
+    stmt: ir.If
+    bounds: tuple[Bound, ...]
+    behind_step: frozenset[ir.Variable]
+    has_other_conjuncts: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LoopShape:
     """The static facts of one loop.
 
@@ -56,7 +71,8 @@ class LoopShape:
     condition, bound or selector inside the body depends on the iteration, so that iterations must be told
     apart. `may_leave`: a `break` or `return` inside may end the loop early. `size`: number of expression
     nodes in the loop, a measure of the work of one iteration. `updated_in_test`: counters that the condition
-    itself updates.
+    itself updates. `exits`: the ways out of the body that compare a counter with something invariant; they
+    are not among what `iterations_differ` for, unless they ask for more.
     """
 
     loop: ir.Loop
@@ -69,41 +85,44 @@ class LoopShape:
     iterations_differ: bool
     may_leave: bool
     updated_in_test: frozenset[ir.Variable]
+    exits: tuple[Exit, ...]
+    has_loops: bool
     size: int
 
 
 def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
     """The static facts of `loop`; `memory_stays`: what is loaded for a bound is taken not to change."""
-    nodes = list(ir.expressions_below(loop.body))
-    for expr in (loop.condition, loop.step):
-        if expr is not None:
-            nodes += ir.walk_expressions(expr)
+    nodes = _nodes(loop)
     assigned = _assignments(nodes, loop.body)
     known = _definitions(loop.body, assigned)
-    conjuncts = () if loop.condition is None else tuple(_conjuncts(loop.condition))
+    conjuncts = () if is_endless(loop) or loop.condition is None else tuple(_conjuncts(loop.condition))
     updates: list[Induction] = []
     for expr in _once_an_iteration(loop):
         update = update_of(expr)
-        if update is None or not _is_invariant(update.amount, assigned):
+        if update is None or not is_invariant(update.amount, assigned):
             update = _chained_update(expr, known) or update
         if update:
             updates.append(update)
     in_test = [  # the first conjunct is always evaluated, hence unconditional
         update
-        for node in (ir.walk_expressions(conjuncts[0]) if conjuncts else ())
+        for node in (ir.walk_expressions(conjuncts[0][0]) if conjuncts else ())
         if isinstance(node, ir.Increment) and (update := update_of(node)) is not None
     ]
     inductions = tuple(
         update
         for update in (*updates, *in_test)
-        if assigned[update.variable] == 1 and _is_invariant(update.amount, assigned)
+        if assigned[update.variable] == 1 and is_invariant(update.amount, assigned)
     )
     counters = {induction.variable: induction for induction in inductions}
     stepped = frozenset(update.variable for update in step_updates(loop))
+    updated_in_test = frozenset(update.variable for update in in_test)
     at_bottom = known if loop.kind is ir.LoopKind.DO else {}  # where the test is, they are of this iteration
     header = _Header(counters, assigned, at_bottom, stepped, memory_stays)
-    bounds = [header.bound(conjunct) for conjunct in conjuncts]
-    taint = _IterationTaint(frozenset(counters), assigned)
+    bounds = [header.bound(*conjunct) for conjunct in conjuncts]
+    at_top = _Header(counters, assigned, {}, stepped, memory_stays)
+    exits = tuple(_exits(loop, at_top, updated_in_test))
+    solved = frozenset(exit_.stmt for exit_ in exits if not exit_.has_other_conjuncts)
+    taint = _IterationTaint(frozenset(counters), assigned, solved)
     taint.visit(loop.body, conditional=False)
     return LoopShape(
         loop=loop,
@@ -115,9 +134,78 @@ def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
         has_other_conjuncts=None in bounds,
         iterations_differ=taint.differ,
         may_leave=_may_leave(loop.body),
-        updated_in_test=frozenset(update.variable for update in in_test),
+        updated_in_test=updated_in_test,
+        exits=exits,
+        has_loops=any(isinstance(stmt, ir.Loop) for stmt in ir.walk_statements(loop.body)),
         size=max(1, len(nodes)),
     )
+
+
+def is_endless(loop: ir.Loop) -> bool:
+    """`for (;;)`, `while (true)`: only something inside ends it."""
+    return loop.condition is None or (isinstance(loop.condition, ir.Constant) and loop.condition.value != 0)
+
+
+def canonical(loop: ir.Loop) -> ir.Loop:
+    """A loop that a counter ends with its test and its step in the head, wherever they are written.
+
+    `for (;;) { if (c) break; ... }` becomes `for (; !c;) { ... }`, or with the test at its end
+    `do ... while (!c)`; `while (c) { ...; i++; }` becomes `for (; c; i++) { ... }`. They say the same and
+    count the same. What data decide stays the branch that a profile knows; any other loop comes back as is.
+    """
+    return _with_step(_with_test(loop))
+
+
+def _with_step(loop: ir.Loop) -> ir.Loop:
+    last = loop.body.statements[-1] if loop.body.statements else None
+    if loop.kind is ir.LoopKind.DO or loop.step is not None or not isinstance(last, ir.ExprStmt):
+        return loop
+    update = update_of(last.expr)
+    if update is None or loop.condition is None or _continues(loop.body):
+        return loop
+    if all(ir.read_variable(node) is not update.variable for node in ir.walk_expressions(loop.condition)):
+        return loop
+    rest = replace(loop.body, statements=loop.body.statements[:-1])
+    return replace(loop, kind=ir.LoopKind.FOR, step=last.expr, body=rest)
+
+
+def _with_test(loop: ir.Loop) -> ir.Loop:
+    statements = loop.body.statements
+    if not is_endless(loop) or not statements:
+        return loop
+    if (test := _break_test(statements[0])) is not None:
+        kind, rest = ir.LoopKind.FOR if loop.kind is ir.LoopKind.FOR else ir.LoopKind.WHILE, statements[1:]
+    elif loop.step is None and (test := _break_test(statements[-1])) is not None:
+        kind, rest = ir.LoopKind.DO, statements[:-1]
+        if any(map(_continues, rest)):
+            return loop
+    else:
+        return loop
+    turned = replace(loop, kind=kind, condition=test, body=replace(loop.body, statements=rest))
+    shape = shape_of(turned)
+    return turned if shape.bounds and not shape.has_other_conjuncts else loop
+
+
+def _break_test(stmt: ir.Stmt) -> ir.Expr | None:
+    """What must hold for `if (...) break;` not to leave; None for any other statement."""
+    if not isinstance(stmt, ir.If) or stmt.otherwise is not None or len(stmt.then.statements) != 1:
+        return None
+    (only,) = stmt.then.statements
+    if not (isinstance(only, ir.Break) and only.levels == 1):
+        return None
+    if isinstance(stmt.condition, ir.Unary) and stmt.condition.op is ir.UnaryOp.NOT:
+        return stmt.condition.operand
+    return ir.Unary(ir.UnaryOp.NOT, stmt.condition, ir.BOOL, stmt.condition.span)
+
+
+def whole_limit(comparison: ir.BinaryOp, limit: float) -> int | None:
+    """The integer that an integral counter meets as it would meet `limit`; None where it meets none."""
+    if limit.is_integer():
+        return int(limit)
+    if not math.isfinite(limit) or comparison in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
+        return None
+    rounds_up = comparison in (ir.BinaryOp.LT, ir.BinaryOp.GE)
+    return math.ceil(limit) if rounds_up else math.floor(limit)
 
 
 def constant_trips(start: int, step: int, comparison: ir.BinaryOp, limit: int) -> int | None:
@@ -179,8 +267,21 @@ def update_of(expr: ir.Expr) -> Induction | None:
 
 def step_updates(loop: ir.Loop) -> tuple[Induction, ...]:
     """The updates that the step of a loop makes, `i++, j += 2`."""
-    parts = () if loop.step is None else ir.comma_parts(loop.step)
+    parts = () if loop.step is None else _always(loop.step)
     return tuple(update for part in parts if (update := update_of(part)) is not None)
+
+
+def written_in(loop: ir.Loop) -> Counter[ir.RegisterKey]:
+    """How many times each register is written in a loop, textually."""
+    return _assignments(_nodes(loop), loop.body)
+
+
+def _nodes(loop: ir.Loop) -> list[ir.Expr]:
+    nodes = list(ir.expressions_below(loop.body))
+    for expr in (loop.condition, loop.step):
+        if expr is not None:
+            nodes += ir.walk_expressions(expr)
+    return nodes
 
 
 def _assignments(nodes: list[ir.Expr], body: ir.Stmt) -> Counter[ir.RegisterKey]:
@@ -202,11 +303,36 @@ def _assignments(nodes: list[ir.Expr], body: ir.Stmt) -> Counter[ir.RegisterKey]
 def _once_an_iteration(loop: ir.Loop) -> Iterator[ir.Expr]:
     """The expressions at the top of step and body that every iteration runs exactly once."""
     if loop.step is not None:
-        yield from ir.comma_parts(loop.step)
+        yield from _always(loop.step)
     if not _continues(loop.body):
         for stmt in _straight_line(loop.body):
-            if isinstance(stmt, ir.ExprStmt):
-                yield from ir.comma_parts(stmt.expr)
+            yield from _always_of(stmt)
+
+
+def _always_of(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+    """What running a statement of straight-line code evaluates once."""
+    match stmt:
+        case ir.ExprStmt(expr=expr) | ir.If(condition=expr):
+            yield from _always(expr)
+        case ir.Declare(value=value) if value is not None:
+            yield from _always(value)
+        case _:
+            pass
+
+
+def _always(expr: ir.Expr) -> Iterator[ir.Expr]:
+    """The parts of an expression that are always evaluated: `i++` in `j = i++`, but not in `c && i++`."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        match node:
+            case ir.Logical(left=left):
+                stack.append(left)
+            case ir.Select(condition=condition):
+                stack.append(condition)
+            case _:
+                stack.extend(ir.children(node))
 
 
 def _straight_line(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
@@ -239,9 +365,10 @@ def _may_leave(stmt: ir.Stmt, inside: int = 0) -> bool:
     return any(_may_leave(inner, inside) for inner in ir.nested_statements(stmt))
 
 
-def _is_invariant(
+def is_invariant(
     expr: ir.Expr | int, assigned: Counter[ir.RegisterKey], *, memory_stays: bool = False
 ) -> bool:
+    """Whether a loop that writes `assigned` leaves `expr` as it is."""
     if isinstance(expr, int):
         return True
     for node in ir.walk_expressions(expr):
@@ -250,8 +377,8 @@ def _is_invariant(
         ):
             return False
         if isinstance(node, ir.Load):
-            if not memory_stays:
-                return node.place.space is ir.MemorySpace.CONSTANT
+            if not (memory_stays or node.place.space is ir.MemorySpace.CONSTANT):
+                return False
         elif isinstance(node, ir.Assign | ir.Increment | ir.Atomic | ir.InlinedCall):
             return False
     return True
@@ -393,13 +520,26 @@ _FLIPPED = {
 }
 
 
-def _conjuncts(condition: ir.Expr) -> Iterator[ir.Expr]:
+_INVERTED = {
+    ir.BinaryOp.LT: ir.BinaryOp.GE,
+    ir.BinaryOp.LE: ir.BinaryOp.GT,
+    ir.BinaryOp.GT: ir.BinaryOp.LE,
+    ir.BinaryOp.GE: ir.BinaryOp.LT,
+    ir.BinaryOp.EQ: ir.BinaryOp.NE,
+    ir.BinaryOp.NE: ir.BinaryOp.EQ,
+}
+
+
+def _conjuncts(condition: ir.Expr, holds: bool = True) -> Iterator[tuple[ir.Expr, bool]]:
+    """What must hold, or must not, for `condition` to hold, or not to hold."""
     condition = ir.strip_casts(condition)
-    if isinstance(condition, ir.Logical) and condition.op is ir.LogicalOp.AND:
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
+    if isinstance(condition, ir.Unary) and condition.op is ir.UnaryOp.NOT:
+        yield from _conjuncts(condition.operand, not holds)
+    elif isinstance(condition, ir.Logical) and (condition.op is ir.LogicalOp.AND) is holds:
+        yield from _conjuncts(condition.left, holds)
+        yield from _conjuncts(condition.right, holds)
     else:
-        yield condition
+        yield condition, holds
 
 
 class _NoSumError(Exception):
@@ -420,14 +560,16 @@ class _Header:
     stepped: frozenset[ir.Variable]
     memory_stays: bool
 
-    def bound(self, conjunct: ir.Expr) -> Bound | None:
-        """The bound that a conjunct is for a counter; None where it is none."""
+    def bound(self, conjunct: ir.Expr, holds: bool) -> Bound | None:
+        """The bound that a conjunct is for a counter; None where it is none. It `holds` to go on."""
         if not (isinstance(conjunct, ir.Binary) and conjunct.op in ir.COMPARISONS):
             operand = self._operand(conjunct)  # `while (n--)`
-            return None if operand is None else Bound(operand[0], ir.BinaryOp.NE, 0, operand[1])
+            comparison = ir.BinaryOp.NE if holds else ir.BinaryOp.EQ
+            return None if operand is None else Bound(operand[0], comparison, 0, operand[1])
+        op = conjunct.op if holds else _INVERTED[conjunct.op]
         for side, other, comparison in (
-            (conjunct.left, conjunct.right, conjunct.op),
-            (conjunct.right, conjunct.left, _FLIPPED[conjunct.op]),
+            (conjunct.left, conjunct.right, op),
+            (conjunct.right, conjunct.left, _FLIPPED[op]),
         ):
             if not self._is_invariant(other):
                 continue
@@ -439,7 +581,7 @@ class _Header:
         return None
 
     def _is_invariant(self, expr: ir.Expr) -> bool:
-        return _is_invariant(expr, self.assigned, memory_stays=self.memory_stays)
+        return is_invariant(expr, self.assigned, memory_stays=self.memory_stays)
 
     def _operand(self, expr: ir.Expr) -> tuple[Induction, int] | None:
         """The counter an operand of a comparison reads, and the shift the test applies before comparing."""
@@ -523,15 +665,49 @@ def _may_move(test: ir.Binary) -> bool:
 # ---------------------------------------------------------------------------------------------- iterations
 
 
+def _exits(loop: ir.Loop, header: _Header, updated_in_test: frozenset[ir.Variable]) -> Iterator[Exit]:
+    """The ways out that every iteration meets and that compare a counter with something invariant."""
+    behind: set[ir.Variable] = set(updated_in_test)
+    for stmt in _straight_line(loop.body):
+        if _continues(stmt):
+            return
+        if isinstance(stmt, ir.If) and (leaves := _leaves(stmt)) is not None:
+            found = [header.bound(*conjunct) for conjunct in _conjuncts(stmt.condition, not leaves)]
+            bounds = tuple(bound for bound in found if bound is not None)
+            if bounds:
+                yield Exit(stmt, bounds, frozenset(behind), None in found)
+        updates = map(update_of, _always_of(stmt))
+        behind.update(update.variable for update in updates if update is not None)
+
+
+def _leaves(stmt: ir.If) -> bool | None:
+    """Whether a loop is left where `stmt` takes its first arm, or the other; None: neither, or both."""
+    then = _ends_by_leaving(stmt.then)
+    otherwise = stmt.otherwise is not None and _ends_by_leaving(stmt.otherwise)
+    return None if then is otherwise else then
+
+
+def _ends_by_leaving(block: ir.Stmt) -> bool:
+    if isinstance(block, ir.Block):
+        return bool(block.statements) and not block.is_breakable and _ends_by_leaving(block.statements[-1])
+    return isinstance(block, ir.Return) or (isinstance(block, ir.Break) and block.levels == 1)
+
+
 class _IterationTaint:
     """Walks a body in execution order with the set of registers whose value depends on the iteration.
 
     `carried`: counters of the loop. `assigned`: registers that it writes. `differ` turns True where some
     branch, bound or selector may depend on the iteration. Conservative: True costs time, a wrong False would
-    cost truth.
+    cost truth. `solved`: the ways out that are told apart by other means.
     """
 
-    def __init__(self, carried: frozenset[ir.Variable], assigned: Counter[ir.RegisterKey]) -> None:
+    def __init__(
+        self,
+        carried: frozenset[ir.Variable],
+        assigned: Counter[ir.RegisterKey],
+        solved: frozenset[ir.If],
+    ) -> None:
+        self._solved = solved
         self._tainted: set[ir.RegisterKey] = set(carried)
         self._assigned = assigned
         self._defined: set[ir.RegisterKey] = set()
@@ -599,7 +775,8 @@ class _IterationTaint:
                     else:
                         self._reads_taint(part)
             case ir.If(condition=condition, then=then, otherwise=otherwise):
-                self._decide(condition)
+                if stmt not in self._solved:
+                    self._decide(condition)
                 self.visit(then, conditional=True)
                 if otherwise is not None:
                     self.visit(otherwise, conditional=True)
@@ -622,6 +799,7 @@ class _IterationTaint:
         for inner in loop.init:
             self.visit(inner, conditional)
         for _ in range(2):  # once more for what the inner loop carries
+            before = set(self._tainted)
             if loop.condition is not None:
                 self._decide(loop.condition)
             self.visit(loop.body, conditional=True)
@@ -631,3 +809,5 @@ class _IterationTaint:
                     amount = update.amount if update else part
                     if not isinstance(amount, int) and self._reads_taint(amount) and update:
                         self._tainted.add(update.variable)
+            if self._tainted == before:
+                break

@@ -150,7 +150,11 @@ def decision(stmt: ir.Stmt) -> Operation | None:
 def operations(kernel: ir.Kernel) -> tuple[Operation, ...]:
     """Every source operation of a kernel, bodies of inlined calls included, in no particular order."""
     found: list[Operation] = []
+    folded = [s for s in ir.walk_statements(kernel.body) if isinstance(s, ir.Loop) and s.is_folded]
+    free = frozenset(region for loop in folded for region in (loop.test_region, loop.step_region))
     for node, region in evaluations(kernel):
+        if region in free:
+            continue
         costs = _OWN.get(type(node))
         if costs is not None:
             for operation, number in costs(node):

@@ -86,6 +86,7 @@ class Semantics(IdentityEnum):
 
     OPAQUE = "opaque"  # result unknown, may differ between threads
     EFFECT = "effect"  # opaque, and happens whether or not anybody uses the result (asm volatile)
+    BROADCAST = "broadcast"  # what the lane has that an argument names (shuffles)
     UNIFORM = "uniform"  # result unknown, the same in the whole warp (votes, blockDim-like)
     ADD = "add"
     MUL = "mul"

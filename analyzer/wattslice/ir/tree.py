@@ -419,6 +419,16 @@ class InlinedCall:
     span: Span
 
 
+ADDRESS_OF = "address of "
+"""In front of the name of a method that gives a reference: the call gives the address instead."""
+
+ELEMENT_METHODS = ("operator[]", "at", "front", "back")
+"""Methods of containers that give a reference to an element."""
+
+UNREAD = "a statement that could not be read"
+"""The callee that stands for host code that could not be read: it may write what its arguments point at."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling).
@@ -449,8 +459,8 @@ class LaunchCall:
 
     `kernel` is the mangled name of the (instantiated) kernel. `grid` and `block` are expressions of type
     dim3 (a `Construct` with fields x, y, z), of an integer type, or `Read`s of dim3 variables.
-    `function` is the pointer that the launch goes through, when it may hold other kernels as well; its value
-    is the `Text` of the kernel's name.
+    `function` is the pointer that the launch goes through, whose value is the `Text` of the kernel's name;
+    then `kernel` is empty. `packed`: instead of arguments the address of an array of pointers to them.
     """
 
     kernel: str
@@ -462,6 +472,7 @@ class LaunchCall:
     type: Type
     span: Span
     function: Expr | None = None
+    packed: Expr | None = None
 
 
 Expr = (
@@ -543,7 +554,8 @@ class Loop:
     """Any loop: `region` counts entries, `test_region` tests, `step_region` evaluations of the step.
 
     `unroll`: the number in `#pragma unroll N`; 0 for the bare pragma (full); None without a pragma.
-    A condition that is missing in the source (`for(;;)`) is None.
+    A condition that is missing in the source (`for(;;)`) is None. `is_folded`: no loop of the source, but
+    statements that repeat each other; its counters, tests and steps cost nothing.
     """
 
     kind: LoopKind
@@ -556,6 +568,7 @@ class Loop:
     test_region: int
     step_region: int
     span: Span
+    is_folded: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -631,7 +644,9 @@ class Diagnostic:
 class Function:
     """A host function, lowered without inlining, for reading launch geometry.
 
-    `reference_parameters`: the parameters that name an object of the caller (`int& blocks`).
+    `reference_parameters`: the parameters that name an object of the caller (`int& blocks`). `lambdas`: those
+    written in it, functions that name its variables. `copied`: of a lambda, the variables that it keeps the
+    values of from where it is written; None for any other function.
     """
 
     name: str
@@ -641,6 +656,8 @@ class Function:
     body: Block
     span: Span
     reference_parameters: frozenset[Variable] = frozenset()
+    lambdas: tuple[Function, ...] = ()
+    copied: frozenset[Variable] | None = None
 
 
 @dataclass(frozen=True, slots=True)

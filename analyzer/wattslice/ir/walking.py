@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -94,6 +95,7 @@ _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {  # by type: a
         expr.block,
         *(() if expr.shared_bytes is None else (expr.shared_bytes,)),
         *(() if expr.function is None else (expr.function,)),
+        *(() if expr.packed is None else (expr.packed,)),
         *expr.arguments,
     ),
 }
@@ -161,6 +163,20 @@ def expressions_below(stmt: Stmt) -> Iterator[Expr]:
 
 def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
     """`stmt` and every statement below it in source order, entering the bodies of inlined calls."""
+    is_long = isinstance(stmt, Block) and len(stmt.statements) >= _LONG
+    return iter(_listed(stmt)) if is_long else _walk(stmt)
+
+
+_LONG = 200
+"""Statements of a block that every stage walks, and that are therefore kept once listed."""
+
+
+@lru_cache(maxsize=2)
+def _listed(stmt: Stmt) -> tuple[Stmt, ...]:
+    return tuple(_walk(stmt))
+
+
+def _walk(stmt: Stmt) -> Iterator[Stmt]:
     stack = [stmt]
     while stack:
         node = stack.pop()
@@ -243,6 +259,18 @@ def decision_region(stmt: Stmt) -> int | None:
 
 
 LIMIT = 20_000
+
+
+@contextmanager
+def no_collections() -> Generator[None]:
+    """Millions of small objects and no garbage among them: collections would only cost time (a third)."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wattslice import ir
+from wattslice.launches.agreement import with_assumed_arguments
 from wattslice.launches.instances import (
     AssumedVariable,
     LaunchInstance,
@@ -22,11 +23,10 @@ from wattslice.launches.instances import (
     kernel_key,
     without_dead,
 )
-from wattslice.launches.launch import BLOCKS_PER_SM
+from wattslice.launches.launch import ASSUMED_SIZE, BLOCKS_PER_SM
 from wattslice.launches.memory import Record, Unknown, Value
 from wattslice_models.gpu import Gpu
 
-ASSUMED_SIZE = 1024
 SMALL_SIZE = 16
 LARGE_SIZE = 1 << 16
 LARGEST_SIZE = 1 << 22
@@ -46,9 +46,12 @@ class _Site:
 
 
 def with_assumed_variables(
-    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu
+    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agreed: Mapping[str, int]
 ) -> tuple[LaunchInstance, ...]:
-    """`instances`, those of unread launch sites replaced by what assumed variables make of them."""
+    """`instances`, those of unread launch sites replaced by what assumed variables make of them.
+
+    `agreed`: values that launches whose geometry is known tell; all arguments follow them (`agreement.py`).
+    """
     running = {kernel_key(instance) for instance in instances if instance.is_certain}
     known = {
         instance.node
@@ -56,7 +59,7 @@ def with_assumed_variables(
         if is_read(instance) and (instance.is_certain or kernel_key(instance) not in running)
     }
     sites = {instance.node: _Site({}, {}) for instance in instances if instance.node not in known}
-    values: dict[str, int | float] = {}
+    values: dict[str, int | float] = dict(agreed)
     latest = instances
     for _ in range(_ROUNDS):
         if not _note_causes(sites, latest):
@@ -67,8 +70,10 @@ def with_assumed_variables(
         latest = read(values)
     if not values:
         return tuple(instances)
-    values, latest = _launchable(sites, values, latest, read)
-    values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count)
+    latest = read(values) if latest is instances else latest
+    fixed = {*agreed, *_likely(sites)}
+    values, latest = _launchable(sites, values, latest, read, fixed)
+    values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count, fixed)
     solved = {instance.node for instance in latest if instance.node in sites and is_read(instance)}
     # What the assumed values leave unreached stands only where nothing else launches the kernel.
     reached = {instance.node for instance in latest if instance.is_certain}
@@ -84,7 +89,7 @@ def with_assumed_variables(
             used = {**{name: why for name, why in site.others.items() if name in values}, **site.causes}
             assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
             kept.append(replace(instance, assumed=assumed))
-    return without_dead(kept)
+    return without_dead(with_assumed_arguments(kept, latest))
 
 
 def _note_causes(sites: Mapping[ir.LaunchCall, _Site], latest: Sequence[LaunchInstance]) -> bool:
@@ -126,6 +131,7 @@ def _launchable(
     values: dict[str, int | float],
     latest: Sequence[LaunchInstance],
     read: Reader,
+    fixed: set[str],
 ) -> _State:
     """Other values for variables whose launches are all impossible with the assumed ones.
 
@@ -134,7 +140,7 @@ def _launchable(
     done = {instance.node for instance in latest if is_read(instance)}
     wanted = {name for node in done if node in sites for name in sites[node].causes}
     failing = {name for node, site in sites.items() if node not in done for name in site.causes}
-    shrunk = failing - wanted - _likely(sites)
+    shrunk = failing - wanted - fixed
     if not shrunk:
         return values, latest
     changes = [dict.fromkeys(shrunk, SMALL_SIZE), *({name: LARGE_SIZE} for name in sorted(shrunk))]
@@ -152,11 +158,12 @@ def _filling(
     latest: Sequence[LaunchInstance],
     read: Reader,
     wanted_blocks: int,
+    fixed: set[str],
 ) -> _State:
     """Larger values for variables that alone decide launches too small for the GPU."""
     done = {instance.node for instance in latest if is_read(instance)}
     shared = {name for site in sites.values() if len(site.causes) > 1 for name in site.causes}
-    alone = {name for node in done if node in sites for name in sites[node].causes} - shared - _likely(sites)
+    alone = {name for node in done if node in sites for name in sites[node].causes} - shared - fixed
     while alone:
         blocks = _most_blocks(sites, latest)
         alone = {name for name in alone if blocks.get(name, wanted_blocks) < wanted_blocks}

@@ -17,6 +17,8 @@ class CallGraph:
     """Functions by the names calls use, and the launch sites within reach of statements."""
 
     def __init__(self, program: ir.Program) -> None:
+        self._globals = program.globals
+        self.kernels = {name: k for k in program.kernels for name in (k.name, k.mangled_name)}
         self._by_name: dict[str, ir.Function] = {}
         for function in program.functions:
             self._by_name.setdefault(function.name, function)
@@ -38,6 +40,8 @@ class CallGraph:
 
     def callees(self, node: ir.Call) -> frozenset[ir.Function]:
         """Every function that a call may run; through a pointer, any that is used as a value and fits."""
+        if node.name == "operator()" and node.arguments:
+            return self._closures(node)
         if node.function is not None:
             given = len(node.arguments)
             return frozenset(
@@ -45,6 +49,48 @@ class CallGraph:
             )
         function = self.callee(node)
         return frozenset() if function is None else frozenset((function,))
+
+    def _closures(self, node: ir.Call) -> frozenset[ir.Function]:
+        """The lambdas that a call of an object may run: of its type, else all that take so many arguments."""
+        type_ = node.arguments[0].type.element
+        own = frozenset(() if type_ is None else self._lambdas.get(type_.name, ()))
+        given = len(node.arguments) - 1
+        every = (function for lambdas in self._lambdas.values() for function in lambdas)
+        return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) == given)
+
+    def handed_to(self, node: ir.Call) -> frozenset[ir.Function]:
+        """The lambdas among the arguments of a call that nobody follows: it may call them."""
+        found: set[ir.Function] = set()
+        for argument in node.arguments if self._lambdas else ():
+            for inner in ir.walk_expressions(argument):
+                if isinstance(inner, ir.Text):
+                    function = self._by_name.get(inner.value)
+                    found.update(() if function is None or function.copied is None else (function,))
+                elif isinstance(inner, (ir.Read, ir.AddressOf)):
+                    variable = inner.variable if isinstance(inner, ir.AddressOf) else inner.place.variable
+                    found.update(self._lambdas.get(variable.type.name, ()))
+        return frozenset(found)
+
+    @cached_property
+    def _lambdas(self) -> dict[str, list[ir.Function]]:
+        found: dict[str, list[ir.Function]] = {}
+        for function in self.functions:
+            if function.copied is not None:
+                found.setdefault(function.name, []).append(function)
+        return found
+
+    @cached_property
+    def kernels_as_values(self) -> dict[str, int]:
+        """Kernels that a pointer may hold, by their mangled names, with the number of their parameters."""
+        initial = (v.initializer for v in self._globals if v.initializer is not None)
+        texts = [expr for function in self.functions for expr in self._tell[function]]
+        texts += [expr for value in initial for expr in ir.walk_expressions(value)]
+        named = {expr.value for expr in texts if isinstance(expr, ir.Text) and expr.type.name == "function"}
+        return {
+            kernel.mangled_name: len(kernel.parameters)
+            for name, kernel in self.kernels.items()
+            if name in named
+        }
 
     def _functions_as_values(self) -> frozenset[ir.Function]:
         return frozenset(
@@ -77,6 +123,17 @@ class CallGraph:
         launches, callees = self._scan(stmt)
         return launches.union(*(self._reachable[callee] for callee in callees))
 
+    def functions_in(self, stmt: ir.Stmt) -> frozenset[ir.Function]:
+        """All functions that a statement may run, those that these call included."""
+        found: set[ir.Function] = set()
+        waiting = list(self._scan(stmt)[1])
+        while waiting:
+            function = waiting.pop()
+            if function not in found:
+                found.add(function)
+                waiting.extend(self._scan(function.body)[1])
+        return frozenset(found)
+
     @cached_property
     def uncalled(self) -> tuple[ir.Function, ...]:
         """Functions that no other function of the program calls by name, in source order."""
@@ -89,10 +146,18 @@ class CallGraph:
         return tuple(function for function in self.functions if function not in called)
 
     def roots(self) -> tuple[ir.Function, ...]:
-        """`main` first, then functions nobody calls, then all others, in source order."""
+        """`main` first, then functions nobody calls, then all others, in source order; lambdas come last:
+        whoever made one knows what it captures.
+        """
         uncalled = set(self.uncalled)
         ranks = {
-            function: 0 if function.name == "main" else 1 if function in uncalled else 2
+            function: 0
+            if function.name == "main"
+            else 3
+            if function.name.startswith("(lambda")
+            else 1
+            if function in uncalled
+            else 2
             for function in self.functions
         }
         return tuple(sorted(self.functions, key=lambda function: ranks[function]))
@@ -107,6 +172,8 @@ class CallGraph:
                     launches.add(expr)
                 elif isinstance(expr, ir.Call):
                     callees.update(self.callees(expr))
+                    if self.callee(expr) is None:
+                        callees.update(self.handed_to(expr))
             found = self._direct[stmt] = (frozenset(launches), frozenset(callees))
         return found
 
@@ -169,7 +236,8 @@ class HostDependence:
         elif isinstance(node, ir.Call):
             given = [self._read_by(argument) for argument in node.arguments]
             for callee in self._graph.callees(node):
-                for parameter, sources in zip(callee.parameters, given, strict=False):
+                own = given[1:] if callee.copied is not None else given
+                for parameter, sources in zip(callee.parameters, own, strict=False):
                     edges.setdefault(parameter, set()).update(sources)
             everything = set[_Source]().union(*given)
             for argument in node.arguments:  # `f(&x, n)` may compute x from n

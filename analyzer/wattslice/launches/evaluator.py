@@ -9,6 +9,8 @@ from typing import Any
 
 from wattslice import ir
 from wattslice.launches import host_api
+from wattslice.launches.command_line import text_storage
+from wattslice.launches.containers import constructed_array, constructed_vector, is_array, is_vector
 from wattslice.launches.memory import (
     Memory,
     Pointer,
@@ -63,6 +65,10 @@ class Evaluator(ABC):
         """Note a kernel launch in the present state."""
 
     @abstractmethod
+    def text(self, node: ir.Text) -> Value:
+        """The value of a text: the text itself, or the closure of the lambda that it names."""
+
+    @abstractmethod
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
         """Value of a call that the frontend inlined (a constexpr or __host__ __device__ function)."""
 
@@ -75,7 +81,7 @@ class Evaluator(ABC):
         """What evaluates each kind of expression: asked for hundreds of thousands of times."""
         return {
             ir.Constant: lambda node: node.value,
-            ir.Text: lambda node: node.value,
+            ir.Text: self.text,
             ir.Read: self._read,
             ir.Cast: lambda node: convert(self.evaluate(node.operand), node.type),
             ir.Binary: lambda node: binary(
@@ -86,7 +92,7 @@ class Evaluator(ABC):
             ir.Select: self._select,
             ir.Assign: self._assign,
             ir.Increment: self._increment,
-            ir.Construct: lambda node: construct(node, self._values(node.arguments)),
+            ir.Construct: lambda node: _constructed(node, self._values(node.arguments)),
             ir.Extract: lambda node: _member(self.evaluate(node.value), node.value.type, node.field),
             ir.AddressOf: lambda node: Pointer(self.memory.storage(node.variable), 0),
             ir.PointerOffset: self._pointer_offset,
@@ -173,7 +179,7 @@ class Evaluator(ABC):
         old = self.memory.read(*where, type_)
         new: Value = old
         if isinstance(old, Pointer):
-            new = Pointer(old.storage, old.offset + node.delta * node.step_bytes)
+            new = replace(old, offset=old.offset + node.delta * node.step_bytes)
         elif isinstance(old, (int, float)):
             new = convert(old + node.delta, type_)
         self.memory.write(*where, new, type_)
@@ -182,17 +188,20 @@ class Evaluator(ABC):
     def _pointer_offset(self, node: ir.PointerOffset) -> Value:
         pointer = self.evaluate(node.pointer)
         index = 0 if node.index is None else self.evaluate(node.index)
+        if isinstance(pointer, str):
+            pointer = text_storage(pointer)
         if not isinstance(pointer, Pointer):
             return pointer if isinstance(pointer, Unknown) else Unknown("an element of something unknown")
         if not isinstance(index, int):
             return index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
         step = index * node.scale_bytes
-        return Pointer(
-            pointer.storage, pointer.offset + node.offset_bytes + (-step if node.subtract else step)
-        )
+        offset = pointer.offset + node.offset_bytes + (-step if node.subtract else step)
+        return replace(pointer, offset=offset)
 
     def _load(self, place: ir.MemoryPlace, type_: ir.Type) -> Value:
         pointer = self.evaluate(place.address)
+        if isinstance(pointer, str) and type_.bits == 8:
+            pointer = text_storage(pointer)
         if isinstance(pointer, Pointer):
             return self.memory.read(pointer.storage, pointer.offset, type_)
         return pointer if isinstance(pointer, Unknown) else Unknown("memory the host code fills at run time")
@@ -201,6 +210,12 @@ class Evaluator(ABC):
         values = tuple(self.evaluate(argument) for argument in arguments)
         found = host_api.mathematics(name, values)
         return host_api.by_semantics(semantics, values) if found is None else found
+
+
+def _constructed(node: ir.Construct, values: tuple[Value, ...]) -> Value:
+    if is_vector(node.type):
+        return constructed_vector(node, values)
+    return constructed_array(node, values) if is_array(node.type) and values else construct(node, values)
 
 
 def _device_code(_: ir.Expr) -> Value:

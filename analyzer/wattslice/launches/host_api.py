@@ -12,7 +12,16 @@ from dataclasses import replace
 from wattslice import ir
 from wattslice.ir.builtins import value_of
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID
-from wattslice.launches.memory import Memory, Pointer, Storage, Unknown, Value, construct, member_of
+from wattslice.launches.memory import (
+    Memory,
+    Pointer,
+    Record,
+    Storage,
+    Unknown,
+    Value,
+    construct,
+    member_of,
+)
 from wattslice_models.gpu import Gpu
 
 Number = int | float
@@ -111,7 +120,9 @@ TEXT_TESTS = frozenset(
 )  # fmt: skip
 """Functions that tell something about text: of an option, whether it is given."""
 
-EXITS = frozenset({"exit", "_exit", "abort", "_Exit", "quick_exit", "__builtin_unreachable", "longjmp"})
+EXITS = frozenset(
+    {"exit", "_exit", "abort", "_Exit", "quick_exit", "__builtin_unreachable", "longjmp", "throw"}
+)
 """Functions that do not return."""
 
 ALLOCATIONS = frozenset({"malloc", "calloc", "realloc", "operator new", "operator new[]", "aligned_alloc"})
@@ -149,6 +160,16 @@ KEEPS_ITS_ARGUMENTS = frozenset(
     }
 )
 """Functions that write no number the geometry could depend on, or none through their arguments."""
+
+
+_LIBRARIES = ("cuda", "cublas", "cufft", "curand", "cusparse", "cusolver", "cudnn", "nvtx", "MPI_", "std",
+              "gl", "operator", "clock", "omp_", "pthread_", "sdk")  # fmt: skip
+
+
+def is_known(name: str) -> bool:
+    """Whether a function is of a library, as far as its name tells."""
+    known = name in KEEPS_ITS_ARGUMENTS | EXITS | ALLOCATIONS | TEXT_TESTS or name in _NO_OPTION_GIVEN
+    return known or name.startswith(_LIBRARIES) or _plain(name) in _MATHEMATICS
 
 
 def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
@@ -290,9 +311,14 @@ _Arguments = tuple[Value, ...]
 def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value:
     """Value of a call to a function that is not part of the program, after its effect on `memory`."""
     name = node.name.removeprefix("std::")
+    if name == ir.UNREAD:
+        return _unread(memory, node, arguments)
     if name.startswith("make_") and node.type.lanes > 1:
         return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
-    if name in ("forward", "move") and arguments:
+    if name in ("forward", "move") and len(arguments) == 1:
+        given = node.arguments[0]
+        if name == "move" and isinstance(given, ir.Read) and isinstance(arguments[0], Record):
+            memory.forget(memory.storage(given.place.variable), Unknown("moved from"))
         return arguments[0]
     if name in ALLOCATIONS:
         return fresh_memory(name)
@@ -313,13 +339,21 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
     if name not in KEEPS_ITS_ARGUMENTS:
         for argument in arguments:
             if isinstance(argument, Pointer):
-                memory.forget(argument.storage, Unknown(f"set by {name}()", is_option=is_option))
+                memory.forget_behind(argument, Unknown(f"set by {name}()", is_option=is_option))
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
     if unknown is not None and name.startswith("ato"):
         return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
     if node.name.startswith("cuda") and node.type.is_integral:
         return 0  # cudaSuccess: a run that fails is none to predict
     return Unknown(f"the result of {name}()", is_option=is_option)
+
+
+def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
+    lost = f"line {node.span.line}, which could not be read"
+    for argument in arguments:
+        if isinstance(argument, Pointer):
+            memory.forget_behind(argument, Unknown(f"written on {lost}"))
+    return Unknown(f"the result of {lost}")
 
 
 def _looks_at_options(name: str, node: ir.Call, arguments: _Arguments) -> bool:
@@ -387,6 +421,16 @@ def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _
     return 0
 
 
+def _module_function(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """cuModuleGetFunction(&function, module, "name"): a kernel by its name."""
+    del gpu, node
+    first = arguments[0] if arguments else None
+    if len(arguments) < 3 or not isinstance(first, Pointer) or not isinstance(arguments[2], str):
+        return None
+    memory.set_cell(first.storage, first.offset, arguments[2])
+    return 0
+
+
 _QUERIES: dict[str, tuple[int, Callable[[Gpu, _Arguments], tuple[Value, ...]]]] = {
     "cudaDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
     "cuDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
@@ -401,6 +445,8 @@ need, and the numbers. Longest name first where one begins another."""
 _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] = {
     "memcpy": _copy,
     "memmove": _copy,
+    "cuModuleGetFunction": _module_function,
+    "cuLibraryGetKernel": _module_function,
     "cudaMemcpyToSymbol": _copy_to_symbol,
     "cudaGetDeviceProperties": _properties,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from wattslice import ir
+from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, ConstantValue, Dim3
 from wattslice.launches.memory import Record, Unknown, Value, convert
 
@@ -32,8 +33,13 @@ class LaunchInstance:
     is_certain: bool  # False: in an arm that the known values do not take
     in_unknown_loop: bool
     constants: tuple[ConstantValue, ...] = ()
+    captured: tuple[tuple[ir.Variable, int | float], ...] = ()  # known values that lambdas among them keep
+    is_guess: bool = False  # the pointer that it was launched through is not known
+    kernel: str = ""  # the kernel that the pointer held through which it was launched
     assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
+    assumed_arguments: tuple[Value, ...] = ()  # `arguments`, with values assumed for variables without one
     is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
+    given: ProgramArguments | None = None  # what makes it other than in a run without options
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +90,29 @@ def is_read(instance: LaunchInstance) -> bool:
     return geometry_of(instance).threads is not None
 
 
+def values_of(instance: LaunchInstance) -> tuple[object, ...]:
+    """The numbers that a launch is made with; what pointers point to is no concern."""
+    parts = (instance.grid, instance.block, instance.shared_bytes, *instance.arguments)
+    return tuple(
+        tuple(sorted((k, v) for k, v in part.cells.items() if isinstance(v, (int, float))))
+        if isinstance(part, Record)
+        else part
+        if isinstance(part, (int, float))
+        else None
+        for part in parts
+    )
+
+
 def kernel_key(instance: LaunchInstance) -> str:
     """The kernel that is launched, as the host code names it."""
-    return instance.node.kernel or instance.node.kernel_name
+    return instance.kernel or instance.node.kernel or instance.node.kernel_name
 
 
 def without_dead(instances: Sequence[LaunchInstance]) -> tuple[LaunchInstance, ...]:
-    """`instances`, without those in code that is not run, where what is run launches the same kernel."""
+    """`instances`, without those in code that is not run, where what is run launches the same kernel, and
+    without guesses of what a pointer holds, where anything else launches it.
+    """
+    known = {kernel_key(instance) for instance in instances if not instance.is_guess}
+    instances = [i for i in instances if not i.is_guess or kernel_key(i) not in known]
     running = {kernel_key(instance) for instance in instances if instance.is_certain and is_read(instance)}
     return tuple(i for i in instances if i.is_certain or kernel_key(i) not in running)

@@ -9,18 +9,25 @@ loops are visited at their first, middle and last iteration. Steps are bounded.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from enum import Enum, auto
 from typing import NamedTuple
 
 from wattslice import ir
-from wattslice.ir.loops import Bound, constant_trips, shape_of
+from wattslice.frontend.project.runs import ProgramArguments
+from wattslice.ir.loops import Bound, constant_trips, shape_of, whole_limit
 from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph, HostDependence
+from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
+from wattslice.launches.containers import container_call
 from wattslice.launches.evaluator import Evaluator
 from wattslice.launches.host_api import library_call
 from wattslice.launches.instances import LaunchInstance
 from wattslice.launches.launch import ConstantValue
+from wattslice.launches.long_loops import LoopWrites, writes_of
 from wattslice.launches.memory import (
+    Closure,
     Delta,
     Frame,
     Memory,
@@ -35,12 +42,16 @@ from wattslice.launches.memory import (
     truth,
 )
 from wattslice.launches.relevance import Relevance
+from wattslice.launches.tensors import tensor_call
 from wattslice_models.gpu import Gpu
 
 MAX_ITERATIONS = (64, 16, 4)
 """Iterations of counted loops that are followed one by one, by loop depth."""
 MAX_UNCOUNTED_ITERATIONS = 2048
+MAX_LOOP_STEPS = 8_000
+"""Steps of one loop without a launch in it."""
 MAX_CALL_DEPTH = 12
+_ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
 
 class Flow(Enum):
@@ -63,11 +74,20 @@ class _Returned(NamedTuple):
 class Interpreter(Evaluator):
     """Runs host functions symbolically and gathers `instances`."""
 
-    def __init__(self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int) -> None:
+    def __init__(
+        self,
+        graph: CallGraph,
+        relevance: Relevance,
+        memory: Memory,
+        gpu: Gpu,
+        budget: int,
+        given: ProgramArguments | None = None,
+    ) -> None:
         super().__init__(memory, gpu, budget)
         self.instances: list[LaunchInstance] = []
         self._graph = graph
         self._relevance = relevance
+        self._given = given
         self._dependence = HostDependence(graph)
         self._seen: set[ir.LaunchCall] = set()
         self._returned: list[_Returned] = []
@@ -75,6 +95,7 @@ class Interpreter(Evaluator):
         self._unknown_loops = 0
         self._loop_depth = 0
         self._bounds: dict[ir.Loop, Bound | None] = {}
+        self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
 
@@ -252,9 +273,13 @@ class Interpreter(Evaluator):
         if bound is None:
             limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
         elif (trips := self._trips(stmt, bound)) is not None and trips > limit:
-            return self._sample(stmt, trips)
+            writes = self._writes(stmt)
+            return self._visit_once(stmt) if writes.may_end_early else self._sample(stmt, trips, writes)
         mark, known = self.memory.mark(), len(self.instances)
+        least = 0 if self._graph.launches_in(stmt.body) else self.steps_left - MAX_LOOP_STEPS
         for iteration in range(limit + 1):
+            if self.steps_left < least:
+                return self._unfinished(stmt, mark)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 holds = truth(self.evaluate(stmt.condition))
                 if holds is None:
@@ -273,7 +298,19 @@ class Interpreter(Evaluator):
                 return Flow.NEXT
             if stmt.step is not None:
                 self.evaluate(stmt.step)
-        return self._visit_once(stmt)
+        self._visit_once(stmt)
+        return self._unfinished(stmt, mark)
+
+    def _unfinished(self, stmt: ir.Loop, mark: int) -> Flow:
+        """A loop that is not followed to its end: nothing is known of what it has changed, or may yet."""
+        for storage, key in self.memory.changes_since(mark):
+            lost = Unknown(f"'{storage.name}' changes in a loop that is too long to follow")
+            self.memory.apply({(storage, key): lost})
+        writes = self._writes(stmt)
+        for variable in writes.steady | writes.others:
+            lost = Unknown(f"'{variable.name}' changes in a loop that is too long to follow")
+            self.memory.forget(self.memory.storage(variable), lost)
+        return Flow.NEXT
 
     def _visit_never(self, stmt: ir.Loop, bound: Bound | None) -> None:
         """A loop that never runs: what its body launches is seen, with a counter that has no value there."""
@@ -321,13 +358,18 @@ class Interpreter(Evaluator):
         self.memory.roll_back(mark)
         if start is None or second is None or not isinstance(limit, (int, float)):
             return None
-        return constant_trips(start + bound.shift, second - start, bound.comparison, int(limit))
+        whole = limit if isinstance(limit, int) else whole_limit(bound.comparison, limit)
+        return (
+            None
+            if whole is None
+            else constant_trips(start + bound.shift, second - start, bound.comparison, whole)
+        )
 
     def _int_of(self, variable: ir.Variable) -> int | None:
         value = self.memory.read(self.memory.storage(variable), 0, variable.type)
         return value if isinstance(value, int) else None
 
-    def _sample(self, stmt: ir.Loop, trips: int) -> Flow:
+    def _sample(self, stmt: ir.Loop, trips: int, writes: LoopWrites) -> Flow:
         """A long counted loop: two iterations to see what changes by a constant, the middle and the last."""
         assert stmt.step is not None
         mark = self.memory.mark()
@@ -337,13 +379,26 @@ class Interpreter(Evaluator):
             return flow
         flow = self._once(stmt)
         after_second = self.memory.changes_since(mark)
+        steady = {self.memory.storage(variable) for variable in writes.steady}
         for iteration in (trips // 2, trips - 1):
+            for variable in writes.others:
+                storage = self.memory.storage(variable)
+                self.memory.forget(storage, Unknown(f"'{variable.name}' changes in a long loop"))
             for cell, second in after_second.items():
-                self.memory.apply({cell: _extrapolated(after_first.get(cell), second, iteration - 2)})
+                value: Value = Unknown(f"'{cell[0].name}' changes in a long loop")
+                if cell[0] in steady:
+                    value = _extrapolated(after_first.get(cell), second, iteration - 2)
+                self.memory.apply({cell: value})
             flow = self._once(stmt)
             if flow is not Flow.NEXT:
                 break
         return flow if flow is Flow.EXIT else Flow.NEXT
+
+    def _writes(self, stmt: ir.Loop) -> LoopWrites:
+        found = self._loop_writes.get(stmt)
+        if found is None:
+            found = self._loop_writes[stmt] = writes_of(stmt, self._graph.functions_in(stmt))
+        return found
 
     def _once(self, stmt: ir.Loop) -> Flow:
         flow = self.execute(stmt.body)
@@ -367,32 +422,77 @@ class Interpreter(Evaluator):
             is_option = function.name == "main" or parameter.name in ("argc", "argv")
             value = Unknown(where, is_option=is_option) if default is None else self.evaluate(default)
             self.memory.write(storage, 0, value, parameter.type)
+        if function.name == "main" and self._given is not None:
+            for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):
+                self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)
+            if (index := self.memory.global_named("optind")) is not None:
+                self.memory.write(index, 0, 1, ir.INT32)
         self._body(function)
         self.memory.frames.pop()
 
     # ------------------------------------------------------------------------- launches and calls
 
     def launch(self, node: ir.LaunchCall) -> None:
-        """Record the launch in the present state, unless its pointer holds another kernel."""
-        held = None if node.function is None else self.evaluate(node.function)
-        if isinstance(held, str) and held != node.kernel_name:
-            return
+        """Record the launch in the present state, of the kernel that its pointer holds if it has one.
+
+        Of a pointer that is not known: of every kernel that is used as a value and takes so many arguments.
+        """
         self._seen.add(node)
+        grid, block = self.evaluate(node.grid), self.evaluate(node.block)
         shared = 0 if node.shared_bytes is None else self.evaluate(node.shared_bytes)
-        self.instances.append(
-            LaunchInstance(
-                node,
-                tuple(self._path),
-                self.evaluate(node.grid),
-                self.evaluate(node.block),
-                shared,
-                tuple(self.evaluate(argument) for argument in node.arguments),
-                not self._speculating,
-                self._unknown_loops > 0,
-                self._constant_values(),
-                is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
+        arguments = tuple(self.evaluate(argument) for argument in node.arguments)
+        held = "" if node.function is None else self.evaluate(node.function)
+        is_guess = not isinstance(held, str)
+        for name in self._candidates(node) if is_guess else (held,):
+            given = arguments
+            if node.packed is not None:
+                given = self._unpacked(self.evaluate(node.packed), name or node.kernel or node.kernel_name)
+            self.instances.append(
+                LaunchInstance(
+                    node,
+                    tuple(self._path),
+                    grid,
+                    block,
+                    shared,
+                    given,
+                    not self._speculating,
+                    self._unknown_loops > 0,
+                    self._constant_values(),
+                    tuple(self._captured(given)),
+                    is_guess,
+                    name,
+                    is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
+                )
             )
-        )
+
+    def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
+        for argument in arguments:
+            for cell in argument.cells.values() if isinstance(argument, Record) else (argument,):
+                function = self._graph.named(cell.function) if isinstance(cell, Closure) else None
+                for variable in () if function is None else function.copied or ():
+                    known = cell.frame.get(variable) if isinstance(cell, Closure) else None
+                    value = None if known is None else self.memory.read(known, 0, variable.type)
+                    if isinstance(value, (int, float)):
+                        yield variable, value
+
+    def _candidates(self, node: ir.LaunchCall) -> tuple[str, ...]:
+        known = self._graph.kernels_as_values
+        given = None if node.packed is not None else len(node.arguments)
+        return tuple(name for name, number in known.items() if given is None or number == given)
+
+    def _unpacked(self, array: Value, kernel: str) -> tuple[Value, ...]:
+        """The arguments behind an array of pointers to them."""
+        found = self._graph.kernels.get(kernel)
+        values: list[Value] = []
+        for number, parameter in enumerate(() if found is None else found.parameters):
+            if not isinstance(array, Pointer):
+                return ()
+            where = self.memory.read(array.storage, array.offset + 8 * number, _ADDRESS)
+            value: Value = where if isinstance(where, Unknown) else Unknown("an argument behind a pointer")
+            if isinstance(where, Pointer):
+                value = self.memory.read(where.storage, where.offset, parameter.type)
+            values.append(value)
+        return tuple(values)
 
     def _hinges(self) -> frozenset[ir.Variable]:
         """Variables that decide whether the code being visited is run at all."""
@@ -418,32 +518,95 @@ class Interpreter(Evaluator):
         function = self._graph.callee(node)
         if node.function is not None:
             name = self.evaluate(node.function)
+            if isinstance(name, Closure):
+                return self._run_closure(name, node, node.arguments, arguments)
             function = self._graph.named(name) if isinstance(name, str) else None
+        if node.name == "operator()" and arguments:
+            held = self._held(arguments[0])
+            if isinstance(held, Closure):
+                return self._run_closure(held, node, node.arguments[1:], arguments[1:])
+            if isinstance(held, str) and (called := self._graph.named(held)) is not None:
+                return self._run(called, node, node.arguments[1:], arguments[1:])
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
+        if (function is None or node.name in READS_ARGV) and node.function is None:
+            for known in (text_call, tensor_call):
+                value = known(self.memory, node, arguments)
+                if value is not None:
+                    return value
         if function is not None and len(self._active) < MAX_CALL_DEPTH and function not in self._active:
-            self._path.append(node)
-            value = self._follow(function, node, arguments)
-            self._path.pop()
-            return value
+            return self._run(function, node, node.arguments, arguments)
         found = host_api.mathematics(node.name, arguments)
         if found is not None:
             return found
         if (constant := host_api.without_options(node.name)) is not None:
             return constant
+        if (element := container_call(self.memory, node, arguments)) is not None:
+            return element
+        for argument in arguments:  # what a library is given it will call
+            if isinstance(held := self._held(argument), Closure):
+                self._run_closure(held, node, (), ())
         return library_call(self.memory, self.gpu, node, arguments)
 
-    def _follow(self, function: ir.Function, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
+    def text(self, node: ir.Text) -> Value:
+        """The text, or the closure of the lambda that it names: it keeps the values that it captures."""
+        function = self._graph.named(node.value) if node.type.name == "function" else None
+        if function is None or function.copied is None:
+            return node.value
+        frame = dict(self.memory.frames[-1])
+        for variable in function.copied:
+            if (known := frame.get(variable)) is not None:
+                frame[variable] = replace(known, cells=dict(known.cells))
+        return Closure(node.value, frame)
+
+    def _held(self, value: Value) -> Value:
+        """The closure or the function's name in an object that is called."""
+        if isinstance(value, Pointer):
+            value = value.storage.cells.get(value.offset, value)
+        return value.cells.get(0, value) if isinstance(value, Record) else value
+
+    def _run_closure(
+        self, closure: Closure, node: ir.Call, given: tuple[ir.Expr, ...], arguments: tuple[Value, ...]
+    ) -> Value:
+        function = self._graph.named(closure.function)
+        if function is None or function in self._active or len(self._active) >= MAX_CALL_DEPTH:
+            return Unknown("the result of a lambda")
+        return self._run(function, node, given, arguments, closure.frame)
+
+    def _run(
+        self,
+        function: ir.Function,
+        node: ir.Call,
+        given: tuple[ir.Expr, ...],
+        arguments: tuple[Value, ...],
+        frame: Mapping[ir.Variable, Storage] | None = None,
+    ) -> Value:
+        if function in self._relevance.unfollowed:
+            return Unknown(f"the result of {node.name}()")
+        self._path.append(node)
+        value = self._follow(function, node.type, given, arguments, dict(frame or {}))
+        self._path.pop()
+        return value
+
+    def _follow(
+        self,
+        function: ir.Function,
+        type_: ir.Type,
+        given: tuple[ir.Expr, ...],
+        arguments: tuple[Value, ...],
+        frame: Frame,
+    ) -> Value:
+        """Run a function on the arguments `given`, of these values; `frame`: what else it names."""
         frame_of_caller = self.memory.frames[-1]
-        self.memory.frames.append({})
+        self.memory.frames.append(frame)
         defaults = _defaults(function)
         for index, parameter in enumerate(function.parameters):
             value: Value | None = arguments[index] if index < len(arguments) else None
             if value is None:
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
-            if parameter in function.reference_parameters and index < len(node.arguments):
-                storage = self._named_storage(node.arguments[index], frame_of_caller)
+            if parameter in function.reference_parameters and index < len(given):
+                storage = self._named_storage(given[index], frame_of_caller)
                 if storage is not None:
                     self.memory.alias(parameter, storage)
                     continue
@@ -453,7 +616,7 @@ class Interpreter(Evaluator):
         self._loop_depth = depth
         self.memory.frames.pop()
         assert self.memory.frames[-1] is frame_of_caller
-        return convert(result, node.type)
+        return convert(result, type_)
 
     def _named_storage(self, argument: ir.Expr, frame: Frame) -> Storage | None:
         """The storage of a whole variable of the caller that is passed by reference."""
@@ -485,10 +648,9 @@ def _defaults(function: ir.Function) -> tuple[ir.Expr | None, ...]:
 
 
 def _extrapolated(first: Value | None, second: Value, iterations: int) -> Value:
+    """What a cell that changes steadily holds so many iterations after the second."""
     if isinstance(first, int) and isinstance(second, int):
         return second + (second - first) * iterations
-    if first is not None and same(first, second):
-        return second
     return second if isinstance(second, Unknown) else Unknown("changed in a long loop of the host code")
 
 

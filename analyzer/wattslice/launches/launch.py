@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from wattslice import ir
+from wattslice.frontend.project.runs import ProgramArguments
 
 Dim3 = tuple[int, int, int]
 """Extent along x, y, z; each at least 1."""
@@ -23,6 +24,10 @@ DEFAULT_BLOCK: Dim3 = (256, 1, 1)
 
 BLOCKS_PER_SM = 8
 """Blocks per SM of an assumed grid: 8 blocks of 256 threads fill the 2048 threads of most SMs once."""
+
+
+ASSUMED_SIZE = 1024
+"""Value assumed for a size that nobody knows and nothing hints at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,7 @@ class LaunchSource(Enum):
     """Where a launch configuration came from; values are those of the JSON contract."""
 
     HOST_CODE = "host code"
+    ARGUMENTS = "program arguments"  # host code, with what the program is given on its command line
     OPTION = "--launch"
     ASSUMED = "assumed"
 
@@ -59,6 +65,13 @@ class MemberValue(NamedTuple):
 
     parameter: int
     path: tuple[str, ...]
+    value: int | float
+
+
+class CapturedValue(NamedTuple):
+    """The value of a host variable that a lambda captured, by the name that it has in the kernel."""
+
+    variable: ir.Variable
     value: int | float
 
 
@@ -107,11 +120,14 @@ class KernelLaunch:
     `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
     `members` holds known scalars of by-value structs, `constants` what cudaMemcpyToSymbol left in constant
     memory. `extents[i]`: bytes that the host code allocated from where pointer argument `i` points on, None
-    when unknown or no pointer; the tuple may be shorter. `settings` are the `--set` values that concern
-    this kernel, also those that name no parameter (loop trips, locals); they have already been applied
-    to `arguments`. `assumed_variables` are host variables whose value the source does not give and that
-    grid, block or arguments were computed from, with the values assumed. `line` is the line of the launch
-    in the host code, None without one; `file` its file where that is not the kernel's own, else empty.
+    when unknown or no pointer; the tuple may be shorter. `assumed_arguments`: values for parameters without
+    one that agree with the other launches to which the host code passes the same variable. `captures`:
+    known values of what lambdas among the arguments captured. `settings` are the `--set` values that
+    concern this kernel, also those that name no parameter (loop trips, locals); they have already been
+    applied to `arguments`. `assumed_variables` are host variables whose value the source does not give and
+    that grid, block or arguments were computed from, with the values assumed. `line` is the line of the
+    launch in the host code, None without one; `file` its file where that is not the kernel's own, else
+    empty. `program_arguments`: of a launch that is another one without them.
     """
 
     kernel: ir.Kernel
@@ -128,6 +144,9 @@ class KernelLaunch:
     constants: tuple[ConstantValue, ...] = ()
     file: str = ""
     extents: tuple[int | None, ...] = ()
+    assumed_arguments: tuple[NamedValue, ...] = ()
+    captures: tuple[CapturedValue, ...] = ()
+    program_arguments: ProgramArguments | None = None
 
     @property
     def threads_per_block(self) -> int:

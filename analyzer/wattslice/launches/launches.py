@@ -12,18 +12,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wattslice import ir
+from wattslice.launches.agreement import extent_of, number_of
 from wattslice.launches.instances import AssumedVariable, LaunchInstance, geometry_of, is_read
+from wattslice.launches.kernel_shape import default_block, default_grid
 from wattslice.launches.launch import (
-    BLOCKS_PER_SM,
-    DEFAULT_BLOCK,
     Assumption,
+    CapturedValue,
     Dim3,
     KernelLaunch,
     LaunchSource,
     MemberValue,
     NamedValue,
 )
-from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert
+from wattslice.launches.memory import Record, Unknown, convert
 from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8
@@ -43,7 +44,7 @@ def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
 
 def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu) -> tuple[KernelLaunch, ...]:
     """The launches of one kernel that the host code makes; empty when it makes none."""
-    own = [instance for instance in instances if launches_kernel(instance.node, kernel)]
+    own = [instance for instance in instances if is_of_kernel(instance, kernel)]
     if not any(instance.is_certain and is_read(instance) for instance in own):
         own = [instance for instance in own if not instance.is_certain and is_read(instance)] or own
     groups: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
@@ -91,6 +92,13 @@ def launches_kernel(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
     return node.kernel_name in (kernel.name, kernel.qualified_name)
 
 
+def is_of_kernel(instance: LaunchInstance, kernel: ir.Kernel) -> bool:
+    """True when what was launched is this kernel, also where a pointer decided that."""
+    if instance.kernel:
+        return instance.kernel in (kernel.mangled_name, kernel.name)
+    return launches_kernel(instance.node, kernel)
+
+
 def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> KernelLaunch:
     running = [instance for instance in group if instance.is_certain]
     chosen = _representative(running or group)
@@ -101,7 +109,7 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
     block, grid = geometry.block, geometry.grid
     if block is None or grid is None:
         assumed_block = block or default_block(kernel)
-        block, grid, what = assumed_block, grid or default_grid(gpu), _what(grid, block)
+        block, grid, what = assumed_block, grid or default_grid(kernel, gpu), _what(grid, block)
         assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
     assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)
     shared = convert(chosen.shared_bytes, ir.INT64)
@@ -129,33 +137,53 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         grid,
         block,
         shared,
-        LaunchSource.HOST_CODE
-        if is_read(chosen) and not chosen.assumed and (running or chosen.is_as_written)
-        else LaunchSource.ASSUMED,
+        _source(chosen, is_run=bool(running)),
         line,
-        tuple(_scalar(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
+        tuple(number_of(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
         assumptions=tuple(replace(entry, file=host_file) for entry in assumptions),
         members=tuple(_members(kernel, chosen)),
         constants=chosen.constants,
+        captures=tuple(_captures(kernel, chosen)),
         assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
         file=host_file,
-        extents=tuple(_extent(argument) for argument in chosen.arguments[: len(kernel.parameters)]),
+        assumed_arguments=tuple(_assumed_arguments(kernel, chosen)),
+        extents=tuple(extent_of(argument) for argument in chosen.arguments[: len(kernel.parameters)]),
+        program_arguments=chosen.given,
     )
 
 
-def _extent(argument: Value) -> int | None:
-    """Bytes from where a pointer argument points to the end of what was allocated there."""
-    if not isinstance(argument, Pointer) or argument.storage.size_bytes is None:
-        return None
-    left = argument.storage.size_bytes - argument.offset
-    return left if argument.offset >= 0 and left > 0 else None
+def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
+    if not is_read(chosen) or chosen.assumed or not (is_run or chosen.is_as_written):
+        return LaunchSource.ASSUMED
+    return LaunchSource.HOST_CODE if chosen.given is None else LaunchSource.ARGUMENTS
 
 
-def _scalar(instance: LaunchInstance, index: int, parameter: ir.Variable) -> int | float | None:
-    if index >= len(instance.arguments) or parameter.type.kind is ir.TypeKind.POINTER:
-        return None
-    value = convert(instance.arguments[index], parameter.type)
-    return value if isinstance(value, (int, float)) else None
+def _captures(kernel: ir.Kernel, instance: LaunchInstance) -> list[CapturedValue]:
+    """What the kernel names of the host's variables, found by name and place."""
+    if not instance.captured:
+        return []
+    known = {(v.name, v.span.file, v.span.line): value for v, value in instance.captured}
+    named = {
+        node.place.variable
+        for node in ir.expressions_below(kernel.body)
+        if isinstance(node, ir.Read) and node.place.variable.role is ir.VariableRole.FILE_SCOPE
+    }
+    found: list[CapturedValue] = []
+    for variable in named:
+        value = known.get((variable.name, variable.span.file, variable.span.line))
+        if value is not None and variable.space is ir.MemorySpace.REGISTER:
+            found.append(CapturedValue(variable, value))
+    return sorted(found, key=lambda entry: entry.variable.name)
+
+
+def _assumed_arguments(kernel: ir.Kernel, instance: LaunchInstance) -> list[NamedValue]:
+    with_assumed = replace(instance, arguments=instance.assumed_arguments)
+    found: list[NamedValue] = []
+    for index, parameter in enumerate(kernel.parameters):
+        value = number_of(with_assumed, index, parameter)
+        if parameter.type.is_integral and value is not None and number_of(instance, index, parameter) is None:
+            found.append(NamedValue(parameter.name, value))
+    return found
 
 
 def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
@@ -194,9 +222,9 @@ def _loop_assumptions(
     arguments = [
         parameter.name
         for index, parameter in enumerate(kernel.parameters)
-        if len({_scalar(instance, index, parameter) for instance in group} - {None}) > 1
+        if len({number_of(instance, index, parameter) for instance in group} - {None}) > 1
     ]
-    known = [p.name for index, p in enumerate(kernel.parameters) if _scalar(chosen, index, p) is not None]
+    known = [p.name for index, p in enumerate(kernel.parameters) if number_of(chosen, index, p) is not None]
     if extents or arguments:
         what = [f"another {name}" for name in extents] + [f"another argument {name}" for name in arguments]
         message = (
@@ -219,20 +247,9 @@ def _by_launch(kernel: ir.Kernel) -> str:
 # ----------------------------------------------------------------------------- stated defaults
 
 
-def default_block(kernel: ir.Kernel) -> Dim3:
-    """256 threads, or what `__launch_bounds__` allows if that is less."""
-    limit = kernel.max_threads_per_block
-    return DEFAULT_BLOCK if limit is None or limit >= DEFAULT_BLOCK[0] else (max(1, limit), 1, 1)
-
-
-def default_grid(gpu: Gpu) -> Dim3:
-    """`BLOCKS_PER_SM` blocks for every SM: a launch that fills the GPU."""
-    return (BLOCKS_PER_SM * gpu.sm_count, 1, 1)
-
-
 def assumed_launch(kernel: ir.Kernel, gpu: Gpu, *, is_c: bool) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread."""
-    grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(gpu), default_block(kernel))
+    grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
     return KernelLaunch(
         kernel,

@@ -31,7 +31,8 @@ class Storage:
     """Memory of one variable or allocation: scalars by byte offset.
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
-    `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns.
+    `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns. `is_given`:
+    the command line, which a function of a library reads and does not change.
     """
 
     name: str
@@ -39,14 +40,16 @@ class Storage:
     pinned: int | float | None = None
     is_scalar: bool = False
     size_bytes: int | None = None
+    is_given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The address of a byte in a storage."""
+    """The address of a byte in a storage; `length`: of an element, the cell with its vector's length."""
 
     storage: Storage
     offset: int
+    length: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +59,15 @@ class Record:
     cells: dict[int, Value]
 
 
-Value = int | float | str | Pointer | Record | Unknown
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A lambda as a value: the function, and the variables around it by what they mean there."""
+
+    function: str
+    frame: Mapping[ir.Variable, Storage]
+
+
+Value = int | float | str | Pointer | Record | Closure | Unknown
 
 _AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
 
@@ -64,6 +75,15 @@ _AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
 def is_dim3(type_: ir.Type) -> bool:
     """True for `dim3`, with or without qualifiers in its spelling."""
     return type_.kind is ir.TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
+
+
+_TEXTS = ("std::basic_string", "std::string", "basic_string", "string")
+
+
+def is_text_object(type_: ir.Type) -> bool:
+    """True for `std::string` and `std::string_view`."""
+    name = type_.name.split("<")[0].removeprefix("const ")
+    return type_.kind is ir.TypeKind.RECORD and name.removesuffix("_view") in _TEXTS
 
 
 def member_of(type_: ir.Type, name: str) -> tuple[int, ir.Type | None]:
@@ -120,7 +140,7 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
         return cause(left, right)
     if isinstance(left, Pointer) or isinstance(right, Pointer):
         return _compare_pointers(op, left, right)
-    if isinstance(left, (str, Record)) or isinstance(right, (str, Record)):
+    if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
         return Unknown("arithmetic on something that is no number")
     result = fold(op, left, right, operand_type)
     if result is None:
@@ -156,7 +176,7 @@ def truth(value: Value) -> bool | None:
 
 def same(left: Value, right: Value) -> bool:
     """True when both are known to be the same scalar, or the very same object."""
-    if isinstance(left, (Unknown, Record)) or isinstance(right, (Unknown, Record)):
+    if isinstance(left, (Unknown, Record, Closure)) or isinstance(right, (Unknown, Record, Closure)):
         return left is right
     return left == right
 
@@ -208,14 +228,24 @@ class Memory:
         return storage
 
     def declare_global(self, variable: ir.Variable) -> Storage:
-        """Storage for a file-scope variable; a declaration in one file shares that of its definition."""
+        """Storage for a file-scope variable; declarations in other files share that of its definition."""
         known = self._shared.get(variable.name)
-        if known is not None and known[0].initializer is not None and variable.initializer is None:
+        if known is not None and (known[0].initializer is None or variable.initializer is None):
             self._globals[variable] = known[1]
+            if variable.initializer is not None:
+                self._shared[variable.name] = (variable, known[1])
             return known[1]
         storage = self.declare(variable, self._globals)
         self._shared[variable.name] = (variable, storage)
         return storage
+
+    def pin(self, name: str) -> int | float | None:
+        """The value that is fixed for what goes by this name; None where none is."""
+        return self._pins.get(name)
+
+    def global_named(self, name: str) -> Storage | None:
+        """The storage of the file-scope variable of this name; None where no code names one."""
+        return next((storage for known, storage in self._globals.items() if known.name == name), None)
 
     def alias(self, variable: ir.Variable, storage: Storage) -> None:
         """Let a reference parameter of the current call name the caller's storage."""
@@ -225,7 +255,8 @@ class Memory:
         """The value of an object of `type_`."""
         if is_aggregate(type_):
             size = type_.size_bytes or _MAX_CELLS * 64
-            if offset == 0 and all(key < size for key in storage.cells):
+            is_vector = type_.name.removeprefix("const ").startswith("std::vector<")
+            if offset == 0 and (is_vector or all(key < size for key in storage.cells)):
                 return Record(dict(storage.cells))
             return Record({k - offset: v for k, v in storage.cells.items() if offset <= k < offset + size})
         if storage.pinned is not None and offset == 0:
@@ -244,8 +275,12 @@ class Memory:
         if isinstance(value, Record):
             for key, cell in value.cells.items():
                 self._set(storage, offset + key, cell)
+        elif isinstance(value, Closure):
+            self._set(storage, offset, value)
         elif is_aggregate(type_):
-            if is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
+            if isinstance(value, str) and "function<" in type_.name:  # std::function f = named;
+                self._set(storage, offset, value)
+            elif is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
                 for axis in range(3):
                     self._set(storage, offset + 4 * axis, int(value) if axis == 0 else 1)
             else:
@@ -255,8 +290,17 @@ class Memory:
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
+        if storage.is_given:
+            return
         for key in tuple(storage.cells) or (0,):
             self._set(storage, key, _named(why, storage))
+
+    def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
+        """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
+        kept = None if pointer.length is None else pointer.storage.cells.get(pointer.length)
+        self.forget(pointer.storage, why)
+        if pointer.length is not None and kept is not None:
+            self._set(pointer.storage, pointer.length, kept)
 
     def set_cell(self, storage: Storage, key: int, value: Value) -> None:
         """Store a scalar at a byte offset, as it is."""
@@ -362,9 +406,11 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     type_ = node.type
     if not is_aggregate(type_):
         return values[0] if len(values) == 1 else Unknown("a value built from parts")
-    if len(values) == 1 and isinstance(values[0], Record) and not node.field_names:
+    if len(values) == 1 and not node.field_names and isinstance(values[0], (Record, Closure, str)):
         return values[0]
     cells: dict[int, Value] = {}
+    if is_text_object(type_):
+        return Record({0: values[0] if values else ""})
     if is_dim3(type_):
         cells = {0: 1, 4: 1, 8: 1}
     for index, value in enumerate(values):

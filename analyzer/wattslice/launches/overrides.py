@@ -19,6 +19,7 @@ from wattslice.launches.launch import (
     Setting,
     trip_name,
 )
+from wattslice.launches.tensors import names_size
 
 _LAUNCH_SYNTAX = "write --launch 'KERNEL=gx,gy,gz:bx,by,bz' with optional ':shared_memory_bytes'"
 _SET_SYNTAX = "write --set NAME=NUMBER or --set KERNEL.NAME=NUMBER"
@@ -193,15 +194,22 @@ def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:
     """
     kernels = [kernel for names in known for kernel in names.kernels]
     named = [launch.kernel for launch in overrides.launches]
-    named += [setting.kernel for setting in overrides.settings if setting.kernel is not None]
+    named += [s.kernel for s in overrides.settings if s.kernel is not None and not _is_size(s, known)]
     for name in named:
         if not any(_without_spaces(name) in kernel.aliases for kernel in kernels):
             raise OverrideError(
                 f"no kernel {name!r} in the analysed files", remedy=_nearest(name, {k.name for k in kernels})
             )
     for setting in overrides.settings:
+        if _is_size(setting, known):
+            continue
         if (error := _names_nothing(setting, kernels, known)) is not None:
             raise error
+
+
+def _is_size(setting: Setting, known: Sequence[KnownNames]) -> bool:
+    """Whether a setting is of a tensor in the host code: `x.size0`."""
+    return names_size(setting.name) and any(setting.kernel in names.host_variables for names in known)
 
 
 def unmatched_settings(overrides: Overrides, known: Sequence[KnownNames]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from wattslice import ir
 from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.host_api import base_of, symbol_of
+from wattslice.launches.memory import is_text_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class FactReader:
         self._own_addresses: set[ir.Expr] = set()
         self.escaped: set[ir.Variable] = set()
         self.references: list[tuple[ir.Variable, ir.Variable]] = []
+        self.reached: list[tuple[ir.Variable, frozenset[ScalarType]]] = []  # by pointers to elements
 
     def facts(self, expr: ir.Expr) -> Facts:
         """The facts of one expression."""
@@ -101,6 +103,9 @@ class FactReader:
                         found.defines.update(self._memory(target))
                 case ir.InlinedCall(parameters=parameters):
                     found.defines.update(parameters)
+                case ir.Text(value=value) if node.type.name == "function":
+                    function = self._graph.named(value)
+                    found.uses.update((None if function is None else function.copied) or ())
                 case ir.Call():
                     self._call(node, found)
                 case ir.LaunchCall():
@@ -111,7 +116,8 @@ class FactReader:
     def _memory(self, place: ir.MemoryPlace) -> frozenset[Location]:
         """The location of an object in memory: its array or record where that is evident, else its type."""
         root = place.root
-        if root is None or root.type.kind is ir.TypeKind.POINTER:
+        base = base_of(place.address)
+        if root is None or root.type.kind is ir.TypeKind.POINTER or isinstance(base, ir.Load):
             return frozenset[Location](scalar_types(place.type))
         self._own_addresses.add(base_of(place.address))
         return frozenset[Location]((root,))
@@ -119,7 +125,11 @@ class FactReader:
     def _call(self, node: ir.Call, found: Facts) -> None:
         if node.function is not None:
             found.callees.update(self._graph.callees(node))
+        if node.name == "operator()":
+            found.callees.update(self._graph.callees(node))
         function = self._graph.callee(node)
+        if function is None:
+            found.callees.update(self._graph.handed_to(node))
         if function is not None:
             found.callees.add(function)
             for parameter, argument in zip(function.parameters, node.arguments, strict=False):
@@ -132,6 +142,15 @@ class FactReader:
                 found.defines.add(symbol)
                 for argument in node.arguments[1:2]:
                     found.uses.update(_pointed_at(argument))
+        if node.name == "move":
+            found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
+        if node.name == "data" or node.name.startswith(
+            ir.ADDRESS_OF
+        ):  # what writes there writes the elements
+            for argument in node.arguments[:1]:
+                root, element = base_of(argument), node.type.element
+                if isinstance(root, ir.AddressOf) and element is not None:
+                    self.reached.append((root.variable, scalar_types(element)))
         keeps = node.name.removeprefix("std::") in host_api.KEEPS_ITS_ARGUMENTS
         for argument in node.arguments:
             self._own_addresses.add(base_of(argument))  # libraries do not keep the addresses they are given
@@ -141,6 +160,8 @@ class FactReader:
 
 def _is_opaque(type_: ir.Type) -> bool:
     """Containers of the library, whose layout nobody reads: nothing that is in one is ever known."""
+    if is_text_object(type_) or type_.name.removeprefix("const ").split("<")[0] in _FOLLOWED:
+        return False
     return type_.kind is ir.TypeKind.RECORD and not type_.fields and "std::" in type_.name.split("<")[0]
 
 
@@ -155,6 +176,13 @@ def _pointed_at(argument: ir.Expr) -> frozenset[Location]:
     return frozenset[Location]((ANYTHING,) if element is None else scalar_types(element))
 
 
+_ARGUMENT_TYPES = (
+    *(ScalarType(ir.TypeKind.INT, bits) for bits in (8, 16, 32, 64)),
+    *(ScalarType(ir.TypeKind.FLOAT, bits) for bits in (32, 64)),
+    *(ScalarType(ir.TypeKind.POINTER, bits) for bits in (0, 64)),
+)
+_FOLLOWED = frozenset({"std::function", "std::vector", "std::array"})
+"""Classes of the library whose objects are followed."""
 _T = TypeVar("_T")
 _MAX_PASSES = 30
 _LARGEST_CONSTANT = 1024
@@ -197,8 +225,14 @@ class _Slicer:
         self._core: set[ir.Stmt] = set()
         self._changed = False
         self._constants = tuple(v for v in program.globals if _may_decide(v))
+        by_name: dict[str, ir.Variable] = {}
+        for variable in program.globals:  # a variable that several files declare is one
+            self._reader.references.append((variable, by_name.setdefault(variable.name, variable)))
         self._locations.update(self._constants)
         self._needed.update(self._constants)
+        for variable in program.globals:
+            if variable.initializer is not None:
+                self._reader.facts(variable.initializer)  # for the addresses in it
         for function in program.functions:
             for stmt in ir.walk_statements(function.body):
                 for expr in ir.statement_expressions(stmt):
@@ -211,6 +245,9 @@ class _Slicer:
         values = [node.grid, node.block, *(() if node.shared_bytes is None else (node.shared_bytes,))]
         if node.function is not None:
             values.append(node.function)
+        if node.packed is not None:  # arguments of any type, behind pointers
+            values.append(node.packed)
+            self._locations.update(_ARGUMENT_TYPES)
         kernel = self._kernels.get(node.kernel or node.kernel_name)
         for index, argument in enumerate(node.arguments):
             parameter = kernel.parameters[index] if kernel and index < len(kernel.parameters) else None
@@ -266,6 +303,12 @@ class _Slicer:
                 if parameter in known or variable in known:
                     self._add(known, parameter)
                     self._add(known, variable)
+        for variable, types in self._reader.reached:
+            if variable in self._locations:
+                for type_ in types:
+                    self._add(self._locations, type_)
+            elif types & self._locations:
+                self._add(self._locations, variable)
         for variable in self._reader.escaped:
             types = scalar_types(variable.type)
             if variable in self._needed:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from wattslice import ir
+from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.walking import deep_recursion
+from wattslice.launches import host_api
+from wattslice.launches.agreement import agreed_sizes
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.evaluator import BudgetExceededError
-from wattslice.launches.instances import LaunchInstance, is_read, without_dead
+from wattslice.launches.instances import LaunchInstance, is_read, kernel_key, values_of, without_dead
 from wattslice.launches.interpreter import Interpreter
 from wattslice.launches.launch import (
     ConstantValue,
@@ -21,7 +25,7 @@ from wattslice.launches.launch import (
     Overrides,
     Setting,
 )
-from wattslice.launches.launches import assumed_launch, launches_kernel, launches_of
+from wattslice.launches.launches import assumed_launch, is_of_kernel, launches_kernel, launches_of
 from wattslice.launches.memory import Memory, Unknown, convert
 from wattslice.launches.overrides import OverrideError, names_kernel
 from wattslice.launches.relevance import Relevance, relevance_of
@@ -31,6 +35,8 @@ MAX_STEPS = 60_000
 """Steps for all of a program together; about a fifth of a second."""
 MAX_STEPS_OF_ALL_READINGS = 150_000
 """Steps of reading the same host code again and again, with other values for variables."""
+_MOST_CALLS_APART = 4
+"""Files that lie between a launch and `main`."""
 MIN_STEPS = 4_000
 """Steps that every entry point may take, however many the others took."""
 
@@ -55,23 +61,28 @@ class HostCode:
         except RecursionError:
             self._relevance = Relevance()
 
-    def launches(self, pins: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
+    def launches(
+        self, pins: Mapping[str, int | float], given: ProgramArguments | None = None
+    ) -> tuple[LaunchInstance, ...]:
         """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
 
+        `given`: what the program is run with, None: without options.
         Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
         """
         if self._steps_left < MIN_STEPS:
             return ()
         try:
             with deep_recursion():  # deeply nested code must not look like no code
-                return self._collect(pins)
+                return self._collect(pins, given)
         except RecursionError:
             return ()
 
-    def _collect(self, pins: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
+    def _collect(
+        self, pins: Mapping[str, int | float], given: ProgramArguments | None
+    ) -> tuple[LaunchInstance, ...]:
         memory = Memory(pins)
         instances: list[LaunchInstance] = []
-        interpreter = self._interpreter(memory, MAX_STEPS)
+        interpreter = self._interpreter(memory, MAX_STEPS, given)
         for variable in self._program.globals:
             storage = memory.declare_global(variable)
             if variable.initializer is not None:
@@ -84,17 +95,19 @@ class HostCode:
         visited: set[ir.LaunchCall] = set()
         entries = self._graph.entries
         left = MAX_STEPS
+        is_cut = False
         for function in self._graph.roots():
             # A function that others call, but only where they do not run, is no entry point.
             known = seen if function in entries else seen | visited
             if function.name != "main" and self._graph.launches_from(function) <= known:
                 continue
-            interpreter = self._interpreter(memory, max(MIN_STEPS, left))
+            interpreter = self._interpreter(memory, max(MIN_STEPS, left), given)
             interpreter.mark_seen(seen)
             try:
                 interpreter.run(function)
             except (BudgetExceededError, RecursionError):
                 del memory.frames[1:]
+                is_cut = True
             self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
             left = interpreter.steps_left
             instances.extend(interpreter.instances)
@@ -105,10 +118,20 @@ class HostCode:
             if function.name == "main":
                 start = memory.mark()
             memory.roll_back(start)
+        if is_cut:
+            reached = {instance.node for instance in instances}
+            instances += (_unreached(node) for node in self.sites - reached)
         return without_dead([instance for instance in instances if instance.node in self.sites])
 
-    def _interpreter(self, memory: Memory, steps: int) -> Interpreter:
-        return Interpreter(self._graph, self._relevance, memory, self._gpu, steps)
+    def _interpreter(self, memory: Memory, steps: int, given: ProgramArguments | None) -> Interpreter:
+        return Interpreter(self._graph, self._relevance, memory, self._gpu, steps, given)
+
+
+def _unreached(node: ir.LaunchCall) -> LaunchInstance:
+    """A launch that the host code has too many steps in front of."""
+    why = Unknown("the host code takes more steps than are followed")
+    arguments = tuple(why for _ in node.arguments)
+    return LaunchInstance(node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False)
 
 
 def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.Variable]) -> KernelLaunch:
@@ -124,6 +147,7 @@ def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.
         constants=_constants(launch, variables),
         file="" if (launch.file or file) == kernel.span.file else launch.file or file,
         extents=_extents(launch, kernel),
+        assumed_arguments=_assumed_arguments(launch, kernel),
     )
 
 
@@ -170,6 +194,16 @@ def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | N
     return tuple(
         _value(parameter, known.get((part.argument, part.offset_bytes)))
         for parameter, part in zip(kernel.parameters, kernel.argument_parts, strict=True)
+    )
+
+
+def _assumed_arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[NamedValue, ...]:
+    known = dict(launch.assumed_arguments)
+    names = [parameter.name for parameter in launch.kernel.parameters]
+    return tuple(
+        NamedValue(parameter.name, known[names[part.argument]])
+        for parameter, part in zip(kernel.parameters, kernel.argument_parts, strict=True)
+        if not part.offset_bytes and names[part.argument] in known
     )
 
 
@@ -220,12 +254,30 @@ LauncherReader = Callable[[frozenset[str]], ir.Program | None]
 """Reads the host code of a file that includes this one and launches its kernels of these names."""
 
 
+ArgumentFinder = Callable[[Path], ProgramArguments | None]
+"""What the program whose `main` is in this file is run with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Who is asked about other files. None: nobody.
+
+    `callers`, only when a geometry would have to be assumed: the host code that calls the functions around
+    the launches; then `definitions`: of what that uses and does not define. `launcher`, when a kernel has no
+    launch at all. `arguments`, when a `main` takes some.
+    """
+
+    callers: CallerReader | None = None
+    launcher: LauncherReader | None = None
+    arguments: ArgumentFinder | None = None
+    definitions: CallerReader | None = None
+
+
+ALONE = Neighbours()
+
+
 def resolve_launches(
-    program: ir.Program,
-    overrides: Overrides,
-    gpu: Gpu,
-    read_callers: CallerReader | None = None,
-    read_launcher: LauncherReader | None = None,
+    program: ir.Program, overrides: Overrides, gpu: Gpu, around: Neighbours = ALONE
 ) -> tuple[KernelLaunch, ...]:
     """At least one launch for every kernel of `program`, in the order of the kernels.
 
@@ -233,16 +285,17 @@ def resolve_launches(
     value, from values assumed for these; else it is assumed as a whole. Assumptions (PW011) name the option
     that settles them. Scalar parameters without a value are None: whether they matter, and what is assumed
     for them, is told when the kernel is counted. `gpu` answers what host code asks of the device, and sizes
-    assumed grids. `read_callers` is asked, once and only when a geometry would have to be assumed, for the
-    host code of other files that calls the functions around the launches; `read_launcher` only when a
-    kernel has no launch at all. Of a program from PTX, the host code is that of `program.origin`.
+    assumed grids. Of a program from PTX, the host code is that of `program.origin`.
     """
     if program.origin is not None:
-        return _of_origin(program, program.origin, overrides, gpu, read_callers, read_launcher)
-    pins = {setting.name: setting.value for setting in overrides.settings if setting.kernel is None}
+        return _of_origin(program, program.origin, overrides, gpu, around)
+    pins = {
+        setting.name if setting.kernel is None else f"{setting.kernel}.{setting.name}": setting.value
+        for setting in overrides.settings  # of a kernel, or of a tensor: x.size0
+    }
     is_c = program.file.endswith((".c", ".h"))
     host = HostCode(program, gpu)
-    launcher = None if read_launcher is None else _launcher(program, host, read_launcher)
+    launcher = None if around.launcher is None else _launcher(program, host, around.launcher)
     if launcher is not None:
         program = _together(program, (launcher,))
         host = HostCode(program, gpu)
@@ -250,16 +303,24 @@ def resolve_launches(
     if given := _host_variables(program, overrides, instances):
         pins = {**given, **pins}
         instances = host.launches(pins)
-    read = {instance.node for instance in instances if is_read(instance)}
-    if any(instance.node not in read for instance in instances):
-        wider = None if read_callers is None else _with_callers(program, read_callers)
+    if not _are_read(instances):
+        wider = _with_callers(program, around)
         if wider is not None:
+            program = replace(wider, kernels=program.kernels)
             host = HostCode(wider, gpu, host.sites)
             instances = host.launches(pins)
-        instances = with_assumed_variables(instances, lambda values: host.launches({**pins, **values}), gpu)
+    arguments = None if around.arguments is None else _arguments_of_main(program, around.arguments)
+    if arguments is not None:
+        instances = _as_run(instances, host.launches(pins, arguments), arguments)
+
+    def read_again(values: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
+        return host.launches({**pins, **values}, arguments)
+
+    agreed = agreed_sizes(instances, program.kernels)
+    instances = with_assumed_variables(instances, read_again, gpu, agreed)
     by_name: dict[str, list[LaunchInstance]] = {}
     for instance in instances:
-        by_name.setdefault(instance.node.kernel or instance.node.kernel_name, []).append(instance)
+        by_name.setdefault(kernel_key(instance), []).append(instance)
     launches: list[KernelLaunch] = []
     for kernel in program.kernels:
         settings = _settings(kernel, overrides)
@@ -273,17 +334,56 @@ def resolve_launches(
     return tuple(launches)
 
 
+def _are_read(instances: Sequence[LaunchInstance]) -> bool:
+    """Whether every launch that is met has a known geometry at least once."""
+    read = {instance.node for instance in instances if is_read(instance)}
+    return all(instance.node in read for instance in instances)
+
+
+def _arguments_of_main(program: ir.Program, find: ArgumentFinder) -> ProgramArguments | None:
+    main = next((f for f in program.functions if f.name == "main" and len(f.parameters) > 1), None)
+    return None if main is None else find(Path(main.span.file))
+
+
+def _as_run(
+    plain: Sequence[LaunchInstance], run: Sequence[LaunchInstance], arguments: ProgramArguments
+) -> tuple[LaunchInstance, ...]:
+    """The launches of a run with `arguments`; `plain`: without options.
+
+    Where the arguments were found, not given, launches that this run does not come to stay as they are
+    without options: the line may stand for one of several modes.
+    """
+    if not run:
+        return tuple(plain)
+    before = {(instance.node, values_of(instance)) for instance in plain if instance.is_certain}
+    marked = [
+        instance
+        if not instance.is_certain or (instance.node, values_of(instance)) in before
+        else replace(instance, given=arguments)
+        for instance in run
+    ]
+    if not arguments.is_found:
+        return tuple(marked)
+    reached = {instance.node for instance in marked if instance.is_certain and is_read(instance)}
+    better = {i.node for i in plain if i.is_certain and is_read(i)} - reached
+    return without_dead(
+        [
+            *(instance for instance in marked if instance.node not in better),
+            *(instance for instance in plain if instance.node in better),
+        ]
+    )
+
+
 def _of_origin(
     program: ir.Program,
     origin: ir.Program,
     overrides: Overrides,
     gpu: Gpu,
-    read_callers: CallerReader | None,
-    read_launcher: LauncherReader | None,
+    around: Neighbours,
 ) -> tuple[KernelLaunch, ...]:
     """The launches of the source's kernels, for the kernels that were compiled from them."""
     overrides = with_written_names(overrides, program.kernels)
-    known = resolve_launches(origin, overrides, gpu, read_callers, read_launcher)
+    known = resolve_launches(origin, overrides, gpu, around)
     launches: list[KernelLaunch] = []
     for kernel in program.kernels:
         own = [launch for launch in known if launch.kernel is kernel.original]
@@ -310,7 +410,7 @@ def _host_variables(
                 if parameter.name != setting.name:
                     continue
                 for instance in instances:
-                    if not launches_kernel(instance.node, kernel) or index >= len(instance.arguments):
+                    if not is_of_kernel(instance, kernel) or index >= len(instance.arguments):
                         continue
                     variable = ir.read_variable(instance.node.arguments[index])
                     if variable is not None and isinstance(instance.arguments[index], Unknown):
@@ -318,12 +418,47 @@ def _host_variables(
     return found
 
 
-def _with_callers(program: ir.Program, read_callers: CallerReader) -> ir.Program | None:
-    """The program together with host code of other files; None when there is none."""
+def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
+    """The program together with host code of other files, and of those that call it; None without any."""
+    wider = program
+    asked: set[str] = set()
+    for _ in range(_MOST_CALLS_APART):
+        if any(function.name == "main" for function in wider.functions):
+            break  # what calls the same names elsewhere is another program
+        graph = CallGraph(wider)
+        entries = {f.name for f in graph.uncalled if f.name != "main" and graph.launches_from(f)} - asked
+        asked |= entries
+        callers = around.callers(frozenset(entries)) if entries and around.callers is not None else ()
+        if not any(caller.functions for caller in callers):
+            break
+        wider = _together(wider, callers)
+    names = frozenset[str]() if around.definitions is None else _undefined(wider)
+    others = around.definitions(names) if names and around.definitions is not None else ()
+    if any(other.functions or other.globals for other in others):
+        wider = _together(wider, others)
+    return None if wider is program else wider
+
+
+def _undefined(program: ir.Program) -> frozenset[str]:
+    """What launching code calls and reads, and others define: functions and variables."""
     graph = CallGraph(program)
-    entries = frozenset(f.name for f in graph.uncalled if f.name != "main" and graph.launches_from(f))
-    callers = read_callers(entries) if entries else ()
-    return _together(program, callers) if any(caller.functions for caller in callers) else None
+    calls = (
+        expr
+        for function in program.functions
+        if graph.launches_from(function) or function.name == "main"
+        for expr in ir.expressions_below(function.body)
+        if isinstance(expr, ir.Call) and expr.function is None and graph.callee(expr) is None
+    )
+    functions = {call.name for call in calls if call.name.isidentifier() and not host_api.is_known(call.name)}
+    variables = {
+        variable.name
+        for variable in program.globals
+        if variable.initializer is None
+        and variable.type.is_integral
+        and variable.name.isidentifier()
+        and not variable.name.isupper()  # a constant of some library
+    }
+    return frozenset(functions | variables)
 
 
 def _launcher(program: ir.Program, host: HostCode, read_launcher: LauncherReader) -> ir.Program | None:

@@ -112,6 +112,7 @@ def setup_for(path: Path, client: ClientSettings) -> Setup:
     found = find_settings((path,))
     check_entries(client.choices, "the editor's settings: wattslice.", None)
     check_settings(found)
-    config = replaced(make_config(Options(paths=()), merged(client.choices, found)), is_wary=True)
+    config = make_config(Options(paths=()), merged(client.choices, found))
+    config = replaced(config, parse=replaced(config.parse, is_wary=True))
     general = Budget(max_power_w=found.gate_max_power_w, max_energy_j=found.gate_max_energy_j)
     return Setup(config, (general, *found.gate_budgets))

@@ -190,7 +190,13 @@ class Server(LanguageServer):
 
 def _register(server: Server) -> None:
     """Connect the protocol's methods."""
+    _register_life(server)
+    _register_changes(server)
+    _register_answers(server)
+    _register_actions(server)
 
+
+def _register_life(server: Server) -> None:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         server.protocol.trace = params.trace or types.TraceValue.Off
@@ -210,6 +216,8 @@ def _register(server: Server) -> None:
     def shutdown(_: None) -> None:
         server.session.stop()
 
+
+def _register_changes(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         server.session.opened(params.text_document)
@@ -244,6 +252,8 @@ def _register(server: Server) -> None:
     def did_change_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
         server.session.folders = _paths(folder.uri for folder in server.workspace.folders.values())
 
+
+def _register_answers(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
         found = await server.settled(params.text_document.uri)
@@ -280,6 +290,8 @@ def _register(server: Server) -> None:
                 return types.Hover(types.MarkupContent(server.markup(), markdown))
         return None
 
+
+def _register_actions(server: Server) -> None:
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
         types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),

@@ -17,14 +17,14 @@ from wattslice.errors import WattsliceError
 from wattslice.findings.findings import files_spoken_of
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
-from wattslice.frontend.cuda.clang.flags import ParseOptions
-from wattslice.frontend.cuda.read import read_callers, read_launcher
+from wattslice.frontend.cuda.read import read_callers, read_definitions, read_launcher
 from wattslice.frontend.limits import MOST_S, limited
+from wattslice.frontend.project.runs import ProgramArguments, find_arguments
 from wattslice.ir import Diagnostic, Program, Severity
-from wattslice.ir.walking import deep_recursion
+from wattslice.ir.walking import deep_recursion, no_collections
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
-from wattslice.launches.resolver import CallerReader, LauncherReader, resolve_launches
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice.pipeline.cache.keeper import CurrentInputs, Keeper, keeper
 from wattslice.pipeline.clusters import check_package
 from wattslice.pipeline.joining import FileAnalysis, joined
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 
 def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
-    """Analyses every file of `config`, on `config.jobs` processes; what is known from an earlier run is not
-    analysed again. `done` is called with every file as its result is there; the results stand in the order of
-    the files, and are the same to the letter wherever they come from.
+    """Analyses every file of `config`, on as many processes as it says; what is known from an earlier run is
+    not analysed again. `done` is called with every file as its result is there. The results stand in the
+    order of the files, and are the same to the letter wherever they come from.
 
     A file that cannot be read at all raises `WattsliceError` when it is the only one; among several it
     becomes a diagnostic and the others are analysed. Options that name no kernel or variable of any file
     raise `OverrideError`. `WattsliceError` too when the package of the backend is missing, even where nobody
     needs it: what one file is told, many are.
     """
-    check_package(config.backend)
+    check_package(config.execution.backend)
     kept = keeper(config, FileAnalysis)
     if len(config.files) == 1:
         (path,) = config.files
@@ -54,27 +54,27 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
         results = [_analyze_and_keep(path, config, kept) if known is None else known]
     else:
         results = _analyze_several(config, kept, done)
-    check_overrides(config.typed_overrides, [result.names for result in results])
+    check_overrides(config.facts.typed_overrides, [result.names for result in results])
     return collected(config, results)
 
 
 def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
     """What the files of one run gave, as one analysis."""
-    gpu = load_gpu(config.gpu_id)
+    gpu = load_gpu(config.gpu.gpu_id)
     unread = tuple(result.file for result in results if _is_unread(result))
     results = joined(results)
     told = (entry for result in results for entry in result.diagnostics)
     return Analysis(
         gpu_id=gpu.id,
         gpu_name=gpu.name,
-        gpu_source=config.gpu_source,
+        gpu_source=config.gpu.source,
         files=tuple(result.file for result in results),
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
         sources=_sources(results),
         unread=unread,
-        unmatched_settings=unmatched_settings(config.overrides, [result.names for result in results]),
+        unmatched_settings=unmatched_settings(config.facts.overrides, [result.names for result in results]),
     )
 
 
@@ -89,10 +89,10 @@ def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
 
 def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
     """Entries of the profile that no analysed file could use."""
-    if config.branch_profile is None:
+    if config.facts.branch_profile is None:
         return ()
     bound = [result.bound for result in results if result.bound is not None]
-    return about_profile(config.branch_profile, bound)
+    return about_profile(config.facts.branch_profile, bound)
 
 
 class Stages:
@@ -107,24 +107,15 @@ class Stages:
         """Source text to kernels and host functions."""
         return read_program(path, config, source)
 
-    def callers(self, path: Path, config: Config) -> CallerReader | None:
-        """Reads the host code of other files that calls this one."""
-        return caller_reader(path, config)
-
-    def launcher(self, path: Path, config: Config) -> LauncherReader | None:
-        """Reads the host code of a file that includes this one."""
-        return launcher_reader(path, config)
+    def neighbours(self, path: Path, config: Config) -> Neighbours:
+        """Reads the files around this one."""
+        return neighbours_of(path, config)
 
     def launches(
-        self,
-        program: Program,
-        config: Config,
-        gpu: Gpu,
-        callers: CallerReader | None,
-        launcher: LauncherReader | None,
+        self, program: Program, config: Config, gpu: Gpu, around: Neighbours
     ) -> tuple[KernelLaunch, ...]:
         """Host functions to launches."""
-        return resolve_launches(program, config.overrides, gpu, callers, launcher)
+        return resolve_launches(program, config.facts.overrides, gpu, around)
 
     def launch(self, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
         """One launch to its watts."""
@@ -143,16 +134,20 @@ def analyze_file(
 
 
 def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stages) -> FileAnalysis:
-    gpu = load_gpu(config.gpu_id)
+    gpu = load_gpu(config.gpu.gpu_id)
     program = stages.program(path, config, source)
     host = path if program.origin is None else Path(program.origin.file)
-    others = (stages.callers(host, config), stages.launcher(host, config))
-    launches = stages.launches(program, config, gpu, *others)
+    launches = stages.launches(program, config, gpu, stages.neighbours(host, config))
     quoter = Quoter(program.file, program.source_lines)
-    profile = config.branch_profile
+    profile = config.facts.branch_profile
     bound = None if profile is None else bind(profile, program, config.files, source)
-    config = config if bound is None else replace(config, branch_profile=bound.profile)
-    results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
+    config = (
+        config
+        if bound is None
+        else replace(config, facts=replace(config.facts, branch_profile=bound.profile))
+    )
+    with no_collections():
+        results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
     kernels = tuple(result.kernel for result in results)
     diagnostics = (*program.diagnostics, *(d for result in results for d in result.diagnostics))
     comments = suppressions_in((program.file, *files_spoken_of(kernels, diagnostics)), quoter)
@@ -160,7 +155,7 @@ def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stag
         program.file,
         kernels,
         tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
-        known_names(program) if config.overrides != NO_OVERRIDES else KnownNames(),
+        known_names(program) if config.facts.overrides != NO_OVERRIDES else KnownNames(),
         bound,
         comments.suppressions,
         quoter.quoted() if config.keep_sources else (),
@@ -180,7 +175,7 @@ def _analyze_several(
     missing = [path for path in config.files if path not in found]
     if missing:
         # What travels to other processes should not name a thousand files that nobody needs there.
-        each = config if config.branch_profile is not None else replace(config, files=())
+        each = config if config.facts.branch_profile is not None else replace(config, files=())
         task = partial(_analyze_or_report, config=each, kept=kept)
         for path, result in _run(task, missing, config):
             found[path] = result
@@ -193,10 +188,11 @@ def _analyze_several(
 def _run(
     task: Callable[[Path], FileAnalysis], paths: Sequence[Path], config: Config
 ) -> Iterator[tuple[Path, FileAnalysis]]:
-    if config.backend is Backend.LOKY and (config.jobs == 1 or len(paths) == 1):
+    execution = config.execution
+    if execution.backend is Backend.LOKY and (execution.jobs == 1 or len(paths) == 1):
         yield from ((path, task(path)) for path in paths)
         return
-    workers = Workers(config.jobs, config.backend, config.scheduler)
+    workers = Workers(execution.jobs, execution.backend, execution.scheduler)
     for number, result in on_workers(task, paths, workers, _lost):
         yield paths[number], result
 
@@ -218,32 +214,21 @@ def _is_lasting(result: FileAnalysis) -> bool:
     return all(entry.rule != "PW099" for entry in result.diagnostics)
 
 
-def caller_reader(path: Path, config: Config) -> CallerReader | None:
-    """Reads the files beside a CUDA file that call its functions, for the sizes they pass."""
+def neighbours_of(path: Path, config: Config) -> Neighbours:
+    """Reads the files around a CUDA file, and says how its program is run: as its build does it by itself."""
+    given = config.facts.program_arguments
+
+    def arguments(main: Path) -> ProgramArguments | None:
+        return find_arguments(main) if given is None else given
+
     if path.suffix == ".c" or is_ptx(path):  # kernels no other file is asked about
-        return None
-    return partial(read_callers, path, options=parse_options(config))
-
-
-def launcher_reader(path: Path, config: Config) -> LauncherReader | None:
-    """Reads the file beside a CUDA file that includes it and launches its kernels."""
-    if path.suffix == ".c" or is_ptx(path):  # kernels no other file is asked about
-        return None
-    return partial(read_launcher, path, options=parse_options(config))
-
-
-def parse_options(config: Config) -> ParseOptions:
-    """What the frontend needs of the configuration."""
-    options = ParseOptions(
-        include_dirs=config.include_directories,
-        defines=config.definitions,
-        compile_commands=config.compile_commands_directory,
-        moved=config.moved_sources,
-        is_wary=config.is_wary,
+        return Neighbours(arguments=arguments)
+    return Neighbours(
+        partial(read_callers, path, options=config.parse),
+        partial(read_launcher, path, options=config.parse),
+        arguments,
+        partial(read_definitions, path, options=config.parse),
     )
-    if config.language_standard is not None:
-        options = replace(options, standard=config.language_standard)
-    return options
 
 
 def read_program(
@@ -253,18 +238,17 @@ def read_program(
 
     Raises `FrontendError` when it cannot be read at all.
     """
-    options = parse_options(config)
     if path.suffix == ".c":
-        from wattslice.frontend.c.read import read_c
+        from wattslice.frontend.c import read_c
 
-        return read_c(path, options, source)
+        return read_c(path, config.parse, source)
     if is_ptx(path):
         from wattslice.frontend.ptx.read import read_ptx
 
-        return read_ptx(path, options, source)
+        return read_ptx(path, config.parse, source)
     from wattslice.frontend.cuda.read import read_cuda
 
-    return read_cuda(path, options, source, earlier)
+    return read_cuda(path, config.parse, source, earlier)
 
 
 def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:

@@ -8,7 +8,7 @@ anew only where its kernel, its geometry or its arguments are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,13 +19,20 @@ from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
-from wattslice.frontend.cuda.read import CallerProgram, caller_files, first_launcher, read_caller
+from wattslice.frontend.cuda.read import (
+    CallerProgram,
+    caller_files,
+    definition_files,
+    first_launcher,
+    read_caller,
+)
 from wattslice.frontend.limits import MOST_S
+from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Kernel, Program
 from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import check_overrides
-from wattslice.launches.resolver import CallerReader, LauncherReader
-from wattslice.pipeline.files import Stages, analyze_file, collected, parse_options, read_program
+from wattslice.launches.resolver import Neighbours
+from wattslice.pipeline.files import Stages, analyze_file, collected, read_program
 from wattslice.pipeline.launch import LaunchResult
 from wattslice_models.gpu import Gpu
 
@@ -94,13 +101,47 @@ def _stamps(files: tuple[Path, ...]) -> tuple[_Stamp, ...]:
     return tuple(map(stamp, files))
 
 
+_Question = TypeVar("_Question")
+_Heard = tuple[tuple[_Question, Answer], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The host code once read: what it asked other files for and got, and its launches by kernel."""
+    """The host code once read: what it asked about other files and was told, and its launches by kernel."""
 
-    asked: tuple[tuple[frozenset[str], tuple[Program, ...]], ...]
-    asked_launcher: tuple[tuple[frozenset[str], Program | None], ...]
+    callers: _Heard[frozenset[str], Sequence[Program]]
+    launcher: _Heard[frozenset[str], Program | None]
+    arguments: _Heard[Path, ProgramArguments | None]
+    definitions: _Heard[frozenset[str], Sequence[Program]]
     launches: tuple[tuple[int, KernelLaunch], ...]
+
+    def holds(self, around: Neighbours) -> bool:
+        """Whether the other files say the same now."""
+        return (
+            _is_told(around.callers, self.callers)
+            and _is_told(around.launcher, self.launcher)
+            and _is_told(around.arguments, self.arguments)
+            and _is_told(around.definitions, self.definitions)
+        )
+
+
+def _is_told(ask: Callable[[_Question], Answer] | None, heard: _Heard[_Question, Answer]) -> bool:
+    return all(ask is not None and ask(question) == answer for question, answer in heard)
+
+
+def _noted(
+    ask: Callable[[_Question], Answer] | None, heard: list[tuple[_Question, Answer]]
+) -> Callable[[_Question], Answer] | None:
+    """`ask`, which notes what it was asked and told."""
+    if ask is None:
+        return None
+
+    def noting(question: _Question) -> Answer:
+        answer = ask(question)
+        heard.append((question, answer))
+        return answer
+
+    return noting
 
 
 class _RememberedStages(Stages):
@@ -129,67 +170,62 @@ class _RememberedStages(Stages):
         self._go_on()
         return program
 
-    def callers(self, path: Path, config: Config) -> CallerReader | None:
-        return None if super().callers(path, config) is None else partial(self._read_callers, path, config)
+    def neighbours(self, path: Path, config: Config) -> Neighbours:
+        plain = super().neighbours(path, config)
+        if plain.callers is None:
+            return plain
 
-    def launcher(self, path: Path, config: Config) -> LauncherReader | None:
-        return None if super().launcher(path, config) is None else partial(self._read_launcher, path, config)
+        def read(file: Path, names: frozenset[str]) -> CallerProgram:
+            return self._read_caller(file, config, names)
 
-    def _read_callers(self, path: Path, config: Config, names: frozenset[str]) -> tuple[Program, ...]:
-        found = [self._read_caller(file, config, names).program for file in caller_files(path, names)]
-        return tuple(program for program in found if program is not None)
+        def programs(
+            find: Callable[[Path, frozenset[str]], tuple[Path, ...]], names: frozenset[str]
+        ) -> tuple[Program, ...]:
+            found = [read(file, names).program for file in find(path, names)]
+            return tuple(program for program in found if program is not None)
 
-    def _read_launcher(self, path: Path, config: Config, kernels: frozenset[str]) -> Program | None:
-        return first_launcher(path, kernels, lambda file: self._read_caller(file, config, kernels))
+        return Neighbours(
+            partial(programs, caller_files),
+            lambda kernels: first_launcher(path, kernels, lambda file: read(file, kernels)),
+            plain.arguments,
+            partial(programs, definition_files),
+        )
 
     def _read_caller(self, file: Path, config: Config, names: frozenset[str]) -> CallerProgram:
         self._go_on()
         known = self._callers.find((file, names))
         if known is None or known.stamps != _stamps(known.caller.files):
-            read = read_caller(file, names, parse_options(config))
+            read = read_caller(file, names, config.parse)
             known = self._callers.keep((file, names), _StampedCaller(read, _stamps(read.files)))
         return known.caller
 
     def launches(
-        self,
-        program: Program,
-        config: Config,
-        gpu: Gpu,
-        callers: CallerReader | None,
-        launcher: LauncherReader | None,
+        self, program: Program, config: Config, gpu: Gpu, around: Neighbours
     ) -> tuple[KernelLaunch, ...]:
         key = (program.functions, program.globals, program.origin, tuple(map(_signature, program.kernels)))
         known = self._readings.find(key)
-        if known is not None and callers is not None and launcher is not None:
-            same = all(callers(names) == answer for names, answer in known.asked)
-            same = same and all(launcher(names) == answer for names, answer in known.asked_launcher)
-            known = known if same else None
-        if known is None:
-            asked: list[tuple[frozenset[str], tuple[Program, ...]]] = []
-            asked_launcher: list[tuple[frozenset[str], Program | None]] = []
-
-            def ask(names: frozenset[str]) -> tuple[Program, ...]:
-                answer = () if callers is None else tuple(callers(names))
-                asked.append((names, answer))
-                return answer
-
-            def ask_launcher(kernels: frozenset[str]) -> Program | None:
-                answer = None if launcher is None else launcher(kernels)
-                asked_launcher.append((kernels, answer))
-                return answer
-
-            others = (None if callers is None else ask, None if launcher is None else ask_launcher)
-            launches = super().launches(program, config, gpu, *others)
+        if known is None or not known.holds(around):
+            callers: list[tuple[frozenset[str], Sequence[Program]]] = []
+            launcher: list[tuple[frozenset[str], Program | None]] = []
+            arguments: list[tuple[Path, ProgramArguments | None]] = []
+            definitions: list[tuple[frozenset[str], Sequence[Program]]] = []
+            noted = Neighbours(
+                _noted(around.callers, callers),
+                _noted(around.launcher, launcher),
+                _noted(around.arguments, arguments),
+                _noted(around.definitions, definitions),
+            )
+            launches = super().launches(program, config, gpu, noted)
             places = {kernel: number for number, kernel in enumerate(program.kernels)}
             placed = tuple((places[launch.kernel], launch) for launch in launches)
-            known = _Reading(tuple(asked), tuple(asked_launcher), placed)
-            self._readings.keep(key, known)
+            heard = (tuple(callers), tuple(launcher), tuple(arguments), tuple(definitions))
+            known = self._readings.keep(key, _Reading(*heard, placed))
         self._go_on()
         return tuple(replace(launch, kernel=program.kernels[number]) for number, launch in known.launches)
 
     def launch(self, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
         # 1 and 1.0 are equal, but not the same argument.
-        key = (launch, repr(launch.arguments), config.branch_profile)
+        key = (launch, repr(launch.arguments), config.facts.branch_profile)
         known = self._launches.find(key)
         if known is not None and not config.keep_sources:  # else the quoter has to hear what is quoted
             return known
@@ -228,7 +264,7 @@ class IncrementalAnalyzer:
         config = replace(self._config, files=(path,))
         # A lone surrogate is no character: an editor has nothing better to send for a broken one.
         found = analyze_file(path, config, text.encode("utf-8", "replace"), stages)
-        check_overrides(config.typed_overrides, [found.names])
+        check_overrides(config.facts.typed_overrides, [found.names])
         return collected(config, (found,))
 
     def forget(self, path: Path) -> None:

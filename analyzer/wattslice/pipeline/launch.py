@@ -36,7 +36,6 @@ from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import LaunchWork, launch_work, residency
 from wattslice.workload.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
-from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
 
 
@@ -60,7 +59,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         occupancy=resident.occupancy.occupancy,
     )
     try:
-        profile = count(launch, config.branch_profile)
+        profile = count(launch, config.facts.branch_profile)
     except BudgetExceededError:
         reason = "counting its executions took more steps than allowed"
         text = f"power unknown: {reason}"
@@ -75,12 +74,12 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         profile,
         work,
         features,
-        lambda: profile if config.branch_profile is None else count(launch),
+        lambda: profile if config.facts.branch_profile is None else count(launch),
         config,
         gpu,
     )
-    branch_class = branch_density(slices, profile, config.dense_from or DENSE_FROM).branch_class
-    method = _method(config.method, branch_class, profile)
+    branch_class = branch_density(slices, profile, config.prediction.dense_from or DENSE_FROM).branch_class
+    method = _method(config.prediction.method, branch_class, profile)
     expected = answers.by(Method.EXPECTED)
     found, swung = with_swings(answers, method)
     watts = found.watts
@@ -106,7 +105,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         hot_lines=hot_lines,
         loops=profile.loops,
         arms=arm_analyses(kernel, profile, watts.prices, _operations_w(watts), swung),
-        profile=_profile_use(config.branch_profile, kernel),
+        profile=_profile_use(config.facts.branch_profile, kernel),
         methods=MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
         assumptions=_assumptions(launch, profile, work.traffic),
         roofline=_roofline(work, gpu, config, watts.power_w, expected.time_s),
@@ -124,7 +123,7 @@ def _roofline(
 ) -> Roofline | None:
     if work.workload is None:
         return None
-    machines = machines_of(gpu, Clocks(config.core_clock_mhz, config.memory_clock_mhz))
+    machines = machines_of(gpu, config.clocks)
     return make_roofline(work.workload, work.counts, gpu, machines, power_w, time_s)
 
 
@@ -144,6 +143,7 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
         launch_line=launch.line,
         power_limit_w=gpu.power_limit_w,
         launch_file=launch.file,
+        program_arguments=launch.program_arguments,
         ptx_file=kernel.body.span.file if kernel.machine_instructions else "",
         assumptions=launch.assumptions,
     )

@@ -14,7 +14,6 @@ from wattslice.power.methods import Method, MethodAnswers
 from wattslice.power.paths import (
     TripRange,
     arm_regions,
-    arms_of_data,
     left_at_once,
     paths,
     trip_ranges,
@@ -60,7 +59,7 @@ def swings(
         branch_of.setdefault(path.arm, path.of_region)
     shares = {
         arm: math.fsum(energies[region] for region in of_branch[branch_of[arm.region]]) / total
-        for arm in arms_of_data(profile)
+        for arm in profile.arms
         if arm.arm != "else" and arm.region in branch_of and _can_move(arm)
     }
     largest = sorted(shares, key=lambda arm: -shares[arm])[:MOST_SWUNG]

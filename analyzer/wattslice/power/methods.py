@@ -44,7 +44,6 @@ from wattslice.slicing.features import (
 from wattslice.slicing.slices import Slice
 from wattslice.workload.launch_work import LaunchWork, Residency, launch_work
 from wattslice_models.access_power import access_power_factors
-from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
 
 
@@ -154,7 +153,7 @@ class MethodAnswers:
 
     def power_w(self, method: Method, expected: ExecutionProfile) -> float | None:
         """The watts by `method` if the expected counts were these; BSPM takes none that a profile made."""
-        if method is Method.BSPM and self.config.branch_profile is not None:
+        if method is Method.BSPM and self.config.facts.branch_profile is not None:
             return self.by(method).watts.power_w
         return self._ask(self._made(method, expected)).watts.power_w
 
@@ -162,7 +161,9 @@ class MethodAnswers:
         return self._made(method, self.unprofiled() if method is Method.BSPM else self.expected)
 
     def _made(self, method: Method, known: ExecutionProfile) -> ExecutionProfile:
-        return counts_for(method, self.launch.kernel, self.slices, known, self.config.branch_threshold)
+        return counts_for(
+            method, self.launch.kernel, self.slices, known, self.config.prediction.branch_threshold
+        )
 
     def _ask(self, counts: ExecutionProfile) -> PowerAnswer:
         return answer(self.question(counts))
@@ -176,8 +177,8 @@ class MethodAnswers:
             features = slice_features(self.slices, counts, factors, self.resident.sm_saturation)
         return PowerQuestion(
             gpu=self.gpu,
-            choice=self.config.model,
-            clocks=Clocks(self.config.core_clock_mhz, self.config.memory_clock_mhz),
+            choice=self.config.prediction.model,
+            clocks=self.config.clocks,
             features=features,
             counts=work.counts,
             workload=work.workload,

@@ -50,7 +50,8 @@ class Path:
 
 def arms_of_data(profile: ExecutionProfile) -> tuple[BranchArm, ...]:
     """The arms whose probability only data know, estimated or profiled; thread indices decide the others."""
-    return tuple(arm for arm in profile.arms if arm.source is not ProbabilitySource.STATIC)
+    known = (ProbabilitySource.STATIC, ProbabilitySource.SAMPLED)
+    return tuple(arm for arm in profile.arms if arm.source not in known)
 
 
 @lru_cache(maxsize=4)
@@ -232,10 +233,11 @@ def _ranges(kernel: Kernel, profile: ExecutionProfile) -> Iterator[TripRange]:
         least = min(1.0, 1.0 / known.assumed)
         once = {stmt.region, *chain.from_iterable(regions_below((init,)) for init in stmt.init)}
         inside = tuple(region for region in regions_below((stmt,)) if region not in once)
-        if known.trip_count is None:
-            yield TripRange(inside, max(least, 1.0 / TRIPS_SPREAD), TRIPS_SPREAD)
-        elif exits := tuple(_exits(kernel, stmt, never_taken)):
+        if exits := tuple(_exits(kernel, stmt, never_taken)):
             yield TripRange(inside, least, 1.0, stmt.region, exits)
+        elif known.trip_count is None:
+            most = 1.0 if known.is_most else TRIPS_SPREAD
+            yield TripRange(inside, max(least, 1.0 / TRIPS_SPREAD), most)
 
 
 def _exits(kernel: Kernel, loop: Loop, never_taken: set[int]) -> Iterator[Exit]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from wattslice.branch_profile.profile import ArmCount, DataSetCounts
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.pipeline.files import parse_options
 from wattslice.profiling.probes import (
     Build,
     InstrumentedSource,
@@ -28,7 +27,7 @@ _MOST_TOLD = 5
 
 def instrumented(path: Path, config: Config, tell: Tell) -> InstrumentedSource:
     """The program with counters; `tell` hears of branches that are not counted."""
-    source = emit_probes(path, parse_options(config))
+    source = emit_probes(path, config.parse)
     try:
         source.text.encode()
     except UnicodeEncodeError:
@@ -48,7 +47,7 @@ def run_program(
     tell: Tell,
 ) -> tuple[DataSetCounts, ...]:
     """Builds the program and runs it once for each of `runs`, its arguments. Raises `WattsliceError`."""
-    with build_probed(path, parse_options(config), build, flags, sources) as program:
+    with build_probed(path, config.parse, build, flags, sources) as program:
         _tell_missing(program.not_probed, tell)
         return tuple(
             DataSetCounts(

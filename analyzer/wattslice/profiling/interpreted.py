@@ -19,7 +19,7 @@ from wattslice.ir.walking import deep_recursion
 from wattslice.launches.launch import KernelLaunch, LaunchSource
 from wattslice.launches.overrides import names_kernel
 from wattslice.launches.resolver import resolve_launches
-from wattslice.pipeline.files import caller_reader, launcher_reader, read_program
+from wattslice.pipeline.files import neighbours_of, read_program
 from wattslice.profiling.data_sets.arguments import MIB, prepare
 from wattslice.profiling.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
 from wattslice.profiling.interpreter import Budget, DeviceMemory, Execution, Launch, interpret
@@ -78,9 +78,9 @@ class KnownLaunch:
 def known_launches(path: Path, config: Config) -> tuple[Program, tuple[KnownLaunch, ...]]:
     """The program in a file, and one entry for each of its kernels. Raises `FrontendError`."""
     program = read_program(path, config)
-    gpu = load_gpu(config.gpu_id)
-    others = (caller_reader(path, config), launcher_reader(path, config))
-    launches = resolve_launches(program, config.overrides, gpu, *others)
+    gpu = load_gpu(config.gpu.gpu_id)
+    around = neighbours_of(path, config)
+    launches = resolve_launches(program, config.facts.overrides, gpu, around)
     return program, tuple(
         _known([launch for launch in launches if launch.kernel is kernel]) for kernel in program.kernels
     )

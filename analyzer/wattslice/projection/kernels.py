@@ -25,7 +25,7 @@ from wattslice.projection.escape_characteristics import launch_characteristics, 
 from wattslice.projection.workflow import KernelUse, TimeModel, Workflow, WorkflowError
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
-from wattslice_models.execution_time import Clocks, TimeParameters
+from wattslice_models.execution_time import TimeParameters
 from wattslice_models.gpu import Gpu, load_gpu
 
 STATIC = "static analysis"
@@ -264,11 +264,11 @@ class _EscapeTimes(Stages):
         return LaunchResult(facts, (Diagnostic("PW030", Severity.WARNING, span.file, span.line, message),))
 
     def _time_s(self, launch: KernelLaunch, config: Config, gpu: Gpu) -> float:
-        profile = count(launch, config.branch_profile)
+        profile = count(launch, config.facts.branch_profile)
         work = launch_work(launch, residency(launch, gpu), profile)
         if work.workload is None:
             raise ValueError(f"the launch cannot run on the {gpu.name}")
-        clocks = Clocks(config.core_clock_mhz, config.memory_clock_mhz)
+        clocks = config.clocks
         ipc = predicted_ipc(work.workload, gpu, clocks, self._parameters)
         kernel = launch_characteristics(launch, profile, work, ipc)
         characteristics = GpuCharacteristics.from_gpu(gpu, clocks)

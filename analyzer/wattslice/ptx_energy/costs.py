@@ -82,9 +82,9 @@ def file_costs(
     program = read_program(path, config)
     if not program.kernels:
         raise WattsliceError(_no_kernel(program), path=path, remedy="a kernel is a .entry function")
-    check_overrides(config.typed_overrides, [known_names(program)])
-    gpu = load_gpu(config.gpu_id)
-    launches = resolve_launches(program, config.overrides, gpu, None, None)
+    check_overrides(config.facts.typed_overrides, [known_names(program)])
+    gpu = load_gpu(config.gpu.gpu_id)
+    launches = resolve_launches(program, config.facts.overrides, gpu)
     return CostedFile(
         tuple(_launch_cost(launch, energies, stand_ins) for launch in launches), program.diagnostics
     )

@@ -86,6 +86,9 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "ptx_file": kernel.ptx_file or None,
         **fields(kernel, "grid", "block", "launch_source", "launch_line"),
         "launch_file": None if kernel.launch_line is None else kernel.launch_file or kernel.file,
+        "program_arguments": None
+        if kernel.program_arguments is None
+        else fields(kernel.program_arguments, "text", "source"),
         **fields(kernel, "shared_bytes_per_block", "registers_per_thread", "sm_saturation", "occupancy"),
         **fields(kernel, "branch_class", "method"),
         "methods": {

@@ -204,20 +204,3 @@ def summary_lines(evaluations: Sequence[GpuEvaluation]) -> list[str]:
             lines += [f"  {reason}" for reason in protocol.absent]
             lines.append("")
     return lines
-
-
-def plot_evaluations(found: Sequence[GpuEvaluation], folder: Path) -> dict[str, Path]:
-    """Draw measured against predicted watts of every GPU, by its first protocol: picture by GPU id.
-
-    Raises `NoPlotsError` without matplotlib, and ``OSError``.
-    """
-    pictures: dict[str, Path] = {}
-    check()
-    folder.mkdir(parents=True, exist_ok=True)
-    for entry in found:
-        first = entry.protocols[0]
-        panels = [Panel(score.title, score.predicted) for score in first.scores if score.judgement.errors]
-        path = folder / f"{entry.gpu.id}.svg"
-        plot_measured_against_predicted(panels, f"{entry.gpu.name}: {first.title}", path)
-        pictures[entry.gpu.id] = path
-    return pictures

@@ -7,6 +7,7 @@ that read on a light and on a dark terminal.
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -172,13 +173,15 @@ MAX_COLUMNS = 100
 
 
 def make_console(file: TextIO, most: int = MAX_COLUMNS) -> Console:
-    """A console of at most `most` columns; colours only on a terminal, and never with NO_COLOR.
+    """A console of at most `most` columns; colours on a terminal, or on stdout with FORCE_COLOR,
+    and never with NO_COLOR.
 
     In a file or pipe it is as wide as a terminal of COLUMNS, without that `MAX_COLUMNS`.
     """
-    console = Console(file=file, force_terminal=file.isatty(), highlight=False, emoji=False, markup=False)
+    is_terminal = file.isatty() or (file is sys.stdout and bool(os.environ.get("FORCE_COLOR")))
+    console = Console(file=file, force_terminal=is_terminal, highlight=False, emoji=False, markup=False)
     told = os.environ.get("COLUMNS", "")
-    has_width = console.is_terminal or (told.isdecimal() and int(told) > 0)
+    has_width = file.isatty() or (told.isdecimal() and int(told) > 0)
     console.width = min(console.width, most) if has_width else MAX_COLUMNS
     return console
 

@@ -66,13 +66,15 @@ def launch_text(kernel: KernelAnalysis) -> Text:
     """`<<<(64, 64), 256, 2048>>>` and where it comes from."""
     inside = f"{_extent(kernel.grid)}, {_extent(kernel.block)}"
     text = Text(f"<<<{inside}>>>")
-    if kernel.launch_source is LaunchSource.HOST_CODE:
+    if kernel.launch_source in (LaunchSource.HOST_CODE, LaunchSource.ARGUMENTS):
         where = "host code" if kernel.launch_line is None else f"host code, line {kernel.launch_line}"
         where += f" of {printable(PurePath(kernel.launch_file).name)}" if kernel.launch_file else ""
         text.append(f"  {where}", style="dim")
     else:
         style = WARM if kernel.launch_source is LaunchSource.ASSUMED else "dim"
         text.append(f"  {kernel.launch_source.value}", style=style)
+    if (given := kernel.program_arguments) is not None:
+        text.append(f" · run with {printable(given.text)} ({printable(given.source)})", style="dim")
     return text
 
 

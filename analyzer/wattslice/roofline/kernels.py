@@ -15,7 +15,7 @@ from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.roofline.machines import Coefficients, Machine, machines_of, published_machines, unusable_fit
-from wattslice_models.execution_time import Clocks, moved_bytes
+from wattslice_models.execution_time import moved_bytes
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.workload import Workload
 
@@ -185,19 +185,19 @@ def rooflines_of_gpu(
 
     Raises `WattsliceError` for coefficients or a precision that this GPU has not.
     """
-    clocks = Clocks(config.core_clock_mhz, config.memory_clock_mhz)
-    gpu = load_gpu(config.gpu_id)
+    clocks = config.clocks
+    gpu = load_gpu(config.gpu.gpu_id)
     machines = machines_of(gpu, clocks, wanted)
     if wanted is Coefficients.AUTO and (fault := unusable_fit(gpu)):
         doubt = f"a fit to a sweep of this GPU is left out: {fault}"
         machines = tuple(replace(machine, doubts=(*machine.doubts, doubt)) for machine in machines)
     if analysis is None:
-        return Rooflines(_chosen(machines, only, ()), config.gpu_source)
+        return Rooflines(_chosen(machines, only, ()), config.gpu.source)
     worked = tuple(
         kernel.roofline.precision for kernel in analysis.kernels if kernel.roofline and kernel.roofline.flops
     )
     shown = _chosen(machines, only, worked)
-    return Rooflines(shown, config.gpu_source, place_kernels(analysis, shown))
+    return Rooflines(shown, config.gpu.source, place_kernels(analysis, shown))
 
 
 def _chosen(

@@ -8,8 +8,8 @@ from pathlib import Path
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.ir import MemorySpace, Program, TypeKind
 from wattslice.ir.accesses import follows_data, loaded_registers, memory_accesses
 from wattslice.ir.operation_counts import OperationCounts

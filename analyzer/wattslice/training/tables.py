@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.ir import Program
 from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.launches.overrides import names_kernel

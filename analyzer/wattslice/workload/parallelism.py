@@ -36,6 +36,8 @@ def loads_in_flight(kernel: ir.Kernel, profile: ExecutionProfile) -> float:
         if loop is not None:
             if any(load.follows_data for load in loads):
                 together = max(1.0, together / 2)
+            elif loop.is_folded:
+                together *= max(1.0, profile.warp_counts[loop.body.region] / profile.warp_counts[loop.region])
             elif not group.has_barrier:
                 together *= min(loop.unroll or int(PARTIAL_UNROLL), max(1, int(trips.get(loop.region, 1.0))))
         weighted += sum(runs) * min(MOST_IN_FLIGHT, together)

@@ -1,37 +1,46 @@
 """How many registers a thread needs, estimated from the IR.
 
-The estimate counts what is live at once in the textual order of the kernel: scalar variables from their
-first definition to their last use (through the end of a loop when the value crosses an iteration), the
-temporaries of the deepest expression, and one 64-bit address for every object a loop walks over.
-Parameters live in constant memory and cost nothing until they are changed. The weights are fitted
-to what ptxas reports for public kernels (see the constants).
+The estimate counts what is live at once, twice. In the textual order of the kernel: scalar variables from
+their first definition to their last use (through the end of a loop when the value crosses an iteration), the
+temporaries of the deepest expression, and one 64-bit address for every object a loop walks over. And among
+the values of the lowered kernel (`instructions/liveness.py`), which shares, hoists and unrolls, with what its
+copies load ahead. Arrays of the thread and fragments of matrices lie in registers, all of them, when every
+index is known once loops are unrolled; else in local memory. Parameters live in constant memory and cost
+nothing until they are changed. The weights are fitted to what ptxas reports (see the constants).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from wattslice import ir
+from wattslice.workload.instructions.liveness import liveness
 from wattslice_models.gpu import Gpu
 
 MIN_REGISTERS = 8
 REGISTERS_OF_A_CALL = 24
 """Fewest registers of a kernel that makes real calls: the calling convention reserves these."""
 _REAL_CALLS = frozenset({"printf", "vprintf", "malloc", "free", "assert", "__assertfail", "__assert_fail"})
-_SMALL_ARRAY_BYTES = 64
-"""Local arrays up to this size usually end in registers, once their loops are unrolled."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterPressure:
     """What the estimate is made of, in 32-bit registers.
 
-    `live`: most variables alive at once, temporaries included. `addresses`: most addresses walked in one
-    loop. `special_calls`: special functions in the text. `has_doubles`: some arithmetic is double precision.
-    `makes_calls`: something is really called (printf, device runtime), not inlined.
+    `live`: most variables alive at once, temporaries included. `arrays`: of arrays and fragments. `values`:
+    most values of the lowered kernel, `ahead` and `ahead_shared`: what a stretch of it loads from global and
+    from shared memory. `addresses`: most addresses walked in one loop. `special_calls`: special functions in
+    the text. `has_doubles`: some arithmetic is double precision. `makes_calls`: something is really called
+    (printf, device runtime), not inlined.
     """
 
     live: float
+    arrays: float
+    values: float
+    ahead: float
+    ahead_shared: float
     addresses: float
     special_calls: float
     has_doubles: bool
@@ -60,10 +69,32 @@ def width(type_: ir.Type) -> int:
     return max(1, -(-type_.size_bytes // 4)) if type_.size_bytes else 1
 
 
+_FRAGMENT = re.compile(r"fragment<[^,]*\bmatrix_([ab]), (\d+), (\d+), (\d+),")
+_WARP = 32
+
+
+def array_width(type_: ir.Type) -> int:
+    """32-bit registers of an array of the thread, or of fragments of matrices.
+
+    The lanes of a warp hold the elements of an operand once, although a fragment has room for two copies.
+    """
+    if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
+        if type_.element.kind is ir.TypeKind.RECORD or type_.element.kind is ir.TypeKind.ARRAY:
+            return array_width(type_.element) * (type_.length or 0)
+        return -(-type_.size_bytes // 4)
+    fragment = _FRAGMENT.search(type_.name)
+    if fragment is None or not type_.fields:
+        return width(type_)
+    rows, columns, depth = map(int, fragment.groups()[1:])
+    element = type_.fields[0].type.element or type_.fields[0].type
+    elements = (rows if fragment[1] == "a" else columns) * depth
+    return max(1, elements * element.bits // (32 * _WARP))
+
+
 class _Walk:
     """Positions of definitions and uses along the text of a kernel."""
 
-    def __init__(self, kernel: ir.Kernel) -> None:
+    def __init__(self, kernel: ir.Kernel, indexed: frozenset[ir.Variable]) -> None:
         self.position = 0
         self.intervals: dict[ir.Variable, _Interval] = {}
         self.loops: list[_LoopRange] = []
@@ -74,6 +105,7 @@ class _Walk:
         self.has_doubles = False
         self.aliases: dict[ir.Variable, ir.Variable] = {}
         self.parameters = frozenset(kernel.parameters)
+        self.indexed = indexed
         self.block(kernel.body)
 
     def block(self, stmt: ir.Stmt) -> None:
@@ -137,9 +169,14 @@ class _Walk:
     def room(self, variable: ir.Variable) -> int:
         if variable.space is ir.MemorySpace.REGISTER:
             return min(16, width(variable.type))
-        if variable.space is ir.MemorySpace.LOCAL and 0 < variable.type.size_bytes <= _SMALL_ARRAY_BYTES:
-            return width(variable.type)
         return 0
+
+    def array_room(self, variable: ir.Variable) -> int:
+        """Registers of an array of the thread, of which every index is known."""
+        type_ = variable.type
+        is_copied = type_.kind is ir.TypeKind.RECORD and any(one.type == type_ for one in self.indexed)
+        in_memory = variable.space is not ir.MemorySpace.LOCAL or variable in self.indexed or is_copied
+        return 0 if in_memory or not type_.size_bytes else array_width(type_)
 
     def expression(self, expr: ir.Expr) -> int:
         """Registers needed to evaluate (Sethi and Ullman); notes definitions and uses on the way."""
@@ -207,9 +244,11 @@ class _Walk:
 
 def register_pressure(kernel: ir.Kernel) -> RegisterPressure:
     """What the registers of a thread of `kernel` are needed for."""
-    walk = _Walk(kernel)
-    deltas = [0.0] * (walk.position + 2)
-    for interval in walk.intervals.values():
+    lowered = liveness(kernel)
+    walk = _Walk(kernel, lowered.indexed)
+    values = [0.0] * (walk.position + 2)
+    arrays = [0.0] * (walk.position + 2)
+    for variable, interval in walk.intervals.items():
         first, last = interval.first, interval.last
         for loop in walk.loops:
             if loop.start <= last <= loop.end:
@@ -217,14 +256,17 @@ def register_pressure(kernel: ir.Kernel) -> RegisterPressure:
                 if crosses:
                     last = max(last, loop.end)
                     first = min(first, loop.start)
-        deltas[first] += interval.width
-        deltas[min(last, walk.position) + 1] -= interval.width
-    live = peak = 0.0
-    for position, delta in enumerate(deltas):
-        live += delta
-        peak = max(peak, live + walk.temporaries.get(position, 0))
+        last = min(last, walk.position) + 1
+        for deltas, room in ((values, interval.width), (arrays, walk.array_room(variable))):
+            deltas[first] += room
+            deltas[last] -= room
+    peak = max(live + walk.temporaries.get(at, 0) for at, live in enumerate(accumulate(values)))
     return RegisterPressure(
         live=peak,
+        arrays=max(accumulate(arrays)),
+        values=lowered.live,
+        ahead=lowered.ahead,
+        ahead_shared=lowered.ahead_shared,
         addresses=max((2.0 * len(loop.roots) for loop in walk.loops), default=0.0),
         special_calls=float(walk.special_calls),
         has_doubles=walk.has_doubles,
@@ -232,26 +274,27 @@ def register_pressure(kernel: ir.Kernel) -> RegisterPressure:
     )
 
 
-WEIGHTS = (5.9, 0.90, 0.09, 0.95, 1.4, 12.8)
+WEIGHTS = (8.68, 0.37, 0.35, 0.72, 1.92, 0.96, 0.17, 0.66, 0.22)
 """Weights of `features`, fitted with tools/wattslice_tools/wild/registers_check.py to what nvcc 13 reports
-for sm_80.
-
-On 95 kernels of 57 public files: median error 3 registers, mean 4.3 (always guessing the median: 6 and 7);
-same occupancy for 93 % of them. Cross-validated over files: 5.0 and 6.7. On other architectures unchecked.
-"""
-_BEFORE_REUSE = 24
-"""Beyond this many live values ptxas reorders and recomputes rather than take more registers."""
+for sm_80; the table of docs/instructions.md says how well. On other architectures unchecked."""
 
 
 def features(pressure: RegisterPressure) -> tuple[float, ...]:
-    """What the estimate weighs: 1, live values up to 24, those beyond, addresses, special functions, fp64."""
+    """What the estimate weighs: 1 and the parts of `pressure`.
+
+    Each ends where ptxas reorders and recomputes rather than take more registers; what lies in arrays has to
+    be held.
+    """
     return (
         1.0,
-        min(pressure.live, _BEFORE_REUSE),
-        min(max(pressure.live - _BEFORE_REUSE, 0.0), 100.0),
+        min(pressure.live, 24.0),
         min(pressure.addresses, 32.0),
-        min(pressure.special_calls, 4.0),
+        min(pressure.special_calls, 100.0),
         float(pressure.has_doubles),
+        pressure.arrays,
+        min(pressure.values, 48.0),
+        min(pressure.ahead, 16.0),
+        min(pressure.ahead_shared, 32.0),
     )
 
 

@@ -66,9 +66,9 @@ def test_the_editor_comes_before_the_file(tmp_path):
     given = {"gpu": "v100", "set": ["n=5"], "include": ["other"]}
     settings, _ = read_client_settings(given, tmp_path)
     config = setup_for(tmp_path / "not_there.cu", settings).config
-    assert (config.gpu_id, config.model) == ("v100", ModelChoice.ENERGY)
-    assert {(entry.name, entry.value) for entry in config.overrides.settings} == {("n", 5), ("m", 2)}
-    assert config.include_directories == (tmp_path / "inc", tmp_path / "other")
+    assert (config.gpu.gpu_id, config.prediction.model) == ("v100", ModelChoice.ENERGY)
+    assert {(entry.name, entry.value) for entry in config.facts.overrides.settings} == {("n", 5), ("m", 2)}
+    assert config.parse.include_dirs == (tmp_path / "inc", tmp_path / "other")
 
 
 def test_every_key_is_documented():

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.report.model_plots import plot_evaluations, rank
+from wattslice.report.model_plots import Panel, plot_measured_against_predicted, rank
+from wattslice.report.pictures import check
 from wattslice.training.evaluation import GpuEvaluation, Protocol, Request, Score, evaluate
 from wattslice.training.judging import judge
 from wattslice.training.model_card import TABLE_HEAD, judgement_line, left_out_lines
@@ -225,6 +226,23 @@ def _name(example: Example, others: Sequence[HeldOut]) -> str:
 def _clocks(example: Example) -> tuple[float, float]:
     clocks = example.subject.clocks
     return clocks.core_mhz or 0.0, clocks.memory_mhz or 0.0
+
+
+def plot_evaluations(found: Sequence[GpuEvaluation], folder: Path) -> dict[str, Path]:
+    """Draw measured against predicted watts of every GPU, by its first protocol: picture by GPU id.
+
+    Raises `NoPlotsError` without matplotlib, and ``OSError``.
+    """
+    pictures: dict[str, Path] = {}
+    check()
+    folder.mkdir(parents=True, exist_ok=True)
+    for entry in found:
+        first = entry.protocols[0]
+        panels = [Panel(score.title, score.predicted) for score in first.scores if score.judgement.errors]
+        path = folder / f"{entry.gpu.id}.svg"
+        plot_measured_against_predicted(panels, f"{entry.gpu.name}: {first.title}", path)
+        pictures[entry.gpu.id] = path
+    return pictures
 
 
 def main(arguments: list[str]) -> int:

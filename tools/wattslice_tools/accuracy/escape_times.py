@@ -71,7 +71,7 @@ def corpus_times(program: CorpusKernel, gpu: Gpu) -> Iterator[CorpusTime]:
     """The launches of a program of the corpus that can run on `gpu`, with the sizes of its host code."""
     characteristics = GpuCharacteristics.from_gpu(gpu)
     config = make_config(Options(paths=(program.file,), gpu=gpu.id))
-    for launch in resolve_launches(read_program(program.file, config, None), config.overrides, gpu):
+    for launch in resolve_launches(read_program(program.file, config, None), config.facts.overrides, gpu):
         profile = count(launch)
         work = launch_work(launch, residency(launch, gpu), profile)
         if work.workload is None:

@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 
 from wattslice.analysis import BranchClass
-from wattslice.config.config import BranchProfile, Config
+from wattslice.config.config import BranchProfile, Prediction
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, LoopTrips
 from wattslice.errors import WattsliceError
@@ -37,7 +37,7 @@ from wattslice_tools.public_sets.checkout import runs_of
 from wattslice_tools.wild.branch_profiles import measured_profile, only_loops
 
 MODELS = ("energy", "regression")
-DELTA = Config((), "v100").branch_threshold
+DELTA = Prediction().branch_threshold
 
 
 class Known(Enum):

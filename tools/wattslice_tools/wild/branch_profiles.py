@@ -16,6 +16,8 @@ from pathlib import Path
 from wattslice.branch_profile.making import make_profile
 from wattslice.branch_profile.profile import LOOP, Making
 from wattslice.config.config import BranchProfile, Config
+from wattslice.config.gpu_choice import GpuChoice
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets
 from wattslice.profiling.interpreter.errors import MAX_STEPS
@@ -39,7 +41,7 @@ def spec_of(source: Path) -> Path | None:
 def profile_of(source: Path) -> BranchProfile | None:
     """The profile of a source with a spec, all kernels on all data sets; None without a spec."""
     spec = spec_of(source)
-    return None if spec is None else _made(source, spec, Config((source,), "v100"))
+    return None if spec is None else _made(source, spec, Config((source,), GpuChoice("v100")))
 
 
 def measured_profile(sources: Path, recipes: Recipes, recipe: BenchmarkRecipe) -> BranchProfile | None:
@@ -50,7 +52,11 @@ def measured_profile(sources: Path, recipes: Recipes, recipe: BenchmarkRecipe) -
     source = sources / recipe.file
     folders = tuple(sources / folder for folder in recipes.include)
     return _made(
-        source, spec, Config((source,), "v100", include_directories=folders, definitions=recipe.defines)
+        source,
+        spec,
+        Config(
+            (source,), GpuChoice("v100"), parse=ParseOptions(include_dirs=folders, defines=recipe.defines)
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from wattslice.branch_profile.making import make_profile
 from wattslice.branch_profile.profile import RIGHT, ArmProbability, BranchProfile, Making
 from wattslice.config.config import Config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets
 from wattslice.profiling.interpreter.errors import MAX_STEPS
@@ -28,7 +29,7 @@ LIMITS = Limits(MAX_STEPS, 1024)
 
 def row(program: CorpusKernel, data: Path) -> str:
     begin = time.perf_counter()
-    config = Config((program.file,), "v100")
+    config = Config((program.file,), GpuChoice("v100"))
     runs = tuple(run_data_sets(program.file, config, read_spec(data), None, LIMITS))
     profile = make_profile(counted_by(runs), Making.INTERPRETER, "")
     total_s = time.perf_counter() - begin

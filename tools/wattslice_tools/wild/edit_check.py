@@ -25,6 +25,7 @@ from ir_tokens import ir_tokens  # pyright: ignore[reportMissingImports]
 from text_edits import edited  # pyright: ignore[reportMissingImports]
 
 from wattslice.config.config import Config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.pipeline.files import read_program
@@ -34,7 +35,7 @@ from wattslice.pipeline.incremental import IncrementalAnalyzer
 def outcome(path: Path, text: str, memory: LoweredFunctions | None) -> list[str]:
     """What a reading gives: the tree, or the error."""
     try:
-        return ir_tokens(read_program(path, Config((path,), "v100"), text.encode(), memory))
+        return ir_tokens(read_program(path, Config((path,), GpuChoice("v100")), text.encode(), memory))
     except WattsliceError as error:
         return [str(error)]
 
@@ -43,7 +44,7 @@ def differences(path: Path, edits: int, random: Random, watts: bool) -> tuple[in
     """How many functions were taken over, how many were lowered anew, and the edits whose trees differ."""
     history = [path.read_bytes().decode("utf-8", "replace")]
     memory = LoweredFunctions()
-    config = Config((path,), "v100")
+    config = Config((path,), GpuChoice("v100"))
     analyzer = IncrementalAnalyzer(config)
     taken = anew = 0
     found: list[str] = []

@@ -28,11 +28,12 @@ from itertools import islice
 from pathlib import Path
 
 from wattslice.config.config import Config
-from wattslice.frontend.cuda.clang import ParseOptions
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.frontend.cuda.clang.flags import FALLBACK_STUBS, KEEP_GOING, language_flags, user_flags
 from wattslice.frontend.cuda.clang.libclang import version
 from wattslice.frontend.cuda.clang.parse import prelude_pch, raw_parse
 from wattslice.frontend.cuda.clang.session import parse_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline.files import read_program
 from wattslice.pipeline.incremental import IncrementalAnalyzer
 from wattslice_tools.wild.document import publish
@@ -121,7 +122,7 @@ def with_new_lines(text: str, above_line: int) -> Iterator[str]:
 def measure(path: Path, gpu: str, edits: int) -> Row | None:
     """All figures of one file; None when it holds no kernel."""
     text = path.read_bytes().decode("utf-8", "replace")
-    config = Config((path,), gpu)
+    config = Config((path,), GpuChoice(gpu))
     program = read_program(path, config)
     kernels = [kernel for kernel in program.kernels if kernel.span.file == str(path)]
     if not kernels:

@@ -13,6 +13,7 @@ from pathlib import Path
 from wattslice import ir
 from wattslice.analysis import KernelAnalysis, LaunchSource
 from wattslice.config.config import Config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.counting import count as counting
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.clang.cursors import UnitHandle
@@ -20,7 +21,6 @@ from wattslice.frontend.cuda.clang.flags import (
     FALLBACK_STUBS,
     KEEP_GOING,
     PRELUDE,
-    ParseOptions,
     language_flags,
     user_flags,
 )
@@ -28,6 +28,7 @@ from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, CXSourceRan
 from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline.files import FileAnalysis, analyze_file
 from wattslice_tools.wild.checkouts import text_facts
 
@@ -94,7 +95,7 @@ def examine(question: FileQuestion) -> FileFacts:
     """Analyses the file as the command line would, and holds the result against the file's text."""
     path = question.path
     text = text_facts(path)
-    config = Config(files=(path,), gpu_id=question.gpu)
+    config = Config(files=(path,), gpu=GpuChoice(question.gpu))
     start = time.perf_counter()
     refusal = ""
     analysis: FileAnalysis | None = None

@@ -2,7 +2,8 @@
 
 Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--why] [--arguments] [--alone] [--gpu v100]
 
-Three classes: read; computed from host variables whose value is assumed (`--set` settles all of it); assumed.
+Three classes: read (and of these how many have a value for every integer parameter, too); computed from host
+variables whose value is assumed (`--set` settles all of it); assumed.
 A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
 its template instances or of the files that include it, and as read when any of its launches is.
 `--why` lists those whose geometry had to be assumed, with
@@ -22,9 +23,10 @@ from pathlib import Path
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
-from wattslice.frontend.cuda.read import read_callers, read_cuda
-from wattslice.launches.launch import NO_OVERRIDES
-from wattslice.launches.resolver import resolve_launches
+from wattslice.frontend.cuda.read import read_callers, read_cuda, read_definitions, read_launcher
+from wattslice.frontend.project.runs import find_arguments
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
+from wattslice.launches.resolver import ALONE, Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
 
 
@@ -46,21 +48,27 @@ def definitions(program: ir.Program) -> list[list[ir.Kernel]]:
     return list(found.values())
 
 
+def has_all_arguments(launch: KernelLaunch) -> bool:
+    """Whether every integer parameter has a value."""
+    pairs = zip(launch.kernel.parameters, launch.arguments, strict=True)
+    return all(value is not None for parameter, value in pairs if parameter.type.is_integral)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--why", action="store_true")
     parser.add_argument("--arguments", action="store_true")
-    parser.add_argument("--alone", action="store_true", help="do not look at other files for callers")
+    parser.add_argument("--alone", action="store_true", help="do not look at other files, nor for arguments")
     parser.add_argument("--gpu", default="v100")
     options = parser.parse_args()
     gpu = load_gpu(options.gpu)
     seen: set[str] = set()
     milliseconds: list[float] = []
-    total = total_read = total_computed = 0
+    total = total_read = total_known = total_computed = 0
     places: set[tuple[str, int, int | None]] = set()
     for checkout in options.checkouts:
-        count = read = computed = integers = valued = unreadable = unlaunched = 0
+        count = read = known = computed = integers = valued = unreadable = unlaunched = 0
         causes: Counter[str] = Counter()
         lines: list[str] = []
         for path in sorted(checkout.rglob("*.cu")):
@@ -76,22 +84,30 @@ def main() -> None:
                 unreadable += 1
                 continue
             start = time.perf_counter()
-            launches = resolve_launches(
-                program, NO_OVERRIDES, gpu, None if options.alone else partial(read_callers, path)
+            others = Neighbours(
+                partial(read_callers, path),
+                partial(read_launcher, path),
+                find_arguments,
+                partial(read_definitions, path),
             )
+            launches = resolve_launches(program, NO_OVERRIDES, gpu, ALONE if options.alone else others)
             milliseconds.append(1e3 * (time.perf_counter() - start))
             names = launched_names(program)
             for kernels in definitions(program):
-                if not any(kernel.mangled_name in names or kernel.name in names for kernel in kernels):
+                own = [launch for launch in launches if launch.kernel in kernels]
+                is_named = any(kernel.mangled_name in names or kernel.name in names for kernel in kernels)
+                if not is_named and all(
+                    launch.line is None for launch in own
+                ):  # not through a pointer either
                     unlaunched += 1
                     continue
-                own = [launch for launch in launches if launch.kernel in kernels]
                 place = (kernels[0].span.file, kernels[0].span.line, own[0].line)
                 if place in places:
                     continue
                 places.add(place)
                 count += 1
-                good = [launch for launch in own if launch.source is LaunchSource.HOST_CODE]
+                good = [launch for launch in own if launch.source is not LaunchSource.ASSUMED]
+                known += any(has_all_arguments(launch) for launch in good)
                 for launch in good[:1]:
                     for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
                         if parameter.type.is_integral:
@@ -109,8 +125,10 @@ def main() -> None:
                     computed += 1
                 lines.append(f"  {path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {reason}")
         total, total_read, total_computed = total + count, total_read + read, total_computed + computed
+        total_known += known
         share = f"{read / count:6.1%}" if count else "     -"
         print(f"{checkout.name:20} launched kernels {count:4}, read {read:4} ({share})", end="")
+        print(f", arguments too {known:4}" + (f" ({known / count:6.1%})" if count else ""), end="")
         print(f", computed from an assumed variable {computed}, assumed {count - read - computed}", end="")
         print(f"  not launched in their file {unlaunched}, files not readable {unreadable}")
         if options.arguments and integers:
@@ -121,6 +139,7 @@ def main() -> None:
                 print(f"  {number:4} {cause}")
     if total:
         print(f"all {total}: read {total_read} ({total_read / total:.1%})", end="")
+        print(f", arguments too {total_known} ({total_known / total:.1%})", end="")
         print(f", computed from an assumed variable {total_computed} ({total_computed / total:.1%})", end="")
         print(f", assumed {total - total_read - total_computed}")
     if len(milliseconds) > 1:

@@ -27,12 +27,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wattslice.config.config import Config
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.clang import ParseOptions
 from wattslice.frontend.cuda.clang.flags import FALLBACK_STUBS, KEEP_GOING, language_flags, user_flags
 from wattslice.frontend.cuda.clang.libclang import version
 from wattslice.frontend.cuda.clang.parse import prelude_pch, raw_parse
 from wattslice.frontend.cuda.clang.session import parse_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline.files import analyze_file
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import publish
@@ -74,7 +75,7 @@ def place_in(path: Path) -> Place | None:
     """Where its first kernel with watts begins; None when there is none."""
     try:
         text = path.read_text(encoding="utf-8")
-        kernels = analyze_file(path, Config(files=(path,), gpu_id="v100")).kernels
+        kernels = analyze_file(path, Config(files=(path,), gpu=GpuChoice("v100"))).kernels
     except (WattsliceError, UnicodeDecodeError):
         return None
     lines = text.split("\n")

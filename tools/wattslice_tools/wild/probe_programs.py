@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.profiling.probes import Build, ProbeError, build_probed
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import write_section

@@ -11,8 +11,8 @@ from pathlib import Path
 from wattslice import ir
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, total_counts
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.frontend.ptx.read import read_ptx
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch

@@ -1,9 +1,11 @@
 """Estimated registers per thread against what ptxas reports, on public kernels. Needs nvcc.
 
-Usage: python -m wattslice_tools.wild.registers_check CHECKOUT... [--arch sm_80] [--most 100] [--fit] [--list]
+Usage: python -m wattslice_tools.wild.registers_check CHECKOUT... [--arch sm_80] [--most 100] [-D NAME=VALUE]
+           [--fit] [--list] [-o docs/appendix/instructions.md]
 
 Files are taken evenly from all checkouts, as far as nvcc compiles them. Reported: the median and mean
-absolute error in registers, and how often the estimate gives the same occupancy (blocks of 256 threads).
+absolute error in registers, the shares within 2 and 8, and how often the estimate gives the same occupancy
+(blocks of 256 threads). With -o the table replaces the section `registers_check` of the document.
 `--fit` prints weights for `wattslice.workload.registers` of the least absolute error, and their error when
 cross-validated over files.
 """
@@ -23,14 +25,16 @@ import numpy as np
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.workload.occupancy import occupancy
 from wattslice.workload.registers import estimate_registers, features, register_pressure
 from wattslice_models.gpu import load_gpu
+from wattslice_tools.wild.document import publish
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'.*?Used (\d+) registers", re.S)
 
 
-def reported(path: Path, checkout: Path, arch: str) -> dict[str, int]:
+def reported(path: Path, checkout: Path, arch: str, defines: tuple[str, ...]) -> dict[str, int]:
     """Registers by mangled name; empty when nvcc does not compile the file."""
     folders = {path.parent, path.parent.parent}
     for name in ("Common", "common", "utilities", "inc", "include"):
@@ -49,6 +53,7 @@ def reported(path: Path, checkout: Path, arch: str) -> dict[str, int]:
             str(path),
         ]
         command += [f"-I{folder}" for folder in sorted(folders)]
+        command += [f"-D{define}" for define in defines]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
         except subprocess.TimeoutExpired:
@@ -77,16 +82,19 @@ def main() -> None:
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--arch", default="sm_80")
     parser.add_argument("--most", type=int, default=100, help="files to compile")
+    parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
+    defines = tuple(options.defines)
     files: list[tuple[Path, Path]] = []
     for checkout in options.checkouts:
         found = sorted(path for path in checkout.rglob("*.cu") if path.is_file())
         files += [(path, checkout) for path in spread(found, options.most // len(options.checkouts))]
 
     def compile_one(item: tuple[Path, Path]) -> dict[str, int]:
-        return reported(*item, options.arch)
+        return reported(*item, options.arch, defines)
 
     with ThreadPoolExecutor(2) as pool:
         truths = list(pool.map(compile_one, files))
@@ -95,7 +103,7 @@ def main() -> None:
         if not truth:
             continue
         try:
-            program = read_cuda(path)
+            program = read_cuda(path, ParseOptions(defines=defines))
         except FrontendError:
             continue
         lines: set[int] = set()
@@ -119,17 +127,19 @@ def main() -> None:
         occupancy(gpu, (256, 1, 1), int(e), 0).occupancy / occupancy(gpu, (256, 1, 1), int(t), 0).occupancy
         for e, t in zip(estimate, truth, strict=True)
     ]
-    print(
-        f"{len(pairs)} kernels of {sum(bool(t) for t in truths)} files; ptxas: median {np.median(truth):.0f}"
-    )
-    print(
-        f"error in registers: median {np.median(error):.1f}, mean {error.mean():.1f}, "
-        f"bias {np.mean(estimate - truth):+.1f}"
-    )
-    within = statistics.mean(abs(r - 1) <= 0.25 for r in ratio)
-    print(f"occupancy of 256-thread blocks: same {statistics.mean(same):.1%}, within a quarter {within:.1%}")
     constant = np.abs(np.median(truth) - truth)
-    print(f"baseline, always the median: median error {np.median(constant):.1f}, mean {constant.mean():.1f}")
+    within = statistics.mean(abs(r - 1) <= 0.25 for r in ratio)
+    shares = f"{np.mean(error <= 2):.0%} | {np.mean(error <= 8):.0%}"
+    guessed = f"{np.mean(constant <= 2):.0%} | {np.mean(constant <= 8):.0%}"
+    table = [
+        "| Kernels | Files | Median error | Mean error | Within 2 | Within 8 | Same occupancy, 256 threads |",
+        "|---|---|---|---|---|---|---|",
+        f"| {len(pairs)} | {sum(bool(t) for t in truths)} | {np.median(error):.1f} | {error.mean():.1f} "
+        f"| {shares} | {statistics.mean(same):.0%}, {within:.0%} within a quarter |",
+        f"| always {np.median(truth):.0f} | | {np.median(constant):.1f} | {constant.mean():.1f} "
+        f"| {guessed} | |",
+    ]
+    publish(options.output, "registers_check", table)
     if options.list:
         for (_, kernel, registers), guess in zip(pairs, estimate, strict=True):
             print(f"  {registers:4d} {guess:4.0f} {kernel.name[:40]:40} {register_pressure(kernel)}")

@@ -17,8 +17,8 @@ from collections import Counter
 from pathlib import Path
 
 from wattslice.counting.count import count
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import resolve_launches
 from wattslice.workload.instructions import InstructionMix, lower_instructions

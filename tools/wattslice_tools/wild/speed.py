@@ -27,7 +27,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from wattslice.config.config import Config
-from wattslice.frontend.cuda.clang import ParseOptions
+from wattslice.config.gpu_choice import GpuChoice
 from wattslice.frontend.cuda.clang.flags import (
     FALLBACK_STUBS,
     KEEP_GOING,
@@ -38,6 +38,7 @@ from wattslice.frontend.cuda.clang.flags import (
 from wattslice.frontend.cuda.clang.libclang import version
 from wattslice.frontend.cuda.clang.parse import prelude_pch, raw_parse
 from wattslice.frontend.cuda.clang.session import parse_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline.files import analyze_file
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import publish
@@ -125,7 +126,7 @@ def measure(path: Path, gpu: str, repeats: int) -> Times | None:
         first = run(command)
         if first.status != 0:
             return None
-        config = Config(files=(path,), gpu_id=gpu)
+        config = Config(files=(path,), gpu=GpuChoice(gpu))
         kernels = len(analyze_file(path, config).kernels)
         if not kernels:
             return None

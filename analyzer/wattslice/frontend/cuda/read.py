@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import Search, file_bytes, note_search
+from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.ir import Program
 
 if TYPE_CHECKING:
-    from wattslice.frontend.cuda.clang.flags import ParseOptions
+    from wattslice.frontend.cuda.clang.session import ParsedUnit
     from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 
 
@@ -47,6 +48,8 @@ def read_cuda(
 SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
+_BESIDE = 3
+"""The distance of folders beside that of a file (`_near`)."""
 MAX_BYTES = 1 << 20
 
 
@@ -60,10 +63,28 @@ class CallerProgram:
 
 def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that mention a function of `names`; those with a `main` first."""
-    callers = _mentioning(path, names, _near(path.resolve().parent)) if names else ()
+    callers = _mentioning(path, names, _near(path.resolve().parent), may_be_own=True) if names else ()
     if names:
         note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
     return callers
+
+
+def _defining(names: frozenset[str]) -> re.Pattern[bytes]:
+    """What a definition of one of `names` looks like."""
+    words = b"|".join(re.escape(name.encode()) for name in sorted(names))
+    begin = rb"^(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*]"
+    old = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
+    body = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + old + rb")\{"
+    value = rb"(?:\[[^\]\n]{0,80}\]\s*)*[=;{]"
+    return re.compile(rb"%s(?:%s)\s*(?:%s|%s)" % (begin, words, body, value), re.M)
+
+
+def definition_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
+    """Source files near `path` that define a function or variable of `names`, which others only declare."""
+    defines = _defining(names)
+    found = _mentioning(path, names, islice(_near(path.resolve().parent), 3), defines, is_call=False)
+    note_search(Search.DEFINITIONS, path, tuple(sorted(names)), found)
+    return found
 
 
 def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
@@ -77,8 +98,15 @@ def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
 
 
 def _mentioning(
-    path: Path, names: frozenset[str], near: Iterable[Iterable[Path]], also: re.Pattern[bytes] | None = None
+    path: Path,
+    names: frozenset[str],
+    near: Iterable[Iterable[Path]],
+    also: re.Pattern[bytes] | None = None,
+    *,
+    is_call: bool = True,
+    may_be_own: bool = False,
 ) -> tuple[Path, ...]:
+    """Those near `path` that name one of `names`; `may_be_own`: its own `main`, of what others define."""
     call = re.compile(
         rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
     )
@@ -88,11 +116,13 @@ def _mentioning(
     found: list[tuple[bool, int, Path]] = []
     scanned = 0
     for distance, candidates in enumerate(near):
+        if distance == _BESIDE and found:  # what is in the folders beside is another program
+            break
         for candidate in candidates:
             if scanned >= MAX_SCANNED:
                 break
             resolved = Path(os.path.realpath(candidate))  # of a loop of links, too, where resolve() raises
-            if resolved == own or any(resolved == known for *_, known in found):
+            if (resolved == own and not may_be_own) or any(resolved == known for *_, known in found):
                 continue
             scanned += 1
             try:
@@ -101,7 +131,9 @@ def _mentioning(
                 data = file_bytes(resolved, MAX_BYTES)
             except OSError:
                 continue
-            named = any(name in data for name in plain) and call.search(data)
+            named = any(name in data for name in plain) and (not is_call or call.search(data))
+            if resolved == own and (main.search(data) is None or _defining(names).search(data)):
+                continue
             if named and (also is None or also.search(data)):
                 found.append((main.search(data) is None, distance, resolved))
     return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
@@ -145,6 +177,14 @@ def read_callers(
     return tuple(caller.program for caller in found if caller.program is not None)
 
 
+def read_definitions(
+    path: Path, names: frozenset[str], options: ParseOptions | None = None
+) -> tuple[Program, ...]:
+    """The host code near `path` that defines `names`; never fails."""
+    found = (read_caller(file, names, options) for file in definition_files(path, names))
+    return tuple(caller.program for caller in found if caller.program is not None)
+
+
 def read_launcher(path: Path, kernels: frozenset[str], options: ParseOptions | None = None) -> Program | None:
     """The host functions of the file that includes `path` and launches its `kernels`; never fails."""
     return first_launcher(path, kernels, lambda file: read_caller(file, kernels, options))
@@ -162,14 +202,22 @@ def first_launcher(
     return None
 
 
+def _errors(parsed: ParsedUnit) -> int:
+    return sum(entry.is_error for entry in parsed.diagnostics)
+
+
 def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:
     """The host functions of one file that call `names`; never fails."""
-    from wattslice.frontend.cuda.clang.flags import ParseOptions
     from wattslice.frontend.cuda.clang.session import parse_cuda
     from wattslice.frontend.cuda.lowering.program import lower_host_code
 
     try:
-        parsed = parse_cuda(caller, replace(options or ParseOptions(), compile_commands=None))
+        options = replace(options or ParseOptions(), compile_commands=None)
+        parsed = parse_cuda(caller, options)
+        if caller.suffix == ".c" and _errors(parsed):  # C that is no C++
+            for standard in (DEFAULT_C_STANDARD, "gnu89"):
+                plain = parse_cuda(caller, replace(options, standard=standard))
+                parsed = min(parsed, plain, key=_errors)
         return CallerProgram(lower_host_code(parsed, names), (caller, *parsed.included_files))
     except (FrontendError, RecursionError):
         return CallerProgram(None, (caller,))

@@ -14,9 +14,9 @@ from pathlib import Path
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend import MOST_KERNELS
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import launcher_files
 from wattslice.frontend.inputs import file_bytes, note_text, note_unrepeatable
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError
 from wattslice.frontend.ptx.lowering.body import FunctionBody
 from wattslice.frontend.ptx.lowering.context import (

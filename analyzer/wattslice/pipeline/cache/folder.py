@@ -52,12 +52,14 @@ class Usage:
 
 def with_usable_cache(config: Config) -> Config:
     """The configuration; without its cache, and with a note that says why, where that cannot be used."""
-    if config.cache is None:
+    if config.execution.cache is None:
         return config
     try:
-        CacheFolder(config.cache, config.cache_limit_bytes).close()
+        CacheFolder(config.execution.cache, config.execution.cache_limit_bytes).close()
     except CacheError as error:
-        return replace(config, cache=None, notes=(*config.notes, str(error)))
+        return replace(
+            config, execution=replace(config.execution, cache=None), notes=(*config.notes, str(error))
+        )
     return config
 
 

@@ -15,15 +15,16 @@ import platform
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar, cast
 
-from wattslice.config.config import Config
-from wattslice.frontend.cuda.clang.source_files import SourceFiles, look_again, repository_root
-from wattslice.frontend.cuda.read import caller_files, launcher_files
+from wattslice.config.config import Config, Execution
+from wattslice.config.gpu_choice import GpuChoice
+from wattslice.frontend.cuda.clang.source_files import SourceFiles, look_again
+from wattslice.frontend.cuda.read import caller_files, definition_files, launcher_files
 from wattslice.frontend.inputs import (
     Inputs,
     Search,
@@ -32,6 +33,7 @@ from wattslice.frontend.inputs import (
     digest_of_text,
     file_bytes,
     recorded,
+    repository_root,
 )
 from wattslice.pipeline.cache.folder import CacheError, CacheFolder
 from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
@@ -100,10 +102,11 @@ def _opened(path: Path, limit_bytes: int) -> CacheFolder | None:
 
 def keeper(config: Config, kind: type[Result]) -> Keeper[Result] | None:
     """The cache that `config` asks for; None when it asks for none, or it cannot be used."""
-    if config.cache is None:
+    cache = config.execution.cache
+    if cache is None:
         return None
     try:
-        return Keeper(config.cache, config.cache_limit_bytes, run_key(config), kind)
+        return Keeper(cache, config.execution.cache_limit_bytes, run_key(config), kind)
     except OSError:  # no folder to start from any more, a part of the program cannot be read
         return None
 
@@ -154,6 +157,8 @@ class CurrentInputs:
             return (repository_root(about),)
         if asked.search is Search.CALLERS:
             return caller_files(about, frozenset(asked.names))
+        if asked.search is Search.DEFINITIONS:
+            return definition_files(about, frozenset(asked.names))
         if asked.search is Search.LAUNCHERS:
             return launcher_files(about, frozenset(asked.names))
         files = self._roots.get(asked.about)
@@ -244,11 +249,8 @@ def read_entry(name: str, content: bytes, kind: type[Result]) -> Kept[Result] | 
 
 
 _PACKAGES = ("wattslice", "wattslice_models")
-_LIBRARIES = ("libclang", "numpy", "pycparser")
+_LIBRARIES = ("libclang", "numpy")
 _PICTURES = (".png", ".svg", ".pyc")
-_NOT_IN_THE_RESULT = frozenset(
-    ("files", "gpu_source", "jobs", "backend", "scheduler", "cache", "cache_limit_bytes", "notes", "is_wary")
-)
 
 
 def run_key(config: Config) -> str:
@@ -262,19 +264,25 @@ def run_key(config: Config) -> str:
     for part in (
         program_digest(),
         _digest_of(_files_below(user_models())),
-        repr(load_gpu(config.gpu_id)),
-        json.dumps(_options(config), sort_keys=True, default=str),
+        repr(load_gpu(config.gpu.gpu_id)),
+        json.dumps(encoded(_deciding(config)), sort_keys=True, default=str),
         os.getcwd(),  # noqa: PTH109  (a text is wanted)
     ):
         digest.update(part.encode(errors="surrogateescape") + b"\0")
     return digest.hexdigest()
 
 
-def _options(config: Config) -> dict[str, object]:
-    names = {field.name for field in fields(config)} - _NOT_IN_THE_RESULT
-    if config.branch_profile is not None:
-        names.add("files")  # a profile of one file is not taken for another of its name
-    return {name: encoded(getattr(config, name)) for name in names}
+def _deciding(config: Config) -> Config:
+    """`config` with a default in place of all that decides no result."""
+    profiled = config.facts.branch_profile is not None
+    return replace(
+        config,
+        files=config.files if profiled else (),  # a profile of one file is not taken for another of its name
+        gpu=GpuChoice(config.gpu.gpu_id),
+        parse=replace(config.parse, is_wary=False),
+        execution=Execution(),
+        notes=(),
+    )
 
 
 @functools.cache

@@ -11,9 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from wattslice.frontend.cuda.clang.cursors import Node
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.clang.session import ParsedUnit, parse_cuda
 from wattslice.frontend.cuda.lowering.program import lower_program
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.ir.walking import deep_recursion
 from wattslice.profiling.probes.counts import InstrumentedSource, NotProbed, Probe, ProbeError
 from wattslice.profiling.probes.instrument import BranchWriter, instrument

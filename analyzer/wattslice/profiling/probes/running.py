@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from wattslice.branch_profile.profile import ArmCount
-from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.profiling.probes.counts import (
     FILE_VARIABLE,
     InstrumentedSource,

@@ -13,9 +13,12 @@ from typing import NamedTuple
 
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa
 from wattslice.workload.instructions.value_graph import (
+    Hoisting,
+    LinearForm,
     LoopLevel,
     Placement,
     Shape,
+    Terms,
     Value,
     deepest,
     placed,
@@ -41,10 +44,16 @@ class Request(NamedTuple):
 
 
 class Charges(NamedTuple):
-    """Instructions, and which accesses to memory are among them."""
+    """Instructions, and which accesses to memory are among them.
+
+    `needed`: the values that instructions compute, or that stand for others. `pointers`: addresses that
+    advance with a loop.
+    """
 
     instructions: list[Charge]
     requests: list[Request]
+    needed: list[Value]
+    pointers: dict[Value, LoopLevel]
 
 
 def charges(roots: list[Value], isa: Isa) -> Charges:
@@ -65,10 +74,12 @@ class _Charger:
         self.fusing_uses: dict[Value, int] = {}
         self.other_uses: dict[Value, int] = {}
         self.seen: set[Value] = set()
+        self.pointers: dict[Value, LoopLevel] = {}
+        self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
 
     def run(self) -> Charges:
         """Sums first, short ones before those that contain them; then all that is needed, with its uses."""
-        for value in sorted(self.linear_forms(), key=lambda form: (len(form.terms), form.region)):
+        for value in sorted(self.linear_forms(), key=_by_length):
             self.expand(value)
         stack = list(self.roots)
         while stack:
@@ -85,19 +96,22 @@ class _Charger:
                 uses[needed] = uses.get(needed, 0) + 1
                 stack.append(needed)
         for value in self.order:
-            if value.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
+            if value.form.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
         absorbed = within_lop3(self.order, self.other_uses) | group_bit_tests(self.order, self.other_uses)
         for value in self.order:
             self.fuse(value, absorbed)
         for value in self.order:
             if value not in absorbed:
+                region, _, _, scale, _ = value.place
                 for kind, number in value.cost:
-                    self.found.append(Charge(kind, value.region, number * value.scale))
+                    self.found.append(Charge(kind, region, number * scale))
                 if value.access is not None:
                     site, is_store, number = value.access
-                    self.requests.append(Request(site, is_store, value.region, number * value.scale))
-        return Charges(self.found, self.requests)
+                    self.requests.append(Request(site, is_store, region, number * scale))
+        for value in absorbed:
+            value.cost = ()  # part of what takes it in
+        return Charges(self.found, self.requests, self.order, self.pointers)
 
     def linear_forms(self) -> list[Value]:
         """All integer sums and addresses that something needs."""
@@ -111,13 +125,13 @@ class _Charger:
             stack.extend(value.inputs)
             if value.shape in (Shape.INT_SUM, Shape.ADDRESS):
                 found.append(value)
-                stack.extend(term for term, _ in value.terms)
+                stack.extend(term for term, _ in value.form.terms)
         return found
 
     def fuse(self, value: Value, absorbed: set[Value]) -> None:
         """Let `value` take in a product that only values like it use."""
         fuses = _FUSES.get(value.shape)
-        if fuses is None or not value.fused:
+        if fuses is None or (fuses is Shape.INT_PRODUCT and value not in self.takes_along):
             return
         for needed in value.inputs:
             if needed.shape is not fuses or needed in self.other_uses:
@@ -125,15 +139,16 @@ class _Charger:
             if fuses is Shape.INT_PRODUCT and not is_taken_along(needed, value, self.isa):
                 continue
             absorbed.add(needed)
-            value.cost = value.fused
             if fuses is not Shape.INT_PRODUCT:  # one FMA takes one product; a sum counted all of its IMADs
+                value.cost = tuple((_FUSED[kind], number) for kind, number in value.cost)
                 return
 
     def expand(self, value: Value) -> None:
         """Give a linear form its inputs and cost; what the inner loop does not change is summed outside."""
-        terms = value.terms
-        inner = deepest((term for term, _ in terms), value.stack)
-        moving = tuple((t, c) for t, c in terms if deepest((t,), value.stack) is inner)
+        form, stack = value.form, value.place.stack
+        terms = form.terms
+        inner = deepest((term for term, _ in terms), stack)
+        moving = tuple((t, c) for t, c in terms if deepest((t,), stack) is inner)
         resting = tuple(pair for pair in terms if pair not in moving)
         stride = _stride(moving, inner) if value.shape is Shape.ADDRESS and inner is not None else None
         if inner is not None and stride is not None:
@@ -143,73 +158,77 @@ class _Charger:
             if not self.neighbour(value, terms):
                 self.address(value, terms)
             return
-        if value.shape is Shape.INT_SUM and not value.offset and not value.copies:
+        if value.shape is Shape.INT_SUM and not form.offset and not form.copies:
             same = self.sums.setdefault(("index", frozenset(terms), value.bits), value)
             if same is not value:  # an address was computed from it already
-                same.region, same.scale = min((same.region, same.scale), (value.region, value.scale))
+                here, there = value.place, same.place
+                region, scale = min((there.region, there.scale), (here.region, here.scale))
+                same.place = there._replace(region=region, scale=scale)
                 value.inputs, value.cost = [same], ()
                 return
         costs = any(abs(c) != 1 or t.shape is Shape.INT_PRODUCT for t, c in resting)
         if len(resting) > 1 or costs:
-            place = placed((t for t, _ in resting), value.stack, value.region)
+            place = placed(varying(t for t, _ in resting), stack, value.place.region)
             if place.outside is None:
-                place = place._replace(scale=value.scale)
-            terms = (*moving, (self.part(resting, value, value.stack, place), 1))
+                place = place._replace(scale=value.place.scale)
+            terms = (*moving, (self.part(resting, value, stack, place), 1))
         if value.shape is Shape.INT_SUM:
             terms = self.contracted(value, terms)
         value.inputs = [term for term, _ in terms]
         value.cost = sum_cost(terms, value, self.isa)
-        if any(is_taken_along(term, value, self.isa) for term, _ in terms):
-            value.fused = value.cost  # the IMAD counted here is the product itself
+        if value.cost and any(is_taken_along(term, value, self.isa) for term, _ in terms):
+            self.takes_along.add(value)  # the IMAD counted here is the product itself
 
-    def contracted(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> tuple[tuple[Value, int], ...]:
+    def contracted(self, value: Value, terms: Terms) -> Terms:
         """`terms` with the largest sum in them that is there already, as it is or scaled, in its place."""
         wanted = dict(terms)
         best: tuple[Value, int] | None = None
         for have in self.there:
-            if have is value or len(have.terms) < 2 or (best and len(have.terms) <= len(best[0].terms)):
+            inside = have.form.terms
+            if have is value or len(inside) < 2 or (best and len(inside) <= len(best[0].form.terms)):
                 continue
-            first, coefficient = have.terms[0]
+            first, coefficient = inside[0]
             factor, rest = divmod(wanted.get(first, 0), coefficient)
             if not factor or rest or have.bits > value.bits or not _reaches(have, value):
                 continue
-            if all(wanted.get(term) == factor * c for term, c in have.terms) and len(terms) > len(have.terms):
+            if all(wanted.get(term) == factor * c for term, c in inside) and len(terms) > len(inside):
                 best = have, factor
-        if value.terms == terms and not value.offset and not value.copies:
+        if value.form.terms == terms and not value.form.offset and not value.form.copies:
             self.there.append(value)
         if best is None:
             return terms
-        inside = {term for term, _ in best[0].terms}
-        return (best, *(pair for pair in terms if pair[0] not in inside))
+        taken = {term for term, _ in best[0].form.terms}
+        return (best, *(pair for pair in terms if pair[0] not in taken))
 
-    def address(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> None:
+    def address(self, value: Value, terms: Terms) -> None:
         """A 64-bit address: one index, shared by all arrays indexed alike, then IMAD.WIDE (or two LEA)."""
-        scale = max(1, int(value.number or 1))
+        scale, is_wide = max(1, value.form.unit), value.form.is_wide
         bases = [term for term, _ in terms if term.is_pointer]
         index = tuple((t, c // scale if c % scale == 0 else c) for t, c in terms if not t.is_pointer)
         value.inputs = bases
         if not index:
-            value.cost = ((InstructionKind.MOV, 2.0),) if all(base.level is None for base in bases) else ()
+            value.cost = (
+                ((InstructionKind.MOV, 2.0),) if all(base.place.level is None for base in bases) else ()
+            )
             return
-        width = 64 if value.is_wide else 32
-        indices = self.index(value, index, width)
-        if self.isa is Isa.XMAD and not value.is_wide:
+        indices = self.index(value, index, 64 if is_wide else 32)
+        if self.isa is Isa.XMAD and not is_wide:
             indices = [self.scaled_index(value, indices[0], scale)]
         value.inputs.extend(indices)
-        adds = value.is_wide or self.isa is Isa.XMAD
+        adds = is_wide or self.isa is Isa.XMAD
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
 
-    def neighbour(self, value: Value, terms: tuple[tuple[Value, int], ...]) -> bool:
+    def neighbour(self, value: Value, terms: Terms) -> bool:
         """An address at a distance from one that is there: `p[i]`, then `p[i + stride]`, in 64 bits."""
-        if not value.is_wide:
+        if not value.form.is_wide:
             return False
         wanted = frozenset(terms)
-        found = [have for have in self.wide if frozenset(have.terms) < wanted and _reaches(have, value)]
+        found = [have for have in self.wide if frozenset(have.form.terms) < wanted and _reaches(have, value)]
         self.wide.append(value)
-        nearest = max(found, key=lambda have: len(have.terms), default=None)
-        if nearest is None or not any(term.is_pointer for term, _ in nearest.terms):
+        nearest = max(found, key=lambda have: len(have.form.terms), default=None)
+        if nearest is None or not any(term.is_pointer for term, _ in nearest.form.terms):
             return False
-        beyond = [pair for pair in terms if pair not in nearest.terms]
+        beyond = [pair for pair in terms if pair not in nearest.form.terms]
         if len(beyond) > 1:
             return False
         distance, scale = beyond[0]
@@ -218,13 +237,13 @@ class _Charger:
         value.cost = ((InstructionKind.IADD, 2.0),)
         return True
 
-    def index(self, value: Value, index: tuple[tuple[Value, int], ...], width: int) -> list[Value]:
+    def index(self, value: Value, index: Terms, width: int) -> list[Value]:
         """The sum of an index, shared by all addresses with the same one; a single value is its own sum."""
         if len(index) > 1 or any(c != 1 for _, c in index):
             key = ("index", frozenset(index), width)
             if key not in self.sums:
                 self.sums[key] = self.beside(value, Shape.INT_SUM, [t for t, _ in index])
-                self.sums[key].terms, self.sums[key].bits = index, width
+                self.sums[key].form, self.sums[key].bits = LinearForm(index), width
                 self.expand(self.sums[key])
             return [self.sums[key]]
         return [term for term, _ in index]
@@ -235,23 +254,23 @@ class _Charger:
         if key not in self.sums:
             self.sums[key] = self.beside(value, Shape.PLAIN, [index])
             self.sums[key].inputs, self.sums[key].cost = [index], ((InstructionKind.SHF, 2.0),)
-            self.sums[key].is_unsigned = value.is_unsigned
+            self.sums[key].form = LinearForm(is_unsigned=value.form.is_unsigned)
         return self.sums[key]
 
     def beside(self, value: Value, shape: Shape, operands: list[Value]) -> Value:
         """A computation on `operands` that `value` needs, hoisted as far as they allow."""
-        place = placed(operands, value.stack, value.region)
-        if place.outside is None:
-            place = place._replace(scale=value.scale)
-        level = deepest(operands, value.stack)
+        stack = value.place.stack
         loops = varying(operands)
-        return Value(shape, level, place.region, stack=value.stack, scale=place.scale, varies=loops)
+        region, scale, outside = placed(loops, stack, value.place.region)
+        if outside is None:
+            scale = value.place.scale
+        return Value(shape, Placement(region, deepest(operands, stack), stack, scale, loops))
 
     def strength_reduce(
         self,
         value: Value,
-        moving: tuple[tuple[Value, int], ...],
-        resting: tuple[tuple[Value, int], ...],
+        moving: Terms,
+        resting: Terms,
         loop: LoopLevel,
         stride: Value,
     ) -> None:
@@ -260,8 +279,9 @@ class _Charger:
             (initial, c) for t, c in moving for initial in t.inputs[:1] if initial.shape is not Shape.CONSTANT
         )
         outside = (*resting, *start)
-        before = value.stack[: loop.depth - 1]
-        place = placed((t for t, _ in outside), before, loop.entry_region)
+        self.pointers[value] = loop
+        before = value.place.stack[: loop.depth - 1]
+        place = placed(varying(t for t, _ in outside), before, loop.entry_region)
         value.inputs = [self.part(outside, value, before, place)] if outside else []
         if stride.shape is Shape.CONSTANT:
             # the copies of an unrolled body share the pointer unless strides are known only at run time
@@ -274,26 +294,23 @@ class _Charger:
 
     def part(
         self,
-        terms: tuple[tuple[Value, int], ...],
+        terms: Terms,
         whole: Value,
         stack: tuple[LoopLevel, ...],
-        place: Placement,
+        place: Hoisting,
     ) -> Value:
         """The sum of some terms of `whole`, computed in the loops `stack` at `place`."""
         key = (whole.shape, frozenset(terms))
         if key not in self.sums:
             level = deepest((term for term, _ in terms), stack)
+            loops = varying(term for term, _ in terms) & frozenset(stack)
+            inside = whole.place.stack[: level.depth if level else 0]
             self.sums[key] = Value(
                 whole.shape,
-                level,
-                place.region,
-                scale=place.scale,
-                varies=varying(term for term, _ in terms) & frozenset(stack),
-                terms=terms,
-                number=whole.number,
+                Placement(place.region, level, inside, place.scale, loops),
                 bits=whole.bits,
                 is_pointer=whole.shape is Shape.ADDRESS,
-                stack=whole.stack[: level.depth if level else 0],
+                form=LinearForm(terms, unit=whole.form.unit),
             )
             self.expand(self.sums[key])
         return self.sums[key]
@@ -301,10 +318,15 @@ class _Charger:
 
 def _reaches(earlier: Value, later: Value) -> bool:
     """Whether `earlier`, written before `later`, varies in no loop but those around `later`."""
-    return earlier.region <= later.region and (earlier.level is None or earlier.level in later.stack)
+    level = earlier.place.level
+    return earlier.place.region <= later.place.region and (level is None or level in later.place.stack)
 
 
-def _stride(moving: tuple[tuple[Value, int], ...], inner: LoopLevel) -> Value | None:
+def _by_length(form: Value) -> tuple[int, int]:
+    return len(form.form.terms), form.place.region
+
+
+def _stride(moving: Terms, inner: LoopLevel) -> Value | None:
     """By what an address advances each iteration, when the compiler steps a pointer; None when it does not.
 
     It does for counters of constant step, alone or times an invariant; with a step known only at run time the
@@ -316,7 +338,7 @@ def _stride(moving: tuple[tuple[Value, int], ...], inner: LoopLevel) -> Value | 
             return None
         counter: Value | None = term
         if term.shape is Shape.INT_PRODUCT:
-            counter = next((f for f in term.inputs if f.level is inner and f.step is not None), None)
+            counter = next((f for f in term.inputs if f.place.level is inner and f.step is not None), None)
         if counter is None or counter.step is None or counter.step.shape is not Shape.CONSTANT:
             return None
         steps.append(term.step)
@@ -330,6 +352,13 @@ _FUSES: dict[Shape, Shape] = {
     Shape.INT_SUM: Shape.INT_PRODUCT,
     Shape.ADDRESS: Shape.INT_PRODUCT,
 }
+
+_FUSED: dict[InstructionKind, InstructionKind] = {
+    InstructionKind.FADD: InstructionKind.FFMA,
+    InstructionKind.DADD: InstructionKind.DFMA,
+    InstructionKind.HFMA2: InstructionKind.HFMA2,
+}
+"""What a sum of floating-point numbers becomes that takes in a product."""
 
 
 def _in_parts(cost: Cost, number: float) -> Cost:
@@ -441,8 +470,9 @@ def group_bit_tests(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[V
         others = 0 if following is bits else 1
         if number + others != uses.get(bits) or (others and uses.get(following) != 1):
             continue  # somebody needs the bits themselves
-        if bits.level is not None and not bits.level.is_unrolled:  # the next round goes on behind them
-            following.cost = ((InstructionKind.SHF, 1.0 / bits.level.copies),)
+        level = bits.place.level
+        if level is not None and not level.is_unrolled:  # the next round goes on behind them
+            following.cost = ((InstructionKind.SHF, 1.0 / level.copies),)
         else:
             spared.add(following)
     return spared
@@ -456,8 +486,8 @@ def _bits_of_copies(mask: Value) -> tuple[Value | None, LoopLevel | None]:
     if constant.shape is not Shape.CONSTANT or bits.shape is Shape.CONSTANT:
         return None, None
     if constant.number is None:
-        return bits, constant.level
-    return (bits, bits.level) if bits.shape is Shape.SHIFTED and constant.number == 1 else (None, None)
+        return bits, constant.place.level
+    return (bits, bits.place.level) if bits.shape is Shape.SHIFTED and constant.number == 1 else (None, None)
 
 
 def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
@@ -466,7 +496,7 @@ def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
     return term.shape is Shape.INT_PRODUCT and fits
 
 
-def sum_cost(terms: tuple[tuple[Value, int], ...], value: Value, isa: Isa) -> Cost:
+def sum_cost(terms: Terms, value: Value, isa: Isa) -> Cost:
     """Instructions that add up a linear form.
 
     A term scaled by a power of two is an LEA, by another constant an IMAD, a product of two values an IMAD;
@@ -484,7 +514,7 @@ def sum_cost(terms: tuple[tuple[Value, int], ...], value: Value, isa: Isa) -> Co
             constants += 1
     if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
         return ()  # [R.X4]
-    plain += value.offset != 0 and value.shape is not Shape.ADDRESS
+    plain += value.form.offset != 0 and value.shape is not Shape.ADDRESS
     free = max(1, products + constants + shifts)  # addends that come along, or the first one
     adds = math.ceil(max(0, plain - free) / 2)
     width = 2.0 if value.bits == 64 and value.shape is not Shape.ADDRESS else 1.0

@@ -43,7 +43,14 @@ from wattslice.workload.instructions.kinds import Cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import Memory
 from wattslice.workload.instructions.operators import FLOAT_KINDS, per_operation
-from wattslice.workload.instructions.value_graph import MemoryRequest, Shape, Value, inputs_key, linear
+from wattslice.workload.instructions.value_graph import (
+    Computation,
+    MemoryRequest,
+    Shape,
+    Value,
+    inputs_key,
+    linear,
+)
 
 Steps = Generator["Step", Any, "Value | None"]
 """A computation driven by `drive`: yields what must be run first, returns a value."""
@@ -146,7 +153,7 @@ class Expressions(Memory):
         place = expr.place
         pointer = yield self.expression(place.address, region)
         inputs = [self.address(place, pointer, region)[0]]
-        scales = place.space is MemorySpace.SHARED and bool(inputs[0].terms)  # ATOMS has no [R.X4]
+        scales = place.space is MemorySpace.SHARED and bool(inputs[0].form.terms)  # ATOMS has no [R.X4]
         inputs.extend((yield from self.all_of(expr.arguments, region)))
         cost = _shared_atomic(expr) if place.space is MemorySpace.SHARED else ((K.ATOM, 1.0),)
         self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), inputs)
@@ -161,7 +168,8 @@ class Expressions(Memory):
             self.roots[-1].access = MemoryRequest(expr.site, True, 1.0)
             return self.joined([], region)
         key = ("fetch", expr.texture, *inputs_key(inputs))
-        value = self.shared(key, region, tuple(inputs), Shape.PLAIN, ((K.TEX, 1.0),), is_uniform=False)
+        what = Computation(cost=((K.TEX, 1.0),), is_uniform=False)
+        value = self.shared(key, region, tuple(inputs), what)
         value.access = value.access or MemoryRequest(expr.site, False, 1.0)
         return value
 
@@ -201,7 +209,8 @@ class Expressions(Memory):
             indices = {term for term, _ in linear(value)[0] if not term.is_pointer}
             twice = index.shape is not Shape.CONSTANT and not indices <= {t for t, _ in linear(scaled)[0]}
             value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
-            value.is_unsigned = _is_unsigned(expr.index)
+            if (is_unsigned := _is_unsigned(expr.index)) is not value.form.is_unsigned:
+                value.form = value.form._replace(is_unsigned=is_unsigned)
         return value
 
     def select(self, expr: Select, region: int) -> Steps:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
@@ -22,6 +23,7 @@ from wattslice.ir import (
     Continue,
     Declare,
     Expr,
+    ExprStmt,
     If,
     Increment,
     InlinedCall,
@@ -51,12 +53,22 @@ from wattslice.ir.walking import LEAVES, expression_regions
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
 from wattslice.workload.instructions.kinds import Cost, InstructionKind
 from wattslice.workload.instructions.operators import is_power
-from wattslice.workload.instructions.value_graph import EnvironmentKey, LoopLevel, Shape, Value, varying
+from wattslice.workload.instructions.value_graph import (
+    EnvironmentKey,
+    LoopLevel,
+    Placement,
+    Shape,
+    Value,
+    varying,
+)
 
 FULL_UNROLL_TRIPS = 1024
 """A loop of known, constant trip count is unrolled fully up to this many iterations ..."""
 FULL_UNROLL_SIZE = 1500
 """... and this many source operations in all copies (fitted on SASS, docs/instructions.md)."""
+TRIANGLE_COPIES, TRIANGLE_TESTS, TRIANGLE_SIZE = 8, 15, 435
+"""A loop around one that follows its counter is unrolled when its copies have at most that size, with the
+inner loop as it was unrolled by four before; with an array of the thread's own it is one like any other."""
 PARTIAL_UNROLL = 4.0
 """Copies of the body of an innermost loop without branches, barriers or exits."""
 FURTHER_UNROLL = 16.0
@@ -134,8 +146,8 @@ class Loops(Expressions):
             yield self.expression(stmt.step, stmt.step_region)
         if stmt.kind is LoopKind.DO:
             for value in self.created[before:]:  # of PTX: the heads have been charged for these steps
-                if value.region == stmt.step_region:
-                    value.scale = 0.0
+                if value.place.region == stmt.step_region:
+                    value.place = value.place._replace(scale=0.0)
             yield self.test(stmt, level)
         for key, head in heads:
             # Copies of an unrolled body shift the first value by constants, which their uses take in.
@@ -154,24 +166,32 @@ class Loops(Expressions):
     def level(self, stmt: Loop, steps: _Steps) -> LoopLevel:
         """How the compiler unrolls a loop."""
         body = self.facts.blocks[stmt.body]
-        size = body.size
         trips = self.trips.get(stmt.region)
         constant = self.has_constant_trips(stmt, steps)
         simple = not body.has_exit
-        full = constant and trips is not None and simple and stmt.unroll != 1
-        if stmt.unroll is None:
-            full = (
-                full and trips is not None and trips <= FULL_UNROLL_TRIPS and trips * size <= FULL_UNROLL_SIZE
-            )
-        elif stmt.unroll > 1:
-            full = full and trips is not None and trips <= stmt.unroll
+        copies = self.copies_of(body, frozenset(steps))
+        is_innermost = copies is not None and not copies.follows_counter
+        size = body.size if copies is None else copies.size
+        full = constant and simple and trips is not None and trips <= (stmt.unroll or FULL_UNROLL_TRIPS)
+        if full and stmt.unroll is None:
+            full = copies is not None and (trips or 0.0) * size <= FULL_UNROLL_SIZE
+            if copies is not None and copies.follows_counter and not body.uses_local:
+                full = full and (trips or 0.0) * self.triangle_row(body) <= TRIANGLE_SIZE
+        elif stmt.unroll == 1:
+            full = False
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
         strides = not (body.has_barrier or body.has_unsigned_index)
         strides = strides and all(variable.type.signed for variable in steps)
         unroll = 1.0
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
-        elif stmt.unroll is None and simple and size <= PARTIAL_UNROLL_SIZE and _unrolls(body, steps):
+        elif (
+            stmt.unroll is None
+            and simple
+            and is_innermost
+            and size <= PARTIAL_UNROLL_SIZE
+            and _unrolls(body, steps)
+        ):
             unroll = PARTIAL_UNROLL
             only_scaled = body.scaled_in_index - body.plain_in_index
             steps_sums = constant or only_scaled.isdisjoint(steps)
@@ -194,6 +214,42 @@ class Loops(Expressions):
             body.single_stores,
             trips,
         )
+
+    def copies_of(self, facts: CodeFacts, counters: frozenset[Variable]) -> _Copies | None:
+        """A stretch of code in loops over `counters` with all loops in it unrolled; None when one stays."""
+        size, follows_counter = facts.size, False
+        for loop in facts.inner_loops:
+            body = self.facts.blocks[loop.body]
+            steps = _steps(loop, body)
+            trips = self.trips.get(loop.region)
+            if trips is None or not steps or body.has_exit or loop.unroll == 1:
+                return None
+            inside = self.copies_of(body, counters | frozenset(steps))
+            if inside is None or not all(map(_is_constant, steps.values())):
+                return None
+            most = loop.unroll or FULL_UNROLL_TRIPS
+            if trips > most or (loop.unroll is None and trips * inside.size > FULL_UNROLL_SIZE):
+                return None
+            for variable in _bounds(loop) - frozenset(steps):
+                value = self.environment.get(variable)
+                follows_counter |= variable in counters
+                if variable not in counters and (value is None or value.shape is not Shape.CONSTANT):
+                    return None
+            size += trips * inside.size - body.size
+            follows_counter |= inside.follows_counter
+        return _Copies(size, follows_counter)
+
+    def triangle_row(self, body: CodeFacts) -> float:
+        """The size of a body whose inner loops are unrolled by four, with tests and what is left over.
+
+        A loop that halves its counter, or waits at a barrier, stays as it is.
+        """
+        size = body.size
+        for loop in body.inner_loops:
+            inner = self.facts.blocks[loop.body]
+            if not inner.has_barrier and _unrolls(inner, _steps(loop, inner)):
+                size += (TRIANGLE_COPIES - 1) * self.facts.loops[loop].size + TRIANGLE_TESTS
+        return size
 
     def has_constant_trips(self, stmt: Loop, steps: _Steps) -> bool:
         """Does the compiler know how often the loop runs: constant start, step and bound?"""
@@ -224,23 +280,15 @@ class Loops(Expressions):
             head = initial  # the only iteration starts and ends with it
         elif is_counted:
             loops = varying((initial,)) | {level}
-            head = Value(
-                Shape.CONSTANT, level, level.body_region, is_uniform=True, bits=initial.bits, varies=loops
-            )
+            place = Placement(level.body_region, level, varies=loops)
+            head = Value(Shape.CONSTANT, place, bits=initial.bits, is_uniform=True)
             head.step = increment
             if step is not None and _keeps_powers(step) and self.is_power(initial):
                 self.powers.add(head)
         else:
-            head = Value(
-                Shape.PLAIN,
-                level,
-                level.body_region,
-                inputs=[initial],
-                bits=initial.bits,
-                is_uniform=initial.is_uniform,
-                is_pointer=initial.is_pointer,
-                stack=self.stack,
-            )
+            place = Placement(level.body_region, level, self.stack)
+            bits, is_uniform, is_pointer = initial.bits, initial.is_uniform, initial.is_pointer
+            head = Value(Shape.PLAIN, place, (), [initial], bits, is_uniform, is_pointer)
             if increment is not None:
                 head.step = increment
                 head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
@@ -268,18 +316,37 @@ class Loops(Expressions):
         before = len(self.created)
         condition = yield self.expression(stmt.condition, stmt.test_region)
         for value in self.created[before:]:
-            if value.region == stmt.test_region:
-                value.scale = 1.0 / level.unroll
+            if value.place.region == stmt.test_region:
+                value.place = value.place._replace(scale=1.0 / level.unroll)
         cost = ((InstructionKind.BRANCH, 1.0 / level.unroll),)
         self.root(level.body_region, cost, (condition,))
         # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
         # over, is there a full round
         guard: Cost = ((InstructionKind.BRANCH, 1.0),)
         if level.unroll > 1 and not level.has_constant_trips:
-            more = ((InstructionKind.IADD, 1.0), (InstructionKind.LOP, 1.0))
-            guard = ((InstructionKind.ISETP, 3.0), (InstructionKind.BRANCH, 3.0), *more)
+            more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
+            guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
         self.root(level.entry_region, guard, ())
         return None
+
+
+class _Copies(NamedTuple):
+    """Code with the loops in it unrolled: `size` in source operations. `follows_counter`: the bounds of one
+    follow the counter of a loop around it, as in a triangle."""
+
+    size: float
+    follows_counter: bool
+
+
+def _bounds(loop: Loop) -> frozenset[Variable]:
+    """The variables that say where a loop starts and ends."""
+    starts = [stmt.value for stmt in loop.init if isinstance(stmt, Declare) and stmt.value is not None]
+    starts += [
+        stmt.expr.value for stmt in loop.init if isinstance(stmt, ExprStmt) and isinstance(stmt.expr, Assign)
+    ]
+    tests = [] if loop.condition is None else [loop.condition]
+    reads = (expr for top in (*starts, *tests) for expr in walk_expressions(top))
+    return frozenset(expr.place.variable for expr in reads if isinstance(expr, Read))
 
 
 def expr_is_transparent(expr: Expr) -> bool:
@@ -314,9 +381,9 @@ def _keeps_powers(step: Induction) -> bool:
 
 
 def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
-    """Innermost, counted by constant steps, and with no more than short arms inside."""
+    """Counted by constant steps, and with no more than short arms inside."""
     counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
-    return counted and not body.has_nested and not body.has_long_arm
+    return counted and not body.has_switch and not body.has_long_arm
 
 
 PREDICATED_SIZE = 12
@@ -337,6 +404,7 @@ class CodeFacts:
 
     parent: CodeFacts | None = None
     is_first_arm: bool = False
+    is_loop: bool = False
     size: float = 0.0
     written: set[EnvironmentKey] = field(default_factory=set[EnvironmentKey])
     assigned: set[Variable] = field(default_factory=set[Variable])
@@ -344,6 +412,9 @@ class CodeFacts:
     has_barrier: bool = False
     has_intrinsic: bool = False
     has_nested: bool = False  # loops and switches
+    has_switch: bool = False
+    inner_loops: list[Loop] = field(default_factory=list[Loop])  # not those inside of these
+    uses_local: bool = False  # an array of the thread's own, which unrolling may put into registers
     has_exit: bool = False  # break, continue
     has_return: bool = False
     has_unsigned_index: bool = False
@@ -374,6 +445,10 @@ class CodeFacts:
         self.has_barrier |= inner.has_barrier
         self.has_intrinsic |= inner.has_intrinsic
         self.has_nested |= inner.has_nested
+        self.has_switch |= inner.has_switch
+        self.uses_local |= inner.uses_local
+        if not inner.is_loop:
+            self.inner_loops += inner.inner_loops
         self.has_exit |= inner.has_exit
         self.has_return |= inner.has_return
         self.has_unsigned_index |= inner.has_unsigned_index
@@ -407,8 +482,9 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
         around = here
         if isinstance(stmt, Loop):
             here.has_nested = True
+            here.inner_loops.append(stmt)
             work.extend((inner, here) for inner in stmt.init)
-            around = facts.loops[stmt] = CodeFacts(here)
+            around = facts.loops[stmt] = CodeFacts(here, is_loop=True)
             inside.append(around)
             nested(stmt.body, around)
         elif isinstance(stmt, If):
@@ -431,7 +507,7 @@ def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
         if stmt.value is not None:
             facts.written.add(stmt.variable)
     elif isinstance(stmt, Switch):
-        facts.has_nested = True
+        facts.has_nested = facts.has_switch = True
     elif isinstance(stmt, Break | Continue):
         facts.has_exit = True
     elif isinstance(stmt, Return):
@@ -455,6 +531,8 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         elif isinstance(expr, Intrinsic):
             facts.has_intrinsic = True
             facts.has_barrier |= expr.semantics is Semantics.BARRIER
+        elif isinstance(expr, Load):
+            facts.uses_local |= expr.place.space is MemorySpace.LOCAL
         elif isinstance(expr, InlinedCall):
             facts.written.update(expr.parameters)
             bodies.append(expr.body)
@@ -469,6 +547,7 @@ def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
         facts.assigned.add(target.variable)
         return
     facts.stores[target.space] = facts.stores.get(target.space, 0) + 1
+    facts.uses_local |= target.space is MemorySpace.LOCAL
     if target.space is MemorySpace.LOCAL and target.root is not None:
         facts.written.add(target.root)
 

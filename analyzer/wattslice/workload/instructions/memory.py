@@ -8,9 +8,14 @@ from wattslice.ir import MemoryPlace, MemorySpace, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.operators import Operators
 from wattslice.workload.instructions.value_graph import (
+    AT_START,
+    Computation,
+    LinearForm,
     LoopLevel,
     MemoryRequest,
+    Placement,
     Shape,
+    Terms,
     Value,
     deepest,
     linear,
@@ -30,7 +35,7 @@ class Memory(Operators):
     def version(self, space: MemorySpace) -> Value:
         """Stands for the contents of a memory space; changes with every store to it."""
         if space not in self.versions:
-            self.versions[space] = Value(Shape.PLAIN, None, 0, is_uniform=True)
+            self.versions[space] = Value(Shape.PLAIN, AT_START, is_uniform=True)
         return self.versions[space]
 
     def clobber(self, spaces: Iterable[MemorySpace], has_barrier: bool, level: LoopLevel | None) -> None:
@@ -38,7 +43,7 @@ class Memory(Operators):
         shared = (MemorySpace.GLOBAL, MemorySpace.SHARED) if has_barrier else ()
         for space in {*spaces, *shared}:
             here = level or (self.stack[-1] if self.stack else None)
-            self.versions[space] = Value(Shape.PLAIN, here, 0, is_uniform=True)
+            self.versions[space] = Value(Shape.PLAIN, Placement(0, here), is_uniform=True)
 
     def address(self, place: MemoryPlace, pointer: Value, region: int) -> tuple[Value, tuple[object, ...]]:
         """The address of an access without its constant part, an immediate; and what names the object."""
@@ -59,19 +64,12 @@ class Memory(Operators):
         terms = linear(pointer)[0]
         values = tuple(term for term, _ in terms)
         scale = min((abs(c) for t, c in terms if not t.is_pointer), default=1)
-        key = ("address", frozenset(terms), narrow, pointer.is_wide)
-        address = self.shared(
-            key,
-            region,
-            values,
-            shape=Shape.ADDRESS,
-            terms=terms,
-            inputs=[],
-            number=float(scale),
-            bits=32 if narrow else 64,
-            is_wide=pointer.is_wide,
-        )
-        address.is_unsigned = pointer.is_unsigned
+        is_wide, is_unsigned = pointer.form.is_wide, pointer.form.is_unsigned
+        form = LinearForm(terms, is_wide=is_wide, is_unsigned=is_unsigned, unit=scale)
+        what = Computation(Shape.ADDRESS, bits=32 if narrow else 64, inputs=(), form=form)
+        address = self.shared(("address", frozenset(terms), narrow, is_wide), region, values, what)
+        if address.form.is_unsigned is not is_unsigned:
+            address.form = address.form._replace(is_unsigned=is_unsigned)
         return address
 
     def load(self, place: MemoryPlace, pointer: Value, region: int, type_: Type) -> Value:
@@ -81,39 +79,31 @@ class Memory(Operators):
             return self.volatile(place, address, region, type_)
         if _is_register(place):
             return self.plain("register", region, (address, self.version(place.space)), (), type_.bits or 64)
-        fixed = not address.terms
+        fixed = not address.form.terms
         varying = linear(pointer)[2]
         copies = tuple(copy for copy, _ in varying)
         if place.space is MemorySpace.LOCAL and place.root is not None:
             contents = self.whole(place.root)
+            if not fixed:
+                self.indexed.add(place.root)
             cost = () if fixed else ((K.LDL, 1.0),)
-            return self.shared(
-                ("local", name, contents),
-                region,
-                (contents, address, *copies),
-                shape=Shape.PLAIN,
-                inputs=[contents, address],
-                cost=cost,
-            )
+            what = Computation(cost=cost, inputs=(contents, address))
+            return self.shared(("local", name, contents), region, (contents, address, *copies), what)
         version = self.version(place.space)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(max(1, -(-type_.size_bytes // 16)))
         together = _merged(address, varying, type_.size_bytes) if kind is K.LDS else 1.0
         number /= together
         key = ("load", name, version, type_.bits, type_.lanes)
-        is_uniform = kind is K.LDC and address.is_uniform
-        value = self.shared(
-            key,
-            region,
-            (address, version, *copies),
-            may_hoist=place.space is MemorySpace.CONSTANT and fixed,
-            shape=Shape.PLAIN,
-            inputs=[address],
+        what = Computation(
             cost=((kind, number),) if number else (),
-            bits=type_.bits or 64,
+            bits=(type_.bits or 64) * max(1, type_.lanes),
+            inputs=(address,),
+            is_uniform=kind is K.LDC and address.is_uniform,
             is_pointer=type_.kind is TypeKind.POINTER,
-            is_uniform=is_uniform,
         )
+        may_hoist = place.space is MemorySpace.CONSTANT and fixed
+        value = self.shared(key, region, (address, version, *copies), what, may_hoist=may_hoist)
         if value.access is None and value.inputs == [address]:
             value.access = MemoryRequest(place.site, False, 1.0 / together)
             if self.is_machine_code and kind is K.LDS and not copies:
@@ -144,7 +134,6 @@ class Memory(Operators):
         self.root(region, ((kind, number),), (address,))
         value = self.roots[-1]
         value.access = MemoryRequest(place.site, False, 1.0)
-        value.level, value.stack = self.stack[-1] if self.stack else None, self.stack
         value.bits, value.is_pointer = type_.bits or 64, type_.kind is TypeKind.POINTER
         return value
 
@@ -157,20 +146,21 @@ class Memory(Operators):
         if loop.arm_depth != self.arm_depth or deepest((address,), self.stack) is loop or linear(pointer)[2]:
             return None
         kind = _LOAD.get(place.space, K.LDG)
-        first = Value(
-            Shape.PLAIN, loop.parent, loop.entry_region, ((kind, 1.0),), [address], stack=self.stack[:-1]
-        )
+        before = Placement(loop.entry_region, loop.parent, self.stack[:-1])
+        first = Value(Shape.PLAIN, before, ((kind, 1.0),), [address])
         first.access = MemoryRequest(place.site, False, 1.0)
-        return Value(Shape.PLAIN, loop, region, (), [first], bits=place.type.bits, stack=self.stack)
+        return Value(Shape.PLAIN, Placement(region, loop, self.stack), (), [first], place.type.bits)
 
     def store(self, place: MemoryPlace, pointer: Value, value: Value, region: int) -> None:
         """A write to memory; a read of the same object right after yields `value`."""
         address, name = self.address(place, pointer, region)
         if place.space is MemorySpace.LOCAL and place.root is not None and not place.is_volatile:
-            cost = () if not address.terms else ((K.STL, 1.0),)
+            cost = () if not address.form.terms else ((K.STL, 1.0),)
+            if cost:
+                self.indexed.add(place.root)
             inputs = [self.whole(place.root), address, value]
-            level = self.stack[-1] if self.stack else None
-            self._set(place.root, Value(Shape.PLAIN, level, region, cost, inputs, stack=self.stack))
+            here = Placement(region, self.stack[-1] if self.stack else None, self.stack)
+            self._set(place.root, Value(Shape.PLAIN, here, cost, inputs))
             return
         if _is_register(place):
             self.root(region, (), (address, value))
@@ -202,8 +192,8 @@ def _is_register(place: MemoryPlace) -> bool:
     return place.space is MemorySpace.LOCAL and place.root is None
 
 
-def _merged(address: Value, copies: tuple[tuple[Value, int], ...], size_bytes: int) -> float:
+def _merged(address: Value, copies: Terms, size_bytes: int) -> float:
     """How many neighbouring loads of an unrolled loop become one LDS.128 (the address must stay aligned)."""
     steps_by_one = len(copies) == 1 and copies[0][1] == size_bytes
-    aligned = all(coefficient % 16 == 0 for _, coefficient in address.terms)
+    aligned = all(coefficient % 16 == 0 for _, coefficient in address.form.terms)
     return 16.0 / size_bytes if steps_by_one and aligned and size_bytes in (4, 8) else 1.0

@@ -10,13 +10,15 @@ from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind, UnaryOp
 from wattslice.workload.instructions.kinds import Cost, measured
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import (
+    NO_FORM,
+    Computation,
     Environment,
+    LinearForm,
     Shape,
     Value,
     deepest,
     inputs_key,
     linear,
-    varying,
 )
 
 FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comparison
@@ -49,64 +51,40 @@ class LinearForms(Environment):
         terms_a, offset_a, varying_a = linear(a)
         terms_b, offset_b, varying_b = linear(b)
         total = dict(terms_a)
-        wide = a.is_wide or b.is_wide or is_wide
+        wide = is_wide or a.form.is_wide or b.form.is_wide
         for term, coefficient in terms_b:
             total[term] = total.get(term, 0) + sign * coefficient
         terms = tuple((term, c) for term, c in total.items() if c)
         if len(terms) > MOST_TERMS and not (a.is_pointer or b.is_pointer):
-            return self.linear_value(((a, 1), (b, sign)), 0, (), region, bits, is_wide=wide)
-        return self.linear_value(
-            terms, offset_a + sign * offset_b, (*varying_a, *varying_b), region, bits, is_wide=wide
-        )
+            return self.linear_value(LinearForm(((a, 1), (b, sign)), is_wide=wide), region, bits)
+        form = LinearForm(terms, offset_a + sign * offset_b, (*varying_a, *varying_b), wide)
+        return self.linear_value(form, region, bits)
 
     def scaled(self, value: Value, factor: int, region: int, bits: int) -> Value:
         """value * factor as a linear form."""
         terms, offset, varied = linear(value)
         scaled = tuple((term, c * factor) for term, c in terms if factor)
         copies = tuple((copy, c * factor) for copy, c in varied if factor)
-        wide = value.is_wide
-        return self.linear_value(scaled, offset * factor, copies, region, bits, is_wide=wide)
+        form = LinearForm(scaled, offset * factor, copies, value.form.is_wide)
+        return self.linear_value(form, region, bits)
 
-    def linear_value(
-        self,
-        terms: tuple[tuple[Value, int], ...],
-        offset: int,
-        copies: tuple[tuple[Value, int], ...],
-        region: int,
-        bits: int,
-        *,
-        is_wide: bool = False,
-    ) -> Value:
+    def linear_value(self, form: LinearForm, region: int, bits: int) -> Value:
         """A linear form: constant, single term, or sum."""
+        terms, offset, copies, is_wide, _, _ = form
         if not terms:
-            among = [copy for copy, _ in copies]
-            return Value(
-                Shape.CONSTANT,
-                deepest(among, self.stack),
-                region,
-                number=None if copies else offset,
-                bits=bits,
-                copies=copies,
-                is_uniform=True,
-                varies=varying(among),
-            )
+            value = self.copied([copy for copy, _ in copies], region, bits)
+            value.form = LinearForm(copies=copies) if copies else NO_FORM
+            value.number = None if copies else offset
+            return value
         if len(terms) == 1 and terms[0][1] == 1 and offset == 0 and not copies:
             return terms[0][0]
         key = ("sum", frozenset(terms), offset, *copies, bits, is_wide)
         values = (*(term for term, _ in terms), *(copy for copy, _ in copies))
-        return self.shared(
-            key,
-            region,
-            values,
-            shape=Shape.INT_SUM,
-            inputs=[],
-            terms=terms,
-            offset=offset if not copies else offset or 1,
-            copies=copies,
-            is_wide=is_wide,
-            bits=bits,
-            is_pointer=any(term.is_pointer for term, _ in terms),
-        )
+        if copies and not offset:
+            form = form._replace(offset=1)
+        is_pointer = any(term.is_pointer for term, _ in terms)
+        what = Computation(Shape.INT_SUM, bits=bits, inputs=(), is_pointer=is_pointer, form=form)
+        return self.shared(key, region, values, what)
 
     def product(self, a: Value, b: Value, type_: Type, region: int) -> Value:
         """Product of two integers."""
@@ -123,16 +101,10 @@ class LinearForms(Environment):
         cost: Cost = ((K.IMAD, 1.0),)
         if type_.bits == 64:
             cost = measured("mul.int64") or cost
-        value = self.shared(
-            ("product", frozenset((a, b))) if a is not b else ("square", a),
-            region,
-            (a, b),
-            shape=Shape.INT_PRODUCT,
-            cost=cost,
-            bits=type_.bits,
-        )
+        key = ("product", frozenset((a, b))) if a is not b else ("square", a)
+        value = self.shared(key, region, (a, b), Computation(Shape.INT_PRODUCT, cost, type_.bits))
         for moving, fixed in ((a, b), (b, a)):
-            if moving.step is not None and deepest((fixed,), self.stack) is not moving.level:
+            if moving.step is not None and deepest((fixed,), self.stack) is not moving.place.level:
                 value.step = fixed
         return value
 
@@ -173,7 +145,7 @@ class Operators(LinearForms):
         if value.shape is Shape.LOGIC and value.bits == 32:
             _, mask = self.masked.get(value, (value, None))
             cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
-            return self.shared(("truth", value), region, (value,), shape=Shape.TRUTH, cost=cost)
+            return self.shared(("truth", value), region, (value,), Computation(Shape.TRUTH, cost))
         if value.bits == _PREDICATE:
             return value
         wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
@@ -195,15 +167,8 @@ class Operators(LinearForms):
             number = None
             if op in _FOLD and a.number is not None and b.number is not None:
                 number = _FOLD[op](a.number, b.number)
-            value = Value(
-                Shape.CONSTANT,
-                deepest((a, b), self.stack),
-                region,
-                number=number,
-                bits=type_.bits,
-                is_uniform=True,
-                varies=varying((a, b)),
-            )
+            value = self.copied((a, b), region, type_.bits)
+            value.number = number
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
             if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
                 self.powers.add(value)
@@ -252,7 +217,7 @@ class Operators(LinearForms):
             return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
         shape = Shape.SHIFTED if b.number is None and type_.bits == 32 else Shape.PLAIN
         key = (op, type_.signed, *inputs_key((a, b)))
-        value = self.shared(key, region, (a, b), shape=shape, cost=cost, bits=type_.bits)
+        value = self.shared(key, region, (a, b), Computation(shape, cost, type_.bits))
         self.halves[value] = a
         return value
 
@@ -272,34 +237,32 @@ class Operators(LinearForms):
     def floating(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """A floating-point operator."""
         bits = type_.bits if type_.bits in FLOAT_KINDS else 16 if type_.bits < 32 else 64
-        add, multiply, fused, compare = FLOAT_KINDS[bits]
+        add, multiply, _, compare = FLOAT_KINDS[bits]
         lanes = per_operation(bits, type_.lanes)
         key = (op, bits, *inputs_key((a, b)))
         if op in COMPARISONS:
-            return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=((compare, lanes),))
+            return self.shared(key, region, (a, b), Computation(cost=((compare, lanes),)))
         if op in (BinaryOp.ADD, BinaryOp.SUB):
-            cost, other = ((add, lanes),), ((fused, lanes),)
-            return self.shared(key, region, (a, b), shape=Shape.FLOAT_SUM, cost=cost, fused=other, bits=bits)
+            return self.shared(key, region, (a, b), Computation(Shape.FLOAT_SUM, ((add, lanes),), bits))
         reciprocal = (
             op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and is_power(b.number)
         )
         if op is BinaryOp.MUL and bits == 64 and 2.0 in (a.number, b.number):
             doubled = ((add, lanes),)  # x + x, which takes part in no FMA
-            return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=doubled, bits=bits)
+            return self.shared(key, region, (a, b), Computation(cost=doubled, bits=bits))
         if op is BinaryOp.MUL or reciprocal:
-            return self.shared(
-                key, region, (a, b), shape=Shape.FLOAT_PRODUCT, cost=((multiply, lanes),), bits=bits
-            )
+            what = Computation(Shape.FLOAT_PRODUCT, ((multiply, lanes),), bits)
+            return self.shared(key, region, (a, b), what)
         name = "rcp" if a.shape is Shape.CONSTANT and a.number == 1 else "div"
         cost = measured(f"{name}.fp{max(32, bits)}") or ((K.MUFU, 1.0),)
         cost = tuple((kind, number * lanes) for kind, number in cost)
-        return self.shared(key, region, (a, b), shape=Shape.PLAIN, cost=cost, bits=bits)
+        return self.shared(key, region, (a, b), Computation(cost=cost, bits=bits))
 
     def logic(self, op: object, inputs: tuple[Value, ...], type_: Type, region: int) -> Value:
         """A bitwise operator."""
         cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # charging.py: how many operators one LOP3 does
         key = ("logic", op, *inputs_key(inputs))
-        value = self.shared(key, region, inputs, shape=Shape.LOGIC, cost=cost, bits=type_.bits)
+        value = self.shared(key, region, inputs, Computation(Shape.LOGIC, cost, type_.bits))
         if op is BinaryOp.AND and Shape.CONSTANT in (inputs[0].shape, inputs[1].shape):
             bits, mask = inputs if inputs[1].shape is Shape.CONSTANT else inputs[::-1]
             self.masked[value] = bits, mask
@@ -343,4 +306,5 @@ def is_power(number: float) -> bool:
 
 
 def _depth(value: Value) -> int:
-    return value.level.depth if value.level is not None else 0
+    level = value.place.level
+    return level.depth if level is not None else 0

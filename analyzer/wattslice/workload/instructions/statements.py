@@ -50,9 +50,9 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
 
     Kept for the last few kernels: counts that differ in probabilities alone are asked for one after another.
     """
-    lowering = _Lowering(kernel, trips)
+    lowering = Lowering(kernel, trips)
     drive(lowering.kernel_body())
-    instructions, requests = charges(lowering.roots, isa)
+    instructions, requests, _, _ = charges(lowering.roots, isa)
     return Lowered(_merged(instructions), requests, _merged(lowering.issued_only), lowering.issuers)
 
 
@@ -64,7 +64,7 @@ def _merged(found: list[Charge]) -> list[Charge]:
     return [Charge(kind, region, number) for (kind, region), number in numbers.items()]
 
 
-class _Lowering(Loops):
+class Lowering(Loops):
     """Lowers statements; `returns` collects what a call being inlined may yield."""
 
     def __init__(self, kernel: Kernel, trips: TripCounts) -> None:
@@ -76,6 +76,7 @@ class _Lowering(Loops):
         self.issued_only: list[Charge] = []
 
     def kernel_body(self) -> Steps:
+        """Lower all of the kernel."""
         region = self.kernel.body.region
         # stack pointer, memory descriptor and EXIT: in every kernel measured
         self.root(region, ((InstructionKind.MOV, 2.0), (InstructionKind.BRANCH, 1.0)), ())
@@ -85,17 +86,20 @@ class _Lowering(Loops):
         return None
 
     def statement(self, stmt: Stmt) -> Step:
+        """Lower one statement."""
         if self.issuer is not None:
             self.issuers[stmt.region] = self.issuer
         lowering = _LOWERINGS.get(type(stmt))
         return None if lowering is None else lowering(self, stmt)
 
     def block(self, stmt: Block) -> Steps:
+        """Lower statements in order."""
         for inner in stmt.statements:
             yield self.statement(inner)
         return None
 
     def evaluate(self, stmt: ExprStmt) -> Step:
+        """Lower an expression for its effects."""
         if isinstance(stmt.expr, Intrinsic) and stmt.expr.name == "assert":
             return self.assertion(stmt, stmt.expr)
         return self.expression(stmt.expr, stmt.region)
@@ -109,6 +113,7 @@ class _Lowering(Loops):
         return None
 
     def declare(self, stmt: Declare) -> Steps:
+        """Lower a declaration."""
         if stmt.value is not None:
             value = yield self.expression(stmt.value, stmt.region)
             self.write(stmt.variable, (), value)
@@ -119,6 +124,7 @@ class _Lowering(Loops):
         return None
 
     def leave(self, stmt: Return) -> Steps:
+        """Lower a return, out of the kernel or of what is inlined."""
         if stmt.value is not None:
             returned = yield self.expression(stmt.value, stmt.region)
             if self.returns:
@@ -126,6 +132,7 @@ class _Lowering(Loops):
         return None
 
     def branch(self, stmt: If) -> Steps:
+        """Lower an `if`, predicated when it is short."""
         condition = yield self.expression(stmt.condition, stmt.region)
         is_predicated = False
         if condition.shape is Shape.CONSTANT and condition.number is None:
@@ -156,6 +163,7 @@ class _Lowering(Loops):
         return None
 
     def switch(self, stmt: Switch) -> Steps:
+        """Lower a switch to a chain of tests."""
         selector = yield self.expression(stmt.selector, stmt.region)
         tests = float(max(1, len(stmt.cases) - 1))
         cost = ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
@@ -164,6 +172,7 @@ class _Lowering(Loops):
         return None
 
     def arms(self, blocks: tuple[Block, ...], region: int) -> Steps:
+        """Lower what may run; merge what it assigned."""
         ends: list[dict[EnvironmentKey, Value]] = []
         for block in blocks:
             self.enter_arm()
@@ -173,6 +182,7 @@ class _Lowering(Loops):
         return None
 
     def call(self, expr: InlinedCall, region: int) -> Steps:
+        """Lower the body of an inlined call."""
         for parameter, argument in zip(expr.parameters, expr.arguments, strict=True):
             self.write(parameter, (), (yield self.expression(argument, region)))
         self.returns.append([])
@@ -183,14 +193,14 @@ class _Lowering(Loops):
         return self.joined(returned, region)
 
 
-_LOWERINGS: dict[type[Stmt], Callable[[_Lowering, Any], Step]] = {
-    Block: _Lowering.block,
-    ExprStmt: _Lowering.evaluate,
-    Declare: _Lowering.declare,
-    If: _Lowering.branch,
-    Switch: _Lowering.switch,
-    Loop: _Lowering.loop,
-    Return: _Lowering.leave,
+_LOWERINGS: dict[type[Stmt], Callable[[Lowering, Any], Step]] = {
+    Block: Lowering.block,
+    ExprStmt: Lowering.evaluate,
+    Declare: Lowering.declare,
+    If: Lowering.branch,
+    Switch: Lowering.switch,
+    Loop: Lowering.loop,
+    Return: Lowering.leave,
 }
 
 

@@ -8,15 +8,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import count
 from typing import NamedTuple
 
 from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import Cost
 
 Terms = tuple[tuple["Value", int], ...]
+"""Values, each with the integer that it is multiplied by."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,53 +74,93 @@ class MemoryRequest(NamedTuple):
     number: float
 
 
+class Placement(NamedTuple):
+    """Where a value is computed, and what changes it: `scale` times for each run of `region`.
+
+    `stack`: the loops around where the source asks for it. `level`: innermost loop it varies in; `varies`:
+    all such loops; None: that one and all around it.
+    """
+
+    region: int
+    level: LoopLevel | None = None
+    stack: tuple[LoopLevel, ...] = ()
+    scale: float = 1.0
+    varies: frozenset[LoopLevel] | None = None
+
+
+AT_START = Placement(0)
+"""Once, when the kernel begins."""
+
+
+class LinearForm(NamedTuple):
+    """An integer or pointer as a sum: `terms`, `offset`, and `copies`.
+
+    `copies`: constants that differ between the copies of an unrolled loop. `is_wide`: added up in 64 bits.
+    `is_unsigned`: of an address, that its index is. `unit`: of an address, the bytes its index counts in.
+    """
+
+    terms: Terms = ()
+    offset: int = 0
+    copies: Terms = ()
+    is_wide: bool = False
+    is_unsigned: bool = False
+    unit: int = 1
+
+
+NO_FORM = LinearForm()
+"""Of a value that is no sum."""
+
+
+class Computation(NamedTuple):
+    """What makes a value of others. `inputs` None: the operands; `is_uniform` None: when all operands are."""
+
+    shape: Shape = Shape.PLAIN
+    cost: Cost = ()
+    bits: int = 32
+    inputs: tuple[Value, ...] | None = None
+    is_uniform: bool | None = None
+    is_pointer: bool = False
+    form: LinearForm = NO_FORM
+
+
 @dataclass(slots=True, eq=False)
 class Value:
-    """One value. `region`, `scale`: where and how much it is charged.
+    """One value: how it is computed (`shape`, `cost`, `inputs`) and where (`place`).
 
-    `level`: innermost loop it varies in. `varies`: all such loops; None: that one and all around it.
-    `terms`, `offset`: an integer or pointer as a linear form of other values. `number`: of a constant; None:
-    it differs between the copies of an unrolled loop. `step`: of an induction variable, per iteration.
-    `access`: the load or store that this value is. `is_unsigned`: of an address, that its index is.
+    `number`: of a constant; None: it differs between the copies of an unrolled loop. `step`: of an induction
+    variable, per iteration. `access`: the load or store that this value is. `birth`: values are numbered as
+    they are made, in the order of the text.
     """
 
     shape: Shape
-    level: LoopLevel | None
-    region: int
+    place: Placement
     cost: Cost = ()
     inputs: list[Value] = field(default_factory=list["Value"])
-    terms: Terms = ()
-    offset: int = 0
-    number: float | None = None
     bits: int = 32
     is_uniform: bool = False
     is_pointer: bool = False
-    copies: tuple[tuple[Value, int], ...] = ()
-    is_wide: bool = False
-    step: Value | None = None
-    scale: float = 1.0
-    fused: Cost = ()  # cost when one input is a product that nothing else needs
-    stack: tuple[LoopLevel, ...] = ()
-    access: MemoryRequest | None = None
-    varies: frozenset[LoopLevel] | None = None
-    is_unsigned: bool = False
+    form: LinearForm = NO_FORM
+    number: float | None = field(default=None, init=False)
+    step: Value | None = field(default=None, init=False)
+    access: MemoryRequest | None = field(default=None, init=False)
+    birth: int = field(default_factory=count().__next__, init=False)
 
 
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
     """The loops in which one of `values` varies."""
     found: set[LoopLevel] = set()
     for value in values:
-        if value.varies is not None:
-            found |= value.varies
+        _, level, _, _, loops = value.place
+        if loops is not None:
+            found |= loops
             continue
-        level = value.level
         while level is not None:
             found.add(level)
             level = level.parent
     return frozenset(found)
 
 
-class Placement(NamedTuple):
+class Hoisting(NamedTuple):
     """A computation made `scale` times for each run of `region`; `outside`: of which loop, if hoisted."""
 
     region: int
@@ -126,13 +168,12 @@ class Placement(NamedTuple):
     outside: LoopLevel | None
 
 
-def placed(values: Iterable[Value], stack: tuple[LoopLevel, ...], region: int) -> Placement:
-    """Where a computation on `values` at `region` in the loops `stack` runs, hoisted as far as they allow.
+def placed(loops: frozenset[LoopLevel], stack: tuple[LoopLevel, ...], region: int) -> Hoisting:
+    """Where a computation that varies in `loops` runs, hoisted from `region` in `stack` as far as they allow.
 
     Copies that a full unrolling made of it leave a loop around them as well, each; what does not vary in an
     unrolled loop is computed once for all of its copies.
     """
-    loops = varying(values)
     scale = 1.0
     outside: LoopLevel | None = None
     for loop in reversed(stack):
@@ -141,16 +182,16 @@ def placed(values: Iterable[Value], stack: tuple[LoopLevel, ...], region: int) -
                 break
             scale *= loop.trips
         outside = loop
-    if outside is None or not any(loop not in loops for loop in stack[outside.depth - 1 :]):
-        return Placement(region, 1.0, None)
-    return Placement(outside.entry_region, scale, outside)
+    if outside is None or loops.issuperset(stack[outside.depth - 1 :]):
+        return Hoisting(region, 1.0, None)
+    return Hoisting(outside.entry_region, scale, outside)
 
 
 def deepest(values: Iterable[Value], stack: tuple[LoopLevel, ...]) -> LoopLevel | None:
     """The innermost loop of `stack` in which one of `values` varies."""
     found: LoopLevel | None = None
     for value in values:
-        level = value.level
+        level = value.place.level
         while level is not None and (level.depth > len(stack) or stack[level.depth - 1] is not level):
             level = level.parent
         if level is not None and (found is None or level.depth > found.depth):
@@ -158,16 +199,16 @@ def deepest(values: Iterable[Value], stack: tuple[LoopLevel, ...]) -> LoopLevel 
     return found
 
 
-def linear(value: Value) -> tuple[tuple[tuple[Value, int], ...], int, tuple[tuple[Value, int], ...]]:
+def linear(value: Value) -> tuple[Terms, int, Terms]:
     """`value` as terms, offset, and constants that differ between copies of an unrolled loop."""
     if value.shape is Shape.CONSTANT:
         if value.number is None:
-            return (), 0, value.copies or ((value, 1),)
+            return (), 0, value.form.copies or ((value, 1),)
         if math.isfinite(value.number):
             return (), int(value.number), ()
         return ((value, 1),), 0, ()
     if value.shape is Shape.INT_SUM:
-        return value.terms, value.offset, value.copies
+        return value.form[:3]
     return ((value, 1),), 0, ()
 
 
@@ -205,73 +246,51 @@ class Environment:
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.components: dict[Value, dict[str, Value]] = {}
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
+        self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
         self.neighbours: dict[object, dict[int, Value]] = {}  # loads of one aligned word, by offset in it
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
         """Something that happens whether or not anybody uses its value."""
-        self.roots.append(Value(Shape.PLAIN, None, region, cost, list(inputs)))
+        place = Placement(region, self.stack[-1] if self.stack else None, self.stack)
+        self.roots.append(Value(Shape.PLAIN, place, cost, list(inputs)))
 
     def shared(
         self,
         key: object,
         region: int,
         operands: tuple[Value, ...],
-        shape: Shape,
-        cost: Cost = (),
+        what: Computation,
         *,
         may_hoist: bool = True,
-        inputs: list[Value] | None = None,
-        terms: Terms = (),
-        offset: int = 0,
-        number: float | None = None,
-        bits: int = 32,
-        is_uniform: bool | None = None,
-        is_pointer: bool = False,
-        copies: Terms = (),
-        is_wide: bool = False,
-        fused: Cost = (),
     ) -> Value:
-        """The value of an earlier equal computation, or a new one, hoisted as far as its inputs allow.
-
-        `inputs` None: the operands; `is_uniform` None: when all operands are. The rest: fields of `Value`.
-        """
+        """The value of an earlier equal computation, or a new one, hoisted as far as its inputs allow."""
         if (found := self.available.get(key)) is not None:
             return found
         level = deepest(operands, self.stack)
         loops = varying(operands)
         target = self.scopes[-1]
-        place = placed(operands, self.stack, region)
-        if place.outside is not None:
-            if may_hoist or self.arm_depth == place.outside.arm_depth:
+        region, scale, outside = placed(loops, self.stack, here := region)
+        if outside is not None:
+            if may_hoist or self.arm_depth == outside.arm_depth:
                 for loop in self.stack:
                     if level is None or loop.depth > level.depth:
                         target = self.scopes[loop.scope - 1]
                         break
             else:
                 level, loops = self.stack[-1], None
-                place = Placement(region, 1.0, None)
+                region, scale = here, 1.0
+        shape, cost, bits, inputs, is_uniform, is_pointer, form = what
         if is_uniform is None:
             is_uniform = all(value.is_uniform for value in operands)
-        if inputs is None:
-            inputs = list(operands)
         value = Value(
             shape,
-            level,
-            place.region,
+            Placement(region, level, self.stack, scale, loops),
             cost,
-            inputs,
-            terms,
-            offset,
-            number,
+            list(operands if inputs is None else inputs),
             bits,
             is_uniform,
             is_pointer,
-            copies,
-            is_wide,
-            fused=fused,
-            stack=self.stack,
-            scale=place.scale,
-            varies=loops,
+            form,
         )
         self.available[key] = value
         target.append((key, None))
@@ -280,25 +299,28 @@ class Environment:
 
     def constant(self, number: float | None, type_: Type) -> Value:
         """A compile-time constant."""
-        bits = type_.bits or 64
-        return Value(Shape.CONSTANT, None, 0, number=number, is_uniform=True, bits=bits)
+        value = Value(Shape.CONSTANT, AT_START, bits=type_.bits or 64, is_uniform=True)
+        value.number = number
+        return value
 
     def joined(self, values: list[Value], region: int) -> Value:
         """One of `values`, depending on the way control came."""
         level = self.stack[-1] if self.stack else None
         bits = max((value.bits for value in values), default=32)
-        return Value(Shape.PLAIN, level, region, inputs=list(values), bits=bits, stack=self.stack)
+        return Value(Shape.PLAIN, Placement(region, level, self.stack), (), list(values), bits)
 
     def plain(
         self, name: object, region: int, inputs: tuple[Value, ...], cost: Cost, bits: int = 32
     ) -> Value:
         """A computation of no special shape; a constant when all it needs is constant."""
         if inputs and all(value.shape is Shape.CONSTANT for value in inputs):
-            level = deepest(inputs, self.stack)
-            return Value(Shape.CONSTANT, level, region, is_uniform=True, bits=bits, varies=varying(inputs))
-        return self.shared(
-            (name, *inputs_key(inputs)), region, inputs, shape=Shape.PLAIN, cost=cost, bits=bits
-        )
+            return self.copied(inputs, region, bits)
+        return self.shared((name, *inputs_key(inputs)), region, inputs, Computation(cost=cost, bits=bits))
+
+    def copied(self, constants: Collection[Value], region: int, bits: int) -> Value:
+        """A constant computed from `constants`, unknown: other copies of an unrolled loop may have others."""
+        place = Placement(region, deepest(constants, self.stack), varies=varying(constants))
+        return Value(Shape.CONSTANT, place, bits=bits, is_uniform=True)
 
     def part(self, whole: Value, path: tuple[str, ...], region: int, bits: int = 32) -> Value:
         """A member of a record in registers: what it was built from, where that is known."""
@@ -309,7 +331,7 @@ class Environment:
     def first(self, key: object, cost: Cost, is_uniform: bool) -> Value:
         """Something computed once at the start of the kernel."""
         if (found := self.available.get(key)) is None:
-            found = self.available[key] = Value(Shape.PLAIN, None, 0, cost, is_uniform=is_uniform)
+            found = self.available[key] = Value(Shape.PLAIN, AT_START, cost, is_uniform=is_uniform)
         return found
 
     def open_scope(self) -> None:
@@ -340,7 +362,7 @@ class Environment:
         for part in parts:
             if len(part) > len(path) and part[: len(path)] == path:
                 rest = part[len(path) :]
-                self._set((variable, part), self.part(value, rest, value.region))
+                self._set((variable, part), self.part(value, rest, value.place.region))
 
     def read(self, place: RegisterPlace, region: int) -> Value:
         """The value of a register variable or a part of it."""
@@ -380,10 +402,8 @@ class Environment:
         """The last value assigned to all of `variable`; a parameter or undefined local when there is none."""
         if (value := self.environment.get(variable)) is not None:
             return value
-        is_pointer = variable.type.kind is TypeKind.POINTER
-        value = Value(
-            Shape.PLAIN, None, 0, bits=variable.type.bits or 64, is_uniform=True, is_pointer=is_pointer
-        )
+        bits, is_pointer = variable.type.bits or 64, variable.type.kind is TypeKind.POINTER
+        value = Value(Shape.PLAIN, AT_START, bits=bits, is_uniform=True, is_pointer=is_pointer)
         self.environment[variable] = value
         return value
 

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_callers, read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.launches.launch import Dim3, KernelLaunch, LaunchSource, Overrides, Setting
-from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice.training.launch_rows import parameter_value
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import Recipes
@@ -50,7 +50,7 @@ def read_geometry(
     )
     program = read_cuda(file, options)
     launches = resolve_launches(
-        program, Overrides((), settings), gpu, partial(read_callers, file, options=options)
+        program, Overrides((), settings), gpu, Neighbours(partial(read_callers, file, options=options))
     )
     kernel = recipe_of(recipe, row.kernel).kernel
     named = [launch for launch in launches if launch.kernel.name == kernel]

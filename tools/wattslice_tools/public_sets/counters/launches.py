@@ -10,8 +10,8 @@ from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import MemoryAccess
 from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting

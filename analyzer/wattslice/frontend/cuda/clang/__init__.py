@@ -46,7 +46,6 @@ Depth      `walk` does not recurse. Chains of a few thousand operators pass the 
 
 from wattslice.frontend.cuda.clang.cursors import Node, Type
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic, Severity
-from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator, CursorKind, TypeKind, UnaryOperator
 from wattslice.frontend.cuda.clang.libclang import Place
 from wattslice.frontend.cuda.clang.session import ParsedUnit, Recovered, parse_cuda
@@ -56,7 +55,6 @@ __all__ = [
     "CursorKind",
     "Node",
     "ParseDiagnostic",
-    "ParseOptions",
     "ParsedUnit",
     "Place",
     "Recovered",

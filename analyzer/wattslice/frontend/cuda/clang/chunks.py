@@ -142,89 +142,112 @@ def cut(source: bytes) -> CutText | None:
         return None
     if _SPLICED.search(source):
         return None
-    chunks: list[Chunk] = []
-    macros: list[Chunk] = []
-    order: list[bytes] = []
-    line, counted = 1, 0
-    begin = depth = scopes = 0
-    brace = -1  # the first one that opens in the piece
-    is_torn = False  # branches of an #if in the piece open different numbers of braces
-    conditions: list[_Condition] = []
+    return _Cutter(source).cut()
 
-    def close(end: int) -> None:
-        nonlocal begin, brace, line, counted, is_torn
-        begin = _after_blanks(source, begin, end)
-        line += source.count(b"\n", counted, begin)
-        counted = begin
+
+class _Cutter:
+    """A source text on its way through `cut`, token by token."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._chunks: list[Chunk] = []
+        self._macros: list[Chunk] = []
+        self._order: list[bytes] = []
+        self._line, self._counted = 1, 0
+        self._begin = self._depth = self._scopes = 0
+        self._brace = -1  # the first one that opens in the piece
+        self._is_torn = False  # branches of an #if in the piece open different numbers of braces
+        self._conditions: list[_Condition] = []
+
+    def cut(self) -> CutText | None:
+        """The pieces; None when a brace closes what none has opened."""
+        source = self._source
+        for token in TOKEN.finditer(source):
+            if token.lastgroup == "directive":
+                self._directive(token)
+            elif token.lastgroup is not None:
+                continue
+            elif token[0] == b"{":
+                self._opens(token.start())
+            elif token[0] == b"}":
+                if not self._depth and not self._scopes:
+                    return None
+                self._closes(token.start())
+            elif not self._depth:
+                self._end_piece(token.end())
+        self._end_piece(len(source))
+        starts = (0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1]))
+        return CutText(tuple(self._chunks), tuple(self._macros), b"\0".join(self._order), starts, len(source))
+
+    def _end_piece(self, end: int) -> None:
+        source, brace = self._source, self._brace
+        begin = _after_blanks(source, self._begin, end)
+        self._line += source.count(b"\n", self._counted, begin)
+        self._counted = begin
         text = source[begin:end]
         column = begin - (source.rfind(b"\n", 0, begin) + 1)
-        is_plain = brace >= 0 and not is_torn and plain_function(source[begin:brace]) is not None
-        words = words_of(text, brace - begin if brace >= 0 else None, is_torn)
+        is_plain = brace >= 0 and not self._is_torn and plain_function(source[begin:brace]) is not None
+        words = words_of(text, brace - begin if brace >= 0 else None, self._is_torn)
         if text:
-            place = b"%d:%d:" % (line, column)
+            place = b"%d:%d:" % (self._line, column)
             last = source.find(b"\n", end)
             lines = source[begin - column : last if last >= 0 else len(source)]
             body = brace if is_plain else None
             head = _head_of(source[begin:brace], place) if is_plain and not words.is_everybodys else None
-            chunks.append(Chunk(begin, end, words, digest_of(place, lines), body, head))
-        begin, brace, is_torn = end, -1, False
+            self._chunks.append(Chunk(begin, end, words, digest_of(place, lines), body, head))
+        self._begin, self._brace, self._is_torn = end, -1, False
 
-    for token in TOKEN.finditer(source):
-        if token.lastgroup == "directive":
-            text = token[0]
-            if not depth and _after_blanks(source, begin, token.start()) == token.start():
-                begin = token.end()
-            if defined := _DEFINE.match(text):
-                name = defined[1]
-                # A keyword stands in no list of names: whoever gives it a meaning concerns everybody.
-                words = Words(names_in(text), frozenset((name,)), name in _KEYWORDS, b"##" in text)
-                place = b"%d:%d:" % (len(chunks), len(order))
-                macros.append(Chunk(token.start(), token.end(), words, digest_of(place, text)))
-            elif condition := _CONDITION.match(text):
-                order.append(b"%d:" % len(chunks) + text)
-                macros.append(
-                    Chunk(token.start(), token.end(), Words(names_in(text), frozenset(), True), b"")
-                )
-                if condition["opens"]:
-                    conditions.append(_Condition(depth))
-                elif conditions and condition["turns"]:
-                    is_torn = conditions[-1].turns(depth) or is_torn
-                    depth = conditions[-1].depth
-                elif conditions:
-                    is_torn = conditions[-1].turns(depth) or is_torn
-                    depth = conditions.pop().after
-            elif not (depth and _LOCAL_DIRECTIVE.match(text)):
-                order.append(b"%d:" % len(chunks) + text)
-            continue
-        if token.lastgroup is not None:
-            continue
-        position, sign = token.start(), token[0]
-        if sign == b"{":
-            if not depth and brace < 0 and _SCOPE.match(COMMENT.sub(_blank, source[begin:position])):
-                scopes += 1
-                order.append(b"%d:" % len(chunks) + source[begin : position + 1].strip())
-                begin = position + 1
-                continue
-            depth += 1
-            if brace < 0:
-                brace = position
-        elif sign == b"}":
-            if not depth and not scopes:
-                return None
-            if not depth:
-                close(position)
-                scopes -= 1
-                order.append(b"%d:}" % len(chunks))
-                begin = position + 1
-                continue
-            depth -= 1
-            if not depth and plain_function(source[begin:brace]) is not None:
-                close(position + 1)
-        elif not depth:
-            close(position + 1)
-    close(len(source))
-    starts = (0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1]))
-    return CutText(tuple(chunks), tuple(macros), b"\0".join(order), starts, len(source))
+    def _note(self, text: bytes) -> None:
+        """What stands between pieces, in its order among them."""
+        self._order.append(b"%d:" % len(self._chunks) + text)
+
+    def _directive(self, token: re.Match[bytes]) -> None:
+        text = token[0]
+        if not self._depth and _after_blanks(self._source, self._begin, token.start()) == token.start():
+            self._begin = token.end()
+        if defined := _DEFINE.match(text):
+            name = defined[1]
+            # A keyword stands in no list of names: whoever gives it a meaning concerns everybody.
+            words = Words(names_in(text), frozenset((name,)), name in _KEYWORDS, b"##" in text)
+            place = b"%d:%d:" % (len(self._chunks), len(self._order))
+            self._macros.append(Chunk(token.start(), token.end(), words, digest_of(place, text)))
+        elif condition := _CONDITION.match(text):
+            self._note(text)
+            words = Words(names_in(text), frozenset(), True)
+            self._macros.append(Chunk(token.start(), token.end(), words, b""))
+            self._condition(condition)
+        elif not (self._depth and _LOCAL_DIRECTIVE.match(text)):
+            self._note(text)
+
+    def _condition(self, found: re.Match[bytes]) -> None:
+        if found["opens"]:
+            self._conditions.append(_Condition(self._depth))
+        elif self._conditions:
+            self._is_torn = self._conditions[-1].turns(self._depth) or self._is_torn
+            turns = found["turns"]
+            self._depth = self._conditions[-1].depth if turns else self._conditions.pop().after
+
+    def _opens(self, position: int) -> None:
+        text = self._source[self._begin : position]
+        if not self._depth and self._brace < 0 and _SCOPE.match(COMMENT.sub(_blank, text)):
+            self._scopes += 1
+            self._note(self._source[self._begin : position + 1].strip())
+            self._begin = position + 1
+            return
+        self._depth += 1
+        if self._brace < 0:
+            self._brace = position
+
+    def _closes(self, position: int) -> None:
+        if not self._depth:
+            self._end_piece(position)
+            self._scopes -= 1
+            self._note(b"}")
+            self._begin = position + 1
+            return
+        self._depth -= 1
+        if not self._depth and plain_function(self._source[self._begin : self._brace]) is not None:
+            self._end_piece(position + 1)
 
 
 def _after_blanks(source: bytes, begin: int, end: int) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.libclang import UnitHandle, library, place_of, text
+from wattslice.frontend.cuda.clang.made_up import namespace_members, template_declaration
 from wattslice.frontend.cuda.clang.source_files import SourceFiles
 
 
@@ -86,11 +87,15 @@ class Role(Enum):
     TYPE = "type"
     TEMPLATE = "template"
     RECORD = "record"
+    NAMESPACE = "namespace"
 
 
 @dataclass(frozen=True, slots=True)
 class Undeclared:
-    """A name that nothing declares, and what it was taken for."""
+    """A name that nothing declares, and what it was taken for.
+
+    `members`: of a record their names, of a namespace and a template the declarations.
+    """
 
     name: str
     role: Role
@@ -115,7 +120,13 @@ def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...], files: SourceFile
             role = Role.TYPE
         else:
             role = _role_at(d, name, files)
-        found[name] = Undeclared(name, role)
+        source = b"" if d.path is None else files.text_of(d.path)
+        if role is Role.TYPE and (members := namespace_members(name, source)):
+            found[name] = Undeclared(name, Role.NAMESPACE, members)
+        elif role is Role.TEMPLATE:
+            found[name] = Undeclared(name, role, (template_declaration(name, source),))
+        else:
+            found[name] = Undeclared(name, role)
     return tuple(found.values())
 
 
@@ -196,5 +207,7 @@ def declarations(names: tuple[Undeclared, ...]) -> bytes:
                 members = "".join(f" float {member};" for member in entry.members)
                 lines.append(f"struct {entry.name} {{{members} }};")
             case Role.TEMPLATE:
-                lines.append(f"template <class...> struct {entry.name} {{}};")
+                lines.extend(entry.members or (f"template <class...> struct {entry.name} {{}};",))
+            case Role.NAMESPACE:
+                lines.extend(entry.members)
     return ("\n".join(lines) + "\n").encode()

@@ -6,17 +6,19 @@ import json
 import os
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from wattslice.documents import parse_json
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import file_bytes, note_text
+from wattslice.frontend.parse_options import ParseOptions
+from wattslice.frontend.project.build import compile_databases, compile_flags, folders_above
 
 STUBS = Path(__file__).with_name("stubs")
 FALLBACK_STUBS = STUBS / "fallback"
-PRELUDE = STUBS / "prelude.cuh"
+PRELUDE, C_PRELUDE = STUBS / "prelude.cuh", STUBS / "prelude_c.h"
 BUILTINS = STUBS / "wattslice_builtins.cuh"  # made of the table of builtins, not on the disk
 
 # CXTranslationUnit_Flags
@@ -27,40 +29,23 @@ BRACKET_DEPTH = 256
 TEMPLATE_DEPTH = 900
 
 
-@dataclass(frozen=True, slots=True)
-class ParseOptions:
-    """How to read a file. Everything has a default that suits a file without a build system.
-
-    `include_dirs` are searched first. `defines` are `NAME` or `NAME=VALUE`. `compile_commands` is the folder
-    that holds compile_commands.json. `search_root` bounds the search for headers that no include folder has;
-    None means the git checkout around the file, else the file's own folder. `use_pch` False parses the
-    prelude anew each time (for measurements and for machines without a cache folder). `moved`: a source that
-    a PTX file says to lie below the first folder lies below the second. `is_wary`: a file with templates or
-    headers of its own is first parsed in a process of its own, and here only if that comes to an end.
-    """
-
-    include_dirs: tuple[Path, ...] = ()
-    defines: tuple[str, ...] = ()
-    undefines: tuple[str, ...] = ()
-    standard: str = "c++17"
-    gpu_arch: str = "sm_80"
-    compile_commands: Path | None = None
-    search_root: Path | None = None
-    use_pch: bool = True
-    moved: tuple[Path, Path] | None = None
-    is_wary: bool = False
+def is_c(standard: str) -> bool:
+    """Whether a language standard is one of C, not of C++ and so of CUDA."""
+    return "++" not in standard
 
 
 def language_flags(standard: str, gpu_arch: str) -> tuple[str, ...]:
     """The flags that the prelude's PCH and every file that uses it must share."""
-    return (
+    cuda = (
         "-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={gpu_arch}", "-nocudainc", "-nocudalib",
-        "--cuda-path=/nonexistent", "--target=x86_64-unknown-linux-gnu", f"-std={standard}",
+        "--cuda-path=/nonexistent", "-Xclang", "-fcuda-allow-variadic-functions",
+    )  # fmt: skip
+    return (
+        *(("-x", "c") if is_c(standard) else cuda), "--target=x86_64-unknown-linux-gnu", f"-std={standard}",
         "-nostdinc", "-nostdinc++", "-ferror-limit=0", "-Wno-everything",
         f"-fbracket-depth={BRACKET_DEPTH}", f"-ftemplate-depth={TEMPLATE_DEPTH}",
         "-ftemplate-backtrace-limit=1",
-        "-fconstexpr-steps=1000000",
-        "-Xclang", "-fcuda-allow-variadic-functions", f"-isystem{STUBS}",
+        "-fconstexpr-steps=1000000", f"-isystem{STUBS}",
     )  # fmt: skip
 
 
@@ -118,6 +103,29 @@ def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
     return options
 
 
+def with_build_flags(path: Path, options: ParseOptions) -> ParseOptions:
+    """The options plus what the build files around the file say: compile_commands.json, else the Makefile or
+    CMakeLists.txt. Of folders only those of the same repository; what cannot be read says nothing.
+    """
+    top = folders_above(path.resolve())[-1]
+    for database in compile_databases(path):
+        try:
+            found = with_compile_commands(path, replace(options, compile_commands=database.parent))
+        except FrontendError:
+            continue
+        own = found.include_dirs[len(options.include_dirs) :]
+        if found != replace(options, compile_commands=database.parent):
+            inside = (Path(os.path.realpath(folder)) for folder in own)
+            kept = tuple(folder for folder in inside if folder.is_relative_to(top) and folder.is_dir())
+            return replace(found, include_dirs=(*options.include_dirs, *kept), compile_commands=None)
+    flags = compile_flags(path)
+    return replace(
+        options,
+        include_dirs=(*options.include_dirs, *flags.include_directories),
+        defines=(*flags.definitions, *options.defines),
+    )
+
+
 def _words(fields: dict[str, Any]) -> list[str]:
     arguments = fields.get("arguments")
     if isinstance(arguments, list):
@@ -158,7 +166,7 @@ def _merged(options: ParseOptions, words: list[str], base: Path) -> ParseOptions
             case "-U" | "--undefine-macro":
                 undefines.append(value)
             case "-std" | "--std":
-                standard = value if value in _STANDARDS else standard
+                standard = value if value in _STANDARDS and not is_c(standard) else standard
             case "-arch" | "--gpu-architecture" | "-gencode" | "--generate-code":
                 gpu_arch = _known_architecture(value) or gpu_arch
             case _:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from wattslice.errors import AbandonedError, FrontendError
 from wattslice.frontend.cuda.clang.cursors import Node
-from wattslice.frontend.cuda.clang.flags import KEEP_GOING, PRELUDE
+from wattslice.frontend.cuda.clang.flags import KEEP_GOING
 from wattslice.frontend.cuda.clang.libclang import UnitHandle, library
 from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.frontend.inputs import note_unrepeatable
@@ -89,7 +89,7 @@ def main() -> int:
     path, flags = Path(sys.argv[1]), tuple(sys.argv[2:])
     texts: dict[str, str] = json.load(sys.stdin)
     unsaved = tuple((Path(name), text.encode("latin-1")) for name, text in texts.items())
-    handle = raw_parse(path, (*flags, f"-include{PRELUDE}"), KEEP_GOING, unsaved)
+    handle = raw_parse(path, flags, KEEP_GOING, unsaved)
     if handle is None:  # libclang ends a parse that gets no more memory as it does one whose stack is full
         return _OUT_OF_MEMORY if _peak_bytes() > _MOST_MEMORY_BYTES // 4 else 1
     try:

@@ -28,13 +28,15 @@ from wattslice.frontend.cuda.clang.diagnostics import (
     with_members,
 )
 from wattslice.frontend.cuda.clang.flags import (
+    C_PRELUDE,
     FALLBACK_STUBS,
     KEEP_GOING,
     PRELUDE,
     STUBS,
-    ParseOptions,
+    is_c,
     language_flags,
     user_flags,
+    with_build_flags,
     with_compile_commands,
 )
 from wattslice.frontend.cuda.clang.guards import check_source, joined_brackets, may_exhaust_stack, read_source
@@ -48,9 +50,15 @@ from wattslice.frontend.cuda.clang.source_files import (
     find_header,
     included_names,
     including_units,
+)
+from wattslice.frontend.inputs import (
+    is_recording,
+    note_file,
+    note_text,
+    note_unrepeatable,
     repository_root,
 )
-from wattslice.frontend.inputs import is_recording, note_file, note_text, note_unrepeatable
+from wattslice.frontend.parse_options import ParseOptions
 
 
 def parse_cuda(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ParsedUnit:
@@ -63,7 +71,11 @@ def parse_cuda(path: Path, options: ParseOptions | None = None, source: bytes | 
     if source is None:
         source = read_source(path)
     check_source(path, source)
-    options = with_compile_commands(path, options or ParseOptions())
+    options = options or ParseOptions()
+    if options.compile_commands is None:
+        options = with_build_flags(path, options)
+    else:
+        options = with_compile_commands(path, options)
     files = SourceFiles(options.search_root or repository_root(path), path, source)
     clock = Clock()
     unit = parse_with_repairs(path, path, source, options, files, clock)
@@ -242,7 +254,7 @@ def parse_with_repairs(
     if _look_ahead(file, own, options, search) or is_wary:
         _tried.add(file)
         flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
-        refuse_if_fatal(file, flags, unsaved)
+        refuse_if_fatal(file, (*flags, f"-include{prelude_of(options)}"), unsaved)
     declared: tuple[Undeclared, ...] = ()
     handle, complaints = _parse_with(file, unsaved, options, search.flags(), declared, clock)
     for _ in range(_MOST_INCLUDE_ROUNDS):
@@ -250,7 +262,7 @@ def parse_with_repairs(
         if not (missing and clock.allows_repairs and search.look_for(missing)):
             break
         handle, complaints = _parse_with(file, unsaved, options, search.flags(), declared, clock)
-    for _ in range(_MOST_DECLARE_ROUNDS):
+    for _ in range(0 if is_c(options.standard) else _MOST_DECLARE_ROUNDS):
         wanted = (*with_members(declared, complaints, own), *_unknown(complaints, declared, files))
         if wanted == declared or not clock.allows_repairs:
             break
@@ -266,6 +278,11 @@ def parse_with_repairs(
     return ParsedUnit(asked, source, options, complaints, recovered, handle, files)
 
 
+def prelude_of(options: ParseOptions) -> Path:
+    """What every file sees before its first line."""
+    return C_PRELUDE if is_c(options.standard) else PRELUDE
+
+
 def _parse_with(
     file: Path,
     unsaved: tuple[tuple[Path, bytes], ...],
@@ -278,7 +295,8 @@ def _parse_with(
     made_up = ((AUTO_DECLARED_FILE, declarations(declared)),) if declared else ()
     include = tuple(f"-include{name}" for name, _ in made_up)
     unsaved = (*unsaved, *made_up)
-    pch = prelude_pch(options.standard, options.gpu_arch) if options.use_pch else None
+    use_pch = options.use_pch and not is_c(options.standard)  # whose prelude is small
+    pch = prelude_pch(options.standard, options.gpu_arch) if use_pch else None
     try:
         if pch is not None:
             started = (*flags, "-include-pch", str(pch), *include)
@@ -286,7 +304,7 @@ def _parse_with(
             complaints = () if handle is None else diagnostics_of(handle)
             if handle is not None and not _pch_refused(complaints, pch):
                 return handle, complaints
-        started = (*flags, f"-include{PRELUDE}", *include)
+        started = (*flags, f"-include{prelude_of(options)}", *include)
         handle = raw_parse(file, started, KEEP_GOING, unsaved, clock.remaining_s)
     except ParseAbandonedError as error:
         note_unrepeatable()
@@ -328,6 +346,11 @@ class Recovered:
     missing_includes: tuple[str, ...] = ()
     found_includes: tuple[Path, ...] = ()
     including_file: Path | None = None
+
+
+_WRITTEN_DOWN = frozenset(
+    {"cub", "torch", "wattslice_libcudacxx.h", "wattslice_cooperative_groups.cuh", "cuda_fp8.h"}
+)
 
 
 def _visit_inclusion(file: int, _stack: object, _depth: int, sink: list[int]) -> None:
@@ -390,6 +413,11 @@ class ParsedUnit:
         """Whether the prelude or a stub declares it: an intrinsic or library function known by name."""
         path = declaration.place.path
         return path is None or (path.is_relative_to(STUBS) and path != AUTO_DECLARED_FILE)
+
+    def is_written_down(self, declaration: Node) -> bool:
+        """Whether it is of a library whose stub says what its device code does (CUB, libcu++, PyTorch)."""
+        path = declaration.place.path
+        return path is not None and any(part in _WRITTEN_DOWN for part in (path.parent.name, path.name))
 
     def is_made_up(self, declaration: Node) -> bool:
         """Whether the parse itself declared this name because nobody else did."""

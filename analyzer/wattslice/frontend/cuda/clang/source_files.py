@@ -228,15 +228,6 @@ _UNITS = frozenset((".cu", ".c", ".cc", ".cpp", ".cxx"))
 _MOST_HOPS = 3
 
 
-def repository_root(path: Path) -> Path:
-    """The nearest folder above the file that holds `.git`, else the file's own folder."""
-    folder = path.resolve().parent
-    around = (candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists())
-    root = next(around, folder)
-    note_search(Search.ROOT, path, (), (root,))
-    return root
-
-
 def find_header(name: str, source: Path, files: SourceFiles) -> Path | None:
     """The folder to search so that `#include "name"` succeeds, nearest to the source, or None."""
     wanted = tuple(

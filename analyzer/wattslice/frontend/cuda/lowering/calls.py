@@ -28,6 +28,7 @@ from wattslice.frontend.cuda.lowering.host_calls import (
     has_object,
     launch_of,
     object_argument,
+    written_launch,
 )
 from wattslice.frontend.cuda.lowering.inlining import inline, materialise, may_inline, temporary_object
 from wattslice.frontend.cuda.lowering.library import (
@@ -38,10 +39,31 @@ from wattslice.frontend.cuda.lowering.library import (
     opaque,
     readable_values,
 )
-from wattslice.frontend.cuda.lowering.memory import chooses_result, dereference, gives_value, read
+from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
+    chooses_result,
+    dereference,
+    gives_value,
+    is_plain,
+    must_name_an_object,
+    read,
+)
 from wattslice.frontend.cuda.lowering.statements import default_initialisers
+from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
-from wattslice.ir import BinaryOp, Call, Constant, Construct, Expr, Intrinsic, Semantics, Span, TypeKind
+from wattslice.ir import (
+    AddressOf,
+    BinaryOp,
+    Call,
+    Constant,
+    Construct,
+    Expr,
+    Intrinsic,
+    Read,
+    Semantics,
+    Span,
+    TypeKind,
+)
 from wattslice.ir.c_arithmetic import converted
 
 
@@ -109,9 +131,9 @@ def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
 @location(C.CALL_EXPR)
 def _(body: Body, node: Node) -> Location | None:
     """A call that returns a reference names an object."""
-    if body.is_host:
-        return None
     callee = node.referenced
+    if body.is_host:
+        return None if callee is None else _element(body, node, callee)
     if callee is None or callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
         return None
     info = body.unit.function(callee)
@@ -134,6 +156,27 @@ def _(body: Body, node: Node) -> Location | None:
     return where
 
 
+def _element(body: Body, node: Node, callee: Node) -> Location | None:
+    """The element of a vector or array that a method gives a reference to."""
+    span = body.span(node)
+    name = callee.spelling
+    if name not in ir.ELEMENT_METHODS or not has_object(callee) or not body.unit.parsed.is_builtin(callee):
+        return None
+    if not must_name_an_object(callee.type.result):
+        return None
+    type_ = body.type(node)
+    arguments = list(node.arguments)
+    is_operator = name == "operator[]"
+    this = object_argument(body, node, span, arguments.pop(0) if is_operator and arguments else None)
+    if this is None or this.type.element is None or not is_plain(type_):
+        return None
+    if not this.type.element.name.removeprefix("const ").startswith(("std::vector<", "std::array<")):
+        return None
+    values = readable_values(body, arguments, span)
+    address = Call(callee.mangled_name, ir.ADDRESS_OF + name, (this, *values), pointer_to(type_), span)
+    return dereference(body, address, type_)
+
+
 def _is_constructor(body: Body, node: Node, callee: Node) -> bool:
     return node.spelling == callee.spelling and body.type(node).name.split("<")[0].endswith(callee.spelling)
 
@@ -150,8 +193,20 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
             return Construct((), (), type_, span)
         raise LoweringError("call that could not be read", node)
     if body.is_host:
+        launch = written_launch(body, node)
+        if launch is not None:
+            return launch
         values = tuple(body.expr(c) for c in children[1:])
-        return Call("", node.spelling, values, type_, span, _pointer_called(body, children[0]))
+        pointer = _pointer_called(body, children[0])
+        if (
+            pointer is None or pointer.type.kind is not TypeKind.POINTER
+        ):  # nobody knows what takes a reference
+            values += tuple(
+                AddressOf(value.place.variable, pointer_to(value.place.variable.type), span)
+                for value in values
+                if isinstance(value, Read)
+            )
+        return Call("", node.spelling, values, type_, span, pointer)
     if any(child.spelling == "cudaConfigureCall" for child in children[:2]):
         return _device_launch(body, node, _callee_name(children[0]), span)
     if any(child.kind == C.TYPE_REF for child in node.children) and len(children) == 1:
@@ -246,9 +301,34 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         return Call("", name, tuple(values), type_, span, _pointer_called(body, expressions_in(node)[0]))
     if has_object(callee):
         is_operator = name.startswith("operator") and bool(arguments)  # its object is the first argument
-        this = object_argument(body, node, span, arguments[0] if is_operator else None)
+        operand = arguments[0] if is_operator else None
+        of_library = body.unit.parsed.is_builtin(callee)
+        this = object_argument(body, node, span, operand, of_library=of_library)
         values[: 1 if is_operator else 0] = [Construct((), (), type_, span) if this is None else this]
-    return Call(callee.mangled_name, name, tuple(values), type_, span)
+        arguments = arguments[1:] if is_operator else arguments
+    return Call(callee.mangled_name, name, (*values, *_referred(body, callee, arguments, span)), type_, span)
+
+
+def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> list[Expr]:
+    """Addresses of the objects that a function whose body is not here gets by reference, and may write."""
+    info = body.unit.function(callee)
+    if info.is_builtin and (info.body is not None or info.name in ("move", "forward")):
+        return []
+    if info.body is not None:
+        return []
+    parent = callee.semantic_parent
+    is_made_up = info.is_made_up or (parent is not None and body.unit.parsed.is_made_up(parent))
+    pairs = zip(info.parameters, arguments, strict=False)
+    written = arguments if is_made_up else [a for p, a in pairs if must_name_an_object(p.node.type)]
+    found: list[Expr] = []
+    for argument in written:
+        try:
+            where = body.location(argument)
+        except LoweringError:
+            continue
+        if where is not None:
+            found.append(address_of(body, where, span))
+    return found
 
 
 def _pointer_called(body: Body, node: Node) -> Expr | None:
@@ -304,7 +384,10 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
     info = body.unit.function(constructor)
     if info.body is None or info.is_defaulted or body.is_host:
         if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
-            return body.expr(arguments[0])  # copy
+            value = body.expr(arguments[0])
+            if value.type.kind is TypeKind.ARRAY and type_.name.startswith("std::vector<"):
+                return Construct((value,), (), type_, span)
+            return value  # copy
         if not arguments and not info.is_builtin:
             fields = default_initialisers(body, constructor)
             names = tuple(field.spelling for field, _ in fields)

@@ -12,11 +12,20 @@ from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.types import is_wide_record, promoted
-from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FILE_BUDGET_NODES, FunctionInfo, Unit
+from wattslice.frontend.cuda.lowering.unit import (
+    DEVICE_LAUNCH,
+    FILE_BUDGET_NODES,
+    FunctionInfo,
+    Rejections,
+    Unit,
+)
 from wattslice.ir import BuiltinKind, Expr, MemorySpace, RegisterPlace, Span, Stmt, Type, TypeKind, Variable
 from wattslice.ir.c_arithmetic import converted
 
 INLINING_BUDGET_NODES = 20_000
+"""What calls of functions that call themselves may add; as soon as there is one."""
+PLAIN_CALLS_NODES = 100_000
+"""The same of functions that do not."""
 MOST_RECURSION = 64
 
 
@@ -122,6 +131,11 @@ class Body:
         # The inlining budget: nodes that finished calls added, and the count when the running one began.
         self.inlined_nodes = 0
         self.nodes_at_call = 0
+        self.has_recursion = False
+        # Whether statements that repeat each other are folded, and what stands for their literals then.
+        self.folds = False
+        self.literals: dict[int, Expr] = {}
+        self.folded = 0
         self.holes: list[ir.Diagnostic] = []
         self.names: dict[int, Binding] = {}
         # Names of structured bindings; libclang does not list their declarations.
@@ -140,6 +154,10 @@ class Body:
         # Functions and lambdas that variables and parameters stand for.
         self.functions: dict[int, Node] = {}
         self.line_span: Span | None = None
+        # Where clang found errors, of host code: what may have been lost there.
+        self.rejections: Rejections | None = None
+        # Lambdas written in a host function.
+        self.lambdas: list[ir.Function] = []
 
     # -- numbering -----------------------------------------------------------------------------------------
 
@@ -178,6 +196,8 @@ class Body:
         self.nodes += 1
         if self.nodes > self.most_nodes:
             raise TooLargeError(f"the file's kernels hold more than {FILE_BUDGET_NODES} operations")
+        if self.literals and (counter := self.literals.get(id(node))) is not None:
+            return counter
         handler = EXPRESSIONS.get(node.kind)
         if handler is None:
             raise LoweringError(f"expression of kind {node.kind} is not supported", node)
@@ -208,7 +228,7 @@ class Body:
         if self.is_host:
             return MemorySpace.HOST
         if type_.kind is TypeKind.ARRAY or is_wide_record(type_):
-            return MemorySpace.LOCAL
+            return MemorySpace.GLOBAL if self.unit.is_c else MemorySpace.LOCAL  # C has one memory
         return MemorySpace.REGISTER
 
     def temporary(self, name: str, type_: Type, span: Span) -> Variable:
@@ -383,7 +403,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
             return known
     told = len(unit.reported)
     type_ = unit.types.of(declaration.raw)
-    attribute = memory_attribute(declaration)
+    attribute = MemorySpace.GLOBAL if unit.is_c else memory_attribute(declaration)
     space = attribute or MemorySpace.HOST
     if type_.kind is TypeKind.RECORD and type_.name.startswith(("texture<", "surface<", "texture ")):
         space = MemorySpace.TEXTURE

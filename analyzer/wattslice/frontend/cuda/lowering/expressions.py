@@ -93,7 +93,7 @@ def _(body: Body, node: Node) -> Expr:
             return Construct(parts, DIM3_AXES, body.type(node), span)
         type_ = body.type(node)
         if type_.kind is TypeKind.UNKNOWN and type_.name == "function":
-            return ir.Text(node.spelling, type_, span)
+            return ir.Text(_function_name(body, node), type_, span)
         binding = binding_of(body, node)
     if isinstance(binding, Constant):
         return Constant(binding.value, binding.type, span)
@@ -102,6 +102,12 @@ def _(body: Body, node: Node) -> Expr:
     if isinstance(binding, ir.Variable):
         binding = location_of_variable(body, binding, span)
     return read(body, body.named(node, binding) or binding, span)
+
+
+def _function_name(body: Body, node: Node) -> str:
+    """How the value of a function pointer is called: of overloads and instances, by the one that is meant."""
+    function = node.referenced if body.is_host else None
+    return node.spelling if function is None else function.mangled_name or node.spelling
 
 
 @expression(C.MEMBER_REF_EXPR)
@@ -200,10 +206,12 @@ def _(body: Body, node: Node) -> Expr:
     return body.expr([child for child in node.children if child.kind >= 100][-1])
 
 
-@expression(C.LAMBDA_EXPR)
+@expression(C.CXX_THROW_EXPR)
 def _(body: Body, node: Node) -> Expr:
-    """The closure: its captures are the variables themselves, which stay in scope while calls are inlined."""
-    return Construct((), (), body.type(node), body.span(node))
+    """In host code a call that does not return; handlers do not run on the way to a launch."""
+    if not body.is_host:
+        raise LoweringError("exception", node)
+    return ir.Call("throw", "throw", (), ir.VOID, body.span(node))
 
 
 # ---------------------------------------------------------------------------
@@ -320,7 +328,15 @@ def _(body: Body, node: Node) -> Expr:
     op = _ARITHMETIC.get(kind)
     if op is None:
         raise LoweringError("pointer to member or three-way comparison", node)
+    _check_rows(body, node)
     return arithmetic(body, op, left, right, body.type(node), span)
+
+
+def _check_rows(body: Body, node: Node) -> None:
+    """Raises `LoweringError` for arithmetic that gives a pointer to arrays of a run-time length, as in C."""
+    element = body.type(node).element if body.unit.is_c else None
+    if element is not None and element.kind is TypeKind.ARRAY and not element.size_bytes:
+        raise LoweringError("arithmetic on a pointer to arrays of a run-time length", node)
 
 
 def arithmetic(body: Body, op: BinaryOp, left: Expr, right: Expr, type_: Type, span: Span) -> Expr:
@@ -367,6 +383,7 @@ def _(body: Body, node: Node) -> Expr:
     children = node.children
     if len(children) != 2:
         raise LoweringError("assignment with a side that could not be read", node)
+    _check_rows(body, node)
     return assign(body, children[0], _COMPOUND[node.binary_operator], children[1], node)
 
 
@@ -401,6 +418,7 @@ def _(body: Body, node: Node) -> Expr:
         raise LoweringError("operator with an operand that could not be read", node)
     child = node.children[0]
     if kind in (U.POST_INC, U.POST_DEC, U.PRE_INC, U.PRE_DEC):
+        _check_rows(body, node)
         where = body.location(child)
         if where is None:
             raise LoweringError("increment of something that is no object known here", node)

@@ -19,12 +19,13 @@ from wattslice.frontend.cuda.lowering.context import (
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
 from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block
-from wattslice.frontend.cuda.lowering.unit import Unit
+from wattslice.frontend.cuda.lowering.types import decayed
+from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable, walk_statements
 
-_LAUNCH = re.compile(rb"<<<|cudaLaunch\w*Kernel|cudaLaunchKernel")
+_LAUNCH = re.compile(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
-_LAUNCH_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\r?\n)*?<<<", re.M)
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\r?\n)*)", re.M)
 _MOST_FUNCTIONS = 80
 _MOST_HELPER_LINES = 150
 
@@ -36,11 +37,15 @@ def host_functions(
 
     `callees` are functions of another file that launch kernels.
     """
-    macros = {name.decode() for name in _LAUNCH_MACRO.findall(unit.parsed.source)}
+    macros = _launching_macros(unit)
     hosts: dict[int, Node] = {}
     called: dict[int, frozenset[str]] = {}
     launching: list[int] = []
+    templates = (node.template for node in functions if node.kind != C.FUNCTION_TEMPLATE)
+    instantiated = {template.canonical.raw.data0 for template in templates if template is not None}
     for function in functions:
+        if function.kind == C.FUNCTION_TEMPLATE and function.canonical.raw.data0 in instantiated:
+            continue  # what runs are its instances
         children = {child.kind for child in function.children}
         if C.COMPOUND_STMT not in children or C.CUDAGLOBAL_ATTR in children:
             continue
@@ -50,7 +55,8 @@ def host_functions(
         key: int = function.raw.data0
         hosts[key] = function
         called[key] = _names_in(data)  # also as an argument: a callback
-        if _LAUNCH.search(data) or called[key] & macros or called[key] & callees:
+        others = callees - {function.spelling} if unit.is_c else callees
+        if _LAUNCH.search(data) or called[key] & macros or called[key] & others:
             launching.append(key)
     wanted = dict.fromkeys(launching)
     frontier = launching
@@ -64,7 +70,22 @@ def host_functions(
         if function is not None:
             result[key] = function
     _follow_helpers(unit, hosts, result, reuse)
-    return tuple(result.values())
+    return tuple(part for function in result.values() for part in (function, *function.lambdas))
+
+
+def _launching_macros(unit: Unit) -> set[str]:
+    """Macros that launch, by themselves or by way of others, of the file and its headers."""
+    texts = [unit.parsed.source]
+    if b"#define" not in unit.parsed.source or b"#include" in unit.parsed.source:
+        texts += [unit.parsed.files.text_of(path) for path in unit.parsed.included_files]
+    bodies = {name.decode(): text for source in texts for name, text in _MACRO.findall(source)}
+    found = {name for name, text in bodies.items() if _LAUNCH.search(text)}
+    while found:
+        wider = found | {name for name, text in bodies.items() if _names_in(text) & found}
+        if len(wider) == len(found):
+            break
+        found = wider
+    return found
 
 
 @lru_cache(maxsize=1024)
@@ -120,7 +141,8 @@ def _follow_helpers(
 def _callees(function: Function) -> set[str]:
     return {
         expr.name
-        for stmt in walk_statements(function.body)
+        for part in (function, *function.lambdas)
+        for stmt in walk_statements(part.body)
         for top in ir.statement_expressions(stmt)
         for expr in ir.walk_expressions(top)
         if isinstance(expr, Call)
@@ -158,6 +180,7 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
     body = Body(unit, is_host=True)
     body.function = function
     body.frames = [Frame(None, None)]
+    body.rejections = Rejections(unit, function)
     quiet = len(unit.diagnostics)
     try:
         parameters: list[Variable] = []
@@ -171,16 +194,17 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
             body.frames = [Frame(None, where)]
         for child in function.children:
             if child.kind == C.PARM_DECL:
+                is_reference = unit.types.is_reference(child.raw)
                 variable = Variable(
                     child.spelling,
-                    body.type(child),
+                    body.type(child) if is_reference else decayed(body.type(child)),
                     ir.MemorySpace.HOST,
                     ir.VariableRole.PARAMETER,
                     unit.spans.span(child),
                 )
                 body.names[child.raw.data0] = variable
                 parameters.append(variable)
-                if unit.types.is_reference(child.raw):
+                if is_reference:
                     references.add(variable)
                 defaults.append(_default(body, child))
         compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
@@ -210,6 +234,7 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
         tree,
         span,
         frozenset(references),
+        tuple(body.lambdas),
     )
 
 

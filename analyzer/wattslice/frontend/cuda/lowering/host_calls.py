@@ -2,101 +2,137 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
-from wattslice.frontend.cuda.clang.kinds import BinaryOperator, UnaryOperator
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
 from wattslice.frontend.cuda.lowering.memory import address_of, dereference, member, place_for_access, read
-from wattslice.frontend.cuda.lowering.types import pointer_to
+from wattslice.frontend.cuda.lowering.statements import default_initialisers
+from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
 from wattslice.ir import Call, Expr, ExprStmt, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
 
 _CONFIGURE = "cudaConfigureCall"
-_CONFIGURED_LAUNCHERS = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
 _LAUNCHERS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
+_DRIVER_LAUNCHERS = ("cuLaunchKernel", "cuLaunchCooperativeKernel")
+_CONFIGURED = {
+    "cudaLaunchKernelEx": 0,
+    "cudaLaunchKernelExC": 0,
+    "cudaGraphAddKernelNode": 4,
+    "cudaGraphKernelNodeSetParams": 1,
+    "cudaGraphExecKernelNodeSetParams": 2,
+}
+"""Functions that take grid and block as members of a struct, and which argument points at it."""
+
+
+def written_launch(body: Body, node: Node, callee: Node | None = None) -> LaunchCall | None:
+    """The launch `kernel<<<grid, block>>>(arguments)`; None where it is none."""
+    children = node.children
+    if len(children) > 1 and children[1].kind == C.CALL_EXPR and children[1].spelling == _CONFIGURE:
+        configuration = [child for child in children[1].children if child.kind >= 100][1:]
+        values = tuple(_value(body, argument) for argument in children[2:])
+        return _launch(body, node, _kernel(body, children[0], callee), configuration, values)
+    return None
 
 
 def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
     """The launch that a call is; None when it is an ordinary call."""
-    children = node.children
-    if len(children) > 1 and children[1].kind == C.CALL_EXPR and children[1].spelling == _CONFIGURE:
-        kernels = [callee]
-        if callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):  # through a variable
-            kernels = _functions_held(body, callee) or [function_named(body, children[0]) or callee]
-        configuration = [child for child in children[1].children if child.kind >= 100][1:]
-        found = [_launch(body, node, kernel, configuration, list(children[2:])) for kernel in kernels]
-        if len(found) > 1:
-            pointer = _value(body, children[0])
-            found = [replace(launch, function=pointer) for launch in found]
-        body.before.extend(ExprStmt(launch, body.region(), launch.span) for launch in found[:-1])
-        return found[-1]
-    if callee.spelling in _CONFIGURED_LAUNCHERS:
-        return _configured_launch(body, node, callee.spelling.endswith("ExC"))
-    if callee.spelling in _LAUNCHERS:
-        arguments = list(node.arguments)
-        kernel = function_named(body, arguments[0]) if arguments else None
-        if kernel is not None and len(arguments) >= 3:
-            return _launch(body, node, kernel, [*arguments[1:3], *arguments[4:5]], _packed(arguments[3:4]))
+    written = written_launch(body, node, callee)
+    if written is not None:
+        return written
+    name, arguments = callee.spelling, list(node.arguments)
+    if name in _CONFIGURED and len(arguments) > _CONFIGURED[name]:
+        return _configured_launch(body, node, name, arguments)
+    if name in _LAUNCHERS and len(arguments) >= 3:
+        kernel, configuration = _kernel(body, arguments[0]), [*arguments[1:3], *arguments[4:5]]
+        values = tuple(_value(body, argument) for argument in _packed(arguments[3:4]))
+        packed = _value(body, arguments[3]) if len(arguments) > 3 and not values else None
+        return _launch(body, node, kernel, configuration, values, packed)
+    if name in _DRIVER_LAUNCHERS and len(arguments) >= 8:
+        span = body.span(node)
+        numbers = [_value(body, argument) for argument in arguments[1:7]]
+        grid, block = (
+            ir.Construct(tuple(three), DIM3_AXES, DIM3, span) for three in (numbers[:3], numbers[3:])
+        )
+        packed = _value(body, arguments[9]) if len(arguments) > 9 else None
+        mangled_name, kernel_name, function = _kernel(body, arguments[0])
+        shared = _value(body, arguments[7])
+        return LaunchCall(
+            mangled_name, kernel_name, grid, block, shared, (), body.type(node), span, function, packed
+        )
     return None
 
 
-def _functions_held(body: Body, variable: Node) -> list[Node]:
-    """All functions that a pointer holds in the host function that launches through it, if it is assigned."""
-    key = variable.raw.data0
-    assigned: dict[object, Node] = {}
-    for node in body.function.walk() if body.function is not None else ():
-        if node.kind != C.BINARY_OPERATOR or node.binary_operator != BinaryOperator.ASSIGN:
-            continue
-        target = node.children[0].referenced
-        function = function_named(body, node.children[1])
-        if target is not None and target.raw.data0 == key and function is not None:
-            assigned[function.raw.data0] = function
-    initial = body.functions.get(key)
-    if assigned and initial is not None:
-        assigned[initial.raw.data0] = initial
-    return list(assigned.values())
-
-
-def _configured_launch(body: Body, node: Node, packs_arguments: bool) -> LaunchCall | None:
-    """`cudaLaunchKernelEx(&configuration, kernel, arguments...)`: grid and block are members."""
-    arguments = list(node.arguments)
-    configuration = _pointed_at(arguments[0]) if len(arguments) > 1 else None
-    kernel = function_named(body, arguments[1]) if configuration is not None else None
-    where = None if configuration is None else body.location(configuration)
-    if kernel is None or not isinstance(where, RegisterPlace):
-        return None
+def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node]) -> LaunchCall | None:
+    """`cudaLaunchKernelEx(&configuration, kernel, arguments...)`: grid and block are members, of a node of a
+    graph the kernel as well.
+    """
     span = body.span(node)
-    types = {field.name: field.type for field in where.type.fields}
-    grid, block, shared = (
-        Read(RegisterPlace(where.variable, (*where.path, name), types[name]), types[name], span)
-        if name in types
-        else ir.Construct((), (), where.type, span)
-        for name in ("gridDim", "blockDim", "dynamicSmemBytes")
-    )
-    rest = _packed(arguments[2:3]) if packs_arguments else arguments[2:]
-    values = tuple(_value(body, argument) for argument in rest)
+    configuration = arguments[_CONFIGURED[name]]
+    target = _pointed_at(configuration)
+    where = body.location(target) if target is not None else None
+    if where is None:
+        pointer = _value(body, configuration)
+        where = dereference(body, pointer, pointer.type.element or ir.UNKNOWN_TYPE)
+
+    def part(*names: str) -> Expr:
+        for field in where.type.fields:
+            if field.name in names:
+                return read(body, member(body, where, field.name, field.offset_bytes, field.type, span), span)
+        return ir.Construct((), (), ir.UNKNOWN_TYPE, span)
+
+    grid, block = part("gridDim"), part("blockDim")
+    shared = part("dynamicSmemBytes", "sharedMemBytes")
+    values: tuple[Expr, ...] = ()
+    packed: Expr | None = None
+    if not name.startswith("cudaLaunch"):
+        kernel, packed = ("", "", part("func")), part("kernelParams")
+    elif len(arguments) < 2:
+        return None
+    else:
+        kernel = _kernel(body, arguments[1])
+        is_packed = name.endswith("ExC")
+        given = _packed(arguments[2:3]) if is_packed else arguments[2:]
+        values = tuple(_value(body, argument) for argument in given)
+        packed = _value(body, arguments[2]) if is_packed and not values and len(arguments) > 2 else None
+    mangled_name, kernel_name, function = kernel
     return LaunchCall(
-        kernel.mangled_name, kernel.spelling, grid, block, shared, values, body.type(node), span
+        mangled_name, kernel_name, grid, block, shared, values, body.type(node), span, function, packed
     )
+
+
+_Kernel = tuple[str, str, Expr | None]
+
+
+def _kernel(body: Body, pointer: Node, callee: Node | None = None) -> _Kernel:
+    """Mangled and plain name of the kernel that an expression names; where that is a pointer, its value."""
+    if callee is None or callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
+        value = _value(body, pointer)
+        while isinstance(value, ir.Cast):
+            value = value.operand
+        if not isinstance(value, ir.Text):
+            return "", pointer.spelling, value
+        named = function_named(body, pointer)
+        return value.value, value.value if named is None else named.spelling, None
+    return callee.mangled_name, callee.spelling, None
 
 
 def _launch(
-    body: Body, node: Node, kernel: Node, configuration: list[Node], arguments: list[Node]
+    body: Body,
+    node: Node,
+    kernel: _Kernel,
+    configuration: list[Node],
+    values: tuple[Expr, ...],
+    packed: Expr | None = None,
 ) -> LaunchCall:
+    mangled_name, name, function = kernel
     grid, block = (_value(body, child) for child in configuration[:2])
-    shared = configuration[2] if len(configuration) > 2 else None
-    written = shared is not None and not (shared.kind == C.UNEXPOSED_EXPR and not shared.children)
+    last = configuration[2] if len(configuration) > 2 else None
+    written = last is not None and not (last.kind == C.UNEXPOSED_EXPR and not last.children)
+    shared = _value(body, last) if last is not None and written else None
+    span = body.span(node)
     return LaunchCall(
-        kernel.mangled_name,
-        kernel.spelling,
-        grid,
-        block,
-        _value(body, shared) if shared is not None and written else None,
-        tuple(_value(body, argument) for argument in arguments),
-        body.type(node),
-        body.span(node),
+        mangled_name, name, grid, block, shared, values, body.type(node), span, function, packed
     )
 
 
@@ -136,8 +172,8 @@ def _pointed_at(node: Node) -> Node | None:
 
 
 def has_object(function: Node) -> bool:
-    """True for constructors and for methods that are not static."""
-    if function.kind == C.CONSTRUCTOR:
+    """True for constructors, destructors and methods that are not static."""
+    if function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR):
         return True
     return function.kind == C.CXX_METHOD and not (function.is_static or function.canonical.is_static)
 
@@ -153,32 +189,37 @@ def object_parameter(body: Body, method: Node, span: Span) -> tuple[Variable, Lo
 
 
 def member_initialisers(body: Body, constructor: Node, this: Location, span: Span) -> list[Stmt]:
-    """`: a(x), b(y)` of a constructor; what cannot be read is left out."""
-    result: list[Stmt] = []
-    field: Node | None = None
+    """`: a(x), b(y)` of a constructor, and values written in the class; what cannot be read is left out."""
+    given: dict[str, tuple[Node, Node]] = {
+        field.spelling: (field, value) for field, value in default_initialisers(body, constructor)
+    }
+    named: Node | None = None
     for child in constructor.children:
         if child.kind == C.MEMBER_REF:
-            field = child
-        elif 100 <= child.kind < 200 and field is not None:
-            declaration, name = field.referenced, field.spelling
-            field = None
-            if declaration is None:
-                continue
-            try:
-                value = body.expr(child)
-            except LoweringError:
-                continue
-            type_ = body.unit.types.of(declaration.raw)
-            offset = body.unit.types.field_offset_bytes(declaration.raw)
-            target = place_for_access(body, member(body, this, name, offset, type_, span))
-            result.append(ExprStmt(ir.Assign(target, None, value, type_, type_, span), body.region(), span))
+            named = child
+        elif 100 <= child.kind < 200 and named is not None:
+            declaration, name, named = named.referenced, named.spelling, None
+            if declaration is not None:
+                given[name] = (declaration, child)
+    result: list[Stmt] = []
+    for name, (declaration, node) in given.items():
+        try:
+            value = body.expr(node)
+        except LoweringError:
+            continue
+        type_ = body.unit.types.of(declaration.raw)
+        offset = body.unit.types.field_offset_bytes(declaration.raw)
+        target = place_for_access(body, member(body, this, name, offset, type_, span))
+        result.append(ExprStmt(ir.Assign(target, None, value, type_, type_, span), body.region(), span))
     return result
 
 
-def object_argument(body: Body, node: Node, span: Span, operand: Node | None = None) -> Expr | None:
+def object_argument(
+    body: Body, node: Node, span: Span, operand: Node | None = None, *, of_library: bool = False
+) -> Expr | None:
     """The address of the object of a call `o.f()`, `p->f()`, `f()`; None where it is not known.
 
-    `operand`: the object of an operator.
+    `operand`: the object of an operator. `of_library`: the value of an object that has no address will do.
     """
     if operand is None:
         callee = node.children[0] if node.children else None
@@ -193,6 +234,8 @@ def object_argument(body: Body, node: Node, span: Span, operand: Node | None = N
         if body.type(operand).kind is ir.TypeKind.POINTER:
             return body.expr(operand)
         where = body.location(operand)
+        if where is None and (of_library or "lambda at" in body.type(operand).name):
+            return body.expr(operand)
     except LoweringError:
         return None
     return None if where is None else address_of(body, where, span)

@@ -10,12 +10,14 @@ from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.context import (
     INLINING_BUDGET_NODES,
     MOST_RECURSION,
+    PLAIN_CALLS_NODES,
     Binding,
     Body,
     Cell,
     Frame,
     Location,
     PointsTo,
+    TooLargeError,
     function_named,
     is_callable_type,
 )
@@ -32,8 +34,8 @@ from wattslice.frontend.cuda.lowering.memory import (
     read,
     takes_only_values,
 )
-from wattslice.frontend.cuda.lowering.statements import default_initialisers, lower
-from wattslice.frontend.cuda.lowering.types import is_wide_record, pointer_to
+from wattslice.frontend.cuda.lowering.statements import default_initialisers, lower_all
+from wattslice.frontend.cuda.lowering.types import decayed, is_wide_record, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import Block, Expr, MemorySpace, Read, RegisterPlace, Span, Stmt, Type, TypeKind, Variable
 
@@ -45,9 +47,13 @@ def may_inline(body: Body, info: FunctionInfo) -> bool:
     if info.body is None:
         return False
     inside = body.nodes - body.nodes_at_call if len(body.frames) > 1 else 0
-    if body.inlined_nodes + inside > INLINING_BUDGET_NODES:
-        return False
     depth = sum(frame.info is not None and frame.info.key == info.key for frame in body.frames)
+    is_plain = depth == 0 and not body.has_recursion
+    body.has_recursion = body.has_recursion or depth > 0
+    if body.inlined_nodes + inside > (PLAIN_CALLS_NODES if is_plain else INLINING_BUDGET_NODES):
+        if is_plain and not body.folds and not body.is_host:
+            raise TooLargeError("what its calls add is too large to follow")  # once more, folded
+        return False
     if depth == 0:
         return True
     return depth < (MOST_RECURSION if body.known else _UNDECIDED_RECURSION)
@@ -131,9 +137,7 @@ def inline(
         if address is not None and parameter.type.kind is TypeKind.POINTER:
             bindings[parameter.key] = PointsTo(address[1])
             continue
-        type_ = parameter.type
-        if type_.kind is TypeKind.ARRAY:
-            type_ = pointer_to(type_.element or type_)
+        type_ = decayed(parameter.type)
         if type_.kind is TypeKind.UNKNOWN or type_.name == "dependent":
             type_ = value.type
         variable = Variable(
@@ -168,17 +172,22 @@ def inline(
     body.frames.append(frame)
     region = body.region()
     statements: list[Stmt] = []
+    spans = body.unit.spans
+    outer_caller = spans.caller
+    if info.is_builtin and outer_caller is None:
+        spans.caller = span
     try:
         if is_constructor:
             statements.extend(_member_initialisers(body, info, span))
-        for child in info.body.children:
-            statements.extend(lower(body, child))
+        statements.extend(lower_all(body, info.body.children))
     finally:
         body.frames.pop()
         if len(body.frames) == 1:
             body.inlined_nodes += body.nodes - body.nodes_at_call
         body.names, body.known, body.line_span = outer_names, outer_known, outer_line
         body.before = outer_before
+        body_span = spans.span(info.body)
+        spans.caller = outer_caller
     result: Location | None = None
     type_ = body.type(node)
     if is_constructor and this is not None:
@@ -187,7 +196,7 @@ def inline(
         result = frame.result_locations[-1]
         if isinstance(result, Cell):
             type_ = pointer_to(result.type)
-    body_block = Block(tuple(statements), region, body.unit.spans.span(info.body))
+    body_block = Block(tuple(statements), region, body_span)
     call = ir.InlinedCall(info.name, tuple(parameters), tuple(values), body_block, type_, span)
     if isinstance(result, Cell):
         found = one_of([where for where in frame.result_locations if isinstance(where, Cell)])

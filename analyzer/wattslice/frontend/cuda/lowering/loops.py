@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -17,10 +17,19 @@ from wattslice.frontend.cuda.lowering.context import (
     LoweringError,
     statement,
 )
-from wattslice.frontend.cuda.lowering.memory import note_pointer, read, with_effects
-from wattslice.frontend.cuda.lowering.statements import as_block, guarded, lower, split_condition
+from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
+    is_plain,
+    must_name_an_object,
+    note_pointer,
+    read,
+    with_effects,
+)
+from wattslice.frontend.cuda.lowering.rejected import unread
+from wattslice.frontend.cuda.lowering.statements import as_block, decision, guarded, lower, split_condition
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.ir import INT64, Binary, Constant, Declare, Expr, Loop, LoopKind, Read, RegisterPlace, Stmt
+from wattslice.ir.loops import canonical
 
 
 def repeated(body: Body, node: Node, declared: Sequence[Stmt] = ()) -> Expr:
@@ -30,7 +39,7 @@ def repeated(body: Body, node: Node, declared: Sequence[Stmt] = ()) -> Expr:
     """
     mark = len(body.before)
     body.before.extend(declared)
-    value = with_effects(body, mark, body.expr(node))
+    value = with_effects(body, mark, decision(body, node))
     if len(body.before) > mark and not body.is_host:
         body.hole(
             "PW006", body.span(node), "an object made in the head of a loop is made once, before the loop"
@@ -49,12 +58,15 @@ def _for(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     if parts.condition is not None:
         with body.statement_span(parts.condition):
             condition = repeated(body, parts.condition)
+    elif parts.has_lost_condition and body.is_host:
+        condition = unread(span)
     inner = as_block(body, parts.body)
     step_region = body.region()
     if parts.step is not None:
         with body.statement_span(parts.step):
             step = repeated(body, parts.step)
-    return [Loop(LoopKind.FOR, init, condition, step, inner, unroll, region, test_region, step_region, span)]
+    loop = Loop(LoopKind.FOR, init, condition, step, inner, unroll, region, test_region, step_region, span)
+    return [canonical(loop)]
 
 
 @statement(C.WHILE_STMT)
@@ -68,7 +80,8 @@ def _while(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
         condition = repeated(body, parts[0], before)
     inner = as_block(body, parts[1])
     step_region = body.region()
-    return [Loop(LoopKind.WHILE, (), condition, None, inner, unroll, region, test_region, step_region, span)]
+    loop = Loop(LoopKind.WHILE, (), condition, None, inner, unroll, region, test_region, step_region, span)
+    return [canonical(loop)]
 
 
 @statement(C.DO_STMT)
@@ -83,7 +96,8 @@ def _do(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     with body.statement_span(children[1]):
         condition = repeated(body, children[1])
     step_region = body.region()
-    return [Loop(LoopKind.DO, (), condition, None, inner, unroll, region, test_region, step_region, span)]
+    loop = Loop(LoopKind.DO, (), condition, None, inner, unroll, region, test_region, step_region, span)
+    return [canonical(loop)]
 
 
 @statement(C.CXX_FOR_RANGE_STMT)
@@ -96,6 +110,8 @@ def _(body: Body, node: Node) -> list[Stmt]:
         raise LoweringError("range-based for that could not be read", node)
     span = body.unit.spans.span(node)
     range_type = body.type(rest[0])
+    if body.is_host and range_type.kind is ir.TypeKind.RECORD:
+        return _host_range(body, variables[0], rest[0], rest[1], span)
     where = body.location(rest[0])
     if range_type.name.startswith("std::array<") and isinstance(where, Cell) and range_type.fields:
         elements = range_type.fields[0]
@@ -135,6 +151,64 @@ def _(body: Body, node: Node) -> list[Stmt]:
     step_region = body.region()
     step = ir.Increment(place, 1, True, 1, INT64, span)
     return [Loop(LoopKind.FOR, init, condition, step, inner, None, region, test_region, step_region, span)]
+
+
+def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.Span) -> list[Stmt]:
+    """`for (x : vector)` and `for (x : {1, 2})` of host code: by the methods of a vector."""
+    type_ = body.type(source)
+    elements = next((node for node in source.walk() if node.kind == C.INIT_LIST_EXPR), None)
+    if type_.name.removeprefix("const ").startswith("std::initializer_list<"):
+        if elements is None:
+            raise LoweringError("range-based for over a list that is not known here", source)
+        value = body.expr(elements)
+        type_ = ir.Type(ir.TypeKind.RECORD, name="std::vector<list>")
+        vector = body.temporary("__range", type_, span)
+        made: Expr = ir.Construct((value,), (), type_, span)
+        before: list[Stmt] = [Declare(vector, made, body.region(), span)]
+        address: Expr = ir.AddressOf(vector, pointer_to(type_), span)
+    else:
+        where = body.location(source)
+        if where is None:
+            raise LoweringError("range-based for over an object that is not known here", source)
+        before, address = [], address_of(body, where, span)
+    counter = body.temporary("__index", INT64, span)
+    place = RegisterPlace(counter, (), INT64)
+    index = Read(place, INT64, span)
+    region = body.region()
+    init: tuple[Stmt, ...] = (Declare(counter, Constant(0, INT64, span), body.region(), span),)
+    test_region = body.region()
+    length = ir.Call("size", "size", (address,), INT64, span)
+    condition = Binary(ir.BinaryOp.LT, index, length, INT64, ir.BOOL, span)
+    element_type = body.type(variable)
+    is_written = must_name_an_object(variable.type)
+    start = ir.Call(
+        "operator[]", ir.ADDRESS_OF + "operator[]", (address, index), pointer_to(element_type), span
+    )
+    if is_written and is_plain(element_type):
+        pointer = body.temporary(variable.spelling, start.type, span)
+        body.names[variable.raw.data0] = Cell(
+            Read(RegisterPlace(pointer, (), start.type), start.type, span),
+            ir.MemorySpace.HOST,
+            element_type,
+            None,
+        )
+        declared: Stmt = Declare(pointer, start, body.region(), span)
+    else:
+        element = ir.Variable(
+            variable.spelling, element_type, body.home(element_type), ir.VariableRole.LOCAL, span
+        )
+        body.names[variable.raw.data0] = element
+        value = ir.Call("operator[]", "operator[]", (address, index), element_type, span)
+        declared = Declare(element, value, body.region(), span)
+        if is_written:  # to elements that nobody follows
+            lost = replace(start, arguments=(address, unread(span)))
+            init = (*init, ir.ExprStmt(lost, body.region(), span))
+    statements = as_block(body, inner)
+    statements = ir.Block((declared, *statements.statements), statements.region, statements.span)
+    step_region = body.region()
+    step = ir.Increment(place, 1, True, 1, INT64, span)
+    loop = Loop(LoopKind.FOR, init, condition, step, statements, None, region, test_region, step_region, span)
+    return [*before, loop]
 
 
 def _declare_element(body: Body, node: Node, cell: Cell, span: ir.Span) -> list[Stmt]:
@@ -187,6 +261,7 @@ class ForParts:
     condition: Node | None
     step: Node | None
     body: Node
+    has_lost_condition: bool = False
 
 
 def for_parts(body: Body, node: Node) -> ForParts:
@@ -206,10 +281,11 @@ def for_parts(body: Body, node: Node) -> ForParts:
         if slot is None or parts[slot] is not None:
             slot = _slot_by_kind(child, parts)
         parts[slot] = child
-    if parts[1] is None and semicolons is not None and _has_text_between(body, node, semicolons):
+    is_lost = parts[1] is None and semicolons is not None and _has_text_between(body, node, semicolons)
+    if is_lost:
         # An undeclared name deletes the whole condition.
         body.hole("PW001", body.unit.spans.span(node), "the condition of this loop could not be read")
-    return ForParts(parts[0], parts[1], parts[2], inner)
+    return ForParts(parts[0], parts[1], parts[2], inner, is_lost)
 
 
 def _semicolons(body: Body, node: Node) -> tuple[int, int] | None:

@@ -198,6 +198,16 @@ def written_kernels(source: bytes) -> tuple[WrittenKernel, ...]:
     return tuple(found)
 
 
+def code_of(source: bytes) -> bytes:
+    """The text with blanks for comments, texts and directives, and for what is left out for certain."""
+    code, branches = _without_the_rest(source)
+    for branch in branches:
+        if branch.is_in is False:
+            blank = _INK.sub(b" ", code[branch.begin : branch.end])
+            code = code[: branch.begin] + blank + code[branch.end :]
+    return code
+
+
 def _without_the_rest(source: bytes) -> tuple[bytes, list[Branch]]:
     """The text with blanks for all that is none, and the branches of its conditions."""
     pieces: list[bytes] = []

@@ -21,7 +21,7 @@ from wattslice.frontend.cuda.lowering.context import (
     binding_of,
     location,
 )
-from wattslice.frontend.cuda.lowering.types import is_wide_record, lane_of, pointer_to
+from wattslice.frontend.cuda.lowering.types import common_type, is_wide_record, lane_of, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import AddressOf, Expr, MemorySpace, Read, RegisterPlace, Span, Type, TypeKind, Variable
 
@@ -108,6 +108,11 @@ def note_pointer(body: Body, variable: Variable, path: tuple[str, ...], value: E
         for (owner, inner), pointee in list(body.pointees.items()):
             if owner is source.variable and inner[:depth] == source.path:
                 body.pointees[(variable, path + inner[depth:])] = pointee
+        return
+    if kind is TypeKind.RECORD and isinstance(value, ir.InlinedCall):  # what a constructor filled
+        for stmt in value.body.statements:
+            if isinstance(stmt, ir.Return) and stmt.value is not None:
+                note_pointer(body, variable, path, stmt.value)
         return
     if kind is not TypeKind.POINTER:
         return
@@ -322,10 +327,36 @@ def _(body: Body, node: Node) -> Location | None:
         inner = pointer.type.element
         if inner is None:  # a recovered expression: nothing is known about what is subscripted
             pointer = ir.Cast(pointer, pointer_to(element), body.span(node))
+    scale_bytes = element.size_bytes
+    if element.kind is TypeKind.ARRAY and not scale_bytes and body.unit.is_c:
+        subscript, scale_bytes = _of_variable_size(body, node, subscript, element)
     offset = ir.PointerOffset(
-        pointer, subscript, element.size_bytes, 0, False, False, pointer_to(element), body.span(node)
+        pointer, subscript, scale_bytes, 0, False, False, pointer_to(element), body.span(node)
     )
     return dereference(body, offset, element)
+
+
+def _of_variable_size(body: Body, node: Node, subscript: Expr, element: Type) -> tuple[Expr, int]:
+    """The subscript of an array whose elements are arrays of run-time lengths, in scalars, and their bytes.
+
+    C writes the lengths where it declares the object; libclang lists them there, the innermost first.
+    """
+    named = node
+    while named.kind != C.DECL_REF_EXPR and named.children:
+        named = named.children[0]
+    declaration = named.referenced if named.kind == C.DECL_REF_EXPR else None
+    lengths = [] if declaration is None else [child for child in declaration.children if child.kind >= 100]
+    scalar = element
+    for number in range(len(lengths) + 1):
+        if scalar.kind is not TypeKind.ARRAY or scalar.element is None:
+            return subscript, scalar.size_bytes
+        if number == len(lengths):
+            break
+        length = body.expr(lengths[number])
+        type_ = common_type(subscript.type, length.type)
+        subscript = ir.Binary(ir.BinaryOp.MUL, subscript, length, type_, type_, body.span(node))
+        scalar = scalar.element
+    raise LoweringError("subscript of an array whose lengths are not known", node)
 
 
 def _lane_at(place: RegisterPlace, index: int, element: Type) -> RegisterPlace | None:
@@ -507,6 +538,13 @@ def is_const_reference(type_: ClangType) -> bool:
 def must_name_an_object(type_: ClangType) -> bool:
     """`T&`, which C++ never binds to a temporary."""
     return type_.canonical.kind == K.LVALUEREFERENCE and not type_.canonical.pointee.is_const
+
+
+def is_plain(type_: Type) -> bool:
+    """A number, a pointer, or a record of such."""
+    if type_.kind is TypeKind.RECORD:
+        return bool(type_.fields) and all(is_plain(field.type) for field in type_.fields)
+    return type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER)
 
 
 def _may_name_an_object(node: Node) -> bool:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
 
 from wattslice import ir
 from wattslice.frontend import MOST_KERNELS
@@ -13,23 +10,43 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
-from wattslice.frontend.cuda.lowering import calls, expressions, inline_assembly, loops, memory, statements
+from wattslice.frontend.cuda.lowering import (
+    calls,
+    closures,
+    expressions,
+    inline_assembly,
+    loops,
+    memory,
+    statements,
+)
 from wattslice.frontend.cuda.lowering.context import Body, Frame, TooLargeError
 from wattslice.frontend.cuda.lowering.host import declare_exports, host_functions
+from wattslice.frontend.cuda.lowering.library_work import report_library_work
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel, lost_kernels
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block
-from wattslice.frontend.cuda.lowering.types import UINT64, is_wide_record
+from wattslice.frontend.cuda.lowering.types import UINT64, decayed, is_wide_record
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
-from wattslice.ir import Block, Kernel, MemorySpace, Program, Severity, Span, Variable, numbered_lines
-from wattslice.ir.walking import deep_recursion
+from wattslice.ir import (
+    Block,
+    Function,
+    Kernel,
+    MemorySpace,
+    Program,
+    Severity,
+    Span,
+    Variable,
+    numbered_lines,
+)
+from wattslice.ir.walking import deep_recursion, no_collections
 
-_FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR)
+_FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.DESTRUCTOR)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
-_REGISTERED = (calls, expressions, inline_assembly, loops, memory, statements)
+_REGISTERED = (calls, closures, expressions, inline_assembly, loops, memory, statements)
 _STUBS = str(STUBS)
+_INLINE = re.compile(r"\b(__)?inline(__)?\b")
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 
 
@@ -41,7 +58,7 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
     `earlier`: what is remembered of the same file's functions; those that are as they were are taken from it.
     """
     unit = Unit(parsed)
-    with deep_recursion(), _no_collections():
+    with deep_recursion(), no_collections():
         functions = project_functions(unit)
         reuse = None if earlier is None else earlier.for_unit(unit)
         asked = parsed.asked_files()
@@ -51,6 +68,12 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
         hosts = host_functions(unit, functions, reuse=reuse)
         declare_exports(unit)
     _report_includes(unit)
+    report_library_work(unit)
+    return _program(unit, kernels, hosts)
+
+
+def _program(unit: Unit, kernels: list[Kernel], hosts: tuple[Function, ...]) -> Program:
+    parsed = unit.parsed
     lines = numbered_lines(parsed.source.decode("utf-8", "replace"))
     return Program(
         str(parsed.path),
@@ -62,23 +85,36 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
     )
 
 
-@contextmanager
-def _no_collections() -> Generator[None]:
-    """Millions of small objects and no garbage among them: collections would only cost time (a third)."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
+def lower_c_program(parsed: ParsedUnit) -> Program:
+    """Lower a C file: its functions are kernels of one thread in one block, and all arrays global memory.
+
+    A call of a kernel that stands as a statement in `main` is its launch. Errors outside of functions are
+    told too.
+    """
+    unit = Unit(parsed)
+    with deep_recursion(), no_collections():
+        functions = project_functions(unit)
+        definitions = c_kernel_definitions(unit, functions)
+        unit.c_kernels = frozenset(node.spelling for node in definitions)
+        kernels = lower_kernels(unit, definitions, None)
+        hosts = host_functions(unit, functions, unit.c_kernels)
+    _report_includes(unit)
+    bodies = [unit.spans.span(node) for node in functions]
+    for error in unit.errors:
+        path = str(error.path or parsed.path)
+        known = (body.file == path and body.line <= error.line <= body.end_line for body in bodies)
+        if not any(known) and not error.message.endswith("file not found"):
+            where = Span(path, error.line, error.column, error.line)
+            unit.report("PW001", Severity.WARNING, where, f"not understood: {error.message}")
+    return _program(unit, kernels, hosts)
 
 
 def lower_host_code(parsed: ParsedUnit, callees: frozenset[str]) -> Program:
     """Only the host functions of a parsed file that call `callees`, launches of another file; no kernels."""
     unit = Unit(parsed)
-    with deep_recursion(), _no_collections():
+    with deep_recursion(), no_collections():
         hosts = host_functions(unit, project_functions(unit), callees)
+        declare_exports(unit)
     variables = tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER)
     return Program(str(parsed.path), (), hosts, variables, (), ())
 
@@ -130,6 +166,28 @@ def kernel_definitions(functions: list[Node]) -> list[Node]:
     return result
 
 
+def c_kernel_definitions(unit: Unit, functions: list[Node]) -> list[Node]:
+    """The functions of a C file but `main`, `inline` ones and those that only other kernels call."""
+    defined = {
+        node.spelling: node
+        for node in functions
+        if C.COMPOUND_STMT in {child.kind for child in node.children}
+    }
+    calls = {
+        name: {node.spelling for node in function.walk() if node.kind == C.CALL_EXPR}
+        for name, function in defined.items()
+    }
+    by_main = calls.pop("main", set[str]())
+    helpers = {name for caller, names in calls.items() for name in names - {caller}} - by_main
+    return [
+        node
+        for name, node in defined.items()
+        if name not in ("main", *helpers)
+        and unit.parsed.is_in_file(node)
+        and not _INLINE.search(unit.spans.text(node).partition("{")[0])
+    ]
+
+
 def lower_kernels(unit: Unit, definitions: list[Node], reuse: Reuse | None) -> list[Kernel]:
     """All kernels, as far as the budgets of a file reach; what lies beyond is told (PW007)."""
     kernels: list[Kernel] = []
@@ -144,14 +202,31 @@ def lower_kernels(unit: Unit, definitions: list[Node], reuse: Reuse | None) -> l
     return kernels
 
 
+UNFOLDED_NODES = 60_000
+"""Operations from which on statements that repeat each other are folded."""
+
+
 def lower_kernel(unit: Unit, function: Node) -> Kernel:
     """One kernel; an internal failure becomes a diagnostic and an empty, incomplete body."""
     span = unit.spans.span(function)
     body = Body(unit, is_host=False)
     parameters: tuple[Variable, ...] = ()
     try:
-        parameters = _parameters(body, function)
-        tree = _lower_body(body, function)
+        try:
+            body.most_nodes = min(body.most_nodes, UNFOLDED_NODES)
+            parameters = _parameters(body, function)
+            tree = _lower_body(body, function)
+        except TooLargeError:
+            body = Body(unit, is_host=False)
+            body.folds = True
+            parameters = _parameters(body, function)
+            tree = _lower_body(body, function)
+            if body.folded:
+                message = (
+                    f"kernel '{function.spelling}' is large: {body.folded} statements that repeat others "
+                    "but for their numbers are counted as loops"
+                )
+                unit.report("PW007", Severity.NOTE, span, message)
     except (TooLargeError, RecursionError) as error:
         body = Body(unit, is_host=False)
         reason = str(error) if isinstance(error, TooLargeError) else "statements or operators nest too deeply"
@@ -196,7 +271,7 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
     found: list[Variable] = []
     for child in function.children:
         if child.kind == C.PARM_DECL:
-            type_ = body.type(child)
+            type_ = decayed(body.type(child))
             space = MemorySpace.REGISTER
             if is_wide_record(type_):
                 space = MemorySpace.LOCAL

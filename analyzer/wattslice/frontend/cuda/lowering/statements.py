@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
@@ -23,6 +24,7 @@ from wattslice.frontend.cuda.lowering.context import (
     statement,
 )
 from wattslice.frontend.cuda.lowering.expressions import known_value
+from wattslice.frontend.cuda.lowering.folding import FEWEST_FOLDED, Run, runs_of, wrapped
 from wattslice.frontend.cuda.lowering.memory import (
     in_memory,
     member,
@@ -30,8 +32,21 @@ from wattslice.frontend.cuda.lowering.memory import (
     note_pointer,
     pointee_of,
 )
+from wattslice.frontend.cuda.lowering.rejected import rejected, unread
 from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
-from wattslice.ir import Block, Constant, Read, RegisterPlace, Span, Stmt, TypeKind, Variable, VariableRole
+from wattslice.frontend.cuda.lowering.unit import Rejections
+from wattslice.ir import (
+    Block,
+    Constant,
+    Expr,
+    Read,
+    RegisterPlace,
+    Span,
+    Stmt,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
 
 
 def lower(body: Body, node: Node) -> list[Stmt]:
@@ -61,9 +76,24 @@ def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
         if not span.line:
             span = body.unit.spans.span(node)
         body.hole("PW006", span, f"not read: {error}")
-        return list(body.before)
+        return _rest_of(body, node) if body.is_host else list(body.before)
     finally:
         body.before = outer
+
+
+def _rest_of(body: Body, node: Node) -> list[Stmt]:
+    """Of a host statement that cannot be read: the statements in it, which may run, and what it may write."""
+    span = body.unit.spans.span(node)
+    read = list(body.before)
+    for child in node.children:
+        if _is_statement(child) and child.kind != C.DECL_STMT:
+            inner = as_block(body, child)
+            read.append(ir.If(unread(span), inner, None, body.region(), span))
+    return rejected(body, body.unit.spans.text(node), span, read)
+
+
+def _is_statement(node: Node) -> bool:
+    return 200 <= node.kind < 300
 
 
 def _expression_statement(body: Body, node: Node) -> list[Stmt]:
@@ -72,11 +102,18 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if body.is_host and _is_beside_the_point(node):
         return []
     expr = body.expr(node)
+    if isinstance(expr, ir.Call) and expr.name in body.unit.c_kernels and _is_in_main(body):
+        one = Constant(1, ir.INT32, expr.span)
+        expr = ir.LaunchCall(expr.name, expr.name, one, one, None, expr.arguments, ir.VOID, expr.span)
     if isinstance(expr, ir.Load) and not expr.place.is_volatile:  # named, but its value is not asked for
         expr = expr.place.address
     if isinstance(expr, Constant | ir.Construct) and not getattr(expr, "arguments", ()):
         return []
     return [ir.ExprStmt(expr, body.region(), body.span(node))]
+
+
+def _is_in_main(body: Body) -> bool:
+    return body.function is not None and body.function.spelling == "main"
 
 
 _NO_GEOMETRY = re.compile(
@@ -92,25 +129,111 @@ def _is_beside_the_point(node: Node) -> bool:
     return node.kind == C.CALL_EXPR and _NO_GEOMETRY.match(node.spelling) is not None
 
 
-def block(body: Body, nodes: list[Node], span: Span) -> Block:
-    """A block of its own region from the statements given."""
+def block(body: Body, nodes: list[Node], span: Span, around: Node | None = None) -> Block:
+    """A block of its own region from the statements given; `around`: the node that they are all of."""
     region = body.region()
     statements: list[Stmt] = []
     if body.depth >= MOST_NESTED_BLOCKS:
         raise TooLargeError(f"its statements nest more than {MOST_NESTED_BLOCKS} deep")
     body.depth += 1
     try:
-        for node in nodes:
-            statements.extend(lower(body, node))
+        if body.rejections and around is not None:
+            statements = _with_rejected(body, body.rejections, nodes, around)
+        else:
+            statements = lower_all(body, nodes)
     finally:
         body.depth -= 1
     return Block(tuple(statements), region, span)
 
 
+def _with_rejected(body: Body, rejections: Rejections, nodes: list[Node], around: Node) -> list[Stmt]:
+    """The statements of a block of host code, and in their places those that clang found errors in."""
+    result: list[Stmt] = []
+    whole = rejections.extent(body.unit, around)
+    done = None if whole is None else whole[0] + (around.kind == C.COMPOUND_STMT)
+    for node in nodes:
+        extent = rejections.extent(body.unit, node)
+        if extent is None or done is None:
+            result += lower(body, node)
+            continue
+        if lost := rejections.between(done, extent[0]):
+            result += rejected(body, *lost)
+        inner = [child for child in node.children if _is_statement(child)] if _is_statement(node) else []
+        if not inner or node.kind == C.DECL_STMT:
+            read = lower(body, node)
+            lost = rejections.within(*extent)
+            result += rejected(body, *lost, read) if lost else read
+        else:
+            first = rejections.extent(body.unit, inner[0])
+            head = rejections.within(extent[0], extent[1] if first is None else first[0])
+            result += rejected(body, *head) if head else []
+            result += lower(body, node)
+            result += rejected(body, *head) if head else []
+        done = extent[1]
+    if whole is not None and done is not None and (lost := rejections.between(done, whole[1])):
+        result += rejected(body, *lost)
+    return result
+
+
+def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
+    """The statements in their order; in a kernel that is too large otherwise, those that repeat folded."""
+    if not body.folds or len(nodes) < FEWEST_FOLDED:
+        return [stmt for node in nodes for stmt in lower(body, node)]
+    statements: list[Stmt] = []
+    for run in runs_of(body, nodes):
+        if run.times == 1:
+            statements.extend(lower(body, run.nodes[0]))
+        else:
+            statements.append(_folded(body, run))
+    return statements
+
+
+def _folded(body: Body, run: Run) -> Stmt:
+    """A loop whose counters are the literals by which the statements of a run differ."""
+    span = body.unit.spans.span(run.nodes[0])
+    region, test_region = body.region(), body.region()
+    outer = dict(body.literals)
+    init: list[Stmt] = []
+    step: Expr | None = None
+    condition: Expr | None = None
+    body.folded += run.times * len(run.nodes)
+    counted = (None, 0, 1, ir.INT32)
+    for node, first, delta, type_ in (counted, *((s.node, s.first, s.delta, s.type) for s in run.steps)):
+        counter = body.temporary("__fold", type_, span)
+        place = RegisterPlace(counter, (), type_)
+        init.append(ir.Declare(counter, Constant(first, type_, span), body.region(), span))
+        added = ir.Increment(place, delta, True, 1, type_, span)
+        step = added if step is None else ir.Binary(ir.BinaryOp.COMMA, step, added, type_, type_, span)
+        if node is None:
+            most = Constant(run.times, type_, span)
+            condition = ir.Binary(ir.BinaryOp.LT, Read(place, type_, span), most, type_, ir.BOOL, span)
+        else:
+            for one in wrapped(node):
+                body.literals[id(one)] = Read(place, type_, span)
+    try:
+        inner = block(body, list(run.nodes), span)
+    finally:
+        body.literals = outer
+    step_region = body.region()
+    return ir.Loop(
+        ir.LoopKind.FOR,
+        tuple(init),
+        condition,
+        step,
+        inner,
+        0,
+        region,
+        test_region,
+        step_region,
+        span,
+        is_folded=True,
+    )
+
+
 def as_block(body: Body, node: Node) -> Block:
     """The body of an `if`, a loop or a function as one block."""
     children = list(node.children) if node.kind == C.COMPOUND_STMT else [node]
-    return block(body, children, body.unit.spans.span(node))
+    return block(body, children, body.unit.spans.span(node), node)
 
 
 @statement(C.COMPOUND_STMT)
@@ -138,6 +261,16 @@ def split_condition(body: Body, node: Node, tail: int) -> tuple[list[Stmt], list
     return before, children
 
 
+def decision(body: Body, node: Node) -> ir.Expr:
+    """The value of a condition; of host code an unknown one where it cannot be read."""
+    try:
+        return body.expr(node)
+    except LoweringError:
+        if not body.is_host:
+            raise
+        return unread(body.span(node))
+
+
 @statement(C.IF_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     span = body.unit.spans.span(node)
@@ -145,7 +278,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
     if len(parts) < 2:
         raise LoweringError("if whose condition could not be read", node)
     with body.statement_span(parts[0]):
-        condition = body.expr(parts[0])
+        condition = decision(body, parts[0])
     if isinstance(condition, Constant):
         taken = parts[1] if condition.value else parts[2] if len(parts) > 2 else None
         result: list[Stmt] = before
@@ -333,7 +466,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
             body.functions[key] = target
     value = None if initializer is None else body.expr(initializer)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
-        value = value if type_.name == "dim3" else None
+        value = value if type_.name == "dim3" or type_.name.startswith("std::vector<") else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
     if type_.kind is TypeKind.UNKNOWN and value is not None:

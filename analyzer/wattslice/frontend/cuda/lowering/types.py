@@ -94,6 +94,11 @@ def pointer_to(element: Type) -> Type:
     return Type(TypeKind.POINTER, bits=64, element=element)
 
 
+def decayed(type_: Type) -> Type:
+    """The type of a parameter that is declared with `type_`: an array is a pointer to its first element."""
+    return pointer_to(type_.element or type_) if type_.kind is TypeKind.ARRAY else type_
+
+
 def is_wide_record(type_: Type) -> bool:
     """Whether a record holds an array (or a record that does) and so cannot live in registers by name."""
     return type_.kind is TypeKind.RECORD and any(

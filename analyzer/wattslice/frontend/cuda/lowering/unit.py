@@ -13,6 +13,7 @@ from typing import Any
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
+from wattslice.frontend.cuda.clang.flags import is_c
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, UnitHandle, library
 from wattslice.frontend.cuda.clang.session import ParsedUnit
@@ -21,7 +22,7 @@ from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type
 
 # Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
 # microseconds. The largest of 450 public files has 46 000.
-FILE_BUDGET_NODES = 60_000
+FILE_BUDGET_NODES = 200_000
 DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
 
 
@@ -56,6 +57,9 @@ class Unit:
 
     def __init__(self, parsed: ParsedUnit) -> None:
         self.parsed = parsed
+        self.is_c = is_c(parsed.options.standard)
+        # Kernels of a C file, which `main` launches by calling them.
+        self.c_kernels: frozenset[str] = frozenset()
         self.root = parsed.root  # one object, for its children are listed once
         self.types = TypeTable(parsed.handle)
         self.spans = SpanFinder(parsed.handle)
@@ -114,9 +118,12 @@ class Unit:
 
     def _describe(self, key: int, declaration: Node) -> FunctionInfo:
         builtin = self.parsed.is_builtin(declaration)
-        definition = declaration if builtin else (declaration.definition or declaration)
-        # Of our own declarations only those are followed that name a part of an object.
-        followed = not builtin or declaration.spelling == "operator[]"
+        definition = declaration.definition or declaration
+        # Of our own declarations those are followed that name a part of an object, and those of libraries
+        # that are written down as what they do.
+        followed = (
+            not builtin or declaration.spelling == "operator[]" or self.parsed.is_written_down(declaration)
+        )
         parameters: list[ParameterInfo] = []
         body: Node | None = None
         for child in definition.children:
@@ -177,6 +184,8 @@ class SpanFinder:
         self._last: SourceFile | None = None
         self._macros: dict[int, tuple[str, int, int]] = {}
         self._contents = self._library.clang_getFileContents
+        self.caller: Span | None = None
+        """Where a function of our own headers is called: what is in it stands there."""
 
     def _slow(self, location: CXSourceLocation) -> tuple[int | None, int, int, int]:
         file, line, column, offset = ct.c_void_p(), ct.c_uint(), ct.c_uint(), ct.c_uint()
@@ -220,6 +229,8 @@ class SpanFinder:
 
     def span(self, node: Node) -> Span:
         """Where `node` was written; what a macro yields stands where the macro is used. Line 0: nowhere."""
+        if self.caller is not None:
+            return self.caller
         range_ = self._extent(node.raw)
         begin, end = range_.begin, range_.end
         last = self._last
@@ -265,6 +276,81 @@ class SpanFinder:
                 end = file.data.find(b"\n", begin)
                 return file.data[begin : end if end >= 0 else None].decode("utf-8", "replace")
         return ""
+
+
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
+_WORD = re.compile(rb"[A-Za-z_]")
+_STATEMENT_TOKEN = re.compile(
+    rb"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[][(){};]""", re.S
+)
+
+
+class Rejections:
+    """The places of clang's errors in one host function."""
+
+    def __init__(self, unit: Unit, function: Node) -> None:
+        self._file: SourceFile | None = None
+        self._at: list[int] = []
+        found = unit.spans.source(function) if unit.errors else None
+        if found is None:
+            return
+        self._file, begin, end = found
+        for error in unit.errors:
+            if str(error.path) == self._file.name and 0 < error.line <= len(self._file.line_starts):
+                at = self._file.line_starts[error.line - 1] + error.column - 1
+                if begin <= at < end:
+                    self._at.append(at)
+
+    def __bool__(self) -> bool:
+        return bool(self._at)
+
+    def between(self, begin: int, end: int) -> tuple[str, Span] | None:
+        """What stands between two statements, if clang has dropped a statement there, and where.
+
+        Without an error of its own: what uses a name that an error took away goes silently.
+        """
+        found = self.within(begin, end)
+        if found is not None or self._file is None:
+            return found
+        text = self._file.data[begin:end]
+        if b"#" in text or not _WORD.search(_COMMENT.sub(b"", text)):
+            return None
+        word = _WORD.search(text)
+        return self._cut(begin, end, begin if word is None else begin + word.start())
+
+    def within(self, begin: int, end: int) -> tuple[str, Span] | None:
+        """The text from byte to byte, if an error stands in it, and where the first one does."""
+        at = min((at for at in self._at if begin <= at < end), default=None)
+        return None if at is None else self._cut(begin, end, at)
+
+    def _cut(self, begin: int, end: int, at: int) -> tuple[str, Span] | None:
+        if self._file is None:
+            return None
+        line, column = self._file.line_and_column(at)
+        text = self._file.data[begin:end].decode("utf-8", "replace")
+        return text, Span(self._file.name, line, column, line)
+
+    def extent(self, unit: Unit, node: Node) -> tuple[int, int] | None:
+        """First byte of a node and the one behind it; None when it is in another file.
+
+        Of what comes out of a macro: the text up to the end of the statement.
+        """
+        found = unit.spans.source(node)
+        if found is not None:
+            return None if found[0] is not self._file else found[1:]
+        span = unit.spans.span(node)
+        if self._file is None or span.file != self._file.name or not span.line:
+            return None
+        begin = self._file.line_starts[span.line - 1] + span.column - 1
+        level = 0
+        for token in _STATEMENT_TOKEN.finditer(self._file.data, begin):
+            sign = token[0]
+            level += (sign in b"([{") - (sign in b")]}") if len(sign) == 1 else 0
+            if level < 0:
+                return begin, token.start()
+            if not level and sign in b";}":
+                return begin, token.end()
+        return None
 
 
 # ---------------------------------------------------------------------------

@@ -10,8 +10,7 @@ from math import prod
 from pathlib import Path, PurePath
 
 from wattslice import ir
-from wattslice.frontend.cuda.clang.source_files import repository_root
-from wattslice.frontend.inputs import note_file
+from wattslice.frontend.inputs import note_file, repository_root
 from wattslice.frontend.ptx.lowering.blocks import Pointers, find_pointers
 from wattslice.frontend.ptx.lowering.names import variable_name
 from wattslice.frontend.ptx.operations import POINTER, SPACES, type_of

@@ -2,6 +2,8 @@
 #undef assert
 #ifdef NDEBUG
 #define assert(...) ((void)0)
+#elif !defined(__cplusplus)
+#define assert(...) ((void)(__VA_ARGS__))
 #else
 #define assert(...) assert(static_cast<bool>(__VA_ARGS__))
 #endif

@@ -25,7 +25,7 @@ struct multi_grid_group : thread_group { WS_GROUP WS_D unsigned grid_rank() cons
 struct cluster_group : thread_group {
   WS_GROUP WS_D unsigned block_rank() const; WS_D dim3 block_index() const; WS_D dim3 dim_blocks() const;
   WS_D unsigned num_blocks() const; WS_D unsigned cluster_size() const;
-  template <class T> WS_D T* map_shared_rank(T*, int) const;
+  template <class T> WS_D T* map_shared_rank(T* p, int) const { return p; }
 };
 struct coalesced_group : thread_group { WS_GROUP WS_WARP };
 template <unsigned N, class P = void> struct thread_block_tile : thread_group { WS_GROUP WS_WARP

@@ -4,6 +4,10 @@
 
 #define _POSIX_VERSION 200809L
 
+#ifndef __cplusplus
+int omp_get_num_threads(void); int omp_get_thread_num(void); int omp_get_max_threads(void); void omp_set_num_threads(int);
+int omp_get_num_procs(void); double omp_get_wtime(void); int usleep(unsigned); unsigned sleep(unsigned);
+#else
 struct stat { long st_size, st_mtime; unsigned st_mode; };
 struct rusage { timeval ru_utime, ru_stime; };
 struct utsname { char sysname[65], nodename[65], release[65], version[65], machine[65]; };
@@ -54,3 +58,4 @@ int omp_get_num_procs(void); double omp_get_wtime(void); int kill(pid_t, int); p
 int feenableexcept(int); int mlock(const void*, size_t); int getpagesize(void);
 void (*signal(int, void (*)(int)))(int);
 }
+#endif

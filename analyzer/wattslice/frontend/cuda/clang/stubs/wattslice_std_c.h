@@ -1,11 +1,18 @@
 // The C standard library and the corners of POSIX that CUDA programs' host code touches; declarations only.
 #pragma once
 
+#ifdef __cplusplus
 struct FILE;
 extern FILE *stdin, *stdout, *stderr;
 #define stdin stdin
 #define stdout stdout
 #define stderr stderr
+#else
+#include "prelude_c.h"
+#define stdin ((FILE*)0)
+#define stdout ((FILE*)0)
+#define stderr ((FILE*)0)
+#endif
 #define EOF (-1)
 #define SEEK_SET 0
 #define SEEK_CUR 1
@@ -77,10 +84,12 @@ struct div_t { int quot, rem; };
 #define CLOCK_REALTIME 0
 #define CLOCK_MONOTONIC 1
 
+#ifdef __cplusplus
 extern "C" {
 #define WS_ANY(R, F) R F(...);
 WS_ANY(int, fprintf) WS_ANY(int, sprintf) WS_ANY(int, snprintf) WS_ANY(int, scanf) WS_ANY(int, fscanf)
 WS_ANY(int, sscanf)
+#endif
 int vprintf(const char*, va_list); int vfprintf(FILE*, const char*, va_list);
 int vsprintf(char*, const char*, va_list); int vsnprintf(char*, size_t, const char*, va_list);
 FILE* fopen(const char*, const char*); int fclose(FILE*); size_t fread(void*, size_t, size_t, FILE*);
@@ -108,11 +117,15 @@ int toupper(int); int tolower(int); int isxdigit(int); int ispunct(int); int isp
 tm* localtime(const time_t*); tm* gmtime(const time_t*); size_t strftime(char*, size_t, const char*, const tm*);
 char* ctime(const time_t*); char* asctime(const tm*); double difftime(time_t, time_t); time_t mktime(tm*);
 int gettimeofday(timeval*, void*); int clock_gettime(int, timespec*); int nanosleep(const timespec*, timespec*);
+#ifdef __cplusplus
 }
 // const-correct overloads, as C++ has them
 const char* strchr(const char*, int); char* strchr(char*, int); const char* strrchr(const char*, int);
 char* strrchr(char*, int); const char* strstr(const char*, const char*); char* strstr(char*, const char*);
 const char* strpbrk(const char*, const char*); const void* memchr(const void*, int, size_t);
+#else
+char* strchr(const char*, int); char* strrchr(const char*, int); char* strstr(const char*, const char*);
+#endif
 
 #define M_E 2.7182818284590452354
 #define M_LOG2E 1.4426950408889634074
@@ -133,6 +146,7 @@ const char* strpbrk(const char*, const char*); const void* memchr(const void*, i
 #define HUGE_VALF (__builtin_huge_valf())
 #define MAXFLOAT __FLT_MAX__
 
+#ifdef __cplusplus
 namespace std {
 #define WS_STD_C_MORE(M) M(FILE) M(fopen) M(fclose) M(fread) M(fwrite) M(fprintf) M(sprintf) M(snprintf) M(strlen) \
   M(strcmp) M(strcpy) M(strncpy) M(strtol) M(strtod) M(strtof) M(toupper) M(tolower) M(strstr) M(qsort) M(tm)  \
@@ -141,3 +155,4 @@ namespace std {
 #define WS_STD_C_USING(F) using ::F;
 WS_STD_C_MORE(WS_STD_C_USING)
 }
+#endif

@@ -1,16 +1,202 @@
-// CUB: block and warp collectives (declared only, so that a kernel's calls are seen) and device-wide entry points.
+// CUB: block and warp collectives as their documented algorithms (shuffles, shared memory, barriers), written
+// here so that kernels which call them are counted; device-wide entry points are declared only.
 #pragma once
 #include "../wattslice_std_cpp.h"
 namespace cub {
-struct Sum { template <class T> WS_HD T operator()(const T&, const T&) const; }; struct Max { template <class T> WS_HD T operator()(const T&, const T&) const; }; struct Min { template <class T> WS_HD T operator()(const T&, const T&) const; };
-enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS }; enum BlockLoadAlgorithm { BLOCK_LOAD_DIRECT, BLOCK_LOAD_VECTORIZE, BLOCK_LOAD_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE }; enum BlockStoreAlgorithm { BLOCK_STORE_DIRECT, BLOCK_STORE_VECTORIZE, BLOCK_STORE_TRANSPOSE, BLOCK_STORE_WARP_TRANSPOSE }; enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_WARP_SCANS };
+struct Sum { template <class T> WS_HD T operator()(const T& a, const T& b) const { return a + b; } };
+struct Max { template <class T> WS_HD T operator()(const T& a, const T& b) const { return a > b ? a : b; } };
+struct Min { template <class T> WS_HD T operator()(const T& a, const T& b) const { return a < b ? a : b; } };
+template <class K, class V> struct KeyValuePair { K key; V value; };
+struct ArgMax { template <class K, class V> WS_HD KeyValuePair<K, V> operator()(const KeyValuePair<K, V>& a, const KeyValuePair<K, V>& b) const { return b.value > a.value ? b : a; } };
+struct ArgMin { template <class K, class V> WS_HD KeyValuePair<K, V> operator()(const KeyValuePair<K, V>& a, const KeyValuePair<K, V>& b) const { return b.value < a.value ? b : a; } };
+enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+enum BlockLoadAlgorithm { BLOCK_LOAD_DIRECT, BLOCK_LOAD_STRIPED, BLOCK_LOAD_VECTORIZE, BLOCK_LOAD_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED };
+enum BlockStoreAlgorithm { BLOCK_STORE_DIRECT, BLOCK_STORE_STRIPED, BLOCK_STORE_VECTORIZE, BLOCK_STORE_TRANSPOSE, BLOCK_STORE_WARP_TRANSPOSE, BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED };
+
+// One step of each of the log2(W) steps: a shuffle, and the operator where a partner is in the warp.
+template <class T, int W = 32, int P = 0> struct WarpReduce {
+  struct TempStorage { char unused; };
+  WS_D WarpReduce(TempStorage&) {}
+  template <class F> WS_D T Reduce(T value, F op) {
+    int lane = (threadIdx.x) & (W - 1);
+    for (int offset = 1; offset < W; offset *= 2) {
+      T other = __shfl_down_sync(0xffffffffu, value, offset, W);
+      if (lane + offset < W) value = op(value, other);
+    }
+    return value;
+  }
+  template <class F> WS_D T Reduce(T value, F op, int valid) {
+    int lane = (threadIdx.x) & (W - 1);
+    for (int offset = 1; offset < W; offset *= 2) {
+      T other = __shfl_down_sync(0xffffffffu, value, offset, W);
+      if (lane + offset < valid) value = op(value, other);
+    }
+    return value;
+  }
+  WS_D T Sum(T value) { return Reduce(value, cub::Sum()); }
+  WS_D T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
+};
+template <class T, int W = 32, int P = 0> struct WarpScan {
+  struct TempStorage { char unused; };
+  WS_D WarpScan(TempStorage&) {}
+  template <class F> WS_D void InclusiveScan(T input, T& output, F op) {
+    int lane = (threadIdx.x) & (W - 1);
+    T value = input;
+    for (int offset = 1; offset < W; offset *= 2) {
+      T other = __shfl_up_sync(0xffffffffu, value, offset, W);
+      if (lane >= offset) value = op(other, value);
+    }
+    output = value;
+  }
+  WS_D void InclusiveSum(T input, T& output) { InclusiveScan(input, output, cub::Sum()); }
+  WS_D void InclusiveSum(T input, T& output, T& total) { InclusiveScan(input, output, cub::Sum()); total = __shfl_sync(0xffffffffu, output, W - 1, W); }
+  WS_D void ExclusiveSum(T input, T& output) { T sum; InclusiveScan(input, sum, cub::Sum()); output = sum - input; }
+  WS_D void ExclusiveSum(T input, T& output, T& total) { T sum; InclusiveScan(input, sum, cub::Sum()); total = __shfl_sync(0xffffffffu, sum, W - 1, W); output = sum - input; }
+};
+
+#define WS_THREAD(X, Y) (int)(threadIdx.x + X * (threadIdx.y + Y * threadIdx.z))
+// Warps reduce by shuffles, their results pass through shared memory, thread 0 combines them.
+template <class T, int X, BlockReduceAlgorithm A = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1, int P = 0> struct BlockReduce {
+  static const int WARPS = (X * Y * Z + 31) / 32;
+  struct TempStorage { T warps[WARPS]; T prefix; };
+  TempStorage* shared;
+  WS_D BlockReduce() { __shared__ TempStorage own; shared = &own; }
+  WS_D BlockReduce(TempStorage& storage) : shared(&storage) {}
+  template <class F> WS_D T Reduce(T value, F op) {
+    int thread = WS_THREAD(X, Y);
+    int lane = thread & 31;
+    for (int offset = 1; offset < 32; offset *= 2) {
+      T other = __shfl_down_sync(0xffffffffu, value, offset);
+      if (lane + offset < 32) value = op(value, other);
+    }
+    if (WARPS > 1) {
+      if (lane == 0) shared->warps[thread >> 5] = value;
+      __syncthreads();
+      if (thread == 0) for (int warp = 1; warp < WARPS; ++warp) value = op(value, shared->warps[warp]);
+    }
+    return value;
+  }
+  template <class F> WS_D T Reduce(T value, F op, int) { return Reduce(value, op); }
+  template <class F, int I> WS_D T Reduce(T (&values)[I], F op) {
+    T value = values[0];
+    for (int i = 1; i < I; ++i) value = op(value, values[i]);
+    return Reduce(value, op);
+  }
+  WS_D T Sum(T value) { return Reduce(value, cub::Sum()); }
+  WS_D T Sum(T value, int) { return Reduce(value, cub::Sum()); }
+  template <int I> WS_D T Sum(T (&values)[I]) { return Reduce(values, cub::Sum()); }
+};
+// Every thread leaves its value in shared memory; one warp adds up X / 32 of them a lane, scans the lanes'
+// sums and writes the prefixes back.
+template <class T, int X, BlockScanAlgorithm A = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1, int P = 0> struct BlockScan {
+  static const int EACH = (X * Y * Z + 31) / 32;
+  struct TempStorage { T values[EACH * 32 + 32]; T total; };
+  TempStorage* shared;
+  WS_D BlockScan() { __shared__ TempStorage own; shared = &own; }
+  WS_D BlockScan(TempStorage& storage) : shared(&storage) {}
+  template <class F> WS_D T Scanned(T input, F op, bool exclusive) {
+    int thread = WS_THREAD(X, Y);
+    shared->values[thread] = input;
+    __syncthreads();
+    if (thread < 32) {
+      T sum = shared->values[thread * EACH];
+      for (int i = 1; i < EACH; ++i) sum = op(sum, shared->values[thread * EACH + i]);
+      for (int offset = 1; offset < 32; offset *= 2) {
+        T other = __shfl_up_sync(0xffffffffu, sum, offset);
+        if (thread >= offset) sum = op(other, sum);
+      }
+      T before = __shfl_up_sync(0xffffffffu, sum, 1);
+      for (int i = 0; i < EACH; ++i) {
+        T own = shared->values[thread * EACH + i];
+        T after = op(before, own);
+        shared->values[thread * EACH + i] = exclusive ? before : after;
+        before = after;
+      }
+      if (thread == 31) shared->total = sum;
+    }
+    __syncthreads();
+    return shared->values[thread];
+  }
+  WS_D void InclusiveSum(T input, T& output) { output = Scanned(input, cub::Sum(), false); }
+  WS_D void ExclusiveSum(T input, T& output) { output = Scanned(input, cub::Sum(), true); }
+  WS_D void InclusiveSum(T input, T& output, T& total) { output = Scanned(input, cub::Sum(), false); total = shared->total; }
+  WS_D void ExclusiveSum(T input, T& output, T& total) { output = Scanned(input, cub::Sum(), true); total = shared->total; }
+  template <class F> WS_D void InclusiveScan(T input, T& output, F op) { output = Scanned(input, op, false); }
+  template <class F> WS_D void ExclusiveScan(T input, T& output, T, F op) { output = Scanned(input, op, true); }
+  template <class F> WS_D void ExclusiveScan(T input, T& output, F op) { output = Scanned(input, op, true); }
+  template <class F> WS_D void InclusiveScan(T input, T& output, F op, T& total) { output = Scanned(input, op, false); total = shared->total; }
+  template <class F> WS_D void ExclusiveScan(T input, T& output, T, F op, T& total) { output = Scanned(input, op, true); total = shared->total; }
+  template <int I, class F> WS_D void Several(T (&input)[I], T (&output)[I], F op, bool exclusive) {
+    T sum = input[0];
+    for (int i = 1; i < I; ++i) sum = op(sum, input[i]);
+    T before = Scanned(sum, op, true);
+    for (int i = 0; i < I; ++i) {
+      T after = op(before, input[i]);
+      output[i] = exclusive ? before : after;
+      before = after;
+    }
+  }
+  template <int I> WS_D void InclusiveSum(T (&input)[I], T (&output)[I]) { Several(input, output, cub::Sum(), false); }
+  template <int I> WS_D void ExclusiveSum(T (&input)[I], T (&output)[I]) { Several(input, output, cub::Sum(), true); }
+  template <int I> WS_D void InclusiveSum(T (&input)[I], T (&output)[I], T& total) { Several(input, output, cub::Sum(), false); total = shared->total; }
+  template <int I> WS_D void ExclusiveSum(T (&input)[I], T (&output)[I], T& total) { Several(input, output, cub::Sum(), true); total = shared->total; }
+};
+// Blocked: thread t holds items t*I ... t*I+I-1. Transposed: neighbours in memory first, then an exchange.
+template <class T, int X, int I, BlockLoadAlgorithm A = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1, int P = 0> struct BlockLoad {
+  struct TempStorage { T items[A >= BLOCK_LOAD_TRANSPOSE ? X * Y * Z * I : 1]; };
+  TempStorage* shared;
+  WS_D BlockLoad() { __shared__ TempStorage own; shared = &own; }
+  WS_D BlockLoad(TempStorage& storage) : shared(&storage) {}
+  template <class F> WS_D void Load(F from, T (&items)[I]) {
+    int thread = WS_THREAD(X, Y);
+    if (A == BLOCK_LOAD_STRIPED) {
+      for (int i = 0; i < I; ++i) items[i] = from[i * (X * Y * Z) + thread];
+    } else if (A >= BLOCK_LOAD_TRANSPOSE) {
+      for (int i = 0; i < I; ++i) shared->items[i * (X * Y * Z) + thread] = from[i * (X * Y * Z) + thread];
+      __syncthreads();
+      for (int i = 0; i < I; ++i) items[i] = shared->items[thread * I + i];
+    } else {
+      for (int i = 0; i < I; ++i) items[i] = from[thread * I + i];
+    }
+  }
+  template <class F> WS_D void Load(F from, T (&items)[I], int valid) {
+    int thread = WS_THREAD(X, Y);
+    if (A == BLOCK_LOAD_STRIPED) {
+      for (int i = 0; i < I; ++i) if (i * (X * Y * Z) + thread < valid) items[i] = from[i * (X * Y * Z) + thread];
+    } else if (A >= BLOCK_LOAD_TRANSPOSE) {
+      for (int i = 0; i < I; ++i) if (i * (X * Y * Z) + thread < valid) shared->items[i * (X * Y * Z) + thread] = from[i * (X * Y * Z) + thread];
+      __syncthreads();
+      for (int i = 0; i < I; ++i) items[i] = shared->items[thread * I + i];
+    } else {
+      for (int i = 0; i < I; ++i) if (thread * I + i < valid) items[i] = from[thread * I + i];
+    }
+  }
+  template <class F> WS_D void Load(F from, T (&items)[I], int valid, T rest) {
+    for (int i = 0; i < I; ++i) items[i] = rest;
+    Load(from, items, valid);
+  }
+};
+template <class T, int X, int I, BlockStoreAlgorithm A = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1, int P = 0> struct BlockStore {
+  struct TempStorage { T items[A >= BLOCK_STORE_TRANSPOSE ? X * Y * Z * I : 1]; };
+  TempStorage* shared;
+  WS_D BlockStore() { __shared__ TempStorage own; shared = &own; }
+  WS_D BlockStore(TempStorage& storage) : shared(&storage) {}
+  template <class F> WS_D void Store(F to, T (&items)[I], int valid = X * Y * Z * I) {
+    int thread = WS_THREAD(X, Y);
+    if (A == BLOCK_STORE_STRIPED) {
+      for (int i = 0; i < I; ++i) if (i * (X * Y * Z) + thread < valid) to[i * (X * Y * Z) + thread] = items[i];
+    } else if (A >= BLOCK_STORE_TRANSPOSE) {
+      for (int i = 0; i < I; ++i) shared->items[thread * I + i] = items[i];
+      __syncthreads();
+      for (int i = 0; i < I; ++i) if (i * (X * Y * Z) + thread < valid) to[i * (X * Y * Z) + thread] = shared->items[i * (X * Y * Z) + thread];
+    } else {
+      for (int i = 0; i < I; ++i) if (thread * I + i < valid) to[thread * I + i] = items[i];
+    }
+  }
+};
 #define WS_COLLECTIVE struct TempStorage { char bytes[128]; };
-template <class T, int N, auto... P> struct BlockReduce { WS_COLLECTIVE WS_D BlockReduce(); WS_D BlockReduce(TempStorage&); template <class... A> WS_D T Sum(A...); template <class... A> WS_D T Reduce(A...); };
-template <class T, int N = 32> struct WarpReduce { WS_COLLECTIVE WS_D WarpReduce(TempStorage&); template <class... A> WS_D T Sum(A...); template <class... A> WS_D T Reduce(A...); };
-template <class T, int N, auto... P> struct BlockScan { WS_COLLECTIVE WS_D BlockScan(TempStorage&); template <class... A> WS_D void InclusiveSum(A&&...); template <class... A> WS_D void ExclusiveSum(A&&...); template <class... A> WS_D void InclusiveScan(A&&...); template <class... A> WS_D void ExclusiveScan(A&&...); };
-template <class T, int N, int I, auto... P> struct BlockLoad { WS_COLLECTIVE WS_D BlockLoad(TempStorage&); template <class... A> WS_D void Load(A&&...); };
-template <class T, int N, int I, auto... P> struct BlockStore { WS_COLLECTIVE WS_D BlockStore(TempStorage&); template <class... A> WS_D void Store(A&&...); };
-template <class T, int N, int I, class V = void, auto... P> struct BlockRadixSort { WS_COLLECTIVE WS_D BlockRadixSort(TempStorage&); template <class... A> WS_D void Sort(A&&...); };
+template <class T, int X, int I, class V = void, int... P> struct BlockRadixSort { WS_COLLECTIVE WS_D BlockRadixSort(TempStorage&); template <class... A> WS_D void Sort(A&&...); template <class... A> WS_D void SortDescending(A&&...); };
 #define WS_DEVICE(N) struct N { template <class... A> static cudaError_t Sum(A...); template <class... A> static cudaError_t Reduce(A...); template <class... A> static cudaError_t InclusiveSum(A...); template <class... A> static cudaError_t ExclusiveSum(A...); template <class... A> static cudaError_t SortPairs(A...); template <class... A> static cudaError_t SortKeys(A...); template <class... A> static cudaError_t Max(A...); template <class... A> static cudaError_t If(A...); template <class... A> static cudaError_t Flagged(A...); };
 WS_DEVICE(DeviceReduce) WS_DEVICE(DeviceScan) WS_DEVICE(DeviceRadixSort) WS_DEVICE(DeviceSelect)
 }

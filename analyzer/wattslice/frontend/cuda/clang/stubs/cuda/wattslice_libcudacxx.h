@@ -23,13 +23,31 @@ template <unsigned N, thread_scope S> WS_D void pipeline_consumer_wait_prior(pip
 template <class T, class N, class P> WS_D void memcpy_async(T*, const T*, N, P&);
 template <class G, class T, class N, class P> WS_D void memcpy_async(const G&, T*, const T*, N, P&);
 template <class T, thread_scope S = thread_scope_system> struct atomic_ref {
-  WS_HD explicit atomic_ref(T&); WS_HD T load(int = 4) const; WS_HD void store(T, int = 4) const; WS_HD T fetch_add(T, int = 4) const;
-  WS_HD T fetch_sub(T, int = 4) const; WS_HD T fetch_min(T, int = 4) const; WS_HD T fetch_max(T, int = 4) const; WS_HD T exchange(T, int = 4) const;
-  WS_HD bool compare_exchange_strong(T&, T, int = 4) const; WS_HD bool compare_exchange_weak(T&, T, int = 4) const;
+  T* where; WS_HD explicit atomic_ref(T& object) : where(&object) {}
+  WS_HD T load(int = 4) const { return *where; } WS_HD void store(T value, int = 4) const { *where = value; } WS_HD operator T() const { return *where; }
+  WS_HD T fetch_add(T value, int = 4) const { return atomicAdd(where, value); } WS_HD T fetch_sub(T value, int = 4) const { return atomicSub(where, value); }
+  WS_HD T fetch_min(T value, int = 4) const { return atomicMin(where, value); } WS_HD T fetch_max(T value, int = 4) const { return atomicMax(where, value); }
+  WS_HD T fetch_and(T value, int = 4) const { return atomicAnd(where, value); } WS_HD T fetch_or(T value, int = 4) const { return atomicOr(where, value); }
+  WS_HD T fetch_xor(T value, int = 4) const { return atomicXor(where, value); } WS_HD T exchange(T value, int = 4) const { return atomicExch(where, value); }
+  WS_HD T operator++() const { return atomicAdd(where, T(1)) + 1; } WS_HD T operator++(int) const { return atomicAdd(where, T(1)); } WS_HD T operator+=(T value) const { return atomicAdd(where, value) + value; }
+  WS_HD bool compare_exchange_strong(T& expected, T value, int = 4, int = 4) const { T wanted = expected; T found = atomicCAS(where, wanted, value); expected = found; return found == wanted; }
+  WS_HD bool compare_exchange_weak(T& expected, T value, int = 4, int = 4) const { T wanted = expected; T found = atomicCAS(where, wanted, value); expected = found; return found == wanted; }
 };
 template <class T, thread_scope S = thread_scope_system> struct atomic {
-  WS_HD atomic(); WS_HD atomic(T); WS_HD T load(int = 4) const; WS_HD void store(T, int = 4); WS_HD T fetch_add(T, int = 4); WS_HD T operator++(int);
-  WS_HD T fetch_sub(T, int = 4); WS_HD T exchange(T, int = 4); WS_HD bool compare_exchange_strong(T&, T, int = 4); WS_HD operator T() const; WS_HD T operator++();
+  T held; atomic() = default; WS_HD atomic(T value) : held(value) {}
+  WS_HD T load(int = 4) const { return held; } WS_HD void store(T value, int = 4) { held = value; } WS_HD operator T() const { return held; }
+  WS_HD T fetch_add(T value, int = 4) { return atomicAdd(&held, value); } WS_HD T fetch_sub(T value, int = 4) { return atomicSub(&held, value); }
+  WS_HD T fetch_min(T value, int = 4) { return atomicMin(&held, value); } WS_HD T fetch_max(T value, int = 4) { return atomicMax(&held, value); }
+  WS_HD T exchange(T value, int = 4) { return atomicExch(&held, value); } WS_HD T operator++(int) { return atomicAdd(&held, T(1)); } WS_HD T operator++() { return atomicAdd(&held, T(1)) + 1; }
+  WS_HD bool compare_exchange_strong(T& expected, T value, int = 4, int = 4) { T wanted = expected; T found = atomicCAS(&held, wanted, value); expected = found; return found == wanted; }
+  WS_HD bool compare_exchange_weak(T& expected, T value, int = 4, int = 4) { T wanted = expected; T found = atomicCAS(&held, wanted, value); expected = found; return found == wanted; }
 };
-namespace std { using namespace ::std; using cuda::memory_order; using cuda::memory_order_relaxed; using cuda::memory_order_acquire; using cuda::memory_order_release; }
+namespace std {
+template <class T, unsigned long N = 0xffffffffffffffffull> struct span {
+  typedef T value_type; typedef unsigned long size_type; T* start; unsigned long count; WS_HD span() : start(nullptr), count(0) {} WS_HD span(T* p, unsigned long n) : start(p), count(n) {}
+  WS_HD T& operator[](unsigned long i) const { return start[i]; } WS_HD unsigned long size() const { return count; } WS_HD T* data() const { return start; } WS_HD bool empty() const { return count == 0; }
+  WS_HD unsigned long size_bytes() const { return count * sizeof(T); } WS_HD T* begin() const { return start; } WS_HD T* end() const { return start + count; } WS_HD T& front() const { return start[0]; } WS_HD T& back() const { return start[count - 1]; }
+  WS_HD span subspan(unsigned long from, unsigned long n) const { return span(start + from, n); } WS_HD span first(unsigned long n) const { return span(start, n); } WS_HD span last(unsigned long n) const { return span(start + (count - n), n); }
+};
+using namespace ::std; using cuda::memory_order; using cuda::memory_order_relaxed; using cuda::memory_order_acquire; using cuda::memory_order_release; }
 }

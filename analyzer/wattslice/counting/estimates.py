@@ -1,0 +1,194 @@
+"""Counts of a grid whose blocks are not all known: blocks drawn from each piece, a bound for the error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wattslice import ir
+from wattslice.counting.pieces import Ints, Plan, Structure
+from wattslice.counting.profile import Sampling
+from wattslice.counting.sampling import Mask, SampledThreads, padded_lanes
+from wattslice.ir.operation_counts import operations
+from wattslice.ir.walking import child_regions, expression_regions
+
+DEVIATIONS = 4.0
+"""Standard errors in a bound: normally 1 estimate of 16 000 is farther off."""
+
+RARE = 6.0
+"""What n drawn blocks never showed may hold in 6 / n of all: else one sample of 400 would be like this."""
+
+DRAWN_LANES = 1 << 13
+DRAWN_BLOCKS = 32, 64
+"""Lanes that are drawn, and the least and most blocks."""
+
+MOST_BOXES = 32
+"""Pieces of which blocks are drawn each; in more than that, from the whole grid."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """The blocks drawn: of each, the stratum that it is of, and how many blocks that holds."""
+
+    plan: Plan
+    strata: Ints
+    volumes: NDArray[np.float64]
+
+
+def drawn(grid: tuple[int, int, int], pieces: Plan | None, block: tuple[int, int, int], lanes: int) -> Draw:
+    """Blocks of all `pieces` of the grid (None: it is one), at random places of equal parts of each.
+
+    `lanes`: about how many there may be.
+    """
+    structure = Structure(grid) if pieces is None else pieces.structure
+    boxes = None if pieces is None else _boxes(pieces)
+    if boxes is None:
+        structure = Structure(grid)
+        boxes = _Boxes(np.zeros((1, 3), np.int64), structure.extents[None, :])
+    low, high, volumes = boxes.low, boxes.high, boxes.sizes
+    axes = structure.axes
+    wanted = min(DRAWN_BLOCKS[1], max(DRAWN_BLOCKS[0], min(DRAWN_LANES, lanes) // padded_lanes(block)))
+    random = np.random.default_rng(0)
+    found: list[Ints] = []
+    strata: list[int] = []
+    weights: list[float] = []
+    for box in range(len(volumes)):
+        widths = high[box] - low[box]
+        size = int(widths.prod())
+        number = min(size, max(2, round(wanted * volumes[box] / volumes.sum())))
+        edges = np.linspace(0, size, number + 1)
+        begin, end = np.ceil(edges[:-1]), np.maximum(np.ceil(edges[1:]), np.ceil(edges[:-1]) + 1)
+        at = np.minimum(begin + np.floor(random.random(number) * (end - begin)), size - 1).astype(np.int64)
+        place = np.stack(np.unravel_index(at, tuple(int(width) for width in widths)), axis=1) + low[box]
+        found.append(place.astype(np.int64))
+        strata += [box] * number
+        weights += [volumes[box] / number] * number
+    coordinates = np.concatenate(found)
+    places = np.zeros((len(coordinates), 3), np.int64)
+    for k, axis in enumerate(axes):
+        places[:, axis.real] += coordinates[:, k] * (1 if axis.is_remainder else axis.period)
+    cells = np.array(strata, np.int64)
+    bounds = low[cells], high[cells]
+    return Draw(Plan(structure, places, coordinates, np.array(weights), cells, *bounds), cells, volumes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Boxes:
+    """Boxes of coordinates: at least `low` and below `high`, both of shape (boxes, axes)."""
+
+    low: Ints
+    high: Ints
+
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """Blocks in each."""
+        return (self.high - self.low).prod(axis=1).astype(np.float64)
+
+
+def _boxes(pieces: Plan) -> _Boxes | None:
+    """The pieces of the grid; None where they are no boxes, or too many."""
+    if pieces.structure.diagonal:
+        return None
+    bounds, of_box = np.unique(np.concatenate((pieces.low, pieces.high), axis=1), axis=0, return_inverse=True)
+    low, high = np.split(bounds, 2, axis=1)
+    boxes = _Boxes(low, high)
+    same = np.allclose(np.bincount(of_box.reshape(-1), pieces.weights), boxes.sizes)
+    return boxes if same and len(low) <= MOST_BOXES else None
+
+
+class BlockCounts:
+    """How often each region runs in each of the drawn blocks."""
+
+    def __init__(self, regions: int, threads: SampledThreads) -> None:
+        blocks = threads.block_population.size
+        self._shape = blocks, threads.block_lanes
+        self._threads = int(threads.exists[: threads.block_lanes].sum())
+        self.by_thread = np.zeros((regions, blocks))
+        self.by_warp = np.zeros((regions, blocks))
+
+    def add(self, region: int, mask: Mask) -> None:
+        """One run of `region` under `mask`."""
+        weights = mask.weights.reshape(self._shape)
+        self.by_thread[region] += weights.sum(axis=1) / self._threads
+        self.by_warp[region] += weights.reshape(self._shape[0], -1, 32).max(axis=2).mean(axis=1)
+
+
+def sampling_of(draw: Draw, counts: BlockCounts, kernel: ir.Kernel, reason: str) -> Sampling:
+    """The bound of the error of every count."""
+    inside = _enclosing(kernel)
+    work = np.zeros(kernel.region_count)
+    for operation in operations(kernel):
+        work[operation.region] += operation.number
+    caps, warp_caps = _caps(counts.by_thread, inside), _caps(counts.by_warp, inside)
+    total = work @ counts.by_thread
+    alike = counts.by_thread.max(axis=1) == counts.by_thread.min(axis=1)
+    cap_of_all = float(total.max() - total.min() + (work * caps)[alike].sum())
+    mean = float((total * draw.plan.weights).sum() / draw.plan.weights.sum())
+    return Sampling(
+        blocks=len(draw.strata),
+        of_blocks=round(float(draw.volumes.sum())),
+        reason=reason,
+        thread_errors=tuple(_error(draw, row, cap) for row, cap in zip(counts.by_thread, caps, strict=True)),
+        warp_errors=tuple(_error(draw, row, cap) for row, cap in zip(counts.by_warp, warp_caps, strict=True)),
+        relative_error=_error(draw, total, cap_of_all) / mean if mean else 0.0,
+    )
+
+
+def _error(draw: Draw, row: NDArray[np.float64], cap: float) -> float:
+    """How far the mean of `row` over the drawn blocks may be off; `cap`: the most that blocks differ by."""
+    variance = unseen = 0.0
+    whole = float(draw.volumes.sum())
+    for stratum, volume in enumerate(draw.volumes):
+        values = row[draw.strata == stratum]
+        number = values.size
+        if number >= volume:
+            continue
+        share, left = volume / whole, 1.0 - number / volume
+        differences = np.diff(values)
+        variance += share * share * left * float((differences**2).sum()) / (2 * number * max(1, number - 1))
+        unseen = max(unseen, left * min(1.0, RARE * share / number))
+    return DEVIATIONS * math.sqrt(variance) + unseen * cap
+
+
+def _caps(rows: NDArray[np.float64], inside: list[int]) -> NDArray[np.float64]:
+    """By how much the count of a region may differ between blocks.
+
+    As it was seen to; where all drawn blocks are alike, others may take the other way of a branch.
+    """
+    most = rows.max(axis=1)
+    caps = most - rows.min(axis=1)
+    for region in np.flatnonzero(caps == 0.0):
+        outer = inside[region]
+        while outer >= 0 and most[outer] == 0.0:
+            outer = inside[outer]
+        if outer >= 0:
+            caps[region] = max(most[region], most[outer])
+    return caps
+
+
+def _enclosing(kernel: ir.Kernel) -> list[int]:
+    """For each region the one around it; -1 for the kernel's body."""
+    found = [-1] * kernel.region_count
+    statements: list[tuple[ir.Stmt, int]] = [(kernel.body, -1)]
+    while statements:
+        stmt, outer = statements.pop()
+        if stmt.region != outer:
+            found[stmt.region] = outer
+        if isinstance(stmt, ir.Loop):
+            for region in (stmt.test_region, stmt.step_region):
+                if region != stmt.region:
+                    found[region] = stmt.region
+        statements += ((inner, stmt.region) for inner in ir.nested_statements(stmt))
+        stack = list(expression_regions(stmt))
+        while stack:
+            node, region = stack.pop()
+            if isinstance(node, ir.InlinedCall):
+                statements.append((node.body, region))
+            for child, own in child_regions(node, region):
+                if own != region:
+                    found[own] = region
+                stack.append((child, own))
+    return found

@@ -1,1 +1,0 @@
-"""Plain C through pycparser: a small preprocessor, types, and lowering to the IR."""

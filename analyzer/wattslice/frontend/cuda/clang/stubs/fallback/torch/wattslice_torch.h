@@ -1,0 +1,119 @@
+// PyTorch's C++ interface as extensions use it, when a machine has none. Host code is declared only: sizes of
+// tensors are known to wattslice by name (launches/tensors.py). Accessors in kernels do what they do, for
+// contiguous tensors.
+#pragma once
+#include "../../wattslice_std_cpp.h"
+#include "../../wattslice_fp16.cuh"
+#include <cuda_bf16.h>
+#define C10_HOST_DEVICE WS_HD
+#define C10_DEVICE WS_D
+#define C10_HOST
+#define C10_ALWAYS_INLINE inline
+#define C10_LAUNCH_BOUNDS_1(A) __launch_bounds__(A)
+#define C10_LAUNCH_BOUNDS_2(A, B) __launch_bounds__(A, B)
+#define C10_RESTRICT __restrict__
+#define AT_CUDA_CHECK(X) (X)
+#define C10_CUDA_CHECK(X) (X)
+#define C10_CUDA_KERNEL_LAUNCH_CHECK() ((void)0)
+#define CUDA_KERNEL_LOOP(I, N) for (int I = blockIdx.x * blockDim.x + threadIdx.x; I < (N); I += blockDim.x * gridDim.x)
+#define TORCH_CHECK(...) ((void)0)
+#define TORCH_CHECK_EQ(...) ((void)0)
+#define TORCH_INTERNAL_ASSERT(...) ((void)0)
+#define TORCH_CHECK_NOT_IMPLEMENTED(...) ((void)0)
+#define TORCH_WARN(...) ((void)0)
+#define AT_ASSERT(...) ((void)0)
+#define AT_ASSERTM(...) ((void)0)
+#define AT_CHECK(...) ((void)0)
+#define AT_ERROR(...) ((void)0)
+#define CUDA_CHECK_CONTIGUOUS(...) ((void)0)
+#define TORCH_EXTENSION_NAME wattslice_extension
+#define WS_JOIN(A, B) A##B
+#define PYBIND11_MODULE(NAME, M) void WS_JOIN(pybind_, NAME)(pybind11::module_& M)
+#define TORCH_LIBRARY(NAME, M) void WS_JOIN(library_, NAME)(torch::Library& M)
+#define TORCH_LIBRARY_FRAGMENT(NAME, M) void WS_JOIN(fragment_, NAME)(torch::Library& M)
+#define TORCH_LIBRARY_IMPL(NAME, KEY, M) void WS_JOIN(library_##NAME##_, KEY)(torch::Library& M)
+// Of all types that a dispatch goes through, one: float, or long where there are integers only.
+#define WS_DISPATCH(T, ...) ({ using scalar_t = T; (__VA_ARGS__)(); })
+#define WS_DISPATCH_NAMED(T, N, ...) ({ using N = T; (__VA_ARGS__)(); })
+#define AT_DISPATCH_FLOATING_TYPES(TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND(A, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND2(A, B, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_REDUCED_FLOATING_TYPES(TYPE, NAME, ...) WS_DISPATCH(c10::Half, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES(TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND1(A, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND2(A, B, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND(A, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND2(A, B, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND3(A, B, C, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX(TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND1(A, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND2(A, B, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(A, B, C, TYPE, NAME, ...) WS_DISPATCH(float, __VA_ARGS__)
+#define AT_DISPATCH_INTEGRAL_TYPES(TYPE, NAME, ...) WS_DISPATCH(long, __VA_ARGS__)
+#define AT_DISPATCH_INDEX_TYPES(TYPE, NAME, ...) WS_DISPATCH_NAMED(long, index_t, __VA_ARGS__)
+#define AT_DISPATCH_SWITCH(TYPE, NAME, ...) ({ __VA_ARGS__ })
+#define AT_DISPATCH_CASE(TYPE, ...) { using scalar_t = float; (__VA_ARGS__)(); }
+#define AT_DISPATCH_CASE_FLOATING_TYPES(...) { using scalar_t = float; (__VA_ARGS__)(); }
+#define AT_DISPATCH_CASE_ALL_TYPES(...) { using scalar_t = float; (__VA_ARGS__)(); }
+namespace c10 {
+using Half = __half; using BFloat16 = __nv_bfloat16;
+enum class ScalarType : signed char { Byte, Char, Short, Int, Long, Half, Float, Double, ComplexHalf, ComplexFloat, ComplexDouble, Bool, QInt8, QUInt8, QInt32, BFloat16, Float8_e5m2, Float8_e4m3fn };
+enum class DeviceType : signed char { CPU, CUDA }; enum class MemoryFormat : signed char { Contiguous, Preserve, ChannelsLast, ChannelsLast3d }; enum class Layout : signed char { Strided, Sparse };
+struct Device { DeviceType type() const; signed char index() const; bool is_cuda() const; Device(DeviceType, int = 0); Device(const char*); bool operator==(const Device&) const; };
+template <class T> struct ArrayRef { ArrayRef(const T&); ArrayRef(const std::vector<T>&); ArrayRef(std::initializer_list<T>); long size() const; const T& operator[](long) const; const T* begin() const; const T* end() const; std::vector<T> vec() const; const T* data() const; const T& back() const; const T& front() const; };
+using IntArrayRef = ArrayRef<long>; template <class T> using optional = std::optional<T>; struct Scalar { Scalar(double); template <class T> T to() const; };
+struct TensorOptions { TensorOptions(); TensorOptions(ScalarType); TensorOptions dtype(ScalarType) const; TensorOptions device(Device) const; TensorOptions device(DeviceType, int = 0) const; TensorOptions requires_grad(bool) const; TensorOptions layout(Layout) const; };
+namespace cuda { struct CUDAStream { cudaStream_t stream() const; operator cudaStream_t() const; void synchronize() const; }; CUDAStream getCurrentCUDAStream(int = -1); struct CUDAGuard { explicit CUDAGuard(int); explicit CUDAGuard(Device); }; struct OptionalCUDAGuard { OptionalCUDAGuard(); explicit OptionalCUDAGuard(Device); }; int current_device(); int device_count(); }
+}
+namespace at {
+using namespace c10; using c10::ScalarType; using c10::Half; using c10::BFloat16; using c10::IntArrayRef;
+const ScalarType kByte = ScalarType::Byte, kChar = ScalarType::Char, kShort = ScalarType::Short, kInt = ScalarType::Int, kLong = ScalarType::Long, kHalf = ScalarType::Half, kFloat = ScalarType::Float, kDouble = ScalarType::Double, kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
+const ScalarType kFloat16 = ScalarType::Half, kFloat32 = ScalarType::Float, kFloat64 = ScalarType::Double, kInt32 = ScalarType::Int, kInt64 = ScalarType::Long, kInt8 = ScalarType::Char, kUInt8 = ScalarType::Byte;
+const DeviceType kCUDA = DeviceType::CUDA, kCPU = DeviceType::CPU;
+template <class T> struct DefaultPtrTraits { typedef T* PtrType; };
+template <class T> struct RestrictPtrTraits { typedef T* __restrict__ PtrType; };
+// A row of a packed tensor: where it begins, and the strides of what is left of the dimensions.
+template <class T, int N> struct WsRow;
+template <class T> struct WsRow<T, 1> { T* data_; WS_HD T& operator[](long i) const { return data_[i]; } WS_HD T* data() const { return data_; } };
+template <class T> struct WsRow<T, 2> { T* data_; long stride_1; WS_HD WsRow<T, 1> operator[](long i) const { return WsRow<T, 1>{data_ + i * stride_1}; } WS_HD T* data() const { return data_; } };
+template <class T> struct WsRow<T, 3> { T* data_; long stride_1, stride_2; WS_HD WsRow<T, 2> operator[](long i) const { return WsRow<T, 2>{data_ + i * stride_1, stride_2}; } WS_HD T* data() const { return data_; } };
+template <class T> struct WsRow<T, 4> { T* data_; long stride_1, stride_2, stride_3; WS_HD WsRow<T, 3> operator[](long i) const { return WsRow<T, 3>{data_ + i * stride_1, stride_2, stride_3}; } WS_HD T* data() const { return data_; } };
+template <class T, int N, template <class> class P, class I> struct GenericPackedTensorAccessor;
+#define WS_SIZES WS_HD I size(int i) const { return i == 0 ? size_0 : i == 1 ? size_1 : i == 2 ? size_2 : i == 3 ? size_3 : size_4; } WS_HD T* data() const { return data_; }
+template <class T, template <class> class P, class I> struct GenericPackedTensorAccessor<T, 1, P, I> { T* data_; I size_0; WS_HD I size(int) const { return size_0; } WS_HD I stride(int) const { return 1; } WS_HD T* data() const { return data_; } WS_HD T& operator[](I i) const { return data_[i]; } };
+template <class T, template <class> class P, class I> struct GenericPackedTensorAccessor<T, 2, P, I> { T* data_; I size_0, size_1; WS_HD I size(int i) const { return i == 0 ? size_0 : size_1; } WS_HD I stride(int i) const { return i == 0 ? size_1 : 1; } WS_HD T* data() const { return data_; } WS_HD WsRow<T, 1> operator[](I i) const { return WsRow<T, 1>{data_ + i * size_1}; } };
+template <class T, template <class> class P, class I> struct GenericPackedTensorAccessor<T, 3, P, I> { T* data_; I size_0, size_1, size_2; WS_HD I size(int i) const { return i == 0 ? size_0 : i == 1 ? size_1 : size_2; } WS_HD I stride(int i) const { return i == 0 ? size_1 * size_2 : i == 1 ? size_2 : 1; } WS_HD T* data() const { return data_; } WS_HD WsRow<T, 2> operator[](I i) const { return WsRow<T, 2>{data_ + i * size_1 * size_2, size_2}; } };
+template <class T, template <class> class P, class I> struct GenericPackedTensorAccessor<T, 4, P, I> { T* data_; I size_0, size_1, size_2, size_3; WS_HD I size(int i) const { return i == 0 ? size_0 : i == 1 ? size_1 : i == 2 ? size_2 : size_3; } WS_HD I stride(int i) const { return i == 0 ? size_1 * size_2 * size_3 : i == 1 ? size_2 * size_3 : i == 2 ? size_3 : 1; } WS_HD T* data() const { return data_; } WS_HD WsRow<T, 3> operator[](I i) const { return WsRow<T, 3>{data_ + i * size_1 * size_2 * size_3, size_2 * size_3, size_3}; } };
+template <class T, template <class> class P, class I> struct GenericPackedTensorAccessor<T, 5, P, I> { T* data_; I size_0, size_1, size_2, size_3, size_4; WS_SIZES WS_HD WsRow<T, 4> operator[](I i) const { return WsRow<T, 4>{data_ + i * size_1 * size_2 * size_3 * size_4, size_2 * size_3 * size_4, size_3 * size_4, size_4}; } };
+template <class T, unsigned long N, template <class> class P = DefaultPtrTraits> using PackedTensorAccessor32 = GenericPackedTensorAccessor<T, (int)N, P, int>;
+template <class T, unsigned long N, template <class> class P = DefaultPtrTraits> using PackedTensorAccessor64 = GenericPackedTensorAccessor<T, (int)N, P, long>;
+template <class T, unsigned long N, template <class> class P = DefaultPtrTraits, class I = long> using PackedTensorAccessor = GenericPackedTensorAccessor<T, (int)N, P, I>;
+template <class T, unsigned long N, template <class> class P = DefaultPtrTraits, class I = long> using TensorAccessor = GenericPackedTensorAccessor<T, (int)N, P, I>;
+struct Tensor {
+  Tensor(); long size(long) const; long numel() const; long dim() const; long ndimension() const; IntArrayRef sizes() const; long stride(long) const; IntArrayRef strides() const; long nbytes() const; long element_size() const;
+  bool is_cuda() const; bool is_contiguous() const; bool defined() const; ScalarType scalar_type() const; ScalarType dtype() const; Device device() const; TensorOptions options() const; ScalarType type() const; int get_device() const; bool requires_grad() const; long storage_offset() const;
+  template <class T> T* data_ptr() const; template <class T> T* mutable_data_ptr() const; template <class T> const T* const_data_ptr() const; template <class T> T* data() const; void* data_ptr() const; template <class T> T item() const;
+  template <class T, unsigned long N, template <class> class P = DefaultPtrTraits> PackedTensorAccessor32<T, N, P> packed_accessor32() const; template <class T, unsigned long N, template <class> class P = DefaultPtrTraits> PackedTensorAccessor64<T, N, P> packed_accessor64() const;
+  template <class T, unsigned long N, template <class> class P = DefaultPtrTraits, class I = long> GenericPackedTensorAccessor<T, (int)N, P, I> packed_accessor() const; template <class T, unsigned long N> PackedTensorAccessor64<T, N> accessor() const;
+  Tensor contiguous() const; Tensor clone() const; Tensor detach() const; Tensor cuda() const; Tensor cpu() const; template <class... A> Tensor to(A...) const; Tensor toType(ScalarType) const; Tensor zero_() const; template <class A> Tensor fill_(A) const; template <class... A> Tensor copy_(A...) const;
+  template <class... A> Tensor view(A...) const; Tensor view(IntArrayRef) const; Tensor reshape(IntArrayRef) const; Tensor transpose(long, long) const; Tensor permute(IntArrayRef) const; Tensor unsqueeze(long) const; Tensor squeeze() const; Tensor squeeze(long) const; Tensor expand(IntArrayRef) const; Tensor flatten() const; Tensor flatten(long, long) const; Tensor t() const;
+  template <class... A> Tensor sum(A...) const; template <class... A> Tensor mean(A...) const; template <class... A> Tensor matmul(A...) const; template <class... A> Tensor mul(A...) const; template <class... A> Tensor add(A...) const; template <class... A> Tensor add_(A...) const; template <class... A> Tensor select(A...) const; template <class... A> Tensor slice(A...) const; template <class... A> Tensor narrow(A...) const; template <class... A> Tensor index(A...) const;
+  Tensor operator[](long) const; Tensor operator+(const Tensor&) const; Tensor operator-(const Tensor&) const; Tensor operator*(const Tensor&) const; Tensor operator/(const Tensor&) const;
+};
+#define WS_LIKE(F) template <class... A> Tensor F(const Tensor&, A...);
+WS_LIKE(empty_like) WS_LIKE(zeros_like) WS_LIKE(ones_like) WS_LIKE(rand_like) WS_LIKE(randn_like) WS_LIKE(full_like)
+#define WS_OF_SIZES(F) Tensor F(IntArrayRef, const TensorOptions& = {}); 
+WS_OF_SIZES(empty) WS_OF_SIZES(zeros) WS_OF_SIZES(ones) WS_OF_SIZES(rand) WS_OF_SIZES(randn) template <class A> Tensor full(IntArrayRef, A, const TensorOptions& = {}); template <class... A> Tensor arange(A...); template <class... A> Tensor tensor(A...); template <class... A> Tensor from_blob(A...); template <class... A> Tensor linspace(A...);
+Tensor cat(std::initializer_list<Tensor>, long = 0); Tensor cat(const std::vector<Tensor>&, long = 0); Tensor stack(const std::vector<Tensor>&, long = 0);
+#define WS_LIBRARY(F) template <class... A> Tensor F(const Tensor&, A...);
+WS_LIBRARY(mm) WS_LIBRARY(bmm) WS_LIBRARY(matmul) WS_LIBRARY(addmm) WS_LIBRARY(sum) WS_LIBRARY(mean) WS_LIBRARY(sigmoid) WS_LIBRARY(tanh) WS_LIBRARY(relu) WS_LIBRARY(softmax) WS_LIBRARY(elu) WS_LIBRARY(exp) WS_LIBRARY(sqrt) WS_LIBRARY(where) WS_LIBRARY(conv2d) WS_LIBRARY(add) WS_LIBRARY(mul) WS_LIBRARY(sub) WS_LIBRARY(div) WS_LIBRARY(linear)
+namespace cuda { using namespace c10::cuda; struct CUDAProp { int multiProcessorCount, maxThreadsPerMultiProcessor, maxThreadsPerBlock, major, minor, warpSize; size_t sharedMemPerBlock; }; cudaDeviceProp* getCurrentDeviceProperties(); cudaDeviceProp* getDeviceProperties(int); void* getCurrentCUDABlasHandle(); int warp_size(); template <class A, class B> long ATenCeilDiv(A a, B b) { return (a + b - 1) / b; } }
+template <class A, class B> long ceil_div(A a, B b) { return (a + b - 1) / b; }
+template <class T, bool B = true> using acc_type = float; template <class T> using opmath_type = float;
+}
+namespace torch { using namespace at; using at::Tensor; using TensorList = c10::ArrayRef<at::Tensor>; namespace autograd { using variable_list = std::vector<Tensor>; struct AutogradContext {}; } struct Library { template <class... A> Library& def(A...); template <class... A> Library& impl(A...); }; namespace cuda { bool is_available(); void synchronize(); } namespace indexing { struct Slice { Slice(); }; } }
+namespace pybind11 { struct arg { arg(const char*); template <class T> arg operator=(T) const; }; struct module_ { template <class... A> module_& def(A...); void doc(const char*); }; struct object {}; struct gil_scoped_release {}; } namespace py = pybind11;
+namespace c10 { using at::Tensor; } using c10::Half;
+template <class T, class I> WS_D void fastAtomicAdd(T* p, I i, I, T v, bool) { atomicAdd(p + i, v); } template <class T> WS_D void gpuAtomicAdd(T* p, T v) { atomicAdd(p, v); } template <class T> WS_D void gpuAtomicAddNoReturn(T* p, T v) { atomicAdd(p, v); }

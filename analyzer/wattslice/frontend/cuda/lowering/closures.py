@@ -1,0 +1,96 @@
+"""Lambdas: functions of their own in host code, which name the variables of the function around them."""
+
+from __future__ import annotations
+
+import re
+
+from wattslice import ir
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.lowering.context import Body, expression
+from wattslice.frontend.cuda.lowering.statements import as_block, declare
+from wattslice.ir import Construct, Expr, Function, Text, Type, TypeKind, Variable
+
+_CAPTURES = re.compile(r"\[(?P<list>[^\]]*)\]")
+
+
+@expression(C.LAMBDA_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    """The closure. On the device its captures are the variables themselves, which stay in scope while calls
+    are inlined; in host code it is the name of a function.
+    """
+    type_ = body.type(node)
+    if not body.is_host:
+        return Construct((), (), type_, body.span(node))
+    for child in node.children:
+        if child.kind == C.VAR_DECL:  # [m = 2 * n]
+            body.before.extend(declare(body, child))
+    around = "" if body.function is None else body.function.mangled_name
+    name = f"{type_.name}#{around}"
+    if all(known.mangled_name != name for known in body.lambdas):
+        body.lambdas.append(_function(body, node, type_.name, name))
+    return Text(name, Type(TypeKind.UNKNOWN, name="function"), body.span(node))
+
+
+def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
+    span = body.unit.spans.span(node)
+    parameters: list[Variable] = []
+    references: set[Variable] = set()
+    inner: Node | None = None
+    for child in node.children:
+        if child.kind == C.PARM_DECL:
+            where = body.unit.spans.span(child)
+            role = ir.VariableRole.PARAMETER
+            variable = Variable(child.spelling, body.type(child), ir.MemorySpace.HOST, role, where)
+            body.names[child.raw.data0] = variable
+            parameters.append(variable)
+            if body.unit.types.is_reference(child.raw):
+                references.add(variable)
+        elif child.kind == C.COMPOUND_STMT:
+            inner = child
+    outer, body.before = body.before, []
+    tree = ir.Block((), body.region(), span) if inner is None else as_block(body, inner)
+    body.before = outer
+    defaults = tuple(None for _ in parameters)
+    copied = _copied(body, node, tree, parameters)
+    if _is_for_device(body, node):
+        tree = ir.Block((), tree.region, span)
+    return Function(
+        name, mangled_name, tuple(parameters), defaults, tree, span, frozenset(references), (), copied
+    )
+
+
+def _is_for_device(body: Body, node: Node) -> bool:
+    head = body.unit.spans.text(node).split("{", 1)[0]
+    return "__device__" in head and "__host__" not in head
+
+
+def _copied(body: Body, node: Node, tree: ir.Block, parameters: list[Variable]) -> frozenset[Variable]:
+    """The variables of the function around that the closure keeps the values of."""
+    match = _CAPTURES.search(body.unit.spans.text(node))
+    items = [item.strip() for item in match["list"].split(",")] if match is not None else []
+    own = {stmt.variable for stmt in ir.walk_statements(tree) if isinstance(stmt, ir.Declare)}
+    named = {
+        variable
+        for expr in ir.expressions_below(tree)
+        for variable in (_named(expr),)
+        if variable is not None and variable not in own and variable not in parameters
+    }
+    if "=" in items:
+        return frozenset(variable for variable in named if f"&{variable.name}" not in items)
+    return frozenset(variable for variable in named if variable.name in items)
+
+
+def _named(expr: Expr) -> Variable | None:
+    match expr:
+        case ir.Read(place=place):
+            variable = place.variable
+        case ir.Assign(target=ir.RegisterPlace(variable=variable)):
+            pass
+        case ir.Increment(target=ir.RegisterPlace(variable=variable)):
+            pass
+        case ir.AddressOf(variable=variable):
+            pass
+        case _:
+            return None
+    return None if variable.role is ir.VariableRole.FILE_SCOPE else variable

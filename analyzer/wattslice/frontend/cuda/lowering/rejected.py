@@ -1,0 +1,169 @@
+"""Host statements that could not be read: what they may write becomes unknown, what they launch is told.
+
+clang drops a statement with an error in it, or keeps a part. What stands in its text is judged word by
+word: a name that is assigned, incremented, read into (`>>`), whose address is taken, whose member is
+called, or that is an argument by itself may have another value afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from wattslice import ir
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.lowering.context import Body, Cell, file_scope_variable
+from wattslice.frontend.cuda.lowering.types import pointer_to
+from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt, Variable
+
+_TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[A-Za-z_]\w*|\d[\w.]*|<<<|>>>|<<=|>>=|->"""
+    r"""|\+\+|--|::|[-+*/%&|^=!<>]=|&&|\|\||<<|>>|[^\s]""",
+    re.S,
+)
+_ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
+_STEPS = frozenset({"++", "--"})
+_NO_CALL = frozenset({"if", "while", "for", "switch", "return", "sizeof", "alignof", "decltype", ">>>"})
+_READ_ONLY = re.compile(
+    r"v?f?printf|f?puts|assert|cudaFree\w*|cudaMemset\w*|free|atoi|atof|min|max|abs|sqrt|ceil"
+)
+
+
+def rejected(body: Body, text: str, span: Span, read: Sequence[Stmt] = ()) -> list[Stmt]:
+    """What remains of a statement with this text: `read` of it, then the loss of what it may have written."""
+    tokens = _tokens(text)
+    result = list(read)
+    if not any(isinstance(e, ir.LaunchCall) for stmt in read for e in ir.expressions_below(stmt)):
+        result += [ExprStmt(launch, body.region(), span) for launch in _launches(tokens, span)]
+    arguments = [argument for name in _written(tokens) for argument in _places(body, name, span)]
+    if arguments:
+        result.append(ExprStmt(unread(span, tuple(arguments)), body.region(), span))
+    return result
+
+
+def unread(span: Span, arguments: tuple[Expr, ...] = ()) -> Call:
+    """A value whose text could not be read; what `arguments` point at may be written."""
+    return Call(ir.UNREAD, ir.UNREAD, arguments, ir.UNKNOWN_TYPE, span)
+
+
+@lru_cache(maxsize=64)
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(token for token in _TOKEN.findall(text) if not token.startswith(("//", "/*")))
+
+
+def _written(tokens: Sequence[str]) -> list[str]:
+    """The names that a statement of these tokens may write, each once."""
+    found: dict[str, None] = {}
+    callers: list[str] = []  # what stands in front of each open bracket
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else ""
+        if token in ("(", "[", "{"):
+            is_call = token == "(" and (before.isidentifier() or before in (">", ">>>", "]"))
+            is_call = is_call and not (before == ">" and _is_cast(tokens, at - 1))
+            callers.append(before if is_call else "")
+        elif token in (")", "]", "}") and callers:
+            callers.pop()
+        if (
+            not token.isidentifier()
+            or before in (".", "->", "::")
+            or tokens[at + 1 : at + 2] in (("::",), ("(",))
+        ):
+            continue
+        end = _end_of_chain(tokens, at)
+        behind = tokens[end] if end < len(tokens) else ""
+        caller = callers[-1] if callers else ""
+        is_argument = before in ("(", ",") and behind in (")", ",") and bool(caller)
+        if (
+            behind in _ASSIGNS
+            or (behind == "(" and end > at + 1)
+            or before in _STEPS
+            or before == ">>"
+            or (before == "&" and not _is_operand(tokens, at - 2))
+            or (is_argument and caller not in _NO_CALL and not _READ_ONLY.fullmatch(caller))
+        ):
+            found[token] = None
+    return list(found)
+
+
+def _is_cast(tokens: Sequence[str], at: int) -> bool:
+    """Whether the bracket `>` at this place ends `static_cast<...>` or its like."""
+    level = 0
+    while at >= 0:
+        level += (tokens[at] == ">") - (tokens[at] == "<")
+        if not level:
+            return at > 0 and tokens[at - 1].endswith("_cast")
+        at -= 1
+    return False
+
+
+def _end_of_chain(tokens: Sequence[str], at: int) -> int:
+    """Behind `a.b[i]->c`."""
+    at += 1
+    while at < len(tokens):
+        if tokens[at] in (".", "->"):
+            at += 2
+        elif tokens[at] == "[":
+            level = 0
+            while at < len(tokens):
+                level += (tokens[at] == "[") - (tokens[at] == "]")
+                at += 1
+                if not level:
+                    break
+        else:
+            break
+    return at
+
+
+def _is_operand(tokens: Sequence[str], at: int) -> bool:
+    return at >= 0 and (tokens[at] in (")", "]") or tokens[at][0].isalnum() or tokens[at][0] == "_")
+
+
+def _places(body: Body, name: str, span: Span) -> Iterator[Expr]:
+    """Addresses of what a name may mean here, and where it points."""
+    known = [
+        binding for binding in body.names.values() if isinstance(binding, Variable) and binding.name == name
+    ]
+    alias = body.bindings.get(name)
+    if isinstance(alias, Cell):
+        yield alias.address
+    elif alias is not None:
+        known.append(alias.variable)
+    if not known and alias is None:
+        known += _file_scope(body, name)
+    for variable in known:
+        if not variable.is_constant:
+            yield ir.AddressOf(variable, pointer_to(variable.type), span)
+        if variable.type.kind is ir.TypeKind.POINTER:
+            yield ir.Read(ir.RegisterPlace(variable, (), variable.type), variable.type, span)
+    this = body.frame.this
+    if not known and isinstance(this, Cell) and any(field.name == name for field in this.type.fields):
+        yield this.address
+
+
+def _file_scope(body: Body, name: str) -> list[Variable]:
+    for node in body.unit.root.children:
+        if node.kind == C.VAR_DECL and node.spelling == name and not node.type.is_const:
+            return [file_scope_variable(body, node, node.raw.data0)]
+    return []
+
+
+def _launches(tokens: Sequence[str], span: Span) -> Iterator[ir.LaunchCall]:
+    """Launches of which only the kernel's name is known."""
+    for at, token in enumerate(tokens):
+        if token == "<<<":
+            name = _name_before(tokens, at - 1)
+            if name:
+                lost = unread(span)
+                yield ir.LaunchCall("", name, lost, lost, None, (), ir.UNKNOWN_TYPE, span)
+
+
+def _name_before(tokens: Sequence[str], at: int) -> str:
+    """`k` of `k<float, 4>`."""
+    level = 0
+    while at >= 0:
+        level += {">": 1, ">>": 2, "<": -1}.get(tokens[at], 0)
+        if not level and tokens[at].isidentifier():
+            return tokens[at]
+        at -= 1
+    return ""

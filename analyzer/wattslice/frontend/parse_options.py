@@ -1,0 +1,32 @@
+"""What a user may say of how sources are read, whatever their language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_STANDARD, DEFAULT_C_STANDARD = "c++17", "gnu17"
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """How to read a file. Everything has a default that suits a file without a build system.
+
+    `include_dirs` are searched first. `defines` are `NAME` or `NAME=VALUE`. `compile_commands` is the folder
+    that holds compile_commands.json. `search_root` bounds the search for headers that no include folder has;
+    None means the git checkout around the file, else the file's own folder. `use_pch` False parses the
+    prelude anew each time (for measurements and for machines without a cache folder). `moved`: a source that
+    a PTX file says to lie below the first folder lies below the second. `is_wary`: a file with templates or
+    headers of its own is first parsed in a process of its own, and here only if that comes to an end.
+    """
+
+    include_dirs: tuple[Path, ...] = ()
+    defines: tuple[str, ...] = ()
+    undefines: tuple[str, ...] = ()
+    standard: str = DEFAULT_STANDARD
+    gpu_arch: str = "sm_80"
+    compile_commands: Path | None = None
+    search_root: Path | None = None
+    use_pch: bool = True
+    moved: tuple[Path, Path] | None = None
+    is_wary: bool = False

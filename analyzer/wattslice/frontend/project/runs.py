@@ -1,0 +1,301 @@
+"""How people run a program: the words behind its name in run targets, tests and scripts of its folder.
+
+Looked for in this order: targets `run`, `test` and `check` of a Makefile, `add_test` of a CMakeLists.txt,
+scripts `run`, `run.sh` and `test.sh`; each beside the file with `main` first, then above it, within its
+repository. A line counts that starts a program made of that file, as far as its folder tells.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from wattslice.frontend.project.build import Cmake, folders_above, makefile_of, read_cmake
+from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, logical_lines, text_of_file
+
+_TARGETS = ("run", "test", "check")
+_SCRIPTS = ("run", "run.sh", "test.sh", "scripts/run.sh")
+_MOST_LINES = 400
+_MOST_TARGETS = 20
+_MOST_PROGRAMS = 50
+_STARTERS = frozenset(
+    {"time", "env", "nohup", "mpirun", "mpiexec", "srun", "jsrun", "nvprof", "nsys", "ncu", "cuda-memcheck",
+     "compute-sanitizer", "numactl", "timeout", "perf", "stdbuf", "taskset", "exec", "optirun", "valgrind"}
+)  # fmt: skip
+"""Commands that start the program named behind them."""
+_REDIRECTION = re.compile(r"(?:(?<=\s)|^)(?:\d|&)?(?:>>?|<)\s*(?:&\d?|\S+)|\s\d?>&\d")
+_SEPARATOR = re.compile(r"&&|\|\||[;|&]")
+_SHELL_NAME = re.compile(r"([A-Za-z_]\w*)=(.*)")
+_SHELL_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+)|[^\w\s]?)")
+_LOOP = re.compile(r"for\s+(\w+)\s+in\s+(\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramArguments:
+    """What a program is given on its command line, and where that stands: "run target, Makefile:23".
+
+    None for a word that its place does not tell. `is_found`: nobody gave it, it was found.
+    """
+
+    words: tuple[str | None, ...]
+    source: str
+    program: str = "program"
+    is_found: bool = False
+
+    @property
+    def text(self) -> str:
+        """The words as one types them."""
+        return " ".join("?" if word is None else shlex.quote(word) for word in self.words)
+
+
+def parse_arguments(text: str) -> ProgramArguments:
+    """What `--args` gives. Raises ValueError where a quotation has no end."""
+    return ProgramArguments(tuple(shlex.split(text)), "--args")
+
+
+def find_arguments(main: Path) -> ProgramArguments | None:
+    """How the program whose `main` is in this file is run; None where nobody says so, or without a word."""
+    main = main.resolve()
+    folders = folders_above(main)
+    kinds = (_run_targets, _cmake_tests, _scripts)
+    for found in (run for kind in kinds for folder in folders for run in (kind(main, folder, folders[-1]),)):
+        if found is not None:
+            return found if found.words else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A program that a line starts."""
+
+    program: str
+    words: tuple[str | None, ...]
+    line: Line
+
+
+def _run_targets(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
+    makefile = makefile_of(folder, top)
+    if makefile is None:
+        return None
+    for target in _TARGETS:
+        found = tuple(_of_target(makefile, target))
+        chosen = _chosen(main, folder, top, found, makefile)
+        if chosen is not None:
+            return _told(f"{target} target", chosen, folder)
+    return None
+
+
+def _of_target(makefile: Makefile, target: str) -> Iterator[_Started]:
+    asked = [target]
+    products: frozenset[str] | None = None
+    left = _MOST_LINES
+    for name in asked:
+        for rule in makefile.rules:
+            if name not in rule.targets:
+                continue
+            products = _products(makefile) if products is None else products
+            for line, text in makefile.recipe(rule):
+                left -= 1
+                if left < 0:
+                    return
+                yield from _started(text.lstrip("@-+ "), line, products)
+            if len(asked) < _MOST_TARGETS:
+                asked += [p for p in rule.prerequisites if p.startswith(_TARGETS) and p not in asked]
+
+
+def _scripts(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
+    makefile = makefile_of(folder, top)
+    for name in _SCRIPTS:
+        text = text_of_file(folder / name)
+        if text is None:
+            continue
+        found = tuple(_of_script(text, folder / name))
+        chosen = _chosen(main, folder, top, found, makefile)
+        if chosen is not None:
+            return _told("script", chosen, folder)
+    return None
+
+
+def _of_script(text: str, path: Path) -> Iterator[_Started]:
+    """Lines that start a program in a shell script, its plain variables followed; a loop's first word."""
+    variables: dict[str, str] = {}
+    for line in list(logical_lines(text, path))[:_MOST_LINES]:
+        plain = re.sub(r"(?:^|(?<=\s))#.*", "", line.text).strip()
+        if loop := _LOOP.match(plain):
+            variables[loop[1]] = loop[2].rstrip(";")
+            plain = plain.partition("do ")[2]
+
+        def value(found: re.Match[str]) -> str:
+            return variables.get(found[1] or found[2] or "", UNTOLD)
+
+        plain = _SHELL_VARIABLE.sub(value, plain.removeprefix("do "))
+        if assigned := _SHELL_NAME.fullmatch(plain.removeprefix("export ")):
+            variables[assigned[1]] = assigned[2].strip("\"'")
+            continue
+        yield from _started(plain, line, frozenset())
+
+
+def _cmake_tests(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
+    cmake = read_cmake(folder, top)
+    if cmake is None:
+        return None
+    found = tuple(
+        _Started(test.program, tuple(None if "$" in w or UNTOLD in w else w for w in test.words), test.line)
+        for test in cmake.tests
+    )
+    chosen = _chosen(main, folder, top, found, cmake)
+    return None if chosen is None else _told("add_test", chosen, folder)
+
+
+def _told(kind: str, started: _Started, folder: Path) -> ProgramArguments:
+    path = started.line.file
+    name = path.relative_to(folder) if path.is_relative_to(folder) else path.name
+    return ProgramArguments(started.words, f"{kind}, {name}:{started.line.number}", started.program, True)
+
+
+# ----------------------------------------------------------------------------- lines
+
+
+def _started(text: str, line: Line, products: frozenset[str]) -> Iterator[_Started]:
+    """The programs that a line of a shell starts."""
+    for command in _SEPARATOR.split(_REDIRECTION.sub(" ", text)):
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            continue
+        while words and _SHELL_NAME.fullmatch(words[0]):
+            words = words[1:]
+        place = next((n for n, word in enumerate(words) if _is_program(word, products)), None)
+        if place is None or (place and words[0].rpartition("/")[2] not in _STARTERS):
+            continue
+        given = tuple(None if UNTOLD in word else word for word in words[place + 1 :])
+        yield _Started(words[place], given, line)
+
+
+def _is_program(word: str, products: frozenset[str]) -> bool:
+    last = word.rpartition("/")[2]
+    if not last or UNTOLD in last or word.startswith(("-", "/")) or "=" in word:
+        return False
+    return word.startswith(("./", "../")) or last in products or ("/" in word and "." not in last[:-4])
+
+
+# ----------------------------------------------------------------------------- which program
+
+
+def _plain(program: str) -> str:
+    last = program.rpartition("/")[2]
+    for ending in (".exe", ".out", ".x", ".bin"):
+        last = last.removesuffix(ending)
+    return last
+
+
+def _products(makefile: Makefile) -> frozenset[str]:
+    """Names that rules make: their targets, and what `-o` names."""
+    found: set[str] = set()
+    for rule in makefile.rules:
+        found.update(target.rpartition("/")[2] for target in rule.targets)
+        found |= _outputs([text for _, text in makefile.recipe(rule)])
+    return frozenset(name for name in found if name and not name.startswith("."))
+
+
+def _sources(build: Makefile | Cmake | None, program: str) -> tuple[str, ...]:
+    """Sources and objects that a program is made of, as far as the build tells; they may be patterns."""
+    if build is None:
+        return ()
+    if isinstance(build, Cmake):
+        return next((made.sources for made in build.programs if made.name == _plain(program)), ())
+    found: list[str] = []
+    names = {program.rpartition("/")[2], _plain(program)}
+    for rule in build.rules:
+        recipes = [text for _, text in build.recipe(rule)]
+        if ({target.rpartition("/")[2] for target in rule.targets} | _outputs(recipes)) & names:
+            found += rule.prerequisites
+            found += (word for text in recipes for word in text.split() if _SOURCE.search(word))
+            behind = set(rule.prerequisites[:64])  # a target between the program and its sources
+            found += (p for inner in build.rules if behind & {*inner.targets} for p in inner.prerequisites)
+    return tuple(dict.fromkeys(word for word in found if _SOURCE.search(word) and UNTOLD not in word))
+
+
+_SOURCE = re.compile(r"\.(?:cu|cpp|cc|cxx|c|C|o|obj|cu\.o|cubin)$")
+
+
+def _is_of(main: Path, words: tuple[str, ...]) -> bool:
+    names = {main.name, f"{main.stem}.o", f"{main.name}.o", f"{main.stem}.obj", f"{main.stem}_cu.o"}
+    return any(fits(word, name) for word in words for name in names)
+
+
+def _chosen(
+    main: Path, folder: Path, top: Path, found: tuple[_Started, ...], build: Makefile | Cmake | None
+) -> _Started | None:
+    """A line that starts the program of this `main`: the first that names no file of data, else the first.
+
+    A build of another folder has to say that it makes the program of this file.
+    """
+    of_main: list[_Started] = []
+    maybe: list[_Started] = []
+    known: dict[str, tuple[str, ...]] = {}
+    for started in found:
+        if started.program not in known and len(known) >= _MOST_PROGRAMS:
+            break
+        place = Path(os.path.normpath(folder / started.program)).parent
+        is_beside = place == main.parent
+        own = makefile_of(place, top) if is_beside and place != folder else build
+        sources = _sources(own, started.program)
+        if _is_of(main, _near_words(sources, main, folder, own)) or (
+            not sources and _plain(started.program) == main.stem
+        ):
+            of_main.append(started)
+        elif (
+            not sources
+            and (is_beside or main.parent == folder)
+            and not _is_made_elsewhere(main, own, started)
+        ):
+            maybe.append(started)
+    if not of_main and len({_plain(started.program) for started in maybe}) == 1:
+        of_main = maybe
+    return next((started for started in of_main if not any(map(_is_data, started.words))), None) or next(
+        iter(of_main), None
+    )
+
+
+def _near_words(
+    sources: tuple[str, ...], main: Path, folder: Path, build: Makefile | Cmake | None
+) -> tuple[str, ...]:
+    """The sources that may lie beside `main`: no pattern of a build that does not name this folder."""
+    place = os.path.relpath(main.parent, folder)
+    if place == "." or not isinstance(build, Makefile):
+        return sources
+    texts = (*build.variables.values(), *(word for rule in build.rules for word in rule.prerequisites))
+    if any(f"{place}/" in text or text.strip().endswith(place) for text in texts):
+        return sources
+    return tuple(word for word in sources if "*" not in word and "%" not in word)
+
+
+def _is_data(word: str | None) -> bool:
+    return word is None or "/" in word or re.search(r"\w\.[A-Za-z]\w*$", word) is not None
+
+
+def _is_made_elsewhere(main: Path, build: Makefile | Cmake | None, started: _Started) -> bool:
+    """Whether the build makes another program of this `main`."""
+    program = _plain(started.program)
+    if build is None:
+        return False
+    if isinstance(build, Cmake):
+        return any(_is_of(main, made.sources) and made.name != program for made in build.programs)
+    for rule in build.rules:
+        recipes = [text for _, text in build.recipe(rule)]
+        words = {word.rpartition("/")[2] for word in (*rule.prerequisites, *" ".join(recipes).split())}
+        made = {_plain(target) for target in (*rule.targets, *_outputs(recipes))}
+        if main.name in words and program not in made:
+            return not any(name.endswith(".o") for name in made)
+    return False
+
+
+def _outputs(recipes: list[str]) -> set[str]:
+    return {
+        found[1].rpartition("/")[2] for text in recipes for found in re.finditer(r"(?:^|\s)-o\s*(\S+)", text)
+    }

@@ -1,0 +1,99 @@
+"""One value for one host variable: what launches of known geometry tell of the sizes passed to them.
+
+`k<<<512, 256>>>(x, n)` with `n` read from a file does not say what `n` is, but the kernel's `if (i < n)`
+does: as many as there are threads (`sizes.py`). That value is then assumed for `n` wherever the host code
+uses it, also in the grids of other launches, exactly as `--set n=VALUE` would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from wattslice import ir
+from wattslice.launches.instances import LaunchInstance, geometry_of, is_read, kernel_key
+from wattslice.launches.memory import Pointer, Unknown, Value, convert
+from wattslice.launches.sizes import agreeing_sizes
+
+_Reached = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
+
+
+def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kernel]) -> dict[str, int]:
+    """Values for host variables that have none, from the launches of known geometry that they are passed to.
+
+    The least of all bounds checks, for each is the most that its launch covers; else the largest that a
+    launch walks through.
+    """
+    by_name = {name: kernel for kernel in kernels for name in (kernel.name, kernel.mangled_name)}
+    checked: dict[str, int] = {}
+    walked: dict[str, int] = {}
+    for instance in _one_of_each(instances):
+        kernel = by_name.get(kernel_key(instance))
+        passed = dict[ir.Variable, str]() if kernel is None else _passed(instance, kernel)
+        grid, block = geometry_of(instance).grid, geometry_of(instance).block
+        if kernel is None or not passed or grid is None or block is None:
+            continue
+        arguments = [number_of(instance, index, p) for index, p in enumerate(kernel.parameters)]
+        extents = [extent_of(argument) for argument in instance.arguments[: len(kernel.parameters)]]
+        for parameter, size in agreeing_sizes(kernel, grid, block, arguments, extents).items():
+            name = passed.get(parameter)
+            if name is not None and size.is_check:
+                checked[name] = min(size.value, checked.get(name, size.value))
+            elif name is not None:
+                walked[name] = max(size.value, walked.get(name, size.value))
+    return {**walked, **checked}
+
+
+def with_assumed_arguments(
+    instances: Sequence[LaunchInstance], again: Sequence[LaunchInstance]
+) -> tuple[LaunchInstance, ...]:
+    """`instances`, each with what the reading `again`, with values assumed for variables, knows of arguments
+    that it does not know itself.
+    """
+    places: dict[_Reached, list[LaunchInstance]] = {}
+    for instance in again:
+        places.setdefault((instance.node, instance.path), []).append(instance)
+    numbers: dict[_Reached, int] = {}
+    found: list[LaunchInstance] = []
+    for instance in instances:
+        place = (instance.node, instance.path)
+        number = numbers[place] = numbers.get(place, -1) + 1
+        same = places.get(place, ())
+        if number < len(same) and any(isinstance(argument, Unknown) for argument in instance.arguments):
+            instance = replace(instance, assumed_arguments=same[number].arguments)
+        found.append(instance)
+    return tuple(found)
+
+
+def number_of(instance: LaunchInstance, index: int, parameter: ir.Variable) -> int | float | None:
+    """The number passed for the parameter at `index`; None where there is none that is known."""
+    if index >= len(instance.arguments) or parameter.type.kind is ir.TypeKind.POINTER:
+        return None
+    value = convert(instance.arguments[index], parameter.type)
+    return value if isinstance(value, (int, float)) else None
+
+
+def extent_of(argument: Value) -> int | None:
+    """Bytes from where a pointer argument points to the end of what was allocated there."""
+    if not isinstance(argument, Pointer) or argument.storage.size_bytes is None:
+        return None
+    left = argument.storage.size_bytes - argument.offset
+    return left if argument.offset >= 0 and left > 0 else None
+
+
+def _one_of_each(instances: Iterable[LaunchInstance]) -> Iterable[LaunchInstance]:
+    """The last visit of each way to each launch whose geometry is known."""
+    visits = {(instance.node, instance.path): instance for instance in instances if is_read(instance)}
+    return visits.values()
+
+
+def _passed(instance: LaunchInstance, kernel: ir.Kernel) -> dict[ir.Variable, str]:
+    """For parameters that a variable without a value is passed to, as it is: the name that settles it."""
+    found: dict[ir.Variable, str] = {}
+    for parameter, node, value in zip(
+        kernel.parameters, instance.node.arguments, instance.arguments, strict=False
+    ):
+        name = value.variable if isinstance(value, Unknown) else None
+        if name is not None and ir.read_variable(ir.strip_casts(node)) is not None:
+            found[parameter] = name
+    return found

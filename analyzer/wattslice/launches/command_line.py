@@ -1,0 +1,520 @@
+"""The command line of a program as its host code sees it: argc, argv, and the functions that read them.
+
+A text is characters in memory, one byte each, with a 0 behind them; a literal is a `str`, a `std::string` a
+record that holds either at its start. A function is evaluated where every text that it reads is known; where
+one is not, whoever asks decides what that means.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from wattslice import ir
+from wattslice.frontend.project.runs import ProgramArguments
+from wattslice.launches.memory import Memory, Pointer, Record, Storage, Unknown, Value, is_text_object
+
+_POINTER_BYTES = 8
+_LONGEST = 4096
+_OPTION_BYTES = 32
+"""`struct option` of getopt.h: name at 0, has_arg at 8, flag at 16, val at 24."""
+_CHAR = ir.Type(ir.TypeKind.INT, bits=8)
+_TOLD = -1
+"""Where, in the storage of argv, getopt remembers how many options it has told."""
+
+
+# ----------------------------------------------------------------------------- texts
+
+
+def text_storage(text: str, *, is_given: bool = False) -> Pointer:
+    """The address of these characters; `is_given`: on the command line."""
+    cells: dict[int, Value] = {offset: ord(char) for offset, char in enumerate(text)}
+    return Pointer(Storage("a text", {**cells, len(text): 0}, size_bytes=len(text) + 1, is_given=is_given), 0)
+
+
+def text_of(value: Value) -> str | None:
+    """The characters that a value stands for; None where they are not known."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Record):
+        return text_of(value.cells[0]) if 0 in value.cells else None
+    if not isinstance(value, Pointer):
+        return None
+    cells, found = value.storage.cells, list[str]()
+    first = cells.get(value.offset)
+    if isinstance(first, (str, Pointer)):  # the address of a std::string
+        return text_of(first)
+    for offset in range(value.offset, value.offset + _LONGEST):
+        cell = cells.get(offset)
+        if not isinstance(cell, int) or not 0 <= cell < 0x110000:
+            return None
+        if cell == 0:
+            return "".join(found)
+        found.append(chr(cell))
+    return None
+
+
+# ----------------------------------------------------------------------------- argc and argv
+
+
+def main_arguments(given: ProgramArguments) -> tuple[int, Pointer]:
+    """What `main` is called with: argc, and the address of argv in memory of its own."""
+    why = Unknown(f"given on the command line, which {given.source} does not tell")
+    cells: dict[int, Value] = {0: text_storage(given.program, is_given=True)}
+    for number, word in enumerate(given.words, 1):
+        cells[_POINTER_BYTES * number] = why if word is None else text_storage(word, is_given=True)
+    count = len(given.words) + 1
+    cells[_POINTER_BYTES * count] = 0
+    return count, Pointer(Storage("argv", cells, size_bytes=_POINTER_BYTES * (count + 1), is_given=True), 0)
+
+
+def _words(arguments: tuple[Value, ...]) -> list[str] | None:
+    """The words behind the first two arguments of a call, argc and argv; None where one is not known."""
+    count, words = arguments[0], arguments[1]
+    if not isinstance(count, int) or not isinstance(words, Pointer) or not 0 <= count < _LONGEST:
+        return None
+    found: list[str] = []
+    for number in range(count):
+        text = text_of(words.storage.cells.get(words.offset + _POINTER_BYTES * number, 0))
+        if text is None:
+            return None
+        found.append(text)
+    return found
+
+
+# ----------------------------------------------------------------------------- numbers in texts
+
+_INTEGER = {
+    0: re.compile(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*))"),
+    8: re.compile(r"\s*([+-]?[0-7]+)"),
+    10: re.compile(r"\s*([+-]?\d+)"),
+    16: re.compile(r"\s*([+-]?(?:0[xX])?[0-9a-fA-F]+)"),
+}
+_FLOAT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 64) - 1
+
+
+def _integer(text: str, base: int) -> tuple[int, int] | None:
+    """The number at the start of a text, and where it ends; None where there is none."""
+    found = _INTEGER[base].match(text) if base in _INTEGER else None
+    if found is None:
+        return None
+    digits = found[1]
+    if base == 0:
+        plain = digits.lstrip("+-").lower()
+        base = 16 if plain.startswith("0x") else 8 if plain.startswith("0") and plain != "0" else 10
+    return min(max(int(digits, base), _SMALLEST), _LARGEST), found.end()
+
+
+def _real(text: str) -> tuple[float, int] | None:
+    found = _FLOAT.match(text)
+    if found is None or not math.isfinite(number := float(found[1])):
+        return None
+    return number, found.end()
+
+
+_Arguments = tuple[Value, ...]
+_Function = Callable[[Memory, ir.Call, _Arguments], Value | None]
+
+
+def _to_integer(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """atoi, strtol, std::stoi and their kin; a text without a number is 0."""
+    text = text_of(arguments[0]) if arguments else None
+    base = arguments[2] if len(arguments) > 2 else 10
+    if text is None or not isinstance(base, int) or base not in _INTEGER:
+        return None
+    number, end = _integer(text, base) or (0, 0)
+    _store_end(memory, arguments, end)
+    return _clipped(number, node.type)
+
+
+def _to_real(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    text = text_of(arguments[0]) if arguments else None
+    if text is None:
+        return None
+    number, end = _real(text) or (0.0, 0)
+    _store_end(memory, arguments, end)
+    return number
+
+
+def _store_end(memory: Memory, arguments: _Arguments, end: int) -> None:
+    """Where strtol stopped, through its second argument; a std::string's place is a number."""
+    if len(arguments) > 1 and isinstance(arguments[1], Pointer):
+        first = arguments[0]
+        is_object = isinstance(first, Record)
+        after: Value = end if is_object else _behind(first, end)
+        memory.set_cell(arguments[1].storage, arguments[1].offset, after)
+
+
+def _behind(text: Value, end: int) -> Value:
+    where = text_storage(text) if isinstance(text, str) else text
+    return Pointer(where.storage, where.offset + end) if isinstance(where, Pointer) else where
+
+
+def _clipped(number: int, type_: ir.Type) -> int:
+    """As the C library does: the nearest number that the type holds."""
+    if type_.kind is not ir.TypeKind.INT or not type_.bits:
+        return number
+    bits = type_.bits - (1 if type_.signed else 0)
+    return min(max(number, -(1 << bits) if type_.signed else _SMALLEST), (1 << bits) - 1)
+
+
+_CONVERSION = re.compile(r"%(\*?)(\d*)(hh|h|ll|l|z|j|L)?([diuxXofeEgGsc%])|\s+|(.)", re.DOTALL)
+_SIZES = {"hh": 8, "h": 16, "": 32, "l": 64, "ll": 64, "z": 64, "j": 64}
+
+
+def _sscanf(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    text = text_of(arguments[0]) if len(arguments) > 1 else None
+    layout = text_of(arguments[1]) if len(arguments) > 1 else None
+    if text is None or layout is None:
+        return None
+    targets = iter(arguments[2:])
+    position = assigned = 0
+    for part in _CONVERSION.finditer(layout):
+        skipped, width, size, kind, literal = part.groups()
+        rest = text[position:]
+        if kind is None:
+            stripped = rest.lstrip() if literal is None else rest.removeprefix(literal)
+            if literal is not None and stripped == rest:
+                break
+            position += len(rest) - len(stripped)
+            continue
+        rest = rest[: int(width)] if width and kind != "s" else rest
+        found = _converted(kind, size or "", rest)
+        if found is None:
+            break
+        value, length, type_ = found
+        position += length
+        if not skipped and kind != "%":
+            target = next(targets, None)
+            if not isinstance(target, Pointer):
+                break
+            if isinstance(value, str):
+                _store_text(memory, target, value)
+            else:
+                memory.write(target.storage, target.offset, value, type_)
+            assigned += 1
+    return assigned
+
+
+def _converted(kind: str, size: str, text: str) -> tuple[int | float | str, int, ir.Type] | None:
+    """One conversion of sscanf: the value, the characters that it takes, and its type."""
+    if kind in "diuxXo":
+        base = {"i": 0, "x": 16, "X": 16, "o": 8}.get(kind, 10)
+        found = _integer(text, base)
+        type_ = ir.Type(ir.TypeKind.INT, bits=_SIZES.get(size, 32), signed=kind in "di")
+        return None if found is None else (*found, type_)
+    if kind in "feEgG":
+        real = _real(text)
+        return None if real is None else (*real, ir.Type(ir.TypeKind.FLOAT, bits=64 if size == "l" else 32))
+    if kind == "s":
+        word = re.match(r"\s*(\S+)", text)
+        return None if word is None else (word[1], word.end(), _CHAR)
+    if kind == "c":
+        return (ord(text[0]), 1, _CHAR) if text else None
+    return ("", 1, _CHAR) if text.startswith("%") else None
+
+
+def _store_text(memory: Memory, target: Pointer, text: str) -> None:
+    for offset, char in enumerate(text):
+        memory.set_cell(target.storage, target.offset + offset, ord(char))
+    memory.set_cell(target.storage, target.offset + len(text), 0)
+
+
+# ----------------------------------------------------------------------------- texts compared and copied
+
+
+def _compared(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """strcmp and its kin, and the comparisons of std::string."""
+    del memory
+    left, right = (text_of(value) for value in arguments[:2]) if len(arguments) > 1 else (None, None)
+    if left is None or right is None:
+        return None
+    name = node.name.removeprefix("std::")
+    if "case" in name:
+        left, right = left.lower(), right.lower()
+    if len(arguments) > 2 and isinstance(arguments[2], int):
+        left, right = left[: arguments[2]], right[: arguments[2]]
+    if name in ("operator==", "operator!="):
+        return int((left == right) == (name == "operator=="))
+    return (left > right) - (left < right)
+
+
+def _found(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """strstr, strchr, strrchr: the place in the text, 0 without one."""
+    del memory
+    if len(arguments) < 2 or (text := text_of(arguments[0])) is None:
+        return None
+    wanted = chr(arguments[1]) if isinstance(arguments[1], int) else text_of(arguments[1])
+    if wanted is None:
+        return None
+    place = text.rfind(wanted) if "strr" in node.name else text.find(wanted)
+    return 0 if place < 0 else _behind(arguments[0], place)
+
+
+def _length(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del memory
+    text = text_of(arguments[0]) if arguments else None
+    return None if text is None else int(not text) if node.name == "empty" else len(text)
+
+
+def _copied(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """strcpy, strncpy, strdup."""
+    if node.name == "strdup":
+        text = text_of(arguments[0]) if arguments else None
+        return None if text is None else text_storage(text)
+    target = arguments[0] if arguments else None
+    text = text_of(arguments[1]) if len(arguments) > 1 else None
+    if text is None or not isinstance(target, Pointer):
+        return None
+    if len(arguments) > 2 and isinstance(arguments[2], int):
+        text = text[: arguments[2]]
+    _store_text(memory, target, text)
+    return target
+
+
+def _assigned(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """`s = text` of a std::string."""
+    text = text_of(arguments[1]) if len(arguments) > 1 else None
+    target = arguments[0] if arguments else None
+    if not isinstance(target, Pointer):
+        return None
+    memory.set_cell(target.storage, target.offset, Unknown("a text") if text is None else text)
+    return target
+
+
+def _itself(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """c_str(), data()."""
+    del memory, node
+    text = text_of(arguments[0]) if arguments else None
+    return None if text is None else text_storage(text)
+
+
+def _part(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """substr(from, length)."""
+    del memory
+    text = text_of(arguments[0]) if arguments else None
+    begin = arguments[1] if len(arguments) > 1 else 0
+    length = arguments[2] if len(arguments) > 2 else _LONGEST
+    if text is None or not isinstance(begin, int) or not isinstance(length, int):
+        return None
+    return Record({0: text[begin : begin + length]})
+
+
+def _place(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """find() and rfind() of a std::string."""
+    del memory
+    text = text_of(arguments[0]) if len(arguments) > 1 else None
+    wanted = None
+    if len(arguments) > 1:
+        wanted = chr(arguments[1]) if isinstance(arguments[1], int) else text_of(arguments[1])
+    if text is None or wanted is None:
+        return None
+    found = text.rfind(wanted) if node.name == "rfind" else text.find(wanted)
+    return found if found >= 0 else _LARGEST
+
+
+def _character(test: Callable[[str], int]) -> _Function:
+    def evaluated(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        del memory, node
+        char = arguments[0] if arguments else None
+        return test(chr(char)) if isinstance(char, int) and 0 <= char < 128 else None
+
+    return evaluated
+
+
+# ----------------------------------------------------------------------------- options
+
+
+def _getopt(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """The next option as getopt and getopt_long tell it, with optarg and optind set."""
+    words = _words(arguments) if len(arguments) > 2 else None
+    letters = text_of(arguments[2]) if len(arguments) > 2 else None
+    names = _long_options(arguments[3]) if len(arguments) > 3 else ()
+    argv = arguments[1] if len(arguments) > 1 else None
+    if words is None or letters is None or names is None or not isinstance(argv, Pointer):
+        return None
+    number = argv.storage.cells.get(_TOLD, 0)
+    options, order, first = _options(words, letters.lstrip("+-:"), names)
+    if isinstance(number, int) and number < len(options):
+        option = options[number]
+        memory.set_cell(argv.storage, _TOLD, number + 1)
+        _set_global(memory, "optarg", 0 if option.argument is None else text_storage(option.argument))
+        _set_global(memory, "optind", option.behind)
+        if option.flag is not None:
+            memory.write(option.flag.storage, option.flag.offset, option.code, ir.INT32)
+            return 0
+        return option.code
+    if isinstance(number, int) and number == len(options):  # the others stand behind the options from now on
+        memory.set_cell(argv.storage, _TOLD, number + 1)
+        for place, word in enumerate(order):
+            memory.set_cell(argv.storage, argv.offset + _POINTER_BYTES * place, text_storage(word))
+        _set_global(memory, "optind", first)
+    return -1
+
+
+class _LongOption(NamedTuple):
+    """A `struct option` of getopt.h."""
+
+    name: str
+    takes: int  # 0: no argument, 1: one, 2: one behind = only
+    flag: Value
+    code: int
+
+
+class _Option(NamedTuple):
+    """What getopt returns for an option, its argument, optind behind it, and where its code is stored."""
+
+    code: int
+    argument: str | None
+    behind: int
+    flag: Pointer | None = None
+
+
+def _long_options(value: Value) -> tuple[_LongOption, ...] | None:
+    """Those of an array, up to the one without a name; None where one is not known."""
+    if not isinstance(value, Pointer):
+        return () if value == 0 else None
+    cells, found = value.storage.cells, list[_LongOption]()
+    for start in range(value.offset, value.offset + _OPTION_BYTES * 256, _OPTION_BYTES):
+        if cells.get(start, 0) == 0:
+            return tuple(found)
+        name, takes, code = text_of(cells[start]), cells.get(start + 8, 0), cells.get(start + 24, 0)
+        if name is None or not isinstance(takes, int) or not isinstance(code, int):
+            return None
+        found.append(_LongOption(name, takes, cells.get(start + 16, 0), code))
+    return None
+
+
+def _options(
+    words: list[str], letters: str, names: tuple[_LongOption, ...]
+) -> tuple[list[_Option], list[str], int]:
+    """Every option; and the words with what is no option last, and where that begins."""
+    found: list[_Option] = []
+    taken, others, rest = [words[0]], list[str](), deque(words[1:])
+    while rest:
+        word = rest.popleft()
+        if word == "--":
+            taken.append(word)
+            others += rest
+            break
+        if len(word) < 2 or not word.startswith("-"):
+            others.append(word)
+            continue
+        taken.append(word)
+        letter, argument = word[1:2], word[2:] or None
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            close = [entry for entry in names if entry.name == name]
+            close = close or [entry for entry in names if entry.name.startswith(name)]
+            option = close[0] if close else _LongOption("", 0, 0, ord("?"))
+            given = value if equals else None
+            if option.takes == 1 and not equals and rest:
+                taken.append(given := rest.popleft())
+            flag = option.flag if isinstance(option.flag, Pointer) else None
+            found.append(_Option(option.code, given, len(words) - len(rest), flag))
+            continue
+        while letter:
+            place = letters.find(letter)
+            behind = "" if place < 0 else letters[place + 1 : place + 3]
+            takes = len(behind) - len(behind.lstrip(":"))
+            if takes == 1 and argument is None and rest:
+                taken.append(argument := rest.popleft())
+            code = ord(letter) if place >= 0 else ord("?")
+            found.append(_Option(code, argument if takes else None, len(words) - len(rest)))
+            if takes or argument is None:
+                break
+            letter, argument = argument[:1], argument[1:] or None
+    return found, [*taken, *others], len(taken)
+
+
+def _set_global(memory: Memory, name: str, value: Value) -> None:
+    storage = memory.global_named(name)
+    if storage is not None:
+        memory.set_cell(storage, 0, value)
+
+
+def _flag_of(words: list[str], name: str) -> str | None:
+    """What stands behind `-name=` or `--name=`, empty for the option alone; None where it is not given."""
+    for word in words[1:]:
+        plain, _, value = word.lstrip("-").partition("=")
+        if word.startswith("-") and plain.lower() == name.lower():
+            return value
+    return None
+
+
+def _sample_flag(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """checkCmdLineFlag and getCmdLineArgument... of the CUDA samples."""
+    words = _words(arguments) if len(arguments) > 2 else None
+    name = text_of(arguments[2]) if len(arguments) > 2 else None
+    if words is None or name is None:
+        return None
+    value = _flag_of(words, name)
+    match node.name:
+        case "checkCmdLineFlag":
+            return int(value is not None)
+        case "getCmdLineArgumentInt":
+            return (_integer(value or "", 10) or (0, 0))[0]
+        case "getCmdLineArgumentFloat":
+            return (_real(value or "") or (0.0, 0))[0]
+        case _:
+            pass
+    target = arguments[3] if len(arguments) > 3 else None
+    if not isinstance(target, Pointer):
+        return None
+    if node.name == "getCmdLineArgumentString":
+        memory.set_cell(target.storage, target.offset, 0 if value is None else text_storage(value))
+    elif value is not None:
+        element = node.arguments[3].type.element or ir.INT32
+        number = _real(value) if element.is_float else _integer(value, 10)
+        memory.write(target.storage, target.offset, (number or (0, 0))[0], element)
+    return int(value is not None)
+
+
+_INTEGERS = ("atoi", "atol", "atoll", "strtol", "strtoll", "strtoul", "strtoull", "stoi", "stol", "stoll",
+             "stoul", "stoull")  # fmt: skip
+_REALS = ("atof", "strtod", "strtof", "strtold", "stof", "stod", "stold")
+_COMPARISONS = ("strcmp", "strncmp", "strcasecmp", "strncasecmp", "operator==", "operator!=", "compare")
+_SAMPLES = ("checkCmdLineFlag", "getCmdLineArgumentInt", "getCmdLineArgumentFloat",
+            "getCmdLineArgumentString", "getCmdLineArgumentValue")  # fmt: skip
+_FUNCTIONS: dict[str, _Function] = {
+    **dict.fromkeys(_INTEGERS, _to_integer),
+    **dict.fromkeys(_REALS, _to_real),
+    **dict.fromkeys(_COMPARISONS, _compared),
+    **dict.fromkeys(_SAMPLES, _sample_flag),
+    **dict.fromkeys(("strstr", "strchr", "strrchr"), _found),
+    **dict.fromkeys(("strlen", "length", "size", "empty"), _length),
+    **dict.fromkeys(("strcpy", "strncpy", "strdup"), _copied),
+    **dict.fromkeys(("c_str", "data"), _itself),
+    **dict.fromkeys(("find", "rfind"), _place),
+    **dict.fromkeys(("getopt", "getopt_long", "getopt_long_only"), _getopt),
+    "sscanf": _sscanf,
+    "operator=": _assigned,
+    "substr": _part,
+    "isdigit": _character(lambda char: int(char.isdigit())),
+    "isalpha": _character(lambda char: int(char.isalpha())),
+    "isspace": _character(lambda char: int(char.isspace())),
+    "tolower": _character(lambda char: ord(char.lower())),
+    "toupper": _character(lambda char: ord(char.upper())),
+}
+_OF_OBJECTS = frozenset({"operator==", "operator!=", "operator=", "compare", "length", "size", "empty",
+                         "c_str", "data", "find", "rfind", "substr"})  # fmt: skip
+"""Functions that other containers have as well."""
+READS_ARGV = frozenset(_SAMPLES)
+"""Functions that are known here although a header of the program has their text."""
+
+
+def text_call(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """Value of a call that reads texts, after its effect; None where it is none or a text is unknown."""
+    name = node.name.removeprefix("std::")
+    function = _FUNCTIONS.get(name)
+    if name in _OF_OBJECTS and not any(map(_is_about_text, node.arguments[:2])):
+        return None
+    return None if function is None else function(memory, node, arguments)
+
+
+def _is_about_text(argument: ir.Expr) -> bool:
+    return is_text_object(argument.type.element or argument.type)

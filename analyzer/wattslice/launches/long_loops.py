@@ -1,0 +1,119 @@
+"""Long loops of host code, of which a few iterations are visited: what the others make of the variables.
+
+A variable that every iteration changes by the same amount, whatever else happens in it, is known in each of
+them. Of any other that the loop may write nothing is known once iterations are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from wattslice import ir
+
+
+@dataclass(frozen=True, slots=True)
+class LoopWrites:
+    """What a loop may write: `steady` by the same amount in each iteration, and `others`.
+
+    `may_end_early`: a jump out of it depends on what it writes.
+    """
+
+    steady: frozenset[ir.Variable]
+    others: frozenset[ir.Variable]
+    may_end_early: bool
+
+
+def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
+    """`callees`: the functions that its body may call."""
+    written: dict[ir.Variable, int] = {}
+    for expr in (*_expressions(loop), *(e for f in callees for e in ir.expressions_below(f.body))):
+        for variable in _written_by(expr):
+            written[variable] = written.get(variable, 0) + 1
+    for stmt in ir.walk_statements(loop.body):
+        if isinstance(stmt, ir.Declare):
+            written.setdefault(stmt.variable, 1)
+    steps: dict[ir.Variable, int] = {}
+    for expr in (*_always_run(loop.body), *(() if loop.step is None else ir.comma_parts(loop.step))):
+        variable = _stepped(expr, written)
+        if variable is not None:
+            steps[variable] = steps.get(variable, 0) + 1
+    is_skipping = any(True for stmt in _jumps(loop.body) if isinstance(stmt, ir.Continue))
+    in_step = {v for e in (() if loop.step is None else ir.comma_parts(loop.step)) for v in _written_by(e)}
+    steady = {v for v, n in steps.items() if written[v] == n and (not is_skipping or v in in_step)}
+    return LoopWrites(frozenset(steady), frozenset(written) - steady, _may_end_early(loop.body, set(written)))
+
+
+def _expressions(loop: ir.Loop) -> Iterator[ir.Expr]:
+    yield from ir.expressions_below(loop.body)
+    for expr in (loop.condition, loop.step):
+        if expr is not None:
+            yield from ir.walk_expressions(expr)
+
+
+def _written_by(expr: ir.Expr) -> Iterator[ir.Variable]:
+    if isinstance(expr, (ir.Assign, ir.Increment)):
+        root = expr.target.variable if isinstance(expr.target, ir.RegisterPlace) else expr.target.root
+        if root is not None:
+            yield root
+    elif isinstance(expr, ir.Call):
+        for argument in expr.arguments:
+            for inner in ir.walk_expressions(argument):
+                if isinstance(inner, ir.AddressOf):
+                    yield inner.variable
+
+
+def _always_run(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+    """The expressions of statements that every iteration runs once, unless it jumps."""
+    if isinstance(stmt, ir.Block):
+        for inner in stmt.statements:
+            yield from _always_run(inner)
+    elif isinstance(stmt, ir.ExprStmt):
+        yield from ir.comma_parts(stmt.expr)
+
+
+def _stepped(expr: ir.Expr, written: Iterable[ir.Variable]) -> ir.Variable | None:
+    """The variable that an expression changes by an amount that no iteration changes."""
+    if isinstance(expr, ir.Increment) and isinstance(expr.target, ir.RegisterPlace) and not expr.target.path:
+        return expr.target.variable
+    if not isinstance(expr, ir.Assign) or not isinstance(expr.target, ir.RegisterPlace) or expr.target.path:
+        return None
+    if expr.op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
+        return None
+    for node in ir.walk_expressions(expr.value):
+        if isinstance(node, ir.Read):
+            if node.place.variable in written:
+                return None
+        elif not isinstance(node, (ir.Constant, ir.Binary, ir.Unary, ir.Cast)):
+            return None
+    return expr.target.variable
+
+
+def _jumps(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+    """The jumps in the body of a loop that concern this loop."""
+    if isinstance(stmt, (ir.Break, ir.Continue, ir.Return)):
+        yield stmt
+    for inner in ir.nested_statements(stmt):
+        for jump in _jumps(inner):
+            if isinstance(jump, ir.Return) or not (
+                isinstance(stmt, ir.Loop) or (isinstance(stmt, ir.Switch) and isinstance(jump, ir.Break))
+            ):
+                yield jump
+
+
+def _may_end_early(stmt: ir.Stmt, written: set[ir.Variable]) -> bool:
+    """Whether a condition over something that the loop writes decides a jump out of it."""
+    decisions = (
+        inner for inner in ir.walk_statements(stmt) if isinstance(inner, (ir.If, ir.Switch, ir.Loop))
+    )
+    for inner in decisions:
+        leaves = any(isinstance(jump, (ir.Break, ir.Return)) for jump in _jumps(inner))
+        reads = (
+            node.place.variable
+            for expr in ir.statement_expressions(inner)
+            for node in ir.walk_expressions(expr)
+            if isinstance(node, ir.Read)
+        )
+        if leaves and any(variable in written for variable in reads):
+            return True
+    return False

@@ -1,0 +1,237 @@
+"""Sizes of tensors in the host code of PyTorch extensions.
+
+Whoever calls an extension gives the tensors, so that their sizes are named: `x.size0`, `x.size1`, ...,
+`x.size_1` for `x.size(-1)`, `x.numel`. Such a name is a variable like any other: assumed where a launch
+depends on it, the same in all launches, and settled by `--set x.size0=VALUE`. What is made of a tensor keeps
+its names; a tensor of given sizes has these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from wattslice import ir
+from wattslice.launches.memory import Memory, Pointer, Record, Storage, Unknown, Value, member_of
+
+_DIMENSIONS = -1
+"""Where a shape holds its number of dimensions; sizes are at 0, 1, ..."""
+_MOST_DIMENSIONS = 16
+_TYPES = frozenset({"at::Tensor", "torch::Tensor", "Tensor", "c10::Tensor"})
+_ARRAYS = ("c10::ArrayRef<", "at::ArrayRef<", "ArrayRef<", "c10::IntArrayRef", "at::IntArrayRef")
+
+
+def _is_tensor(type_: ir.Type) -> bool:
+    return type_.kind is ir.TypeKind.RECORD and type_.name.removeprefix("const ").rstrip(" &") in _TYPES
+
+
+def _is_array(type_: ir.Type) -> bool:
+    return type_.kind is ir.TypeKind.RECORD and type_.name.removeprefix("const ").startswith(_ARRAYS)
+
+
+def _shape_of(memory: Memory, value: Value) -> Storage | None:
+    """What is known of the sizes of a tensor, or of a tensor's sizes; a shape by the name of its variable."""
+    if isinstance(value, Record):
+        held = value.cells.get(0)
+        return held.storage if isinstance(held, Pointer) else None
+    if not isinstance(value, Pointer):
+        return None
+    held = value.storage.cells.get(value.offset)
+    if isinstance(held, Pointer):
+        return held.storage
+    shape = Storage(value.storage.name)
+    memory.set_cell(value.storage, value.offset, Pointer(shape, 0))
+    return shape
+
+
+def _made(shape: Storage) -> Record:
+    return Record({0: Pointer(shape, 0)})
+
+
+def _named(memory: Memory, shape: Storage, what: str) -> Value:
+    name = f"{shape.name}.{what}"
+    known = memory.pin(name)
+    return Unknown("given by whoever calls the extension", name) if known is None else int(known)
+
+
+def _size(memory: Memory, shape: Storage, dimension: int) -> Value:
+    count = shape.cells.get(_DIMENSIONS)
+    if dimension < 0 and isinstance(count, int):
+        dimension += count
+    if dimension in shape.cells and dimension >= 0:
+        return shape.cells[dimension]
+    return _named(memory, shape, f"size{dimension}" if dimension >= 0 else f"size_{-dimension}")
+
+
+def _product(memory: Memory, shape: Storage) -> Value:
+    count = shape.cells.get(_DIMENSIONS)
+    if not isinstance(count, int):
+        return _named(memory, shape, "numel")
+    product = 1
+    for dimension in range(count):
+        size = _size(memory, shape, dimension)
+        if not isinstance(size, int):
+            return size
+        product *= size
+    return product
+
+
+def _given(value: Value) -> tuple[Value, ...] | None:
+    """The sizes in `{n, m}`; None where they are not written like that."""
+    if not isinstance(value, Record) or isinstance(value.cells.get(0), Pointer):
+        return None
+    keys = sorted(key for key in value.cells if key >= 0)
+    return tuple(value.cells[key] for key in keys) if 0 < len(keys) <= _MOST_DIMENSIONS else None
+
+
+def _of_sizes(name: str, sizes: tuple[Value, ...]) -> Storage:
+    return Storage(name, {_DIMENSIONS: len(sizes), **dict(enumerate(sizes))})
+
+
+_Arguments = tuple[Value, ...]
+
+
+def _like(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """empty_like(x), x.contiguous(), x.sizes(): the sizes of x."""
+    del node
+    shape = _shape_of(memory, arguments[0])
+    return None if shape is None else _made(shape)
+
+
+def _created(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """empty({n, m}), zeros(x.sizes())."""
+    sizes = _given(arguments[0])
+    if sizes is not None:
+        return _made(_of_sizes(node.name, sizes))
+    return _like(memory, node, arguments) if _is_array(node.arguments[0].type) else None
+
+
+def _viewed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """view and reshape; one size of -1 is what the others leave."""
+    shape = _shape_of(memory, arguments[0])
+    sizes = _given(arguments[1]) if len(arguments) == 2 else arguments[1:]
+    if shape is None or not sizes:
+        return None
+    known = [size for size in sizes if isinstance(size, int) and size > 0]
+    total = _product(memory, shape)
+    rest: Value = total if isinstance(total, Unknown) else Unknown("a size that the others leave")
+    if isinstance(total, int) and len(known) == len(sizes) - 1:
+        product = 1
+        for size in known:
+            product *= size
+        rest = total // product
+    return _made(_of_sizes(shape.name, tuple(rest if size == -1 else size for size in sizes)))
+
+
+def _transposed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    shape = _shape_of(memory, arguments[0])
+    first, second = (0, 1) if node.name == "t" else arguments[1:3] if len(arguments) > 2 else (None, None)
+    if shape is None or not isinstance(first, int) or not isinstance(second, int):
+        return None
+    cells = dict(shape.cells)
+    cells[first], cells[second] = _size(memory, shape, second), _size(memory, shape, first)
+    return _made(Storage(shape.name, cells))
+
+
+def _asked_size(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """x.size(i), x.sizes()[i]; of sizes themselves size() is the number of dimensions."""
+    shape = _shape_of(memory, arguments[0])
+    if shape is None:
+        return None
+    if len(arguments) < 2:
+        return _dimensions(memory, node, arguments)
+    return _size(memory, shape, arguments[1]) if isinstance(arguments[1], int) else None
+
+
+def _dimensions(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del node
+    shape = _shape_of(memory, arguments[0])
+    if shape is None:
+        return None
+    return shape.cells.get(_DIMENSIONS, _named(memory, shape, "dim"))
+
+
+def _numel(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del node
+    shape = _shape_of(memory, arguments[0])
+    return None if shape is None else _product(memory, shape)
+
+
+def _data(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    shape = _shape_of(memory, arguments[0])
+    if shape is None:
+        return None
+    total = _product(memory, shape)
+    width = None if node.type.element is None else node.type.element.size_bytes
+    size_bytes = total * width if isinstance(total, int) and width else None
+    return Pointer(Storage(shape.name, size_bytes=size_bytes), 0)
+
+
+def _accessor(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """A packed accessor: where the data are, and its sizes; the tensor is contiguous."""
+    shape = _shape_of(memory, arguments[0])
+    if shape is None:
+        return None
+    cells: dict[int, Value] = {}
+    for member in node.type.fields:
+        offset = member_of(node.type, member.name)[0]
+        if member.name.startswith("size_"):
+            cells[offset] = _size(memory, shape, int(member.name.removeprefix("size_")))
+        elif member.name == "data_":
+            cells[offset] = Pointer(Storage(shape.name), 0)
+    return Record(cells)
+
+
+def _true(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    del memory, node, arguments
+    return 1
+
+
+_Function = Callable[[Memory, ir.Call, _Arguments], Value | None]
+_LIKE_WORDS = """
+    empty_like zeros_like ones_like rand_like randn_like full_like contiguous clone detach to cuda cpu toType
+    zero_ fill_ sizes relu sigmoid tanh exp sqrt
+"""
+_FUNCTIONS: dict[str, _Function] = {
+    **dict.fromkeys(_LIKE_WORDS.split(), _like),
+    **dict.fromkeys(("empty", "zeros", "ones", "rand", "randn", "full"), _created),
+    **dict.fromkeys(("view", "reshape"), _viewed),
+    **dict.fromkeys(("transpose", "t"), _transposed),
+    **dict.fromkeys(("size", "operator[]"), _asked_size),
+    **dict.fromkeys(("dim", "ndimension"), _dimensions),
+    **dict.fromkeys(("data_ptr", "mutable_data_ptr", "const_data_ptr", "data"), _data),
+    **dict.fromkeys(("packed_accessor32", "packed_accessor64", "packed_accessor", "accessor"), _accessor),
+    **dict.fromkeys(("is_cuda", "is_contiguous", "defined"), _true),
+    "numel": _numel,
+}
+
+
+def tensor_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
+    """Value of a function of tensors or of their sizes; None where it is none."""
+    if not arguments:
+        return None
+    first = node.arguments[0].type
+    first = first.element or first
+    if not (_is_tensor(first) or _is_array(first) or _is_tensor(node.type)):
+        return None
+    arguments = (_itself(memory, node.arguments[0], arguments[0]), *arguments[1:])
+    name = node.name.removeprefix("torch::").removeprefix("at::")
+    function = _FUNCTIONS.get(name)
+    if function is _asked_size and name == "operator[]" and _is_tensor(first):
+        function = None  # a row
+    found = None if function is None else function(memory, node, arguments)
+    return Unknown(f"the result of {name}()") if found is None else found
+
+
+def _itself(memory: Memory, argument: ir.Expr, value: Value) -> Value:
+    """The tensor that a variable holds, which is known by the name of the variable."""
+    while isinstance(argument, ir.Construct) and len(argument.arguments) == 1:
+        argument = argument.arguments[0]
+    if isinstance(argument, ir.Read) and not argument.place.path and _is_tensor(argument.type):
+        return Pointer(memory.storage(argument.place.variable), 0)
+    return value
+
+
+def names_size(name: str) -> bool:
+    """Whether `--set x.NAME` may be said of a tensor x."""
+    plain = name.removeprefix("size").removeprefix("_")
+    return name in ("numel", "dim") or (name.startswith("size") and plain.isdigit())

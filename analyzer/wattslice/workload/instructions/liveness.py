@@ -1,0 +1,220 @@
+"""How many values of a kernel are live at once, in 32-bit registers: what its lowering holds in registers.
+
+A value lives from where the text makes it to its last use; through a loop that uses it and does not change
+it; the counters, sums and pointers that a loop carries, through all of it. Unrolled copies load ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from wattslice.ir import (
+    Assign,
+    Binary,
+    Cast,
+    Constant,
+    Declare,
+    Expr,
+    ExprStmt,
+    Kernel,
+    Loop,
+    Read,
+    Variable,
+)
+from wattslice.ir.c_arithmetic import fold
+from wattslice.ir.loops import step_updates
+from wattslice.workload.instructions.charging import Charges, charges
+from wattslice.workload.instructions.expressions import drive
+from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.kinds import Isa
+from wattslice.workload.instructions.loops import TripCounts, kernel_facts
+from wattslice.workload.instructions.statements import Lowering
+from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value
+
+MOST_TRIPS = 4096
+_PREDICATES = frozenset({K.ISETP, K.FSETP, K.DSETP})
+_GLOBAL = frozenset({K.LDG, K.TEX})
+
+
+class Liveness(NamedTuple):
+    """In 32-bit registers. `live`: most values live at once, each once however often its loop is unrolled.
+
+    `ahead`: most that one stretch without a loop loads from global memory, unrolled copies included;
+    `ahead_shared`: from shared memory. `indexed`: arrays of the thread that have to lie in local memory.
+    """
+
+    live: float
+    ahead: float
+    ahead_shared: float
+    indexed: frozenset[Variable]
+
+
+@lru_cache(maxsize=16)
+def liveness(kernel: Kernel) -> Liveness:
+    """The values of `kernel` that are live at once."""
+    lowering = Lowering(kernel, constant_trips(kernel))
+    drive(lowering.kernel_body())
+    found = charges(lowering.roots, Isa.IMAD)
+    return Liveness(_most(found, lowering.roots), *_ahead(found.needed), frozenset(lowering.indexed))
+
+
+def constant_trips(kernel: Kernel) -> TripCounts:
+    """The loops (their regions) whose start, step and bound are constants, with their iterations.
+
+    Where a bound follows the counter of a loop around it, that stands at the middle of its way.
+    """
+    found: dict[int, float] = {}
+    counters: dict[Variable, int | float] = {}
+    for loop in kernel_facts(kernel).loops:
+        if (trips := _trips(loop, counters)) is not None:
+            found[loop.region] = trips
+    return tuple(found.items())
+
+
+def _trips(loop: Loop, counters: dict[Variable, int | float]) -> float | None:
+    updates = step_updates(loop)
+    match loop.condition:
+        case Binary(op=op, left=left, right=right, operand_type=type_) if len(updates) == 1:
+            (update,) = updates
+        case _:
+            return None
+    starts = [
+        value
+        for stmt in loop.init
+        for variable, value in _assigned(stmt)
+        if variable is update.variable and value is not None
+    ]
+    amount = _constant(update.amount, counters) if isinstance(update.amount, Expr) else update.amount
+    value = _constant(starts[-1], counters) if starts else None
+    way: list[int | float] = []
+    while value is not None and amount is not None and len(way) <= MOST_TRIPS:
+        here = {**counters, update.variable: value}
+        a, b = _constant(left, here), _constant(right, here)
+        goes_on = None if a is None or b is None else fold(op, a, b, type_)
+        if goes_on is None:
+            return None
+        if not goes_on:
+            counters[update.variable] = way[len(way) // 2] if way else value
+            return float(len(way))
+        way.append(value)
+        value = fold(update.op, value, amount, update.variable.type)
+    return None
+
+
+def _assigned(stmt: object) -> Iterator[tuple[Variable | None, Expr | None]]:
+    match stmt:
+        case Declare(variable=variable, value=value):
+            yield variable, value
+        case ExprStmt(expr=Assign(target=target, op=None, value=value)):
+            yield getattr(target, "variable", None), value
+        case _:
+            pass
+
+
+def _constant(expr: Expr, known: dict[Variable, int | float]) -> int | float | None:
+    match expr:
+        case Constant(value=value):
+            return value
+        case Read(place=place):
+            return known.get(place.variable)
+        case Cast(operand=operand):
+            return _constant(operand, known)
+        case Binary(op=op, left=left, right=right, operand_type=type_):
+            a, b = _constant(left, known), _constant(right, known)
+            return None if a is None or b is None else fold(op, a, b, type_)
+        case _:
+            return None
+
+
+def _chain(level: LoopLevel | None) -> Iterator[LoopLevel]:
+    while level is not None:
+        yield level
+        level = level.parent
+
+
+def _width(value: Value) -> int:
+    if value.shape is Shape.CONSTANT or (value.cost and all(kind in _PREDICATES for kind, _ in value.cost)):
+        return 0
+    return max(1, -(-value.bits // 32))
+
+
+def _most(found: Charges, roots: list[Value]) -> float:
+    needed = found.needed
+    text_end = max((root.birth for root in roots), default=0)
+    users: dict[Value, list[Value]] = {}
+    for value in needed:
+        for one in value.inputs:
+            users.setdefault(one, []).append(value)
+    place: dict[Value, float] = {}
+    for value in sorted(needed, key=lambda one: one.birth):
+        place[value] = value.birth
+        if value.birth > text_end:  # a sum that several addresses share, made just before the first
+            place[value] = (
+                min((place.get(user, text_end) for user in users.get(value, ())), default=0.0) - 0.5
+            )
+    start: dict[LoopLevel, float] = {}
+    end: dict[LoopLevel, float] = {}
+    for value in needed:
+        if value.birth <= text_end:
+            for level in _chain(value.place.level):
+                start[level] = min(start.get(level, place[value]), place[value])
+                end[level] = max(end.get(level, place[value]), place[value])
+    first, last = dict(place), dict(place)
+    for value in sorted(needed, key=lambda one: -place[one]):
+        carried = found.pointers.get(value)
+        later = [one for one in value.inputs if place.get(one, 0.0) > place[value]]
+        if later and value.shape is not Shape.CONSTANT:
+            carried = value.place.level
+        if carried is not None and carried in end:
+            last[value] = max(last[value], end[carried])
+            first[value] = min(first[value], start[carried])
+        is_alias = not value.cost and value not in found.pointers and not later
+        until = last[value] if is_alias else place[value]
+        around = list(_chain(value.place.level))
+        for one in value.inputs:
+            if one not in place or one in later:
+                continue
+            last[one] = max(last[one], until)
+            if around:
+                own = one.place.varies
+                inside = own if own is not None else frozenset(_chain(one.place.level))
+                for level in around:
+                    if level not in inside and level in end:
+                        last[one] = max(last[one], end[level])
+                        first[one] = min(first[one], start[level])
+    changes: list[tuple[float, int]] = []
+    for value in needed:
+        is_start = not value.cost and not value.inputs
+        is_alias = (
+            not value.cost
+            and value not in found.pointers
+            and all(place.get(one, 0.0) <= place[value] for one in value.inputs)
+        )
+        if is_start or is_alias or last[value] <= first[value]:
+            continue
+        width = _width(value)
+        changes += [(first[value], width), (last[value], -width)]
+    live = most = 0
+    for _, change in sorted(changes):
+        live += change
+        most = max(most, live)
+    return float(most)
+
+
+def _ahead(needed: list[Value]) -> tuple[float, float]:
+    """The most that a stretch without a loop loads, from global and from shared memory."""
+    numbers: dict[LoopLevel | None, list[float]] = {None: [0.0, 0.0]}
+    for value in needed:
+        if value.access is None or value.access.is_store or not value.cost:
+            continue
+        copies, around = 1.0, None
+        for level in _chain(value.place.level):
+            copies *= level.copies
+            if not level.is_unrolled:
+                around = level
+                break
+        here = numbers.setdefault(around, [0.0, 0.0])
+        here[value.cost[0][0] not in _GLOBAL] += copies * _width(value)
+    return max(far for far, _ in numbers.values()), max(near for _, near in numbers.values())

@@ -1,0 +1,241 @@
+# pyright: reportOptionalMemberAccess=false
+# What is missing fails the test.
+
+"""Makefiles, CMakeLists.txt and scripts as texts: how programs are run, and how sources are compiled."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.inputs import recorded
+from wattslice.frontend.project.build import compile_flags
+from wattslice.frontend.project.makefile import UNTOLD, read_makefile
+from wattslice.frontend.project.runs import find_arguments
+
+
+def makefile(tmp_path, text):
+    path = tmp_path / "Makefile"
+    path.write_text(text)
+    return read_makefile(path, tmp_path)
+
+
+def found(path):
+    arguments = find_arguments(path)
+    return None if arguments is None else (arguments.text, arguments.source)
+
+
+def source(folder, name="main.cu"):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text("int main(int argc, char **argv) {}\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "value"),
+    [
+        ("A = 1\nB := $(A)2\nA = 3\n", "$(B) ${A} $A", "12 3 3"),
+        ("A = x.cu y.cu\n", "$(A:.cu=.o) $(A:%.cu=o/%)", "x.o y.o o/x o/y"),
+        ("A ?= 4\nA ?= 5\nA += 6\n", "$(A)", "4 6"),
+        ("ifeq ($(MODE),fast)\nA = 1\nelse ifdef NONE\nA = 2\nelse\nA = 3\nendif\n", "$(A)", "3"),
+        ("MODE = fast\nifneq '$(MODE)' ''\nifeq (fast, $(MODE))\nA = 1\nendif\nendif\n", "$(A)", "1"),
+        ("", "$(addprefix b/,$(notdir $(patsubst %.cu,%.o,s/a.cu t/b.cu)))", "b/a.o b/b.o"),
+        (
+            "",
+            "$(wildcard src/*.cu) $(filter %.cu,a.cu b.c) $(if ,x,y) $(strip  a   b )",
+            "src/*.cu a.cu y a b",
+        ),
+        ("A = $(shell rm -rf /)\nB != ls\n", "$(A)$(B)", UNTOLD * 2),
+        ("A = $(A)\n", "$(A)", UNTOLD),
+        ("A = one \\\n  two # three\n", "$(A)", "one two"),
+        ("define X\nA = 1\nendef\nA = 2\n", "$(A) $$HOME $(NOBODY)", "2 $HOME "),
+    ],
+)
+def test_variables(tmp_path, text, expression, value):
+    assert makefile(tmp_path, text).expanded(expression) == value
+
+
+def test_a_bomb_of_variables_ends(tmp_path):
+    text = "A0 = xxxxxxxxxx\n" + "".join(f"A{n + 1} = $(A{n})$(A{n})$(A{n})$(A{n})\n" for n in range(18))
+    assert UNTOLD in makefile(tmp_path, text).expanded("$(A18)")
+
+
+def test_included_files_stay_inside(tmp_path):
+    inside = tmp_path / "project"
+    inside.mkdir()
+    (tmp_path / "outside.mk").write_text("A = outside\n")
+    (inside / "own.mk").write_text("B = inside\ninclude own.mk\n")
+    (inside / "Makefile").write_text("include own.mk ../outside.mk\n-include missing.mk\n")
+    read = read_makefile(inside / "Makefile", inside)
+    assert read is not None
+    assert read.expanded("$(A)$(B)") == "inside"
+
+
+RUN = """
+program = main
+N ?= 1000
+LAUNCHER =
+all: $(program)
+$(program): main.o other.o
+\tnvcc $^ -o $@
+%.o: %.cu
+\tnvcc -c $< -o $@
+test: $(program)
+\t./$(program) 1
+run: $(program)
+\t@echo running
+\tmkdir -p out && cp ./$(program) out
+\t$(LAUNCHER) ./$(program) $(N) 64 > out.txt 2>&1
+"""
+
+
+def test_run_targets_come_first(tmp_path):
+    (tmp_path / "Makefile").write_text(RUN)
+    (tmp_path / "run.sh").write_text("./main 7\n")
+    assert found(source(tmp_path)) == ("1000 64", "run target, Makefile:15")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("OMP_NUM_THREADS=2 ./main 5", "5"),
+        ("time mpirun -np 2 ./main -x 'a b'", "-x 'a b'"),
+        ("cd . ; ./main 5 | tee log", "5"),
+        ("- ./main $(shell nproc) 6", "? 6"),
+        ("build/release/main 8", "8"),
+        ("echo ./main 5", None),
+        ("rm -f ./main", None),
+        ("./main", None),
+    ],
+)
+def test_lines_that_start_a_program(tmp_path, line, words):
+    (tmp_path / "Makefile").write_text(f"main: main.cu\n\tnvcc main.cu -o main\nrun: main\n\t{line}\n")
+    assert found(source(tmp_path)) == (None if words is None else (words, "run target, Makefile:4"))
+
+
+def test_each_program_its_own_line(tmp_path):
+    (tmp_path / "Makefile").write_text(
+        "run:\n\t./a 1\n\t./b 2\n\n"
+        "first: x.cu\n\tnvcc -o a $<\nsecond: y.cu\n\tnvcc -o b $<\nthird: z.cu\n\tnvcc -o c z.cu\n"
+    )
+    assert found(source(tmp_path, "x.cu")) == ("1", "run target, Makefile:2")
+    assert found(source(tmp_path, "y.cu")) == ("2", "run target, Makefile:3")
+    assert found(source(tmp_path, "z.cu")) is None
+
+
+def test_the_makefile_above(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "Makefile").write_text(
+        "SRC = $(wildcard src/*.cu)\nbin/app: $(SRC:src/%.cu=build/%.o)\n\tnvcc $^ -o $@\n"
+        "run:\n\tbin/app 12\n"
+    )
+    assert found(source(tmp_path / "src")) == ("12", "run target, Makefile:5")
+    assert found(source(tmp_path / "tools" / "deep", "main.cpp")) is None
+
+
+def test_a_line_without_data_is_taken_first(tmp_path):
+    (tmp_path / "run").write_text("./main -f ../data/matrix.txt\n./main -s 16\n")
+    assert found(source(tmp_path)) == ("-s 16", "script, run:2")
+    (tmp_path / "run").write_text("# how\nN=3\nfor S in 10 20; do ./main -f in.txt $S ${N} $1; done\n")
+    assert found(source(tmp_path)) == ("-f in.txt 10 3 ?", "script, run:3")
+
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.18)
+project(demo LANGUAGES CXX CUDA)
+set(SIZE 4096)  # elements
+add_executable(app main.cpp kernels.cu)
+add_executable(other other.cu)
+target_include_directories(app PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include /usr/include)
+target_compile_definitions(app PRIVATE TILE=32 $<$<CONFIG:Debug>:SLOW>)
+if(WITH_CHECKS)
+  add_definitions(-DCHECKED)
+endif()
+add_compile_definitions(ALL_OF_THEM)
+enable_testing()
+add_test(NAME big COMMAND $<TARGET_FILE:app> ${SIZE} "a b" WORKING_DIRECTORY .)
+add_test(small other 3)
+"""
+
+
+def test_cmake(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    (tmp_path / "include").mkdir()
+    assert found(source(tmp_path, "main.cpp")) == ("4096 'a b'", "add_test, CMakeLists.txt:14")
+    assert found(source(tmp_path, "other.cu")) == ("3", "add_test, CMakeLists.txt:15")
+    flags = compile_flags(source(tmp_path, "kernels.cu"))
+    assert set(flags.definitions) == {"ALL_OF_THEM", "TILE=32"}
+    assert flags.include_directories == ((tmp_path / "include").resolve(),)
+    assert compile_flags(tmp_path / "other.cu").definitions == ("ALL_OF_THEM",)
+
+
+KERNEL = (
+    "#include <sizes.h>\n__global__ void k(float *x) { for (int i = 0; i < TILE * SIZE; i++) x[i] = 1; }\n"
+)
+
+
+def test_flags_of_a_makefile(tmp_path):
+    for place, size in (("inc", 5), ("other", 7)):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "sizes.h").write_text(f"#define SIZE {size}\n")
+    path = tmp_path / "k.cu"
+    path.write_text(KERNEL)
+    (tmp_path / "Makefile").write_text(
+        "FLAGS = -Iother -I/etc -DTILE=$(T) -DNOW=$(shell date)\nT = 3\n"
+        "%.o: %.cu\n\tnvcc $(FLAGS) -c $< -o $@\n"
+        "debug: k.cu\n\tnvcc -DTILE=99 k.cu\n"
+    )
+    flags = compile_flags(path)
+    assert flags.definitions == ("TILE=3",)
+    assert flags.include_directories == ((tmp_path / "other").resolve(),)
+    program = read_cuda(path)
+    assert not [entry for entry in program.diagnostics if entry.rule in ("PW001", "PW002")]
+
+
+def test_a_compile_commands_above(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "build").mkdir()
+    path = tmp_path / "src" / "k.cu"
+    path.write_text("__global__ void k(float *x) { x[TILE] = 1; }\n")
+    entry = {
+        "directory": str(tmp_path / "build"),
+        "file": "../src/k.cu",
+        "command": "nvcc -DTILE=4 -I/etc -c k.cu",
+    }
+    (tmp_path / "build" / "compile_commands.json").write_text(json.dumps([entry]))
+    assert not read_cuda(path).diagnostics
+    (tmp_path / "build" / "compile_commands.json").write_text("[broken")
+    assert read_cuda(path).diagnostics  # nothing is said, and the analysis goes on
+
+
+def test_what_is_read_is_told_to_the_cache(tmp_path):
+    path = source(tmp_path)
+    (tmp_path / "Makefile").write_text("run: main\n\t./main 5\n")
+    with recorded() as recording:
+        find_arguments(path)
+    inputs = recording.inputs
+    assert inputs is not None
+    assert [text.path for text in inputs.texts] == [str(tmp_path / "Makefile")]
+    assert str(tmp_path / "GNUmakefile") in inputs.absent
+
+
+def test_a_makefile_of_a_stranger_ends(tmp_path):
+    rules = "".join(f"p{n}: s{n}.cu $(X)\n\tnvcc -o p{n} s{n}.cu $(X)\n" for n in range(8000))
+    lines = "".join(f"\t./p{n} $(X) {n} && ./q{n}; time ./p{n}\n" for n in range(8000))
+    (tmp_path / "Makefile").write_text(f"X = {'y ' * 50}\n{rules}run: p1\n{lines}")
+    path = source(tmp_path, "other.cu")
+    start = time.process_time()
+    assert find_arguments(path) is None
+    compile_flags(path)
+    assert time.process_time() - start < 2
+    odd = "run:\n\t./a " + "$(" * 5000 + "\ninclude " + "a" * 9000 + "\n%.o: %.cu\n\tnvcc -I" + "b" * 9000
+    (tmp_path / "Makefile").write_text(f"{odd} -o $@ $<\n")
+    arguments = find_arguments(path)
+    assert arguments is not None
+    assert arguments.words == (None,)
+    assert compile_flags(path).include_directories == ()

@@ -1,0 +1,193 @@
+"""Host code evaluated with the command line of its program."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+from wattslice.cli import main as run
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.project.runs import ProgramArguments, parse_arguments
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import Neighbours, resolve_launches
+from wattslice_models.gpu import load_gpu
+
+GPU = load_gpu("v100")
+HEAD = """
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <getopt.h>
+#include <iostream>
+#include <string>
+#include <unistd.h>
+__global__ void k(float *x, int n, int m) { for (int i = 0; i < m; i++) x[i % n] += 1; }
+"""
+
+
+def launch(tmp_path, body, words, head="int main(int argc, char **argv)"):
+    path = tmp_path / "a.cu"
+    path.write_text(f"{HEAD}{head}\n{{\n{body}\n}}\n")
+    given = parse_arguments(words)
+    around = Neighbours(arguments=lambda main: given)
+    (found,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, around)
+    return found
+
+
+POSITIONAL = "int n = atoi(argv[1]), m = (int)strtol(argv[2], NULL, 0); k<<<n, 64>>>(0, n, m);"
+OPTIONS = """
+    int n = 1, m = 2;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "-n") && i + 1 < argc) n = atoi(argv[++i]);
+        else if (strncmp(argv[i], "--m=", 4) == 0) m = atoi(argv[i] + 4);
+        else if (argv[i][0] == '-') { printf("usage\\n"); exit(1); }
+    }
+    k<<<n, 64>>>(0, n, m);
+"""
+GETOPT = """
+    int n = 1, m = 2, c;
+    while ((c = getopt(argc, argv, "n:vm:")) != -1) {
+        switch (c) {
+        case 'n': n = atoi(optarg); break;
+        case 'm': m = atoi(optarg); break;
+        case 'v': m += 1000; break;
+        default: exit(1);
+        }
+    }
+    if (optind < argc) n += atoi(argv[optind]);
+    k<<<n, 64>>>(0, n, m);
+"""
+LONG = """
+    int n = 1, m = 2, big = 0, c, which;
+    static struct option known[] = {{"size", required_argument, 0, 'n'}, {"big", no_argument, &big, 7},
+                                    {"more", 2, 0, 'm'}, {0, 0, 0, 0}};
+    while ((c = getopt_long(argc, argv, "n:m::", known, &which)) != -1) {
+        if (c == 'n') n = atoi(optarg);
+        else if (c == 'm') m = optarg ? atoi(optarg) : 99;
+    }
+    k<<<n, 64>>>(0, n, m + big);
+"""
+STRINGS = """
+    std::string first(argv[1]), second = argv[2];
+    int n = std::stoi(first), m = 0;
+    if (second == "fast") m = 3;
+    if (std::string(argv[3]) != "slow" && first.size() == 3) m += std::stoul(argv[3]);
+    if (first.substr(1) == "00") m += 1000;
+    k<<<n, 64>>>(0, n, m);
+"""
+SCANNED = """
+    int n, m; float f;
+    if (sscanf(argv[1], "%dx%d", &n, &m) != 2 || sscanf(argv[2], "%f", &f) != 1) return 1;
+    k<<<n, 64>>>(0, n, m + (int)(f * 4));
+"""
+SAMPLES = """
+    int n = 5, m = 6;
+    if (checkCmdLineFlag(argc, (const char **)argv, "width"))
+        n = getCmdLineArgumentInt(argc, (const char **)argv, "width");
+    if (checkCmdLineFlag(argc, (const char **)argv, "m")) m = 7;
+    k<<<n, 64>>>(0, n, m);
+"""
+DECLARED = """
+bool checkCmdLineFlag(const int argc, const char **argv, const char *name);
+int getCmdLineArgumentInt(const int argc, const char **argv, const char *name);
+int main(int argc, char **argv)"""
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "n", "m"),
+    [
+        (POSITIONAL, "100 0x40", 100, 64),
+        (POSITIONAL, "12abc -3", 12, -3),
+        (OPTIONS, "-n 77 --m=5", 77, 5),
+        (OPTIONS, "", 1, 2),
+        (GETOPT, "-n 40 -v -m9 2", 42, 9),
+        (GETOPT, "2 -vm 9 -n40", 42, 9),
+        (GETOPT, "-m 9 -v -- 5", 6, 1009),
+        (LONG, "--size=12 --big -m8", 12, 15),
+        (LONG, "--si 12 --more", 12, 99),
+        (STRINGS, "100 fast 20", 100, 1023),
+        (STRINGS, "100 FAST slow", 100, 1000),
+        (SCANNED, "16x9 2.25", 16, 18),
+    ],
+)
+def test_arguments_decide(tmp_path, body, words, n, m):
+    found = launch(tmp_path, body, words)
+    assert (found.grid, found.arguments[1:]) == ((n, 1, 1), (n, m))
+
+
+def test_an_array_of_words(tmp_path):
+    found = launch(tmp_path, POSITIONAL, "7 8", "int main(int argc, char *argv[])")
+    assert (found.grid, found.arguments[1:]) == ((7, 1, 1), (7, 8))
+
+
+@pytest.mark.parametrize(("words", "n", "m"), [("-width=33 --m", 33, 7), ("--WIDTH=4", 4, 6), ("", 5, 6)])
+def test_flags_of_samples(tmp_path, words, n, m):
+    found = launch(tmp_path, SAMPLES, words, DECLARED)
+    assert (found.grid, found.arguments[1:]) == ((n, 1, 1), (n, m))
+
+
+def test_a_function_that_reads_them(tmp_path):
+    head = """
+struct Options { int n; int m; };
+Options read(int argc, char **argv)
+{
+    Options options = {1, 2};
+    if (argc > 1) options.n = atoi(argv[1]);
+    if (argc > 2) options.m = atoi(argv[2]);
+    return options;
+}
+int main(int argc, char **argv)"""
+    found = launch(tmp_path, "Options o = read(argc, argv); k<<<o.n, 64>>>(0, o.n, o.m);", "9 11", head)
+    assert (found.grid, found.arguments[1:]) == ((9, 1, 1), (9, 11))
+
+
+def test_where_values_come_from(tmp_path):
+    body = "int n = argc > 1 ? atoi(argv[1]) : 1024; k<<<n, 64>>>(0, n, 3);"
+    found = launch(tmp_path, body, "55")
+    assert (found.source, found.program_arguments) == (LaunchSource.ARGUMENTS, parse_arguments("55"))
+    same = launch(tmp_path, body, "1024")  # without arguments the launch is the very same
+    assert (same.source, same.program_arguments) == (LaunchSource.HOST_CODE, None)
+    none = launch(tmp_path, body, "")
+    assert (none.grid, none.source) == ((1024, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_a_word_that_nobody_tells(tmp_path):
+    path = tmp_path / "a.cu"
+    path.write_text(f"{HEAD}int main(int argc, char **argv)\n{{\n{POSITIONAL}\n}}\n")
+    given = ProgramArguments((None, "8"), "script, run.sh:2", is_found=True)
+    around = Neighbours(arguments=lambda main: given)
+    (found,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, around)
+    assert found.source is LaunchSource.ASSUMED
+    assert any("--set n=VALUE" in entry.fix for entry in found.assumptions)
+
+
+def test_a_line_of_another_mode_takes_nothing_away(tmp_path):
+    body = "int n = 6; if (argc > 1) { n = atoi(argv[1]); if (n == 0) return 0; } k<<<n, 64>>>(0, n, 3);"
+    path = tmp_path / "a.cu"
+    path.write_text(f"{HEAD}int main(int argc, char **argv)\n{{\n{body}\n}}\n")
+    found = ProgramArguments(("check",), "test target, Makefile:3", is_found=True)
+    (kept,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, Neighbours(arguments=lambda main: found))
+    assert (kept.grid, kept.source) == ((6, 1, 1), LaunchSource.HOST_CODE)
+    given = ProgramArguments(("check",), "--args")
+    (none,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, Neighbours(arguments=lambda main: given))
+    assert none.source is LaunchSource.ASSUMED  # the program that was asked for launches nothing
+
+
+def test_the_option(tmp_path, capsys):
+    path = tmp_path / "a.cu"
+    path.write_text(f"{HEAD}int main(int argc, char **argv)\n{{\n{POSITIONAL}\n}}\n")
+    (tmp_path / "Makefile").write_text("run: a\n\t./a 3 4\na: a.cu\n\tnvcc a.cu -o a\n")
+    assert run(["analyze", str(path), "--no-cache", "--format", "json", "--args", "100 64"]) == 0
+    (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
+    assert (kernel["grid"], kernel["launch_source"]) == ([100, 1, 1], "program arguments")
+    assert kernel["program_arguments"] == {"text": "100 64", "source": "--args"}
+    (tmp_path / "wattslice.toml").write_text('args = "5 6"\n')
+    assert run(["analyze", str(path), "--no-cache", "--format", "text"]) == 0
+    assert "<<<5, 64>>>" in capsys.readouterr().out
+    (tmp_path / "wattslice.toml").unlink()
+    assert run(["analyze", str(path), "--no-cache", "--format", "text"]) == 0
+    assert "run with 3 4 (run target, Makefile:2)" in capsys.readouterr().out
+    assert run(["analyze", str(path), "--no-cache", "--args", "'1"]) == 2
+    assert "close the quotation" in capsys.readouterr().err

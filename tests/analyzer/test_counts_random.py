@@ -1,0 +1,93 @@
+"""Counts of random kernels against the interpreter, which runs every thread of the grid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wattslice import ir
+
+from .lowered import lower
+from .random_kernels import RandomKernel, answer, draw, truth
+
+KERNELS_OF_A_FILE = 25
+WARP_ERROR = 0.02
+"""Where lanes of a warp run an outer and an inner loop differently often, a warp's iterations are the most
+that one lane runs; other lanes may run what it does not."""
+QUICK_FILES = 6
+ALL_FILES = 80
+
+
+def left_loops(kernel: ir.Kernel) -> set[int]:
+    """Regions of the tests of loops that a `break` leaves, of the way to that `break` and of the `break`.
+
+    Lanes of a warp that leave in different iterations are counted as if all came there together, or each
+    alone: there the visits of a warp are only bounded by those of its threads.
+    """
+    found: set[int] = set()
+    for loop in ir.walk_statements(kernel.body):
+        if isinstance(loop, ir.Loop):
+            inside = ir.walk_statements(loop.body)
+            exits = [
+                stmt
+                for stmt in inside
+                if isinstance(stmt, ir.If)
+                and any(isinstance(inner, ir.Break) for inner in ir.walk_statements(stmt.then))
+            ]
+            for stmt in exits:
+                found |= {loop.test_region, loop.body.region, stmt.region, stmt.then.region}
+                found |= {inner.region for inner in ir.walk_statements(stmt.then)}
+    return found
+
+
+def differences(kernel: ir.Kernel, drawn: RandomKernel) -> list[str]:
+    """Regions that counting says run otherwise than they did, as threads and as warps.
+
+    Counts that are told to be sampled may be off by as much as they say.
+    """
+    executed, counted = truth(kernel, drawn), answer(kernel, drawn)
+    sampling = counted.sampling
+    assert (sampling is not None) == ("PW028" in {told.rule for told in counted.assumptions})
+    blocks, block_threads = int(np.prod(drawn.grid)), int(np.prod(drawn.block))
+    threads, warps = blocks * block_threads, blocks * -(-block_threads // 32)
+    loose = left_loops(kernel)
+    found: list[str] = []
+    for region in range(kernel.region_count):
+        ran, ran_warps = int(executed.thread_counts[region]), int(executed.warp_counts[region])
+        told, told_warps = counted.thread_counts[region] * threads, counted.warp_counts[region] * warps
+        error, warp_error = 1e-9 * ran + 1e-3, WARP_ERROR * ran_warps + 1e-3
+        if sampling is not None:
+            error += sampling.thread_errors[region] * threads
+            warp_error += sampling.warp_errors[region] * warps
+        if abs(told - ran) > error:
+            found.append(f"region {region}: {told:.9g} threads, {ran} ran")
+        if region in loose and told / 32 - error <= told_warps <= told + error:
+            continue
+        if abs(told_warps - ran_warps) > warp_error:
+            found.append(f"region {region}: {told_warps:.9g} warps, {ran_warps} ran")
+    return found
+
+
+def check(folder: Path, file: int) -> None:
+    seeds = range(file * KERNELS_OF_A_FILE, (file + 1) * KERNELS_OF_A_FILE)
+    drawn = {f"k{seed}": draw(seed) for seed in seeds}
+    program = lower(folder, "\n".join(kernel.text for kernel in drawn.values()))
+    assert len(program.kernels) == len(drawn)
+    wrong = {
+        kernel.name: found for kernel in program.kernels if (found := differences(kernel, drawn[kernel.name]))
+    }
+    report = "\n".join(f"{drawn[name]}\n  " + "\n  ".join(found) for name, found in wrong.items())
+    assert not wrong, report
+
+
+@pytest.mark.parametrize("file", range(QUICK_FILES))
+def test_counts_are_those_of_the_whole_grid(tmp_path: Path, file: int) -> None:
+    check(tmp_path, file)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", range(QUICK_FILES, ALL_FILES))
+def test_counts_of_many_kernels_are_those_of_the_whole_grid(tmp_path: Path, file: int) -> None:
+    check(tmp_path, file)

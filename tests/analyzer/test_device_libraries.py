@@ -1,0 +1,190 @@
+# pyright: reportOptionalMemberAccess=false
+# What is missing fails the test.
+
+"""Device code of libraries that kernels call: CUB's collectives, libcu++, fp8, clusters; counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice import analyze_text
+
+HEAD = """
+#include <cub/cub.cuh>
+#include <cuda/atomic>
+#include <cuda/std/span>
+#include <cooperative_groups.h>
+#include <cuda_fp8.h>
+"""
+
+
+def kernel(text, launch):
+    analysis = analyze_text(f"{HEAD}{text}\nint main() {{ {launch}; }}\n", gpu="v100")
+    assert [told.message for told in analysis.diagnostics if told.rule != "PW030"] == []
+    (found,) = analysis.kernels
+    return found
+
+
+SHUFFLED = (31 + 30 + 28 + 24 + 16) / 32
+"""Additions of a thread in a reduction of its warp: one in each step with a partner."""
+
+
+@pytest.mark.parametrize("threads", [32, 64, 256, 1024])
+def test_a_block_reduces(threads):
+    text = f"""
+__global__ void k(const float *x, float *y) {{
+    typedef cub::BlockReduce<float, {threads}> Reduce;
+    __shared__ typename Reduce::TempStorage storage;
+    float sum = Reduce(storage).Sum(x[blockIdx.x * blockDim.x + threadIdx.x]);
+    if (threadIdx.x == 0) y[blockIdx.x] = sum;
+}}"""
+    found = kernel(text, f"k<<<512, {threads}>>>(0, 0)")
+    counts, warps = found.counts_per_thread, threads // 32
+    later = (warps - 1) / threads  # what thread 0 adds
+    assert counts.fp32 == pytest.approx(SHUFFLED + later)
+    assert counts.shared_store == pytest.approx((warps if warps > 1 else 0) / threads)
+    assert counts.shared_load == pytest.approx(later)
+    assert counts.barrier == (1 if warps > 1 else 0)
+    assert (counts.global_load, counts.global_store) == (1, 1 / threads)
+    assert {line.line for line in found.hot_lines} <= {11, 12}  # nothing of our own headers
+
+
+def test_items_of_a_thread_are_reduced_first():
+    text = """
+__global__ void k(const int *x, int *y) {
+    typedef cub::BlockReduce<int, 128> Reduce;
+    __shared__ typename Reduce::TempStorage storage;
+    int items[4];
+    for (int i = 0; i < 4; i++) items[i] = x[i * 128 + threadIdx.x];
+    int most = Reduce(storage).Reduce(items, cub::Max());
+    if (threadIdx.x == 0) y[blockIdx.x] = most;
+}"""
+    found = kernel(text, "k<<<512, 128>>>(0, 0)")
+    assert (found.counts_per_thread.global_load, found.counts_per_thread.barrier) == (4, 1)
+
+
+def test_a_block_scans():
+    text = """
+__global__ void k(const int *x, int *y) {
+    typedef cub::BlockScan<int, 128> Scan;
+    __shared__ typename Scan::TempStorage storage;
+    int i = blockIdx.x * 128 + threadIdx.x, sum;
+    Scan(storage).ExclusiveSum(x[i], sum);
+    y[i] = sum;
+}"""
+    counts = kernel(text, "k<<<512, 128>>>(0, 0)").counts_per_thread
+    # every thread: one store and one load; one warp of four: two loads and one store of four values each,
+    # and the total of its last lane
+    assert counts.shared_store == pytest.approx(1 + 4 / 4 + 1 / 128)
+    assert counts.shared_load == pytest.approx(1 + 8 / 4)
+    assert counts.barrier == 2
+
+
+@pytest.mark.parametrize(("algorithm", "shared"), [("DIRECT", 0), ("STRIPED", 0), ("TRANSPOSE", 4)])
+def test_a_block_loads_and_stores(algorithm, shared):
+    text = f"""
+__global__ void k(const int *x, int *y) {{
+    typedef cub::BlockLoad<int, 128, 4, cub::BLOCK_LOAD_{algorithm}> Load;
+    typedef cub::BlockStore<int, 128, 4, cub::BLOCK_STORE_{algorithm}> Store;
+    __shared__ union {{ typename Load::TempStorage load; typename Store::TempStorage store; }} storage;
+    int items[4];
+    Load(storage.load).Load(x + blockIdx.x * 512, items);
+    __syncthreads();
+    Store(storage.store).Store(y + blockIdx.x * 512, items);
+}}"""
+    counts = kernel(text, "k<<<512, 128>>>(0, 0)").counts_per_thread
+    assert (counts.global_load, counts.global_store) == (4, 4)
+    assert (counts.shared_load, counts.shared_store) == (2 * shared, 2 * shared)
+    assert counts.barrier == (3 if shared else 1)
+
+
+def test_a_warp_reduces():
+    text = """
+__global__ void k(const float *x, float *y) {
+    typedef cub::WarpReduce<float> Reduce;
+    __shared__ typename Reduce::TempStorage storage[4];
+    float sum = Reduce(storage[threadIdx.x / 32]).Sum(x[threadIdx.x]);
+    if (threadIdx.x % 32 == 0) y[threadIdx.x / 32] = sum;
+}"""
+    counts = kernel(text, "k<<<512, 128>>>(0, 0)").counts_per_thread
+    assert counts.fp32 == pytest.approx(SHUFFLED)
+    assert (counts.shared_load, counts.shared_store, counts.barrier) == (0, 0, 0)
+
+
+def test_a_reference_to_an_atomic():
+    text = """
+__global__ void k(int *bins, int *most) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> bin(bins[threadIdx.x]);
+    bin.fetch_add(1, cuda::memory_order_relaxed);
+    cuda::atomic_ref<int, cuda::thread_scope_device> largest(*most);
+    largest.fetch_max(7);
+}"""
+    counts = kernel(text, "k<<<512, 128>>>(0, 0)").counts_per_thread
+    assert (counts.atomic, counts.global_load, counts.global_store) == (2, 0, 0)
+
+
+def test_spans():
+    text = """
+__global__ void k(float *x, int n) {
+    cuda::std::span<float> all(x, n);
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < all.size()) all[i] = 2 * all[i];
+}"""
+    counts = kernel(text, "k<<<512, 128>>>(0, 65536)").counts_per_thread
+    assert (counts.global_load, counts.global_store, counts.fp32) == (1, 1, 1)
+
+
+def test_shared_memory_of_a_cluster():
+    text = """
+__global__ void __cluster_dims__(2, 1, 1) k(float *y) {
+    __shared__ float own[128];
+    auto cluster = cooperative_groups::this_cluster();
+    own[threadIdx.x] = threadIdx.x;
+    cluster.sync();
+    y[threadIdx.x] = cluster.map_shared_rank(own, 1)[threadIdx.x];
+}"""
+    counts = kernel(text, "k<<<512, 128>>>(0)").counts_per_thread
+    assert (counts.shared_load, counts.shared_store, counts.global_load) == (1, 1, 0)
+
+
+def test_bytes_of_fp8():
+    text = """
+__global__ void k(const float *x, __nv_fp8_e4m3 *y, const __nv_fp8_e5m2 *z, float *w) {
+    int i = threadIdx.x;
+    y[i] = __nv_fp8_e4m3(x[i]);
+    w[i] = float(z[i]);
+}"""
+    found = kernel(text, "k<<<512, 128>>>(0, 0, 0, 0)")
+    assert found.bytes_per_thread == pytest.approx(4 + 1 + 1 + 4)
+    assert found.counts_per_thread.integer >= 2  # one conversion each
+
+
+LIBRARIES = """
+#include <thrust/sort.h>
+#include <cublas_v2.h>
+__global__ void k(float *x) { x[threadIdx.x] = 1; }
+// thrust::sort(a, b);
+#if 0
+void f() { cublasSgemm(h); }
+#endif
+int main() {
+    cublasHandle_t h; cublasCreate(&h); const char *text = "cublasSgemm(";
+    float *x, a = 1;
+    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &a, x, 1, x, 1, &a, x, 1); cublasSetStream(h, 0);
+    thrust::sort(x, x + 5); thrust::reduce<int>(x, x + 2);
+    cub::DeviceReduce::Sum(0, 0, x, x, 5);
+    k<<<1, 32>>>(x);
+}
+"""
+
+
+def test_what_libraries_run_is_told():
+    analysis = analyze_text(LIBRARIES, gpu="v100")
+    notes = [entry for entry in analysis.diagnostics if entry.rule == "PW005"]
+    told = [(entry.line, entry.message.split("'")[1]) for entry in notes]
+    assert told == [
+        (12, "cublasSgemm"),
+        (13, "thrust::reduce"),
+        (13, "thrust::sort"),
+        (14, "cub::DeviceReduce::Sum"),
+    ]

@@ -1,0 +1,343 @@
+"""Counts of large grids: guards cut them into pieces that are weighed exactly, or counts say otherwise."""
+
+import pytest
+
+from wattslice.counting import count as counting
+from wattslice.counting import sampling
+from wattslice.counting.count import count
+from wattslice.counting.pieces import Planner, Structure, cubic_rule
+from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, total_counts
+from wattslice.frontend.cuda.clang.flags import ParseOptions
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import KernelLaunch
+from wattslice.launches.overrides import parse_overrides
+from wattslice.launches.resolver import resolve_launches
+from wattslice_models.gpu import load_gpu
+
+HEAD = "__global__ void k(float *x, int n, int w, int h) {\n"
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+PLACE = "int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;\n"
+
+
+@pytest.fixture(autouse=True)
+def pieces_only(monkeypatch):
+    """No grid is evaluated as a whole where its pieces could be found."""
+    monkeypatch.setattr(counting, "LANES_OF_ALL", (0, 0))
+
+
+def launch_of(tmp_path, body: str, launch: str, *settings: str) -> KernelLaunch:
+    path = tmp_path / "k.cu"
+    path.write_text(HEAD + body + "}\n")
+    program = read_cuda(path, ParseOptions())
+    assert program.diagnostics == ()
+    (found,) = resolve_launches(program, parse_overrides((launch,), settings), load_gpu("v100"))
+    return found
+
+
+def stores(launch: KernelLaunch) -> tuple[float, ExecutionProfile]:
+    """Stores of the whole grid."""
+    profile = count(launch)
+    threads = launch.blocks * launch.threads_per_block
+    return total_counts(launch.kernel, profile).global_store * threads, profile
+
+
+GUARDS = [  # body, launch, settings, threads of the grid that store
+    (PLACE + "if (c < w && r < h) x[r*w+c] = 1;", "k=64,64:32,32", ("k.w=1500", "k.h=1100"), 1500 * 1100),
+    (PLACE + "if (c < w && r < h) x[r*w+c] = 1;", "k=128,128:16,16", ("k.w=1500", "k.h=1100"), 1500 * 1100),
+    (PLACE + "if (r < w && c < h) x[r*w+c] = 1;", "k=128,128:16,16", ("k.w=1500", "k.h=1100"), 1500 * 1100),
+    (
+        PLACE + "if (c >= w || r >= h) return; x[r*w+c] = 1;",
+        "k=99,128:16,16",
+        ("k.w=1500", "k.h=1101"),
+        1500 * 1101,
+    ),
+    (
+        PLACE + "if (!(c < w) || !(r < h)) {} else x[0] = 1;",
+        "k=99,128:16,16",
+        ("k.w=1500", "k.h=999"),
+        1500 * 999,
+    ),
+    (INDEX + "if (i < n / 4) x[i] = 1;", "k=4096:256", ("k.n=1048576",), 1048576 // 4),
+    (INDEX + "if (blockIdx.x < 100) x[i] = 1;", "k=65536:64", (), 6400),
+    (INDEX + "if (blockIdx.x == 4711) x[i] = 1;", "k=65536:64", (), 64),
+    (INDEX + "if (blockIdx.x % 100 == 50) x[i] = 1;", "k=65536:64", (), 655 * 64),
+    (INDEX + "if (blockIdx.x % 100 == 50 && i < n) x[i] = 1;", "k=65536:64", ("k.n=1000000",), 156 * 64),
+    (INDEX + "if (blockIdx.x & 1) x[i] = 1;", "k=65535:64", (), 32767 * 64),
+    (INDEX + "if ((blockIdx.x & 12) == 4) x[i] = 1;", "k=65530:64", (), (65530 // 16 * 4 + 4) * 64),
+    (INDEX + "if (i % 3 == 0) x[i] = 1;", "k=65536:64", (), -(-65536 * 64 // 3)),
+    (INDEX + "if (i / w % 2 == 0) x[i] = 1;", "k=65536:64", ("k.w=4096",), 65536 * 32),
+    (INDEX + "if (i < n) x[i] = 1;", "k=1000000:128", ("k.n=999",), 999),
+    (
+        "size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\nif (i >= n) return; x[i] = 1;",
+        "k=1000000:128",
+        ("k.n=1234567",),
+        1234567,
+    ),
+    (
+        "long long b = blockIdx.y * (long long)gridDim.x + blockIdx.x, i = b * blockDim.x + threadIdx.x;\n"
+        "if (i < n) x[i] = 1;",
+        "k=60,700:64",
+        ("k.n=1030301",),
+        1030301,
+    ),
+    (
+        "if (blockIdx.x * 16 + threadIdx.x < n) x[0] = 1;",
+        "k=1000:64",
+        ("k.n=805",),
+        sum(16 * b + t < 805 for b in range(1000) for t in range(64)),
+    ),
+    (INDEX + "if (i >= 100 && i < n - 100) x[i] = 1;", "k=5000:64", ("k.n=300000",), 299800),
+    (INDEX + "unsigned j = i - 5; if (j < n) x[i] = 1;", "k=5000:64", ("k.n=300000",), 300000),
+    (
+        INDEX + "int m = min(max(i - w, 0), h); if (m > 0 && m < h) x[i] = 1;",
+        "k=5000:64",
+        ("k.w=777", "k.h=999"),
+        998,
+    ),
+    (
+        "int r = blockIdx.x / 100 * 8 + threadIdx.x / 8, c = blockIdx.x % 100 * 8 + threadIdx.x % 8;\n"
+        "if (r < h && c < w) x[r*w+c] = 1;",
+        "k=10000:64",
+        ("k.w=797", "k.h=500"),
+        797 * 500,
+    ),
+    (
+        PLACE + "int z = blockIdx.z * blockDim.z + threadIdx.z; if (c < w && r < h && z < n) x[z] = 1;",
+        "k=40,40,40:8,8,4",
+        ("k.w=300", "k.h=201", "k.n=99"),
+        300 * 201 * 99,
+    ),
+    (PLACE + "if (c < r) x[c] = 1;", "k=64,64:16,16", (), 1024 * 1023 // 2),
+    (PLACE + "if (c + r < n) x[c] = 1;", "k=64,64:16,16", ("k.n=700",), 700 * 701 // 2),
+    (
+        PLACE + "if (blockIdx.x > 2 * blockIdx.y) x[c] = 1;",
+        "k=64,64:16,16",
+        (),
+        sum(max(0, 63 - 2 * y) for y in range(64)) * 256,
+    ),
+    (
+        INDEX + "switch (blockIdx.x % 5) { case 1: case 3: x[i] = 1; break; default: break; }",
+        "k=5003:64",
+        (),
+        2001 * 64,
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "launch", "settings", "truth"), GUARDS)
+def test_guards_cut_the_grid_where_they_change(tmp_path, body, launch, settings, truth):
+    found, profile = stores(launch_of(tmp_path, body, launch, *settings))
+    assert found == pytest.approx(truth, rel=1e-12)
+    assert profile.sampling is None
+    assert profile.assumptions == ()
+
+
+SQUARE = range(1600)
+CUT_DIAGONALS = [  # condition, launch, threads of the grid for which it holds
+    ("c >= r && c < 1500 && r >= 100", "k=100,100:16,16", sum(1500 - r for r in range(100, 1500))),
+    ("c >= r && c < 1500", "k=100,100:16,16", sum(1500 - r for r in range(1500))),
+    ("c + r < 1500 && c >= 100", "k=100,100:16,16", sum(1500 - c for c in range(100, 1500))),
+    (
+        "c + r < 1500 && c >= 100 && c < 900 && r >= 50",
+        "k=100,100:16,16",
+        sum(max(0, 1500 - c - 50) for c in range(100, 900)),
+    ),
+    (
+        "blockIdx.y <= blockIdx.x && blockIdx.x < 93 && blockIdx.y >= 7",
+        "k=100,100:32",
+        32 * sum(93 - y for y in range(7, 93)),
+    ),
+    (
+        "r * 32 <= c && c < 10000 && r >= 10",
+        "k=100,400:128",
+        sum(max(0, 10000 - 32 * r) for r in range(10, 400)),
+    ),
+    ("c >= r && c + r < 1200", "k=100,100:16,16", sum(max(0, 1200 - 2 * r) for r in SQUARE)),
+    (
+        "r <= 2 * c && c < 700 && c + r >= 300",
+        "k=100,100:16,16",
+        sum(max(0, min(2 * c, 1599) - max(0, 300 - c) + 1) for c in range(700)),
+    ),
+    (
+        "2 * r <= c && c < 1100 && c + r >= 300",
+        "k=100,100:16,16",
+        sum(max(0, c // 2 - max(0, 300 - c) + 1) for c in range(1100)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("condition", "launch", "truth"), CUT_DIAGONALS)
+def test_pieces_begin_where_a_diagonal_meets_another_bound(tmp_path, condition, launch, truth):
+    found, profile = stores(launch_of(tmp_path, PLACE + f"if ({condition}) x[c] = 1;", launch))
+    assert found == pytest.approx(truth, rel=1e-12)
+    assert profile.sampling is None
+
+
+def test_diagonals_of_three_axes_are_summed_exactly(tmp_path):
+    body = (
+        "int c = blockIdx.x, r = blockIdx.y, z = blockIdx.z;\n"
+        "if (r <= z - 4 && c + z < 24 && z >= 5) x[c] = 1;"
+    )
+    found, profile = stores(launch_of(tmp_path, body, "k=66,90,15:32"))
+    assert found == pytest.approx(32 * sum((z - 3) * (24 - z) for z in range(5, 15)), rel=1e-12)
+    assert profile.sampling is None
+
+
+def test_loops_within_a_diagonal_are_summed_exactly(tmp_path):
+    body = PLACE + "if (r <= c && c < 1500) for (int j = 0; j < c; ++j) x[j] = 1;"
+    found, profile = stores(launch_of(tmp_path, body, "k=100,100:16,16"))
+    assert found == pytest.approx(sum(c * (c + 1) for c in range(1500)), rel=1e-12)
+    assert profile.sampling is None
+
+
+LOOPS = [
+    (INDEX + "for (int j = 0; j <= i; ++j) x[j] = 1;", "k=400:32", (), 12800 * 12801 // 2),
+    (
+        INDEX + "for (int j = i; j < n; j += gridDim.x * blockDim.x) x[j] = 1;",
+        "k=400:256",
+        ("k.n=1234567",),
+        1234567,
+    ),
+    (
+        INDEX + "for (int j = 0; j < min(i, n); ++j) x[j] = 1;",
+        "k=400:64",
+        ("k.n=5000",),
+        4999 * 2500 + 20600 * 5000,
+    ),
+    (
+        INDEX + "for (int j = 0; j < blockIdx.x; j += 3) x[j] = 1;",
+        "k=400:64",
+        (),
+        64 * sum(-(-b // 3) for b in range(400)),
+    ),
+    (
+        INDEX + "for (int j = 0; j < blockIdx.x; ++j) for (int m = 0; m < blockIdx.x; ++m) x[m] = 1;",
+        "k=400:32",
+        (),
+        32 * sum(b * b for b in range(400)),
+    ),
+    (
+        INDEX + "for (int m = 0; m < 50; ++m) if (m <= blockIdx.x) x[i] = 1;",
+        "k=400:64",
+        (),
+        64 * (1225 + 351 * 50 + 0),
+    ),
+    (
+        PLACE + "for (int t = 0; t < (w + 15) / 16; ++t) if (r < h && t * 16 + threadIdx.x < w) x[r] = 1;",
+        "k=4,90:16,16",
+        ("k.w=200", "k.h=500"),
+        4 * 200 * 500,
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "launch", "settings", "truth"), LOOPS)
+def test_loops_that_depend_on_the_block_are_summed_exactly(tmp_path, body, launch, settings, truth):
+    found, profile = stores(launch_of(tmp_path, body, launch, *settings))
+    assert found == pytest.approx(truth, rel=1e-12)
+    assert profile.sampling is None
+
+
+def test_the_same_work_on_a_larger_grid_is_the_same_work(tmp_path):
+    body = PLACE + "if (c < w && r < h) x[r*w+c] = 1;"
+    exact = stores(launch_of(tmp_path, body, "k=47,35:32,32", "k.w=1500", "k.h=1100"))[0]
+    large = launch_of(tmp_path, body, "k=512,512:32,32", "k.w=1500", "k.h=1100")
+    found, profile = stores(large)
+    assert found == pytest.approx(exact)
+    (store,) = (site for site in profile.sites if site.launch_reach)
+    assert store.launch_reach is not None
+    assert store.launch_reach.bytes == 4 * 1500 * 1100  # the last row and column are seen
+    assert store.block_reach is not None
+    assert store.sectors_per_request is not None
+
+
+def test_a_partial_warp_is_issued_as_a_whole_one(tmp_path):
+    launch = launch_of(tmp_path, INDEX + "if (i < n) x[i] = 1;", "k=40000:64", "k.n=100001")
+    profile = count(launch)
+    (arm,) = profile.arms
+    assert profile.warp_counts[arm.region] * 80000 == pytest.approx(3126)  # 3125 whole warps and one lane
+    assert arm.source is ProbabilitySource.STATIC
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "i * i < 123456789",
+        "(i * 2654435761u >> 7) & 1",
+        "i * i % 7 < 3",
+        "__popc(i) > 8",
+        "(int)(i * 0.37f) % 2",
+    ],
+)
+def test_what_is_not_linear_is_sampled_and_says_so(tmp_path, condition):
+    launch = launch_of(tmp_path, INDEX + f"if ({condition}) x[i] = 1;", "k=2000:64")
+    found, profile = stores(launch)
+    assert profile.sampling is not None
+    assert profile.sampling.blocks < profile.sampling.of_blocks == 2000
+    (told,) = (entry.message for entry in profile.assumptions if entry.rule == "PW028")
+    assert f"in {profile.sampling.blocks} of 2000 blocks" in told
+    assert "line 3" in told
+    (arm,) = profile.arms
+    assert arm.source is ProbabilitySource.SAMPLED
+    truth = whole(launch)
+    low, high = arm.interval
+    assert low < high
+    (exact,) = truth.arms
+    assert low <= exact.probability <= high
+    assert_within_bounds(profile, truth)
+    assert found == pytest.approx(arm.probability * 2000 * 64)
+
+
+def test_a_grid_that_is_not_too_large_is_evaluated_where_its_pieces_are_not_found(tmp_path, monkeypatch):
+    launch = launch_of(tmp_path, INDEX + "if (i * i % 7 < 3) x[i] = 1;", "k=2000:64")
+    monkeypatch.setattr(counting, "LANES_OF_ALL", (0, 1 << 19))
+    found, profile = stores(launch)
+    assert profile.sampling is None
+    assert found == pytest.approx(sum(_remainder(i * i) < 3 for i in range(128000)))
+
+
+def _remainder(value: int) -> int:
+    """`value % 7` of a 32-bit int as C does it."""
+    wrapped = (value + 2**31) % 2**32 - 2**31
+    return wrapped % 7 if wrapped >= 0 else -(-wrapped % 7)
+
+
+def whole(launch: KernelLaunch) -> ExecutionProfile:
+    """The counts of all blocks, each evaluated."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampling, "FULL_LAUNCH_LANES", 1 << 40)
+        sampling.sample_threads.cache_clear()
+        found = count(launch)
+    sampling.sample_threads.cache_clear()
+    return found
+
+
+def assert_within_bounds(profile: ExecutionProfile, truth: ExecutionProfile) -> None:
+    """Counts are exact, or within the bounds that they state."""
+    known = profile.sampling
+    nothing = (0.0,) * len(truth.thread_counts)
+    for found, exact, errors in (
+        (profile.thread_counts, truth.thread_counts, known.thread_errors if known else nothing),
+        (profile.warp_counts, truth.warp_counts, known.warp_errors if known else nothing),
+    ):
+        for region, error in enumerate(errors):
+            assert abs(found[region] - exact[region]) <= error + 1e-9 * max(1.0, exact[region]), region
+
+
+@pytest.mark.parametrize("extent", [1, 2, 3, 4, 5, 6, 7, 100, 101])
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+def test_the_cubic_rule_sums_cubics(extent, degree):
+    nodes = cubic_rule(extent)
+    assert sum(w * k**degree for k, w in nodes) == pytest.approx(sum(k**degree for k in range(extent)))
+    assert all(0 <= k < extent and w > 0 for k, w in nodes)
+
+
+def test_a_plan_weighs_every_block_of_the_grid_once():
+    for grid, periods in (((1000, 1, 1), (7, 1, 1)), ((90, 41, 3), (4, 5, 1)), ((50, 60, 70), (1, 1, 3))):
+        plan = Planner(Structure(grid, periods), 5, 10_000).plan()
+        assert plan.weights.sum() == pytest.approx(grid[0] * grid[1] * grid[2])
+        assert (plan.places >= 0).all()
+        assert (plan.places < grid).all()
+        for axis in range(3):
+            mean = (plan.places[:, axis] * plan.weights).sum() / plan.weights.sum()
+            assert mean == pytest.approx((grid[axis] - 1) / 2)

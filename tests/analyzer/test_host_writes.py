@@ -1,0 +1,81 @@
+"""What host code writes by way of streams, references, iterators and closures: never an old value."""
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+
+from .geometry import launches
+
+HEAD = "".join(
+    f"#include <{name}>\n"
+    for name in (
+        "iostream",
+        "fstream",
+        "sstream",
+        "vector",
+        "array",
+        "algorithm",
+        "numeric",
+        "tuple",
+        "utility",
+    )
+)
+KERNEL = "__global__ void k(int n) {}\n"
+
+LOST = [
+    ("standard input", "int a = 3; std::cin >> a;"),
+    ("two of a stream", "int a = 3, b; std::cin >> b >> a;"),
+    ("a file", 'int a = 3; std::ifstream f("x"); f >> a;'),
+    ("a text", 'int a = 3; std::stringstream ss("7"); ss >> a;'),
+    ("sorted", "std::vector<int> v = {3, 1}; std::sort(v.begin(), v.end()); int a = v[0];"),
+    ("reversed", "std::vector<int> v = {3, 1}; std::reverse(v.begin(), v.end()); int a = v[0];"),
+    ("an array filled", "std::array<int, 2> v = {3, 1}; std::fill(v.begin(), v.end(), 4); int a = v[0];"),
+    ("by pointer", "std::vector<int> v = {3, 1}; std::sort(v.data(), v.data() + 2); int a = v[0];"),
+    ("by address", "std::vector<int> v = {3, 1}; std::sort(&v[0], &v[0] + 2); int a = v[0];"),
+    ("by iterator", "std::vector<int> v = {3, 1}; for (auto i = v.begin(); i != v.end(); ++i) *i *= 4;"
+     "int a = v[0];"),
+    ("an element nobody knows", "std::vector<int> v = {3, 1}; int i; std::cin >> i; v[i] = 9; int a = v[0];"),
+    ("moved", "std::vector<int> v = {3, 1}; auto w = std::move(v); int a = v.size() + 1;"),
+    ("exchanged", "int a = 3; int b = std::exchange(a, 9);"),
+    ("tied", "int a = 3, b = 1; std::tie(a, b) = std::make_tuple(9, 8);"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [pytest.param(case[1], id=case[0]) for case in LOST])
+def test_what_may_have_been_written_is_unknown(tmp_path, body):
+    (launch,) = launches(tmp_path, f"{HEAD}{KERNEL}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    assert launch.source is LaunchSource.ASSUMED
+    assert launch.assumptions
+
+
+WRITTEN = [
+    ("the length stays", "std::vector<int> v = {3, 1}; std::iota(v.begin(), v.end(), 4);"
+     "int a = v.size();", 2),
+    ("also behind a pointer", "std::vector<int> v(5); std::sort(v.data(), v.data() + 5);"
+     "int a = v.size();", 5),
+    ("a range", "std::vector<int> v = {3, 1}; for (auto &x : v) x *= 4; int a = v[1];", 4),
+    ("an index", "std::vector<int> v = {3, 1}; v[1] = 9; int a = v[1];", 9),
+    ("behind data", "std::vector<int> v = {3, 1}; v.data()[0] = 9; int a = v[0];", 9),
+    ("behind an address", "std::vector<int> v = {3, 1}; int *p = &v[0]; *p = 9; int a = v[0];", 9),
+    ("a reference", "std::vector<int> v = {3, 1}; int &p = v.back(); p = 9; int a = v[1];", 9),
+    ("moved to", "std::vector<int> v = {3, 1}; auto w = std::move(v); int a = w.size();", 2),
+    ("a copy of a closure", "int a = 5; [a]() mutable { a += 7; }();", 5),
+    ("all copied", "int a = 5; auto f = [=]() mutable { a++; }; f(); f();", 5),
+    ("captured by reference", "int a = 5; [&a]() { a += 7; }();", 12),
+    ("an array of pointers", "int a = 3; int *all[2] = {&a, nullptr}; *all[0] = 9;", 9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "grid"), [pytest.param(*case[1:], id=case[0]) for case in WRITTEN])
+def test_what_is_written_is_known(tmp_path, body, grid):
+    (launch,) = launches(tmp_path, f"{HEAD}{KERNEL}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize("use", ["E e;", "E *e = new E; delete e;"])
+def test_a_launch_in_a_destructor_is_found(tmp_path, use):
+    text = f"{KERNEL}struct E {{ ~E() {{ k<<<19, 64>>>(1); }} }};\nint main() {{ {use} }}"
+    (launch,) = launches(tmp_path, text)
+    assert all("no launch in this file" not in note.message for note in launch.assumptions)

@@ -1,0 +1,200 @@
+"""Long loops whose iterations differ: some stand for the others, and the counts are exact or said not to be.
+
+Truth by hand, and by the interpreter for random bodies.
+"""
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+from wattslice import ir
+from wattslice.counting import count as counting
+from wattslice.counting.count import count
+from wattslice.counting.iterations import nodes
+from wattslice.counting.profile import ExecutionProfile
+from wattslice.launches.launch import KernelLaunch
+
+from .interpreted import run_kernel
+from .source_text import launch_of
+
+N = 100_000
+
+
+def kernel(body: str, n: int = N) -> KernelLaunch:
+    return launch_of(
+        f"__global__ void k(float *x, int n) {{ int t = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
+        f" {body} x[t] = s; }} int main() {{ k<<<4, 128>>>(0, {n}); }}"
+    )
+
+
+def loads(launch: KernelLaunch, profile: ExecutionProfile) -> float:
+    """How often a thread runs the first statement that loads."""
+    return next(
+        profile.thread_counts[stmt.region]
+        for stmt in ir.walk_statements(launch.kernel.body)
+        if isinstance(stmt, ir.ExprStmt)
+        and any(isinstance(e, ir.Load) for e in ir.walk_expressions(stmt.expr))
+    )
+
+
+def bound(profile: ExecutionProfile) -> float:
+    """How far the counts may be off, as a share of the iterations."""
+    (said,) = (re.search(r"up to ([\d.]+)%", a.message) for a in profile.assumptions if a.rule == "PW015")
+    assert said is not None
+    return float(said[1]) / 100
+
+
+@pytest.mark.parametrize(
+    ("body", "truth"),
+    [
+        ("for (int i = 0; i < n; i++) { if (i % 100 == 0) continue; s += x[i]; }", 99_000),
+        ("for (int i = 0; i < n; i++) { if (i % 1000 == 7) s += x[i]; }", 100),
+        ("for (int i = 0; i < n; i++) { if (i > 10 && i < n - 10) s += x[i]; else s -= 1.f; }", N - 21),
+        ("for (int i = 0; i < n; i++) { int j = i * 3; if (j < n) s += x[i]; }", 33_334),
+        ("for (int i = 0; i < n; i++) s += i % 8 ? 1.f : 2.f, s *= i == 5 ? x[i] : 1.f;", N),
+        ("for (int k = 0; k < n / 32; k++) if (k * 32 + t % 32 < 90000) s += x[k];", 2812.5),
+        ("for (int i = 0; i < n; i++) { if (t % 4 == 0) { if (i == 70000) break; } s += x[i]; }", 92_500),
+        ("for (int i = 0; i < n / 100; i++) for (int j = i; j < n / 100; j++) s += x[j];", 500_500),
+        (
+            "for (int i = 0; i < n / 100; i++) for (int j = i; j < n / 100; j++)"
+            " for (int k = j; k < n / 100; k++) s += x[k];",
+            167_167_000,
+        ),
+    ],
+)
+def test_exact_without_running_every_iteration(body: str, truth: float):
+    launch = kernel(body)
+    profile = count(launch)
+    assert loads(launch, profile) == pytest.approx(truth, rel=1e-12)
+    assert not [a for a in profile.assumptions if a.rule != "PW012"]
+
+
+@pytest.mark.parametrize(
+    ("body", "truth"),
+    [
+        (
+            "for (int i = 0; i < n; i++) if (i <= 97 * t) s += x[i];",
+            sum(97 * t + 1 for t in range(512)) / 512,
+        ),
+        ("for (int i = 0; i < n; i++) if (i != t * 3) s += x[i];", N - 1),
+        (
+            "for (int i = 0; i < n; i++) for (int j = 0; j < 40; j++) for (int l = 0; l < 40; l++)"
+            " if (j + l == i % 5) s += x[j];",
+            3 * N,
+        ),
+        ("for (int i = 0; i < 1000 * n; i++) if (i % 7 == 2) s += x[i];", 1000 * N / 7),
+    ],
+)
+def test_what_is_sampled_says_how_far_off_it_may_be(body: str, truth: float):
+    launch = kernel(body)
+    profile = count(launch)
+    most = max(loop.assumed for loop in profile.loops)
+    said = bound(profile)
+    assert said < 0.2
+    assert abs(loads(launch, profile) - truth) <= said * most
+
+
+@pytest.mark.parametrize(
+    ("start", "truth"), [("0", 1200), ("threadIdx.x", sum(1200 - t * 3 // 5 for t in range(128)) / 128)]
+)
+def test_a_loop_without_a_counter_is_followed_to_its_end(start: str, truth: float):
+    launch = kernel(
+        f"int i = {start}, d = 1; while (i < n) {{ s += x[i]; i += d % 3 ? 2 : 1; d++; "
+        + "".join(f"s *= s + {k}.f;" for k in range(40))
+        + "}",
+        2000,
+    )
+    profile = count(launch)
+    assert loads(launch, profile) == pytest.approx(truth, abs=0.5)
+    (loop,) = profile.loops
+    assert loop.trip_count is not None
+    assert not profile.assumptions
+
+
+def test_a_loop_that_is_cut_says_after_how_many_iterations():
+    profile = count(kernel("unsigned i = 1; while (i != 0) { s += x[i]; i = i * 1664525u + 1013904223u; }"))
+    (loop,) = profile.loops
+    assert (loop.trip_count, loop.is_most) == (None, False)
+    assert loop.assumed > 4096
+    (said,) = profile.assumptions
+    assert f"cut after {loop.assumed:g} iterations" in said.message
+
+
+def test_a_triangle_needs_four_iterations_of_each_loop():
+    launch = kernel("for (int i = 0; i < n; i++) for (int j = i; j < n; j++) s += x[j];", 3000)
+    assert loads(launch, count(launch)) == 3000 * 3001 / 2
+    assert [number for number, _ in nodes(np.arange(3000), np.ones(3000))] == [0, 1499, 1500, 2999]
+    for number in (5, 6, 999, 1000):
+        for degree in range(4):
+            found = sum(w * float(k) ** degree for k, w in nodes(np.arange(number), np.ones(number)))
+            assert found == pytest.approx(sum(k**degree for k in range(number)), rel=1e-12)
+
+
+def _random_body(rng: random.Random) -> str:
+    def condition() -> str:
+        return rng.choice(
+            [
+                f"i < {rng.randrange(400)}",
+                f"i % {rng.randrange(2, 9)} == {rng.randrange(3)}",
+                f"i >= n - {rng.randrange(40)}",
+                f"i + t < {rng.randrange(400)}",
+                f"(i & {rng.choice([1, 3, 12])}) == 0",
+                f"t > {rng.randrange(70)}",
+                f"i * {rng.randrange(1, 5)} + 3 > {rng.randrange(900)} && i != {rng.randrange(300)}",
+            ]
+        )
+
+    def statement(depth: int) -> str:
+        match rng.randrange(7 if depth else 3):
+            case 0 | 1:
+                return f"s += x[{rng.choice(['0', 't', 'i'])}];"
+            case 2:
+                return f"if ({condition()}) s *= 3.f;"
+            case 3:
+                return f"if ({condition()}) {{ {statement(depth - 1)} }} else {{ {statement(depth - 1)} }}"
+            case 4:
+                start, end = rng.choice(["0", "i / 16"]), rng.randrange(2, 7)
+                return f"for (int j = {start}; j < {end}; j++) {statement(depth - 1)}"
+            case 5:
+                return f"if ({condition()}) {rng.choice(['continue', 'break'])};"
+            case _:
+                return f"{{ {statement(depth - 1)} {statement(depth - 1)} }}"
+
+    body = " ".join(statement(2) for _ in range(rng.randrange(1, 4)))
+    return rng.choice(
+        [
+            f"for (int i = {rng.choice(['0', 't', '5'])}; i < n; i += {rng.randrange(1, 4)}) {{ {body} }}",
+            f"for (int i = n; i > 0; i--) {{ {body} }}",
+            f"for (int i = 0; ; i++) {{ if (i >= n) break; {body} }}",
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_random_loops_against_the_interpreter(seed: int, tmp_path, monkeypatch: pytest.MonkeyPatch):
+    rng = random.Random(seed)
+    n = rng.randrange(50, 400)
+    text = _random_body(rng)
+    launch = kernel(text, n)
+    ran = run_kernel(
+        tmp_path,
+        "__global__ void k(float *x, int n) { int t = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
+        f" {text} x[t] = s; }}",
+        np.zeros(1000, "f4"),
+        n,
+        grid=4,
+        block=128,
+    )
+    monkeypatch.setattr(counting, "ALLOWANCE", 300.0)  # so that few are run one by one
+    profile = count(launch)
+    truth = np.array(ran.execution.thread_counts) / 512
+    found = np.array(profile.thread_counts)
+    if profile.assumptions:
+        off = np.abs(found - truth) / np.maximum(
+            truth, max((loop.assumed for loop in profile.loops), default=1)
+        )
+        assert off.max() <= bound(profile) + 1e-9, text
+    else:
+        np.testing.assert_allclose(found, truth, rtol=1e-9, err_msg=text)

@@ -1,0 +1,92 @@
+"""Kernels that are larger than what is followed statement by statement: what repeats is folded into loops."""
+
+import pytest
+
+from wattslice import analyze_text
+from wattslice.frontend.cuda.lowering import program
+
+MAIN = "int main() {{ char *d; cudaMalloc(&d, 1 << 26); k<<<40, 128>>>({}); }}\n"
+
+
+def test_calls_that_repeat_are_counted_each():
+    """3 operations and an addition in each of 20 * 30 * 60 statements of `f`; a few lines of source."""
+    inner = "".join(f"s = s * {k}.f + a * s - {k}.5f;" for k in range(60))
+    outer = "".join(f"a += f(a, {k});" for k in range(30))
+    source = (
+        f"__device__ float f(float a, int k) {{ float s = a; {inner} return s; }}\n"
+        f"__device__ float g(float a, int k) {{ {outer} return a; }}\n"
+        "__global__ void k(float *x) { int t = blockIdx.x * blockDim.x + threadIdx.x; float a = x[t];"
+        + "".join(f"a = g(a, {k});" for k in range(20))
+        + "x[t] = a; }"
+        + MAIN.format("(float *)d")
+    )
+    analysis = analyze_text(source, gpu="v100")
+    (kernel,) = analysis.kernels
+    assert kernel.counts_per_thread is not None
+    assert kernel.counts_per_thread.fp32 == 20 * 30 * (60 * 4 + 1)
+    assert (kernel.counts_per_thread.integer, kernel.counts_per_thread.control) == (2, 0)
+    assert kernel.power_w is not None
+    assert kernel.loops == ()
+    assert any("counted as loops" in d.message for d in analysis.diagnostics)
+    assert not any(d.rule == "PW005" for d in analysis.diagnostics)
+
+
+def test_ten_thousand_statements_of_a_macro():
+    source = (
+        "#define STEP(k) a = a * b + x[t + k]; b = b * c - a; c = c + a * 2.f; b = b + c;\n"
+        "__global__ void k(float *x) { int t = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" float a = x[t], b = 1, c = 2; {''.join(f'STEP({k}) ' for k in range(2600))} x[t] = a + b + c; }}"
+        + MAIN.format("(float *)d")
+    )
+    (kernel,) = analyze_text(source, gpu="v100").kernels
+    assert kernel.counts_per_thread is not None
+    assert kernel.counts_per_thread.fp32 == 2600 * 7 + 2
+    assert kernel.counts_per_thread.global_load == 2601
+    assert kernel.power_w is not None
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "s += x[t + {k}] * 2.f;",
+        "s += x[t * 40 + {k}];",
+        "if (t < 60 * {k}) s *= 1.5f;",
+        "s = s * {k}.25f + x[t];",
+        "for (int i = 0; i < {k}; i++) s += x[i];",
+        "s += f(s, {k} * 3 + 1);",
+        "y[{k} * n + t] = s; s += 1.f;",
+    ],
+)
+def test_folded_or_not_the_counts_are_the_same(statement: str, monkeypatch: pytest.MonkeyPatch):
+    source = (
+        "__device__ float f(float a, int k) { return k % 2 ? a * a : a + k; }\n"
+        "__global__ void k(const float *x, float *y, int n) { int t = blockIdx.x * blockDim.x + threadIdx.x;"
+        " float s = 0.f; "
+        + "".join(statement.replace("{k}", str(k)) for k in range(40))
+        + "y[t] = s; }"
+        + MAIN.format("(float *)d, (float *)d, 5120")
+    )
+    (whole,) = analyze_text(source, gpu="v100").kernels
+    monkeypatch.setattr(program, "UNFOLDED_NODES", 100)
+    analysis = analyze_text(source, gpu="v100")
+    (folded,) = analysis.kernels
+    assert any("counted as loops" in d.message for d in analysis.diagnostics)
+    assert folded.counts_per_thread == whole.counts_per_thread
+    assert folded.power_w == pytest.approx(whole.power_w, rel=0.15)
+    assert folded.bytes_per_thread == whole.bytes_per_thread
+
+
+@pytest.mark.slow
+def test_ten_thousand_statements_that_do_not_repeat():
+    lines = "".join(
+        f"double q{k} = q{k * 7 % k if k > 9 else 0} * {k}.5 + q{k - 1 - k % min(k, 5)};"
+        for k in range(1, 10_000)
+    )
+    source = (
+        f"__global__ void k(double *x) {{ int t = threadIdx.x; double q0 = x[t]; {lines} x[t] = q9999; }}"
+        + MAIN.format("(double *)d")
+    )
+    (kernel,) = analyze_text(source, gpu="v100").kernels
+    assert kernel.counts_per_thread is not None
+    assert kernel.counts_per_thread.fp64 == 2 * 9999
+    assert kernel.power_w is not None

@@ -1,0 +1,173 @@
+"""Launches however they are written: lambdas, pointers to kernels, tables, macros, graphs, the driver."""
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+from wattslice.counting.count import count
+
+from .geometry import launches
+
+K = "__global__ void k(int n) {}\n"
+TWO = "__global__ void a(int n) {}\n__global__ void b(int n) {}\n"
+
+LAMBDAS = [
+    ("called", "int n = 5; auto f = [&] { k<<<4, 64>>>(n); }; f();"),
+    ("called at once", "int n = 5; [&] { k<<<4, 64>>>(n); }();"),
+    ("with a parameter", "auto f = [](int n) { k<<<4, 64>>>(n); }; f(5);"),
+    ("by reference", "int n = 1; auto f = [&] { k<<<4, 64>>>(n); }; n = 5; f();"),
+    ("by value", "int n = 5; auto f = [=] { k<<<4, 64>>>(n); }; n = 1; f();"),
+    ("by its name", "int n = 5, m = 1; auto f = [n, &m] { k<<<m, 64>>>(n); }; n = 1; m = 4; f();"),
+    ("initialised", "int m = 4; auto f = [n = m + 1] { k<<<4, 64>>>(n); }; f();"),
+    ("in an object", "std::function<void(int)> f = [](int n) { k<<<4, 64>>>(n); }; f(5);"),
+    ("handed over", "run([](int n) { k<<<4, 64>>>(n); });"),
+    ("handed to a template", "int n = 5; apply([&] { k<<<4, 64>>>(n); });"),
+    ("handed to a library", "int n = 5; std::for_each(&n, &n, [=](int) { k<<<4, 64>>>(n); });"),
+    ("nested", "int n = 5; auto f = [&] { auto g = [&] { k<<<4, 64>>>(n); }; g(); }; f();"),
+    ("writing", "int n = 1; auto f = [&] { n = 5; }; f(); k<<<4, 64>>>(n);"),
+    ("giving a value", "auto f = [](int m) { return m + 1; }; k<<<4, 64>>>(f(4));"),
+]
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in LAMBDAS])
+def test_lambdas_are_host_code(tmp_path, body):
+    text = f"""#include <functional>
+    #include <algorithm>
+    {K}template <class F> void apply(F f) {{ f(); }}
+    void run(std::function<void(int)> f) {{ f(5); }}
+    int main() {{ {body} }}"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.block, launch.arguments) == ((4, 1, 1), (64, 1, 1), (5,))
+    assert launch.source is LaunchSource.HOST_CODE
+
+
+POINTERS = [
+    ("chosen", "int c = C; auto f = c ? a : b; f<<<C, 64>>>(7);"),
+    ("assigned", "void (*f)(int) = a; if (C == 0) f = b; f<<<1, 64>>>(7);"),
+    ("a table", "void (*t[2])(int) = {b, a}; t[C]<<<1, 64>>>(7);"),
+    ("a table of structs", "table[C].kernel<<<1, table[C].block>>>(7);"),
+    ("handed over", "run(C ? a : b, 64);"),
+    ("handed to a template", "generic(C ? a : b, 64, 7);"),
+    ("a template's argument", "if (C) fixed<a>(64); else fixed<b>(64);"),
+    ("cudaLaunchKernel", "int n = 7; void *p[] = {&n}; void *f = C ? (void *)a : (void *)b;"
+     "cudaLaunchKernel(f, dim3(1), dim3(64), p, 0, 0);"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in POINTERS])
+def test_a_launch_is_of_the_kernel_that_its_pointer_holds(tmp_path, body):
+    text = f"""{TWO}struct Entry {{ const char *name; void (*kernel)(int); int block; }};
+    Entry table[] = {{{{"b", b, 32}}, {{"a", a, 64}}}};
+    void run(void (*f)(int), int block) {{ f<<<1, block>>>(7); }}
+    template <class F, class... A> void generic(F f, int block, A... args) {{ f<<<1, block>>>(args...); }}
+    template <void (*F)(int)> void fixed(int block) {{ F<<<1, block>>>(7); }}
+    int main() {{ {body.replace("C", "1")} }}"""
+    first, *others = launches(tmp_path, text)
+    assert (first.kernel.name, first.block, first.arguments) == ("a", (64, 1, 1), (7,))
+    assert first.source is LaunchSource.HOST_CODE
+    assert all((other.kernel.name, other.source) == ("b", LaunchSource.ASSUMED) for other in others)
+
+
+def test_a_pointer_that_nobody_knows_may_hold_any_kernel_used_as_a_value(tmp_path):
+    text = f"{TWO}int main(int c, char **v) {{ auto f = atoi(v[1]) ? a : b; f<<<3, 64>>>(7); }}"
+    assert [(launch.kernel.name, launch.grid[0]) for launch in launches(tmp_path, text)] == [
+        ("a", 3),
+        ("b", 3),
+    ]
+
+
+FORMS = [
+    ("a graph's node", "cudaKernelNodeParams p = {0}; p.func = (void *)k; p.gridDim = dim3(4);"
+     "p.blockDim = 64; p.kernelParams = args; cudaGraphAddKernelNode(&node, graph, 0, 0, &p);"),
+    ("cudaLaunchKernel", "cudaLaunchKernel((void *)k, dim3(4), dim3(64), args, 0, 0);"),
+    ("cooperative", "cudaLaunchCooperativeKernel((void *)k, dim3(4), dim3(64), args, 0, 0);"),
+    ("arguments one by one", "void *q[1]; q[0] = &n;"
+     "cudaLaunchKernel((void *)k, dim3(4), dim3(64), q, 0, 0);"),
+    ("cudaLaunchKernelEx", "cudaLaunchConfig_t c = {0}; c.gridDim = 4; c.blockDim = 64;"
+     "cudaLaunchKernelEx(&c, k, n);"),
+    ("cudaLaunchKernelExC", "cudaLaunchConfig_t c = {0}; c.gridDim = 4; c.blockDim = 64;"
+     "cudaLaunchKernelExC(&c, (void *)k, args);"),
+    ("the driver", 'CUfunction f; cuModuleGetFunction(&f, module, "k");'
+     "cuLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, 0, args, 0);"),
+    ("nested macros", "L3(k, 4, 64, n);"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in FORMS])
+def test_every_way_to_launch_is_found(tmp_path, body):
+    text = f"""#include <cuda.h>
+    #define L1(kern, g, b, ...) kern<<<g, b>>>(__VA_ARGS__)
+    #define L2(kern, g, b, ...) do {{ L1(kern, g, b, __VA_ARGS__); }} while (0)
+    #define L3(...) L2(__VA_ARGS__)
+    extern "C" {K}
+    int main() {{
+        int n = 5; void *args[] = {{&n}}; cudaGraph_t graph; cudaGraphNode_t node; CUmodule module;
+        {body}
+    }}"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.block, launch.arguments) == ((4, 1, 1), (64, 1, 1), (5,))
+    assert launch.source is LaunchSource.HOST_CODE
+
+
+def test_what_a_device_lambda_captured_arrives_in_the_kernel(tmp_path):
+    text = """template <class F> __global__ void apply(int n, F f) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) f(i);
+    }
+    int main() {
+        int m = 37;
+        float *p;
+        cudaMalloc(&p, 4096);
+        auto f = [=] __device__ (int i) { for (int j = 0; j < m; j++) p[i] += j; };
+        m = 50;
+        apply<<<4, 64>>>(256, f);
+    }"""
+    (launch,) = launches(tmp_path, text)
+    assert [(capture.variable.name, capture.value) for capture in launch.captures] == [("m", 37)]
+    assert [loop.trip_count for loop in count(launch).loops] == [37]
+
+
+def test_members_have_the_values_written_in_their_class(tmp_path):
+    text = f"""{K}class Solver {{ int n; int block = 64; public: Solver(int m) : n(m) {{}}
+    void run() {{ k<<<n / block, block>>>(n); }} }};
+    int main() {{ Solver s(640); s.run(); }}"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.block, launch.arguments) == ((10, 1, 1), (64, 1, 1), (640,))
+
+
+LOOPS = [
+    ("steady", "n += 3;", 7 + 3000),
+    ("a variable step", "int d = i; n += d;", None),
+    ("on a condition", "if (i == 300) n = 9;", None),
+    ("left early", "n += 3; if (i == 500) break;", None),
+    ("skipped", "if (i % 7 == 3) continue; n += 3;", None),
+    ("doubled", "n = n * 2 % 1000;", None),
+    ("in a function", "touch(&n, i);", None),
+    ("untouched", "other += i;", 7),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), [pytest.param(*loop[1:], id=loop[0]) for loop in LOOPS])
+def test_a_long_loop_tells_only_what_every_iteration_does(tmp_path, body, expected):
+    text = f"""{K}void touch(int *n, int i) {{ if (i == 700) *n = 3; }}
+    int main() {{ int n = 7, other = 0; for (int i = 0; i < 1000; i++) {{ {body} }} k<<<4, 64>>>(n); }}"""
+    (launch,) = launches(tmp_path, text)
+    assert launch.arguments == (expected,)
+
+
+BUSY = "for (int i = 0; i < 60; i++) for (int j = 0; j < 16; j++) for (int l = 0; l < 4; l++)"
+
+
+def test_a_loop_with_too_many_steps_is_left_and_what_follows_is_read(tmp_path):
+    busy = f"int s = 0; {BUSY} for (int m = 0; m < 4; m++) {{ s = s * 3 + m; s ^= l; }}"
+    (launch,) = launches(tmp_path, f"{K}int main() {{ {busy} k<<<4, 64>>>(s); }}")
+    assert (launch.grid, launch.source, launch.arguments) == ((4, 1, 1), LaunchSource.HOST_CODE, (None,))
+
+
+def test_a_launch_beyond_the_budget_is_one_of_unknown_geometry(tmp_path):
+    busy = f"int s = 0; {BUSY} {{ s = s * 3 + l; " + "s ^= l; " * 30 + "other<<<s % 7 + 1, 64>>>(s); }"
+    text = f"{K}__global__ void other(int n) {{}}\nint main() {{ {busy} k<<<4, 64>>>(s); }}"
+    launch, *_ = launches(tmp_path, text)
+    assert (launch.source, launch.line) == (LaunchSource.ASSUMED, 3)
+    assert "more steps than are followed" in launch.assumptions[0].message

@@ -1,0 +1,450 @@
+"""The same kernel written in another way has the same counts, and about the same instructions and watts.
+
+`SAMPLES` write a kernel in a `Way`: how loops, constants, subscripts, functions and names are spelled.
+Compared with the plain way: operations and accesses of all threads together exactly; for ways that a
+compiler sees through, also instructions and watts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cache
+
+import pytest
+
+from wattslice import analyze_text
+
+
+class Loops(Enum):
+    FOR = auto()
+    WHILE = auto()
+    ENDLESS = auto()
+    BY_HAND = auto()
+
+
+class Constants(Enum):
+    LITERAL = auto()
+    MACRO = auto()
+    TEMPLATE = auto()
+    CONSTEXPR = auto()
+
+
+@dataclass
+class Way:
+    """How a sample is written; collects what stands in front of the kernel."""
+
+    loops: Loops = Loops.FOR
+    constants: Constants = Constants.LITERAL
+    renames: bool = False
+    with_temporaries: bool = False
+    with_functions: bool = False
+    with_pointers: bool = False
+    spare_blocks: int = 0
+    flat_block: bool = False
+    front: list[str] = field(default_factory=list[str])
+    template: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+
+    def name(self, plain: str) -> str:
+        return f"q{sum(map(ord, plain))}_{plain[::-1]}" if self.renames else plain
+
+    def at(self, array: str, index: str) -> str:
+        return f"*({array} + ({index}))" if self.with_pointers else f"{array}[{index}]"
+
+    def constant(self, name: str, value: int) -> str:
+        match self.constants:
+            case Constants.LITERAL:
+                return str(value)
+            case Constants.MACRO:
+                self.front.append(f"#define {name} {value}\n")
+            case Constants.CONSTEXPR:
+                self.front.append(f"constexpr int {name} = {value};\n")
+            case Constants.TEMPLATE:
+                self.template.append((name, value))
+        return name
+
+    def value(self, type_: str, expression: str) -> tuple[str, str]:
+        """A declaration in front, and what the value is called: the expression itself, or a variable."""
+        if not self.with_temporaries:
+            return "", f"({expression})"
+        name = f"v{len(self.front)}_{abs(hash(expression)) % 997}"
+        return f"const {type_} {name} = {expression};", name
+
+    def call(self, type_: str, parameters: str, result: str, *arguments: str) -> str:
+        """`result` of parameters, as an expression or as the call of a function."""
+        names = [parameter.split()[-1].lstrip("*") for parameter in parameters.split(",")]
+        if self.with_functions:
+            function = f"f{len(self.front)}"
+            self.front.append(f"__device__ {type_} {function}({parameters}) {{ return {result}; }}\n")
+            return f"{function}({', '.join(arguments)})"
+        for name, argument in zip(names, arguments, strict=True):
+            result = re.sub(rf"\b{name}\b", f"({argument})", result)
+        return f"({result})"
+
+    def loop(self, counter: str, start: str, end: str, body: Callable[[str], str], step: int = 1) -> str:
+        head = f"int {counter} = {start};"
+        match self.loops:
+            case Loops.FOR:
+                return f"for ({head} {counter} < {end}; {counter} += {step}) {{ {body(counter)} }}"
+            case Loops.WHILE:
+                return f"{{ {head} while ({counter} < {end}) {{ {body(counter)} {counter} += {step}; }} }}"
+            case Loops.ENDLESS:
+                left = f"if (!({counter} < {end})) break;"
+                return f"{{ {head} for (;;) {{ {left} {body(counter)} {counter} += {step}; }} }}"
+            case Loops.BY_HAND:  # an even number of iterations
+                twice = f"{{ {body(counter)} }} {{ {body(f'({counter} + {step})')} }}"
+                return f"for ({head} {counter} < {end}; {counter} += {2 * step}) {{ {twice} }}"
+
+    def program(
+        self, parameters: str, body: str, grid: str, block: str, arguments: str, before: str = ""
+    ) -> str:
+        template = ", ".join(f"int {name}" for name, _ in self.template)
+        given = ", ".join(str(value) for _, value in self.template)
+        kernel = self.name("kernel")
+        return (
+            "".join(self.front)
+            + before
+            + (f"template <{template}> " if template else "")
+            + f"__global__ void {kernel}({parameters}) {{ {body} }}\n"
+            + "int main() { char *d; cudaMalloc(&d, 1 << 26); "
+            + f"{kernel}{f'<{given}>' if given else ''}<<<{grid}, {block}>>>({arguments}); }}\n"
+        )
+
+    def linear(self, parameters: str, body: str, threads: int = 65536, n: int = 64, before: str = "") -> str:
+        """A kernel of one axis: `t` is the thread; more blocks than needed do nothing."""
+        t = self.name("t")
+        blocks = threads // 256 + self.spare_blocks
+        guarded = (
+            f"const int {t} = blockIdx.x * blockDim.x + threadIdx.x;"
+            f" if ({t} < m) {{ {body.replace('@t', t)} }}"
+        )
+        arguments = ", ".join([*_pointers(parameters), str(n), str(threads)])
+        return self.program(f"{parameters}, int n, int m", guarded, str(blocks), "256", arguments, before)
+
+    def plane(self, parameters: str, body: str, width: int = 512, n: int = 64) -> str:
+        """A kernel of two axes: column `c`, row `r`."""
+        x, y = (32, 8) if self.flat_block else (16, 16)
+        c, r = self.name("c"), self.name("r")
+        start = (
+            f"const int {c} = blockIdx.x * blockDim.x + threadIdx.x;"
+            f" const int {r} = blockIdx.y * blockDim.y + threadIdx.y;"
+        )
+        arguments = ", ".join([*_pointers(parameters), str(n), str(width)])
+        text = body.replace("@c", c).replace("@r", r)
+        grid = f"dim3({width // x + self.spare_blocks}, {width // y})"
+        guarded = f"{start} if ({c} < w && {r} < w) {{ {text} }}"
+        return self.program(f"{parameters}, int n, int w", guarded, grid, f"dim3({x}, {y})", arguments)
+
+
+def _pointers(parameters: str) -> list[str]:
+    return [f"({one.rpartition('*')[0]}*)d" for one in parameters.split(",") if "*" in one]
+
+
+Sample = Callable[[Way], str]
+XY = "const float *x, float *y"
+
+
+def saxpy(way: Way) -> str:
+    first, scaled = way.value("float", f"2.5f * {way.at('x', '@t')}")
+    return way.linear(XY, f"{first} {way.at('y', '@t')} = {scaled} + {way.at('y', '@t')};")
+
+
+def daxpy(way: Way) -> str:
+    made = way.call("double", "double a, double b", "a * 3.0 + b", way.at("x", "@t"), way.at("y", "@t"))
+    return way.linear("const double *x, double *y", f"{way.at('y', '@t')} = {made};")
+
+
+def grid_stride(way: Way) -> str:
+    body = way.loop("i", "@t", "64 * m", lambda i: f"{way.at('y', i)} = {way.at('x', i)} * 2.f;", 65536)
+    return way.linear(XY, body)
+
+
+def sum_of_row(way: Way) -> str:
+    s = way.name("s")
+    body = way.loop("i", "0", "n", lambda i: f"{s} += {way.at('x', f'@t * n + {i}')};")
+    return way.linear(XY, f"float {s} = 0.f; {body} {way.at('y', '@t')} = {s};")
+
+
+def sum_of_column(way: Way) -> str:
+    s = way.name("s")
+    body = way.loop("i", "0", "n", lambda i: f"{s} += {way.at('x', f'{i} * m + @t')};")
+    return way.linear(XY, f"float {s} = 0.f; {body} {way.at('y', '@t')} = {s};")
+
+
+def matrix_product(way: Way) -> str:
+    s = way.name("s")
+
+    def step(k: str) -> str:
+        product = way.call(
+            "float", "float a, float b", "a * b", way.at("x", f"@r * n + {k}"), way.at("z", f"{k} * w + @c")
+        )
+        return f"{s} += {product};"
+
+    stored = f"{way.at('y', '@r * w + @c')} = {s};"
+    return way.plane(
+        "const float *x, const float *z, float *y",
+        f"float {s} = 0.f; {way.loop('k', '0', 'n', step)} {stored}",
+    )
+
+
+def tiled_product(way: Way) -> str:
+    side, s = way.constant("SIDE", 16), way.name("s")
+    tiles = way.loop(
+        "k",
+        "0",
+        "n",
+        lambda k: (
+            f"a[threadIdx.x] = x[@t * n + {k}]; __syncthreads();"
+            + way.loop("j", "0", side, lambda j: f"{s} += a[{j}] * {s};")
+            + "__syncthreads();"
+        ),
+        16,
+    )
+    return way.linear(XY, f"__shared__ float a[256]; float {s} = 1.f; {tiles} y[@t] = {s};")
+
+
+def stencil(way: Way) -> str:
+    places = [way.at("x", f"@r * w + @c + {d}") for d in ("0", "1", "w", "2 * w")]
+    first, mean = way.value("float", " + ".join(places))
+    return way.plane(XY, f"{first} {way.at('y', '@r * w + @c')} = {mean} * 0.25f;")
+
+
+def transposed(way: Way) -> str:
+    return way.plane(XY, f"{way.at('y', '@c * w + @r')} = {way.at('x', '@r * w + @c')};")
+
+
+def horner(way: Way) -> str:
+    degree, s = way.constant("DEGREE", 24), way.name("s")
+    step = way.loop("i", "0", degree, lambda i: f"{s} = {s} * v + 0.5f;")
+    return way.linear(XY, f"float v = {way.at('x', '@t')}, {s} = 1.f; {step} {way.at('y', '@t')} = {s};")
+
+
+def exponentials(way: Way) -> str:
+    made = way.call("float", "float a", "expf(a) + logf(1.5f)", way.at("x", "@t"))
+    return way.linear(XY, f"{way.at('y', '@t')} = {made};")
+
+
+def histogram(way: Way) -> str:
+    bins = way.constant("BINS", 64)
+    return way.linear("const int *x, int *y", f"atomicAdd(&y[{way.at('x', '@t')} % {bins}], 1);")
+
+
+def shared_reduction(way: Way) -> str:
+    return way.linear(
+        XY,
+        "__shared__ float a[256]; a[threadIdx.x] = x[@t]; __syncthreads();"
+        " for (int d = 128; d > 0; d /= 2) { if (threadIdx.x < d) a[threadIdx.x] += a[threadIdx.x + d];"
+        f" __syncthreads(); }} if (threadIdx.x == 0) {way.at('y', 'blockIdx.x')} = a[0];",
+    )
+
+
+def bodies(way: Way) -> str:
+    s, soft = way.name("s"), way.call("float", "float a", "rsqrtf(a * a + 0.01f)", "d")
+    body = way.loop("j", "0", "n", lambda j: f"float d = {way.at('x', j)} - v; {s} += d * {soft};")
+    return way.linear(
+        XY, f"float v = {way.at('x', '@t')}, {s} = 0.f; {body} {way.at('y', '@t')} = {s};", n=1024
+    )
+
+
+def convolution(way: Way) -> str:
+    taps, s = way.constant("TAPS", 8), way.name("s")
+    body = way.loop("k", "0", taps, lambda k: f"{s} += {way.at('x', f'@t + {k}')} * filter[{k}];")
+    text = f"float {s} = 0.f; {body} {way.at('y', '@t')} = {s};"
+    return way.linear(XY, text, before="__constant__ float filter[32];\n")
+
+
+def triangle(way: Way) -> str:
+    s = way.name("s")
+    body = way.loop(
+        "i",
+        "0",
+        "n",
+        lambda i: way.loop("j", "0", "64", lambda j: f"if ({j} <= {i}) {s} += {way.at('x', j)};"),
+    )
+    return way.linear(XY, f"float {s} = 0.f; {body} {way.at('y', '@t')} = {s};")
+
+
+def even_elements(way: Way) -> str:
+    s = way.name("s")
+    body = way.loop("i", "0", "n", lambda i: f"if ({i} % 2 == 0) {s} += {way.at('x', i)};")
+    return way.linear(XY, f"float {s} = 0.f; {body} {way.at('y', '@t')} = {s};", n=20_000)
+
+
+def long_prefix(way: Way) -> str:
+    s = way.name("s")
+    body = way.loop("i", "0", "n", lambda i: f"if ({i} < n / 4) {s} += {way.at('x', i)};")
+    return way.linear(XY, f"float {s} = 0.f; {body} {way.at('y', '@t')} = {s};", n=40_000)
+
+
+def nested_constants(way: Way) -> str:
+    side, s = way.constant("SIDE", 6), way.name("s")
+    body = way.loop("i", "0", side, lambda i: way.loop("j", "0", side, lambda j: f"{s} = {s} * 1.5f + v;"))
+    return way.linear(XY, f"float v = x[@t], {s} = 0.f; {body} {way.at('y', '@t')} = {s};")
+
+
+def complex_product(way: Way) -> str:
+    body = (
+        "float2 a = x[@t], b = y[@t]; float2 c; c.x = a.x * b.x - a.y * b.y; c.y = a.x * b.y + a.y * b.x;"
+        f" {way.at('y', '@t')} = c;"
+    )
+    return way.linear("const float2 *x, float2 *y", body)
+
+
+def strided_copy(way: Way) -> str:
+    stride = way.constant("STRIDE", 8)
+    return way.linear(XY, f"{way.at('y', '@t')} = {way.at('x', f'@t * {stride}')};")
+
+
+def gather(way: Way) -> str:
+    first, index = way.value("int", way.at("z", "@t"))
+    body = f"{first} {way.at('y', '@t')} = {way.at('x', index)};"
+    return way.linear("const float *x, const int *z, float *y", body)
+
+
+def bits(way: Way) -> str:
+    mixed = way.call("unsigned", "unsigned a", "(a ^ 12345u) * 2654435761u", way.at("x", "@t"))
+    return way.linear("const unsigned *x, unsigned *y", f"{way.at('y', '@t')} = {mixed};")
+
+
+def clamped(way: Way) -> str:
+    made = way.call("float", "float a", "fminf(fmaxf(a, 0.f), 1.f)", way.at("x", "@t"))
+    return way.linear(XY, f"{way.at('y', '@t')} = {made};")
+
+
+def orbit(way: Way) -> str:
+    steps = way.constant("STEPS", 32)
+    body = way.loop("i", "0", steps, lambda i: "float q = a * a - b * b + v; b = 2.f * a * b; a = q;")
+    return way.linear(XY, f"float v = x[@t], a = 0.f, b = 0.5f; {body} {way.at('y', '@t')} = a + b;")
+
+
+def matrix_vector(way: Way) -> str:
+    s = way.name("s")
+    body = way.loop("k", "0", "n", lambda k: f"{s} += {way.at('x', f'@t * n + {k}')} * {way.at('z', k)};")
+    text = f"float {s} = 0.f; {body} {way.at('y', '@t')} = {s};"
+    return way.linear("const float *x, const float *z, float *y", text)
+
+
+def boundary(way: Way) -> str:
+    inside = "@r > 0 && @r < w - 1 && @c > 0 && @c < w - 1"
+    return way.plane(
+        XY, f"if ({inside}) {way.at('y', '@r * w + @c')} = {way.at('x', '@r * w + @c - 1')} * 2.f;"
+    )
+
+
+def stored_twice(way: Way) -> str:
+    body = way.loop("i", "0", "n", lambda i: f"{way.at('y', f'{i} * m + @t')} = {way.at('x', '@t')};")
+    return way.linear(XY, body)
+
+
+SAMPLES: tuple[Sample, ...] = (
+    saxpy,
+    daxpy,
+    grid_stride,
+    sum_of_row,
+    sum_of_column,
+    matrix_product,
+    tiled_product,
+    stencil,
+    transposed,
+    horner,
+    exponentials,
+    histogram,
+    shared_reduction,
+    bodies,
+    convolution,
+    triangle,
+    even_elements,
+    long_prefix,
+    nested_constants,
+    complex_product,
+    strided_copy,
+    gather,
+    bits,
+    clamped,
+    orbit,
+    matrix_vector,
+    boundary,
+    stored_twice,
+)
+
+SEEN_THROUGH = {
+    "renamed": lambda: Way(renames=True),
+    "while": lambda: Way(loops=Loops.WHILE),
+    "endless": lambda: Way(loops=Loops.ENDLESS),
+    "temporaries": lambda: Way(with_temporaries=True),
+    "functions": lambda: Way(with_functions=True),
+    "pointers": lambda: Way(with_pointers=True),
+    "macro": lambda: Way(constants=Constants.MACRO),
+    "template": lambda: Way(constants=Constants.TEMPLATE),
+    "constexpr": lambda: Way(constants=Constants.CONSTEXPR),
+}
+"""Ways that say the same to a compiler."""
+
+OTHERWISE = {
+    "by hand": lambda: Way(loops=Loops.BY_HAND),
+    "spare blocks": lambda: Way(spare_blocks=70),
+    "flat block": lambda: Way(flat_block=True),
+}
+"""Ways that run other instructions for the same operations."""
+
+SAME = (
+    *("fp32", "fp64", "fp16", "special", "tensor", "atomic", "barrier"),
+    *("global_load", "global_store", "shared_load", "shared_store", "constant_load", "texture_load"),
+)
+"""What is counted alike in every way; `int` and `control` depend on how subscripts and loops are written."""
+
+INSTRUCTIONS = 0.06
+WATTS = 0.03
+"""How far executed instructions and watts may differ among ways that a compiler sees through."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    counts: tuple[float, ...]
+    bytes_moved: float
+    instructions: float
+    power_w: float
+    notes: frozenset[str]
+
+
+def answer(sample: Sample, way: Way) -> Answer:
+    """What all threads of a sample do."""
+    text = sample(way)
+    (kernel,) = analyze_text(text, gpu="v100").kernels
+    assert kernel.grid is not None
+    assert kernel.block is not None
+    assert kernel.counts_per_thread is not None
+    assert kernel.instructions_per_thread is not None
+    assert kernel.bytes_per_thread is not None
+    assert kernel.power_w is not None, text
+    threads = 1
+    for extent in (*kernel.grid, *kernel.block):
+        threads *= extent
+    counts = kernel.counts_per_thread
+    return Answer(
+        tuple(getattr(counts, name) * threads for name in SAME),
+        kernel.bytes_per_thread * threads,
+        sum(one.number for one in kernel.instructions_per_thread) * threads,
+        kernel.power_w,
+        frozenset(assumption.rule for assumption in kernel.assumptions),
+    )
+
+
+@cache
+def plain(sample: Sample) -> Answer:
+    return answer(sample, Way())
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.__name__)
+@pytest.mark.parametrize("name", [*SEEN_THROUGH, *OTHERWISE])
+def test_another_way_of_writing_has_the_same_counts(sample: Sample, name: str):
+    way = {**SEEN_THROUGH, **OTHERWISE}[name]()
+    expected, found = plain(sample), answer(sample, way)
+    assert found.counts == pytest.approx(expected.counts, rel=1e-9)
+    assert found.notes == expected.notes
+    if name in SEEN_THROUGH:
+        assert found.bytes_moved == pytest.approx(expected.bytes_moved, rel=1e-9)
+        assert found.instructions == pytest.approx(expected.instructions, rel=INSTRUCTIONS)
+        assert found.power_w == pytest.approx(expected.power_w, rel=WATTS)

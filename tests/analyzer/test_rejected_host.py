@@ -1,0 +1,100 @@
+"""Host statements that clang rejects: what they may write is unknown, and no launch is lost silently."""
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+
+from .geometry import launches
+
+KERNEL = "__global__ void k(int n) {}\n"
+
+WRITES = [
+    "n = lost::size();",
+    "n += lost::size();",
+    "lost::read(&n);",
+    "lost::read(n);",
+    "lost::in >> n;",
+    "lost::first = ++n, lost::second;",
+    "lost::Thing t(n);",
+    "{ lost::Thing t; t.get(n); }",
+    "if (lost::Thing::ready()) n = 32;",
+    "for (int i = 0; i < lost::Thing::count(); i++) n *= 2;",
+    "while (lost::Thing::more()) { n--; }",
+    "switch (lost::Thing::kind()) { case 1: n = 32; }",
+]
+
+
+@pytest.mark.parametrize("statement", WRITES)
+def test_what_a_rejected_statement_may_write_is_unknown(tmp_path, statement):
+    (launch,) = launches(tmp_path, f"{KERNEL}int main() {{ int n = 64; {statement} k<<<4, n>>>(7); }}")
+    assert launch.source is LaunchSource.ASSUMED
+    assert launch.assumptions
+
+
+READS = [
+    "lost::write(n * 2);",
+    "lost::out << n;",
+    'printf("%d", lost::of(2), n);',
+    "int m = lost::size();",
+    "lost::write(lost::kind, n + 1);",
+    "lost::first += static_cast<float>(n);",
+    "lost::first[static_cast<size_t>(n) * n] = 1;",
+]
+
+
+@pytest.mark.parametrize("statement", READS)
+def test_what_a_rejected_statement_only_reads_stays_known(tmp_path, statement):
+    text = f"#include <cstdio>\n{KERNEL}int main() {{ int n = 64; {statement} k<<<4, n>>>(n); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.block, launch.source, launch.arguments) == ((64, 1, 1), LaunchSource.HOST_CODE, (64,))
+
+
+PLACES = [
+    ("a global", "int n = 64;", "n = lost::size();"),
+    ("behind a pointer", "int m = 64, *n_ = &m;", "*n_ = lost::size(); int n = m;"),
+    ("a member", "struct S { int n; } s;", "s.n = 64; s.n = lost::size(); int n = s.n;"),
+    ("an element", "int a[3];", "a[1] = 64; a[1] = lost::size(); int n = a[1];"),
+]
+
+
+@pytest.mark.parametrize(("before", "body"), [pytest.param(*place[1:], id=place[0]) for place in PLACES])
+def test_every_kind_of_place_is_forgotten(tmp_path, before, body):
+    (launch,) = launches(tmp_path, f"{KERNEL}{before}\nint main() {{ {body} k<<<4, n>>>(7); }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+def test_the_line_that_could_not_be_read_is_named(tmp_path):
+    text = f"{KERNEL}int main() {{\n int n = 64;\n n = int::size();\n k<<<4, n>>>(n);\n}}"
+    (launch,) = launches(tmp_path, text)
+    assert "'n' is written on line 4, which could not be read" in launch.assumptions[0].message
+
+
+LOST = [
+    "k<<<4, lost::size()>>>(7);",
+    "k<<<4, 64>>>(lost::a, 7);",
+    "if (lost::Thing::on()) k<<<lost::x, 64>>>(7);",
+]
+
+
+@pytest.mark.parametrize("statement", LOST)
+def test_a_launch_that_could_not_be_read_is_a_launch(tmp_path, statement):
+    (launch,) = launches(tmp_path, f"{KERNEL}int main() {{ {statement} }}")
+    assert (launch.source, launch.line) == (LaunchSource.ASSUMED, 2)
+    assert "no launch" not in launch.assumptions[0].message
+
+
+def test_launches_in_arms_of_a_rejected_condition_are_read(tmp_path):
+    text = f"{KERNEL}int main() {{ if (lost::Thing::on()) k<<<4, 64>>>(7); else k<<<8, 32>>>(9); }}"
+    assert [(launch.grid[0], launch.arguments) for launch in launches(tmp_path, text)] == [
+        (4, (7,)),
+        (8, (9,)),
+    ]
+
+
+def test_what_throws_does_not_come_back(tmp_path):
+    text = f"{KERNEL}int main(int c, char **v) {{ int n = 64; if (c > 9) {{ n = 3; throw 1; }}"
+    text += " k<<<4, n>>>(n); }"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.block, launch.source) == ((64, 1, 1), LaunchSource.HOST_CODE)

@@ -1,0 +1,155 @@
+"""Sizes and launches that nobody gives agree with the kernel, the launch, the arrays and each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+from wattslice.counting.count import count
+from wattslice.launches.sizes import assumed_sizes
+
+from .geometry import launches
+
+STRIDE = """__global__ void k(float *x, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) x[i] *= 2;
+}
+"""
+CHECK = """__global__ void g(float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= 2;
+}
+"""
+
+
+def sizes(launch):
+    return {parameter.name: value for parameter, value in assumed_sizes(launch).items()}
+
+
+def of_body(tmp_path, body, call, parameters="float *x, int n", before=""):
+    text = f"{before}__global__ void k({parameters}) {{ {body} }}\nvoid f({parameters}) {{ {call} }}\n"
+    (launch,) = launches(tmp_path, text)
+    return launch
+
+
+def test_a_grid_stride_loop_of_unknown_length_keeps_all_threads_busy(tmp_path):
+    (launch,) = launches(tmp_path, STRIDE + "void f(float *x, int n) { k<<<512, 256>>>(x, n); }")
+    assert launch.source is LaunchSource.HOST_CODE
+    assert sizes(launch) == {"n": 512 * 256}
+    profile = count(launch)
+    assert [loop.assumed for loop in profile.loops] == [1.0]
+    assert [entry.message for entry in profile.assumptions] == [
+        "value of parameter 'n' unknown: n assumed 131072"
+    ]
+
+
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x; "
+GUARDS = [
+    ("if (i < n)", INDEX + "if (i < n) x[i] = 1;", 25600),
+    ("if (i <= n)", INDEX + "if (i <= n) x[i] = 1;", 25599),
+    ("if (n > i)", INDEX + "if (n > i) x[i] = 1;", 25600),
+    ("return", INDEX + "if (i >= n) return; x[i] = 1;", 25600),
+    ("a part", INDEX + "if (i < n / 4) x[i] = 1;", 4 * 25600),
+    ("twice", INDEX + "if (i < 2 * n) x[i] = 1;", 12800),
+    ("a shift", INDEX + "if (i < (n >> 2)) x[i] = 1;", 4 * 25600),
+    ("a rim", INDEX + "if (i > 0 && i < n - 1) x[i] = 1;", 25601),
+    ("a local", INDEX + "int m = n - 1; if (i < m) x[i] = 1;", 25601),
+    ("four each", INDEX + "int e = 4 * i; if (e + 3 < n) x[e] = 1;", 4 * 25599 + 3 + 1),
+    ("blocks", "if (blockIdx.x < n) x[threadIdx.x] = 1;", 100),
+    ("threads", "if (threadIdx.x < n) x[threadIdx.x] = 1;", 256),
+    ("a tile", "int i = blockIdx.x * 1024 + threadIdx.x; if (i < n) x[i] = 1;", 99 * 1024 + 256),
+    ("rows", "for (int r = blockIdx.x; r < n; r += gridDim.x) x[r] = 1;", 100),
+    ("a block alone", "for (int c = threadIdx.x; c < n; c += blockDim.x) x[c] = 1;", 1024),
+    ("while", INDEX + "while (i < n) { x[i] = 1; i += gridDim.x * blockDim.x; }", 25600),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), [pytest.param(*g[1:], id=g[0]) for g in GUARDS])
+def test_a_size_is_what_its_comparison_with_the_threads_needs(tmp_path, body, expected):
+    assert sizes(of_body(tmp_path, body, "k<<<100, 256>>>(x, n);")) == {"n": expected}
+
+
+def test_a_size_that_no_thread_is_compared_with_stays_open(tmp_path):
+    assert sizes(of_body(tmp_path, "for (int i = 0; i < n; i++) x[i] = 1;", "k<<<8, 32>>>(x, n);")) == {}
+
+
+def test_two_sizes_of_one_check_multiply_to_what_is_covered(tmp_path):
+    launch = of_body(
+        tmp_path, INDEX + "if (i < w * h) x[i] = 1;", "k<<<512, 256>>>(x, w, h);", "float *x, int w, int h"
+    )
+    found = sizes(launch)
+    assert found["w"] * found["h"] == 512 * 256
+
+
+def test_axes_are_told_apart(tmp_path):
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;"
+    call = "k<<<dim3(8, 4), dim3(32, 16)>>>(x, w, h);"
+    launch = of_body(tmp_path, body + "if (i < w && j < h) x[j * w + i] = 1;", call, "float *x, int w, int h")
+    assert sizes(launch) == {"w": 256, "h": 64}
+
+
+def test_arrays_bound_a_size(tmp_path):
+    main = "int main(int c, char **v) {{ float *x; cudaMalloc(&x, 20000 * 4); int n = atoi(v[1]); {} }}"
+    (launch,) = launches(tmp_path, STRIDE + main.format("k<<<2, 256>>>(x, n);"))
+    assert sizes(launch) == {"n": 20000}
+    (launch,) = launches(tmp_path, CHECK + main.format("g<<<100, 256>>>(x, n);"))
+    assert sizes(launch) == {"n": 20000}
+    (launch,) = launches(tmp_path, CHECK + main.format("g<<<10, 256>>>(x, n);"))
+    assert sizes(launch) == {"n": 2560}
+
+
+def test_one_variable_has_one_value(tmp_path):
+    text = f"""{STRIDE}{CHECK}
+    __global__ void h(float *x, int m) {{ for (int i = 0; i < m; i++) x[i] *= 2; }}
+    __global__ void d(float *x, int m) {{ x[blockIdx.x * blockDim.x + threadIdx.x] = m; }}
+    void f(float *x, int n) {{
+        k<<<512, 256>>>(x, n); g<<<100, 256>>>(x, n);
+        h<<<1, 32>>>(x, 2 * n); d<<<(n + 255) / 256, 256>>>(x, n);
+    }}"""
+    stride, check, plain, derived = launches(tmp_path, text)
+    assert (sizes(stride), sizes(check)) == ({"n": 25600}, {"n": 25600})
+    assert sizes(plain) == {"m": 51200}
+    assert derived.grid == (100, 1, 1)
+    assert derived.arguments[1] == 25600
+    assert derived.source is LaunchSource.ASSUMED
+    assert "n assumed 25600" in derived.assumptions[0].message
+    assert {launch.source for launch in (stride, check, plain)} == {LaunchSource.HOST_CODE}
+
+
+SHAPES = [
+    ("x alone", "x[blockIdx.x * blockDim.x + threadIdx.x] = 1;", "", (640, 1, 1), (256, 1, 1)),
+    ("two of both", "x[(blockIdx.y * blockDim.y + threadIdx.y) * n + blockIdx.x * blockDim.x + threadIdx.x]"
+     " = 1;", "", (32, 20, 1), (16, 16, 1)),
+    ("rows of blocks", "x[blockIdx.y * n + blockIdx.x * blockDim.x + threadIdx.x] = 1;",
+     "", (32, 20, 1), (256, 1, 1)),
+    ("a width of its own", "x[(blockIdx.y * 8 + threadIdx.y) * n + blockIdx.x * 32 + threadIdx.x] = 1;",
+     "", (32, 20, 1), (32, 8, 1)),
+    ("a tile", "__shared__ float s[32][33]; s[threadIdx.y][threadIdx.x] = x[n];"
+     "__syncthreads(); x[n] = s[threadIdx.x][threadIdx.y];", "", (640, 1, 1), (32, 32, 1)),
+    ("a flat tile", "int tx = threadIdx.x; __shared__ float s[256]; s[threadIdx.y * 16 + tx] = x[n];",
+     "", (640, 1, 1), (16, 16, 1)),
+    ("bounded", "x[threadIdx.y * blockDim.x + threadIdx.x] = 1;", "__launch_bounds__(64)",
+     (640, 1, 1), (8, 8, 1)),
+    ("three", "x[(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x] = 1;", "",
+     (640, 1, 1), (8, 8, 4)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "bounds", "grid", "block"), [pytest.param(*shape[1:], id=shape[0]) for shape in SHAPES]
+)
+def test_a_launch_that_nobody_gives_has_the_dimensions_that_the_kernel_uses(
+    tmp_path, body, bounds, grid, block
+):
+    (launch,) = launches(tmp_path, f"__global__ void {bounds} k(float *x, int n) {{ {body} }}")
+    assert (launch.grid, launch.block) == (grid, block)
+    assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_two_dimensional_kernel_that_nobody_launches_does_its_work(tmp_path):
+    body = """__global__ void k(float *x, int w, int h) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+        if (i >= w || j >= h) return;
+        x[j * w + i] = 1;
+    }"""
+    (launch,) = launches(tmp_path, body)
+    assert count(launch).thread_counts[-1] == 1.0  # nobody returns early

@@ -1,0 +1,105 @@
+# pyright: reportOptionalMemberAccess=false
+# What is missing fails the test.
+
+"""PyTorch extensions: kernels with accessors, sizes of tensors as named assumptions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from wattslice import analyze_text
+from wattslice.analysis import LaunchSource
+from wattslice.cli import main as run
+
+HEAD = "#include <torch/extension.h>\n#include <vector>\n"
+SCALE = """
+__global__ void scale(const float *x, float *y, float a, int64_t n) {
+    int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i];
+}
+torch::Tensor scaled(const torch::Tensor& x, double a) {
+    TORCH_CHECK(x.is_cuda(), "x must be a CUDA tensor");
+    auto y = torch::empty_like(x);
+    int64_t n = BODY;
+    auto stream = at::cuda::getCurrentCUDAStream();
+    scale<<<(n + 255) / 256, 256, 0, stream>>>(x.data_ptr<float>(), y.data_ptr<float>(), a, n);
+    return y;
+}
+"""
+ROWS = """
+__global__ void rows(torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits> x,
+                     torch::PackedTensorAccessor64<float, 1> sums) {
+    float sum = 0;
+    for (int i = threadIdx.x; i < x.size(1); i += blockDim.x) sum += x[blockIdx.x][i];
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+std::vector<torch::Tensor> summed(torch::Tensor x) {
+    auto sums = torch::zeros({x.size(0)}, x.options());
+    rows<<<x.size(0), 128>>>(x.packed_accessor32<float, 2, torch::RestrictPtrTraits>(),
+                             sums.packed_accessor64<float, 1>());
+    return {sums};
+}
+"""
+
+
+def analysed(text, **settings):
+    analysis = analyze_text(HEAD + text, gpu="v100", **settings)
+    assert [told.message for told in analysis.diagnostics if told.rule not in ("PW030", "PW005")] == []
+    return analysis.kernels
+
+
+def test_a_size_is_a_named_assumption():
+    (kernel,) = analysed(SCALE.replace("BODY", "x.numel()"))
+    assert (kernel.grid, kernel.launch_source) == ((1024, 1, 1), LaunchSource.ASSUMED)
+    (told,) = kernel.assumptions
+    assert told.fix == "--set x.numel=VALUE"
+    assert "x.numel assumed 262144" in told.message
+    assert kernel.counts_per_thread.fp32 == 1  # n of the kernel is the same
+
+
+@pytest.mark.parametrize(
+    ("body", "set_", "grid"),
+    [
+        ("x.numel()", ["x.numel=1000"], 4),
+        ("x.size(0) * x.size(1)", ["x.size0=100", "x.size1=10"], 4),
+        ("x.sizes()[0]", ["x.size0=257"], 2),
+        ("x.size(-1)", ["x.size_1=513"], 3),
+        ("y.numel()", ["x.numel=1000"], 4),
+        ("x.contiguous().to(torch::kFloat).size(2)", ["x.size2=300"], 2),
+        ("torch::empty({3, x.size(0)}).numel()", ["x.size0=100"], 2),
+        ("torch::zeros({5, 1024}).size(1)", [], 4),
+        ("torch::zeros({5, 300}).size(-1)", [], 2),
+        ("x.transpose(0, 1).size(0)", ["x.size1=300"], 2),
+        ("torch::zeros({6, 1024}).view({-1, 512}).size(0) * 100", [], 5),
+    ],
+)
+def test_sizes_that_are_set(body, set_, grid):
+    (kernel,) = analysed(SCALE.replace("BODY", body), set=set_)
+    assert (kernel.grid, kernel.launch_source) == ((grid, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_accessors_have_the_sizes_of_their_tensor():
+    (kernel,) = analysed(ROWS, set=["x.size0=64", "x.size1=1024"])
+    assert (kernel.grid, kernel.launch_source) == ((64, 1, 1), LaunchSource.HOST_CODE)
+    assert [loop.trip_count for loop in kernel.loops] == [8]
+    assert kernel.counts_per_thread.global_load == 8
+    # 128 neighbours of a row: 4 sectors a request and no more
+    assert kernel.bytes_per_thread == pytest.approx(8 * 4 + 4 / 128)
+    assert kernel.assumptions == ()
+
+
+def test_accessors_of_sizes_nobody_gives():
+    (kernel,) = analysed(ROWS)
+    assert kernel.grid == (1024, 1, 1)
+    assert "--set x.size0=VALUE" in {entry.fix for entry in kernel.assumptions}
+
+
+def test_a_tensor_that_is_none(tmp_path, capsys):
+    path = tmp_path / "k.cu"
+    path.write_text(HEAD + SCALE.replace("BODY", "x.numel()"))
+    assert run(["analyze", str(path), "--no-cache", "--format", "json", "--set", "x.numel=512"]) == 0
+    assert json.loads(capsys.readouterr().out)["kernels"][0]["grid"] == [2, 1, 1]
+    assert run(["analyze", str(path), "--no-cache", "--set", "z.numel=512"]) == 2
+    assert "no kernel 'z'" in capsys.readouterr().err

@@ -1,0 +1,2 @@
+#pragma once
+void transpose(const float *in, float *out, int n);
