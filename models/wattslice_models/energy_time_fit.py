@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any, cast
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
@@ -24,7 +24,7 @@ def fit_time(rows: tuple[TimedRow, ...], gpu: Gpu) -> TimeParameters:
     must not bend the others.
     """
     names = FITTED_TIME_PARAMETERS
-    known = {field.name for field in fields(TimeParameters)}
+    known = set(TimeParameters.__struct_fields__)
     assert set(names) <= known, f"not a time parameter: {set(names) - known}"
     start = np.array([getattr(DEFAULT_TIME_PARAMETERS, name) for name in names])
     limits = [time_limits(name) for name in names]

@@ -15,8 +15,9 @@ warp whose instructions wait for one another cannot go faster, and only so many 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
@@ -40,8 +41,7 @@ class Resource(StrEnum):
     LAUNCH = "launch overhead"
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(Struct, frozen=True):
     """Clocks of the arithmetic units and of the memory, MHz; ``None``: those of the catalogue.
 
     Both as nvidia-smi counts them, which for the memory is half the data rate of a pin: 3505 MHz for a GTX
@@ -57,16 +57,14 @@ class Clocks:
                 raise ValueError(f"a clock of {value} MHz: must be positive")
 
 
-@dataclass(frozen=True, slots=True)
-class Utilisation:
+class Utilisation(Struct, frozen=True):
     """Share of the kernel's time that `resource` is busy, in [0, 1]."""
 
     resource: Resource
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class TimePrediction:
+class TimePrediction(Struct, frozen=True):
     """Seconds of one launch, the resource that sets them, and how busy each resource is, busiest first."""
 
     time_s: float
@@ -76,8 +74,7 @@ class TimePrediction:
     """What had to be assumed because the workload or the catalogue does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimeParameters:
+class TimeParameters(Struct, frozen=True):
     """What the catalogue does not say about a GPU: achievable bandwidths and latencies.
 
     The defaults are round numbers from public microbenchmarking of Volta and Turing (Jia et al. 2018, 2019;
@@ -144,8 +141,7 @@ def memory_clock_range_mhz(gpu: Gpu) -> tuple[float, float]:
     return round(full_mhz / 40), round(1.5 * full_mhz)
 
 
-@dataclass(frozen=True, slots=True)
-class MovedBytes:
+class MovedBytes(Struct, frozen=True):
     """Bytes that one launch moves at each level, and 128-byte passes through shared memory."""
 
     l1_bytes: float

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 from wattslice import ir
 from wattslice.counting.boundaries import Boundaries
@@ -23,8 +24,7 @@ class BudgetExceededError(Exception):
     """The evaluation of one kernel took more steps than allowed."""
 
 
-@dataclass(slots=True)
-class LoopTally:
+class LoopTally(Struct):
     """Entries and iterations of one loop, as thread means."""
 
     span: ir.Span
@@ -35,8 +35,7 @@ class LoopTally:
     is_most: bool = True  # no more iterations than these, where they are not known
 
 
-@dataclass(slots=True)
-class LoopFrame:
+class LoopFrame(Struct):
     """A loop, switch or breakable block being run: lanes that left it or skip to its next iteration.
 
     `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
@@ -54,8 +53,7 @@ class LoopFrame:
     is_block: bool = False  # a breakable block
 
 
-@dataclass(slots=True)
-class CallFrame:
+class CallFrame(Struct):
     """The kernel or an inlined call being run: lanes that returned, and with which values.
 
     `data_leave`: not empty when data decide a return in a loop, even if it is assumed never to happen; True

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.quoting import Quoter
 from wattslice.launches.launch import Dim3
@@ -82,8 +84,7 @@ def body_tokens(kernel: KernelAnalysis, quoter: Quoter) -> tuple[str, ...]:
     return tuple("@" if token == kernel.name else token for token in _TOKEN.findall(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """The same launch before and after. `similarity` of the two bodies, 0 to 1; None when it is not known."""
 
     old: LaunchRecord
@@ -96,8 +97,7 @@ class Pair:
         return self.old.kernel != self.new.kernel
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
+class Matching(Struct, frozen=True):
     """Which launches belong together, and those that have no partner."""
 
     pairs: tuple[Pair, ...]

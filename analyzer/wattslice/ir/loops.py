@@ -12,14 +12,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import COMPARE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Induction:
+class Induction(Struct, frozen=True, eq=False):
     """`variable = variable op amount` once an iteration (`amount` in bytes for pointers: times `scale`)."""
 
     variable: ir.Variable
@@ -34,8 +35,7 @@ class Induction:
         return amount * self.scale if isinstance(amount, int) and self.op is ir.BinaryOp.ADD else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
+class Bound(Struct, frozen=True, eq=False):
     """One conjunct of the loop's condition: `counter comparison limit`, the counter that of `induction`.
 
     `shift` is what the test itself adds to the counter before comparing (`--n > 0`: -1).
@@ -47,8 +47,7 @@ class Bound:
     shift: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Exit:
+class Exit(Struct, frozen=True, eq=False):
     """`if (...) break;` or `return` that each iteration meets: `bounds` hold as long as it is not taken.
 
     `behind_step`: the counters that have taken this iteration's step there.
@@ -61,8 +60,7 @@ class Exit:
     has_other_conjuncts: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoopShape:
+class LoopShape(Struct, frozen=True, eq=False):
     """The static facts of one loop.
 
     `assigned`: the registers that it writes. `counters`: the variables of its `inductions`; `stepped`: those
@@ -546,8 +544,7 @@ class _NoSumError(Exception):
     """An expression is no counter plus something that the loop does not change."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Header:
+class _Header(Struct, frozen=True, eq=False):
     """What a conjunct of a loop's condition is read with.
 
     `known`: what a body has given to registers ahead of the test at its bottom, `stepped`: the counters that

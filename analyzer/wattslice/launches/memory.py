@@ -5,14 +5,15 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import converted, fold
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """A value that the source does not tell, and why; `variable`, when set with --set, would settle it.
 
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
@@ -26,8 +27,7 @@ class Unknown:
     likely: int | float | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Storage:
+class Storage(Struct, eq=False):
     """Memory of one variable or allocation: scalars by byte offset.
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
@@ -43,24 +43,28 @@ class Storage:
     is_given: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(Struct, frozen=True, eq=False):
     """The address of a byte in a storage; `length`: of an element, the cell with its vector's length."""
 
     storage: Storage
     offset: int
-    length: int | None = field(default=None, compare=False)
+    length: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same address, of whatever element."""
+        return type(other) is Pointer and self.storage == other.storage and self.offset == other.offset
+
+    def __hash__(self) -> int:
+        return hash((self.storage, self.offset))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class Record(Struct, frozen=True, eq=False):
     """A struct, array, vector or dim3 as a value: scalars by byte offset from its start."""
 
     cells: dict[int, Value]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Closure:
+class Closure(Struct, frozen=True, eq=False):
     """A lambda as a value: the function, and the variables around it by what they mean there."""
 
     function: str

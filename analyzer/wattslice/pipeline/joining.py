@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import KernelAnalysis, SourceText, Suppression
 from wattslice.branch_profile.binding import BoundProfile
@@ -20,8 +22,7 @@ from wattslice.launches.launch import LaunchSource
 from wattslice.launches.overrides import KnownNames
 
 
-@dataclass(frozen=True, slots=True)
-class FileAnalysis:
+class FileAnalysis(Struct, frozen=True):
     """What one file gave: its kernels, launch by launch, and everything to be said about it."""
 
     file: str
@@ -107,8 +108,7 @@ def _renamed_kernel(kernel: KernelAnalysis, name: Callable[[str], str]) -> Kerne
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     """A launch, and the number of the result that tells of it."""
 
     kernel: KernelAnalysis

@@ -8,9 +8,10 @@ iteration's addresses come from data.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.counting.profile import ExecutionProfile
@@ -76,8 +77,7 @@ def _load_groups(kernel: ir.Kernel) -> tuple[_LoadGroup, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Homes:
+class _Homes(Struct, frozen=True):
     """`innermost[r]`: the loop that region r runs in; `with_barrier`: loops with a barrier inside."""
 
     innermost: tuple[ir.Loop | None, ...]

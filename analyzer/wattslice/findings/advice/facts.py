@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.analysis import Advice, LineHeat
@@ -33,8 +35,7 @@ COSTLY_SHARE = 0.10
 _BULK = re.compile(r"_matrix_sync|mem(cpy|move|set)")
 
 
-@dataclass(frozen=True, slots=True)
-class Stake:
+class Stake(Struct, frozen=True):
     """How much lower power and energy would be; `share` of the energy, of the time where the power is
     unknown.
 
@@ -51,8 +52,7 @@ class Stake:
         return self.share >= LEAST_SHARE
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchFacts:
+class LaunchFacts(Struct, frozen=True):
     """One launch that was counted and predicted. `found`: the model's answer about the expected counts."""
 
     launch: KernelLaunch
