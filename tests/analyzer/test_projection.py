@@ -3,11 +3,12 @@
 import json
 import math
 import re
-from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 import wattslice_corpora
 import wattslice_models
@@ -629,7 +630,7 @@ def test_the_overhead_of_launches_is_not_divided_among_gpus(projected):
 def test_all_configurations_stand_in_json_as_each_of_them(projected):
     found = projected(BASE)
     document = json.loads(projection_json(found, True))
-    assert document["configurations"] == [json.loads(json.dumps(asdict(entry))) for entry in all_of(found)]
+    assert document["configurations"] == [to_builtins(entry) for entry in all_of(found)]
     assert document["pareto_front"][0] in document["configurations"]
     assert "configurations" not in json.loads(projection_json(found, False))
 

@@ -6,11 +6,11 @@ import re
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.analysis import LineHeat, SourceText
 from wattslice.cli import main
