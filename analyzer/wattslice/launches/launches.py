@@ -8,7 +8,7 @@ for all: the one whose number of threads is nearest to the mean (the middle one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from wattslice import ir
@@ -23,6 +23,7 @@ from wattslice.launches.launch import (
     LaunchSource,
     MemberValue,
     NamedValue,
+    UnknownArgument,
 )
 from wattslice.launches.memory import Record, Unknown, convert
 from wattslice_models.gpu import Gpu
@@ -149,6 +150,7 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         assumed_arguments=tuple(_assumed_arguments(kernel, chosen)),
         extents=tuple(extent_of(argument) for argument in chosen.arguments[: len(kernel.parameters)]),
         program_arguments=chosen.given,
+        unknown_arguments=tuple(_unknown_arguments(kernel, chosen)),
     )
 
 
@@ -184,6 +186,12 @@ def _assumed_arguments(kernel: ir.Kernel, instance: LaunchInstance) -> list[Name
         if parameter.type.is_integral and value is not None and number_of(instance, index, parameter) is None:
             found.append(NamedValue(parameter.name, value))
     return found
+
+
+def _unknown_arguments(kernel: ir.Kernel, instance: LaunchInstance) -> Iterator[UnknownArgument]:
+    for parameter, value in zip(kernel.parameters, instance.arguments, strict=False):
+        if isinstance(value, Unknown) and parameter.type.kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT):
+            yield UnknownArgument(parameter.name, _because(value.variable, value.reason))
 
 
 def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
