@@ -21,6 +21,7 @@ from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph, HostDependence
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
+from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import Evaluator
 from wattslice.launches.host_api import library_call
 from wattslice.launches.instances import LaunchInstance
@@ -82,9 +83,11 @@ class Interpreter(Evaluator):
         memory: Memory,
         gpu: Gpu,
         budget: int,
+        files: DataFiles,
         given: ProgramArguments | None = None,
     ) -> None:
         super().__init__(memory, gpu, budget)
+        self._files = files
         self.instances: list[LaunchInstance] = []
         self._graph = graph
         self._relevance = relevance
@@ -462,6 +465,7 @@ class Interpreter(Evaluator):
                     tuple(self._captured(given)),
                     is_guess,
                     name,
+                    files=tuple(self._files.names),
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
                 )
             )
@@ -530,8 +534,9 @@ class Interpreter(Evaluator):
                 return self._run(called, node, node.arguments[1:], arguments[1:])
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
-        if (function is None or node.name in READS_ARGV) and node.function is None and not node.is_virtual:
-            for known in (text_call, tensor_call):
+        is_known = function is None or node.name in READS_ARGV or node.name in READS_FILES
+        if is_known and node.function is None and not node.is_virtual:
+            for known in (text_call, tensor_call, self._files.call):
                 value = known(self.memory, node, arguments)
                 if value is not None:
                     return value

@@ -125,6 +125,8 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
             )
         )
         shared = 0
+    if chosen.files:
+        assumptions.append(_of_files(kernel, chosen))
     assumptions.extend(_loop_assumptions(kernel, running, chosen, grid, block))
     if not running:
         how = "as written there" if chosen.is_as_written else "assumed"
@@ -152,6 +154,11 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         program_arguments=chosen.given,
         unknown_arguments=tuple(_unknown_arguments(kernel, chosen)),
     )
+
+
+def _of_files(kernel: ir.Kernel, chosen: LaunchInstance) -> Assumption:
+    message = f"{kernel.name} is launched after {' and '.join(chosen.files)} is read, as it lies in the repository"
+    return Assumption("PW011", chosen.node.span.line, message, _by_launch(kernel))
 
 
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:

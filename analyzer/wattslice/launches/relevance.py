@@ -31,6 +31,9 @@ class ScalarType:
 ANYTHING = ScalarType(ir.TypeKind.UNKNOWN, 0)
 """Memory behind an untyped pointer."""
 
+_FILES = ScalarType(ir.TypeKind.RECORD, 0)
+"""The positions of all open files."""
+
 Location = ir.Variable | ScalarType
 
 
@@ -149,6 +152,9 @@ class FactReader:
                 root, element = base_of(argument), node.type.element
                 if isinstance(root, ir.AddressOf) and element is not None:
                     self.reached.append((root.variable, scalar_types(element)))
+        if any(is_file(argument.type) for argument in node.arguments):
+            found.uses.add(_FILES)
+            found.defines.add(_FILES)
         keeps = node.name.removeprefix("std::") in host_api.KEEPS_ITS_ARGUMENTS
         for argument in node.arguments:
             self._own_addresses.add(base_of(argument))  # libraries do not keep the addresses they are given
@@ -165,6 +171,11 @@ class FactReader:
                 self.references.append((parameter, argument.place.variable))
             elif isinstance(argument, ir.Load):
                 found.defines.update(self._memory(argument.place))
+
+
+def is_file(type_: ir.Type) -> bool:
+    """`FILE*`: every call that takes one moves on in the file."""
+    return type_.element is not None and type_.element.name in ("FILE", "_IO_FILE", "std::FILE")
 
 
 def _is_opaque(type_: ir.Type) -> bool:

@@ -52,8 +52,17 @@ def definitions(program: ir.Program) -> list[list[ir.Kernel]]:
 
 def has_all_arguments(launch: KernelLaunch) -> bool:
     """Whether every integer parameter has a value."""
+    return not missing_arguments(launch)
+
+
+def missing_arguments(launch: KernelLaunch) -> list[str]:
+    """The integer parameters without a value. A texture object is a handle, and no number."""
     pairs = zip(launch.kernel.parameters, launch.arguments, strict=True)
-    return all(value is not None for parameter, value in pairs if parameter.type.is_integral)
+    return [
+        parameter.name
+        for parameter, value in pairs
+        if value is None and parameter.type.is_integral and parameter.space is not ir.MemorySpace.TEXTURE
+    ]
 
 
 _NAMED = re.compile(r"'[^']*'|\b[\w:.~<>]+\(\)|\b\d+\b")
@@ -63,16 +72,13 @@ def first_cause(launches: list[KernelLaunch]) -> str:
     """Why geometry or integer arguments of a kernel are not known, of the launch that lacks least."""
 
     def lacks(launch: KernelLaunch) -> tuple[bool, int]:
-        return launch.source is LaunchSource.ASSUMED, launch.arguments.count(None)
+        return launch.source is LaunchSource.ASSUMED, len(missing_arguments(launch))
 
     launch = min(launches, key=lacks)
     if launch.source is LaunchSource.ASSUMED:
         message = next((a.message for a in launch.assumptions if a.rule == "PW011"), "?")
         return message.split(";")[0]
-    pairs = zip(launch.kernel.parameters, launch.arguments, strict=True)
-    missing = [p.name for p, value in pairs if value is None and p.type.is_integral]
-    reasons = dict(launch.unknown_arguments)
-    return f"argument: {reasons.get(missing[0], '?')}"
+    return f"argument: {dict(launch.unknown_arguments).get(missing_arguments(launch)[0], '?')}"
 
 
 def main() -> None:
@@ -138,7 +144,7 @@ def main() -> None:
                     missing.setdefault(_NAMED.sub("_", cause), []).append(where)
                 for launch in good[:1]:
                     for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
-                        if parameter.type.is_integral:
+                        if parameter.type.is_integral and parameter.space is not ir.MemorySpace.TEXTURE:
                             integers += 1
                             valued += argument is not None
                 if good:
