@@ -425,7 +425,6 @@ ADDRESS_OF = "address of "
 """In front of the name of a method that gives a reference: the call gives the address instead."""
 
 
-
 def made_up_offset(name: str) -> int:
     """Where a member is kept that has no byte of its own, or whose record's layout nobody knows."""
     return -1 - zlib.crc32(name.encode())

@@ -48,7 +48,9 @@ class CallGraph:
                 f for f in self._pointed_at if given <= len(f.parameters) and (given or not f.parameters)
             )
         if node.is_virtual:
-            return frozenset(f for f in self._methods.get(node.name, ()) if len(f.parameters) == len(node.arguments))
+            return frozenset(
+                f for f in self._methods.get(node.name, ()) if len(f.parameters) == len(node.arguments)
+            )
         function = self.callee(node)
         return frozenset() if function is None else frozenset((function,))
 

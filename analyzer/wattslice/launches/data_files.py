@@ -30,7 +30,7 @@ _Arguments = tuple[Value, ...]
 
 
 class DataFiles:
-    """The files that a program opens. `folder`: where it is started. `names`: what was read, as it is named."""
+    """The files that a program opens. `folder`: where it is started. `names`: of what was read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -98,7 +98,9 @@ class DataFiles:
 
     def _line(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         del node
-        found = self._rest(arguments[2]) if len(arguments) > 2 else None
+        if len(arguments) < 3:
+            return None
+        found = self._rest(arguments[2])
         if found is None or not isinstance(arguments[0], Pointer) or not isinstance(arguments[1], int):
             return None
         storage, position, rest = found
@@ -126,8 +128,9 @@ class DataFiles:
 
     def _read(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         """A record or a number, byte by byte as it lies in the file; of anything longer only the position."""
-        found = self._rest(arguments[3]) if len(arguments) > 3 else None
-        size, count = arguments[1:3] if len(arguments) > 3 else (None, None)
+        if len(arguments) < 4:
+            return None
+        found, size, count = self._rest(arguments[3]), arguments[1], arguments[2]
         if found is None or not isinstance(size, int) or not isinstance(count, int):
             return None
         storage, position, rest = found
@@ -136,7 +139,8 @@ class DataFiles:
         if not isinstance(target, Pointer):
             return Unknown("how much of a file was read")
         memory.forget_behind(target, Unknown("read from a file"))
-        if count == 1 and type_ is not None and type_.size_bytes == size <= min(len(rest), _LARGEST_RECORD_BYTES):
+        is_there = size <= min(len(rest), _LARGEST_RECORD_BYTES)
+        if count == 1 and type_ is not None and type_.size_bytes == size and is_there:
             _store_bytes(memory, target, type_, rest)
             return 1
         return Unknown("how much of a file was read")

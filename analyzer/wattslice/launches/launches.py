@@ -157,7 +157,9 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
 
 
 def _of_files(kernel: ir.Kernel, chosen: LaunchInstance) -> Assumption:
-    message = f"{kernel.name} is launched after {' and '.join(chosen.files)} is read, as it lies in the repository"
+    message = (
+        f"{kernel.name} is launched after {' and '.join(chosen.files)} is read, as it lies in the repository"
+    )
     return Assumption("PW011", chosen.node.span.line, message, _by_launch(kernel))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import converted, fold
@@ -27,6 +28,13 @@ class Unknown:
     around: Pointer | None = field(default=None, compare=False)
 
 
+class Overlap(NamedTuple):
+    """Where members of a union lie: the offsets of others that share bytes, and the widest member there."""
+
+    others: frozenset[int]
+    widest_bytes: int
+
+
 @dataclass(slots=True, eq=False)
 class Storage:
     """Memory of one variable or allocation: scalars by byte offset.
@@ -45,7 +53,7 @@ class Storage:
     is_given: bool = False
     part_of: Pointer | None = None
     class_name: str = ""
-    overlaps: Mapping[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
+    overlaps: Mapping[int, Overlap] = field(default_factory=dict[int, Overlap])
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,22 +196,18 @@ def same(left: Value, right: Value) -> bool:
     return left == right
 
 
-def overlaps_in(type_: ir.Type) -> dict[int, frozenset[int]]:
-    """For the offset of each scalar that shares bytes with scalars elsewhere in the object: their offsets.
-
-    Scalars of several sizes at one offset are listed there, too: half of a number is none.
-    """
+def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
+    """The scalars of an object, by their offsets, that share bytes with other scalars: members of unions."""
     leaves = sorted({(start, leaf.size_bytes, leaf.is_float) for start, leaf in _scalars_of(type_, 0)})
     found: dict[int, set[int]] = {}
     for at, (start, size, _) in enumerate(leaves):
-        for other, other_size, _ in leaves[at + 1 :]:
+        for other, _, _ in leaves[at + 1 :]:
             if other >= start + size:
                 break
-            found.setdefault(start, set())
-            if other != start or other_size != size:
-                found.setdefault(start, set()).add(other)
-                found.setdefault(other, set()).add(start)
-    return {start: frozenset(others) for start, others in found.items()}
+            found.setdefault(start, set()).add(other)
+            found.setdefault(other, set()).add(start)
+    widest = {start: size for start, size, _ in leaves}  # the last of each offset is the widest
+    return {start: Overlap(frozenset(others - {start}), widest[start]) for start, others in found.items()}
 
 
 def _scalars_of(type_: ir.Type, start: int) -> Iterator[tuple[int, ir.Type]]:
@@ -240,7 +244,7 @@ class Memory:
         self._shared: dict[str, tuple[ir.Variable, Storage]] = {}
         self._pins = pins
         self._log: list[tuple[Storage, int, Value | None]] = []
-        self._unions: dict[int, tuple[ir.Type, Mapping[int, frozenset[int]]]] = {}
+        self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
 
     def storage(self, variable: ir.Variable) -> Storage:
         """Where a variable lives; created on first sight."""
@@ -299,7 +303,7 @@ class Memory:
         part = Storage(variable.name, part_of=where)
         self.frames[-1][variable] = where.storage if where.offset == 0 else part
 
-    def _overlaps_of(self, type_: ir.Type) -> Mapping[int, frozenset[int]]:
+    def _overlaps_of(self, type_: ir.Type) -> Mapping[int, Overlap]:
         known = self._unions.get(id(type_))
         if known is None:
             known = self._unions[id(type_)] = (type_, overlaps_in(type_))
@@ -338,17 +342,22 @@ class Memory:
         elif is_aggregate(type_):
             if isinstance(value, str) and "function<" in type_.name:  # std::function f = named;
                 self._set(storage, offset, value)
+            elif isinstance(value, str) and type_.element is not None and type_.element.bits == 8:
+                for at, char in enumerate(f"{value}\0"):  # char name[] = "text";
+                    self._set(storage, offset + at, ord(char))
             elif is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
                 for axis in range(3):
                     self._set(storage, offset + 4 * axis, int(value) if axis == 0 else 1)
             else:
                 self.forget(storage, value if isinstance(value, Unknown) else Unknown("not followed"))
         else:
-            others = storage.overlaps.get(offset, frozenset[int]())
-            lost = Unknown(f"another member of the union '{storage.name}'")
-            for other in others:
-                self._set(storage, other, lost)
-            self._set(storage, offset, lost if offset in others else _named(convert(value, type_), storage))
+            value = _named(convert(value, type_), storage)
+            if (overlap := storage.overlaps.get(offset)) is not None:
+                lost = Unknown(f"another member of the union '{storage.name}'")
+                for other in overlap.others:
+                    self._set(storage, other, lost)
+                value = value if type_.size_bytes >= overlap.widest_bytes else lost
+            self._set(storage, offset, value)
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""

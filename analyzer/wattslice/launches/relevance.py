@@ -130,7 +130,9 @@ class FactReader:
         if node.function is not None or node.name == "operator()" or node.is_virtual:
             for callee in self._graph.callees(node):
                 found.callees.add(callee)
-                self._bind(callee, node.arguments[callee.copied is not None and node.function is None :], found)
+                self._bind(
+                    callee, node.arguments[callee.copied is not None and node.function is None :], found
+                )
         if function is None:
             found.callees.update(self._graph.handed_to(node))
         if function is not None:
@@ -161,7 +163,6 @@ class FactReader:
             if not keeps:
                 found.defines.update(_pointed_at(argument))
 
-
     def _bind(self, function: ir.Function, arguments: tuple[ir.Expr, ...], found: Facts) -> None:
         """What reference parameters name in a call."""
         for parameter, argument in zip(function.parameters, arguments, strict=False):
@@ -170,7 +171,10 @@ class FactReader:
             if isinstance(argument, ir.Read):
                 self.references.append((parameter, argument.place.variable))
             elif isinstance(argument, ir.Load):
-                found.defines.update(self._memory(argument.place))
+                places = self._memory(argument.place)
+                found.defines.update(places)
+                self.references += ((parameter, place) for place in places if isinstance(place, ir.Variable))
+                self.reached.append((parameter, frozenset(p for p in places if isinstance(p, ScalarType))))
 
 
 def is_file(type_: ir.Type) -> bool:

@@ -267,9 +267,9 @@ ArgumentFinder = Callable[[Path], ProgramArguments | None]
 class Neighbours:
     """Who is asked about other files. None: nobody.
 
-    `callers`, only when a geometry or an argument would have to be assumed: the host code that calls the functions around
-    the launches; then `definitions`: of what that uses and does not define. `launcher`, when a kernel has no
-    launch at all. `arguments`, when a `main` takes some.
+    `callers`, only when a geometry or an argument would have to be assumed: the host code that calls the
+    functions around the launches; then `definitions`: of what that uses and does not define. `launcher`, when
+    a kernel has no launch at all. `arguments`, when a `main` takes some.
     """
 
     callers: CallerReader | None = None

@@ -1,14 +1,14 @@
 """Share of kernels launched in their own file whose geometry was read from host code, per suite.
 
-Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--why] [--causes] [--arguments] [--alone] [--gpu v100]
+Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--why] [--causes] [--arguments] [--alone]
 
 Three classes: read (and of these how many have a value for every integer parameter, too); computed from host
 variables whose value is assumed (`--set` settles all of it); assumed.
 A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
 its template instances or of the files that include it, and as read when any of its launches is.
-`--why` lists those whose geometry had to be assumed, with
-the reason; `--causes` groups what is not known of geometry and arguments by its first cause, with the kernels;
-`--arguments` adds the share of integer parameters with a value. Each file content counts once.
+`--why` lists those whose geometry had to be assumed, with the reason; `--causes` groups what is not known of
+geometry and arguments by its first cause, with the kernels; `--arguments` adds the
+share of integer parameters with a value. Each file content counts once.
 """
 
 from __future__ import annotations

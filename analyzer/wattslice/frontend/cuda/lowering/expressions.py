@@ -19,8 +19,8 @@ from wattslice.frontend.cuda.lowering.context import (
     function_named,
 )
 from wattslice.frontend.cuda.lowering.memory import (
-    bound,
     address_of,
+    bound,
     is_choice,
     location_of_variable,
     note_pointer,

@@ -56,7 +56,7 @@ def host_functions(
         key: int = function.raw.data0
         hosts[key] = function
         called[key] = _names_in(data)  # also as an argument: a callback
-        others = callees - {function.spelling} if unit.is_c else callees
+        others = callees - {function.spelling} if function.spelling in unit.c_kernels else callees
         if _LAUNCH.search(data) or called[key] & macros or called[key] & others:
             launching.append(key)
     wanted = dict.fromkeys(launching)

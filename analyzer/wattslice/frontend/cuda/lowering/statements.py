@@ -398,8 +398,7 @@ def _where_jumps_meet(body: Body, label: Node) -> list[Stmt]:
     file, begin, end = whole
     text = file.data[begin:end]
     jumps = [
-        found.start()
-        for found in re.finditer(rb"\bgoto\s+%s\s*;" % re.escape(label.spelling.encode()), text)
+        found.start() for found in re.finditer(rb"\bgoto\s+%s\s*;" % re.escape(label.spelling.encode()), text)
     ]
     here = source[1] - begin
     span = body.unit.spans.span(label)
