@@ -437,7 +437,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             fields = default_initialisers(body, constructor)
             names = tuple(field.spelling for field, _ in fields)
             return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
-        if body.is_host and info.body is not None and not info.is_defaulted and type_.fields:
+        if body.is_host and not info.is_builtin and not info.is_defaulted and type_.fields:
             values = tuple(body.expr(a) for a in arguments)
             return constructed(body, constructor.mangled_name, info.name, values, type_, span)
         if not arguments or body.is_host or info.is_builtin:
