@@ -362,6 +362,8 @@ def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> li
     if info.body is not None:
         return []
     parent = callee.semantic_parent
+    if parent is not None and parent.spelling == "thrust":  # its algorithms take iterators by value
+        return []
     is_made_up = info.is_made_up or (parent is not None and body.unit.parsed.is_made_up(parent))
     pairs = zip(info.parameters, arguments, strict=False)
     written = arguments if is_made_up else [a for p, a in pairs if must_name_an_object(p.node.type)]
