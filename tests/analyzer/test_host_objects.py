@@ -149,7 +149,11 @@ def test_nothing_else_is_read(folder, body):
 # ----------------------------------------------------------------------------- values that the language gives
 
 GIVEN = [
-    ("zero behind what is written", "int v[4] = {5}; struct { int a, b; } r = {1}; int a = v[0] + v[3] + r.b;", 5),
+    (
+        "zero behind what is written",
+        "int v[4] = {5}; struct { int a, b; } r = {1}; int a = v[0] + v[3] + r.b;",
+        5,
+    ),
     ("a member says otherwise", "struct { int a = 3, b = 4; } r = {1}; int a = 2; if (r.a == 1) a = 5;", 5),
     ("a text in an array", 'char name[] = "17"; int a = atoi(name);', 17),
     ("the program's name is always there", "int a = 3; if (argc >= 1) a = 9; if (argc < 1) a = 4;", 9),
@@ -186,11 +190,15 @@ def test_a_header_is_launched_beside_its_folder(tmp_path):
         "__global__ void plain(int n) {}\n"
     )
     (tmp_path / "src" / "main.cu").write_text(
-        '#include "../include/k.cuh"\nint main() { float *x; scale<<<39, 256>>>(x, 10); plain<<<3, 32>>>(5); }\n'
+        '#include "../include/k.cuh"\n'
+        "int main() { float *x; scale<<<39, 256>>>(x, 10); plain<<<3, 32>>>(5); }\n"
     )
     around = Neighbours(launcher=partial(read_launcher, header))
     found = resolve_launches(read_cuda(header), NO_OVERRIDES, GPU, around)
-    assert {(k.kernel.name, k.grid[0], k.arguments[-1]) for k in found} == {("scale", 39, 10), ("plain", 3, 5)}
+    assert {(k.kernel.name, k.grid[0], k.arguments[-1]) for k in found} == {
+        ("scale", 39, 10),
+        ("plain", 3, 5),
+    }
     assert {k.source for k in found} == {LaunchSource.HOST_CODE}
 
 
@@ -198,7 +206,9 @@ DISPATCH = """
 #include <torch/extension.h>
 template <typename T> __global__ void k(T *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }
 void run(torch::Tensor x) {
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "run", ([&] { k<scalar_t><<<9, 64>>>(x.data_ptr<scalar_t>(), 5); }));
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "run", ([&] {
+        k<scalar_t><<<9, 64>>>(x.data_ptr<scalar_t>(), 5);
+    }));
 }
 """
 

@@ -33,7 +33,11 @@ class CallGraph:
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
         found = self._by_name.get(node.callee)
-        if found is None and (found := self._by_name.get(node.name)) is not None and node.callee.startswith("_Z"):
+        if (
+            found is None
+            and (found := self._by_name.get(node.name)) is not None
+            and node.callee.startswith("_Z")
+        ):
             missing = found.default_arguments[len(node.arguments) :]
             if len(node.arguments) > len(found.parameters) or None in missing:
                 return None  # another function of that name

@@ -425,7 +425,11 @@ class Interpreter(Evaluator):
             storage = self.memory.declare(parameter)
             is_option = function.name == "main" or parameter.name in ("argc", "argv")
             least = 1 if function.name == "main" and parameter.type.is_integral else None
-            value = Unknown(where, is_option=is_option, least=least) if default is None else self.evaluate(default)
+            value = (
+                Unknown(where, is_option=is_option, least=least)
+                if default is None
+                else self.evaluate(default)
+            )
             self.memory.write(storage, 0, value, parameter.type)
         if function.name == "main" and self._given is not None:
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):

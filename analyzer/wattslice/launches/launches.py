@@ -87,9 +87,11 @@ def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[Kerne
 def launches_kernel(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
     """True when a launch in the source is of this kernel."""
     if node.kernel:
-        return node.kernel == kernel.mangled_name or (
-            node.kernel == kernel.name and kernel.mangled_name != kernel.name
-        ) or _is_instance(node, kernel)
+        return (
+            node.kernel == kernel.mangled_name
+            or (node.kernel == kernel.name and kernel.mangled_name != kernel.name)
+            or _is_instance(node, kernel)
+        )
     return node.kernel_name in (kernel.name, kernel.qualified_name)
 
 

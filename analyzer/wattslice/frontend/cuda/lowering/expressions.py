@@ -212,7 +212,7 @@ def _zeros_behind(given: int, node: Node, type_: Type, span: Span) -> Iterator[E
         types = [type_.element] * (min(type_.length or 0, _MOST_ZEROS) - given)
     else:
         own = node.type.canonical.fields if type_.kind is TypeKind.RECORD and type_.name != "dim3" else ()
-        is_plain = len(own) == len(type_.fields) and all(100 > c.kind for f in own for c in f.children)
+        is_plain = len(own) == len(type_.fields) and all(c.kind < 100 for f in own for c in f.children)
         offsets = {field.offset_bytes for field in type_.fields if field.bits is None}
         is_plain = is_plain and len(offsets) == len(type_.fields)
         types = [field.type for field in type_.fields[given:]] if is_plain else []
