@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, cast
 
 from wattslice.config.options import Backend

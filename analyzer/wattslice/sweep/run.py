@@ -106,9 +106,14 @@ class Sweep:
         """Those that no other variant beats in seconds and in joules, the fastest first."""
         found: list[PredictedVariant] = []
         for variant in sorted(_predicted(self.variants), key=lambda one: (one.time_s, one.energy_j)):
-            if not found or (variant.energy_j or 0.0) < (found[-1].energy_j or 0.0):
+            last = found[-1] if found else None
+            if last is None or (variant.energy_j or 0.0) < (last.energy_j or 0.0) or _same(variant, last):
                 found.append(variant)
         return tuple(found)
+
+
+def _same(one: PredictedVariant, other: PredictedVariant) -> bool:
+    return (one.time_s, one.energy_j) == (other.time_s, other.energy_j)
 
 
 def _predicted(variants: Sequence[PredictedVariant]) -> Iterator[PredictedVariant]:
@@ -128,7 +133,9 @@ class Space:
     known: tuple[tuple[str, int], ...] = ()
 
 
-def predict(config: Config, space: Space, done: Callable[[int], None] = lambda number: None) -> tuple[PredictedVariant, ...]:
+def predict(
+    config: Config, space: Space, done: Callable[[int], None] = lambda number: None
+) -> tuple[PredictedVariant, ...]:
     """What each variant of the one file of `config` takes; `done` is called with the place of each.
 
     A variant that does not compile or fit is among them with its reason. Raises `WattsliceError` for an
@@ -146,7 +153,9 @@ def predict(config: Config, space: Space, done: Callable[[int], None] = lambda n
         else:
             tasks[place] = _Task(variant, launches)
     places = list(tasks)
-    for number, answer in _run(partial(_predict, config, space.kernels), [tasks[place] for place in places], config):
+    for number, answer in _run(
+        partial(_predict, config, space.kernels), [tasks[place] for place in places], config
+    ):
         found[places[number]] = answer
         done(places[number])
     answers = [found[place] for place in range(len(space.variants))]
@@ -168,7 +177,9 @@ class _Answer:
     names: KnownNames | None = None
 
 
-def _run(task: Callable[[_Task], _Answer], tasks: Sequence[_Task], config: Config) -> Iterator[tuple[int, _Answer]]:
+def _run(
+    task: Callable[[_Task], _Answer], tasks: Sequence[_Task], config: Config
+) -> Iterator[tuple[int, _Answer]]:
     execution = config.execution
     if execution.backend is Backend.LOKY and (execution.jobs == 1 or len(tasks) < _WORTH_A_PROCESS):
         yield from ((number, task(item)) for number, item in enumerate(tasks))
@@ -189,7 +200,9 @@ class _OnlyThese(Stages):
         self._kernels = kernels
         self.names: KnownNames | None = None
 
-    def launches(self, program: Program, config: Config, gpu: Gpu, around: Neighbours) -> tuple[KernelLaunch, ...]:
+    def launches(
+        self, program: Program, config: Config, gpu: Gpu, around: Neighbours
+    ) -> tuple[KernelLaunch, ...]:
         self.names = known_names(program)
         found = super().launches(program, config, gpu, around)
         if not self._kernels:
@@ -204,7 +217,10 @@ def _predict(config: Config, kernels: tuple[str, ...], task: _Task) -> _Answer:
     config = replace(
         config,
         facts=replace(config.facts, overrides=overrides),
-        parse=replace(config.parse, defines=(*config.parse.defines, *(f"{name}={value}" for name, value in task.variant))),
+        parse=replace(
+            config.parse,
+            defines=(*config.parse.defines, *(f"{name}={value}" for name, value in task.variant)),
+        ),
     )
     stages = _OnlyThese(kernels)
     try:
@@ -229,7 +245,9 @@ def _variant(macros: Variant, found: FileAnalysis) -> PredictedVariant:
     if not launches:
         return PredictedVariant(macros, Outcome.UNKNOWN, "no kernel", launches)
     if misfit := next((one.message for one in found.diagnostics if one.rule == "PW014"), ""):
-        return PredictedVariant(macros, Outcome.NOT_LAUNCHED, misfit.partition("power unknown: ")[2], launches)
+        return PredictedVariant(
+            macros, Outcome.NOT_LAUNCHED, misfit.partition("power unknown: ")[2], launches
+        )
     times = [one.time_s for one in launches if one.time_s is not None]
     energies = [one.energy_j for one in launches if one.energy_j is not None]
     if len(times) < len(launches) or len(energies) < len(launches):
@@ -245,7 +263,13 @@ def _compile_error(diagnostics: Sequence[Diagnostic]) -> str:
     if any(entry.rule == "PW002" for entry in diagnostics):
         return ""
     errors = (one for one in diagnostics if one.rule == "PW001" and one.severity is not Severity.NOTE)
-    return next((f"{Path(one.file).name}:{one.line}: {one.message}" for one in errors), "")
+    return next(
+        (
+            f"{Path(one.file).name}:{one.line}: {one.message.removeprefix('not understood: ')}"
+            for one in errors
+        ),
+        "",
+    )
 
 
 def _launch(kernel: KernelAnalysis) -> VariantLaunch:

@@ -69,7 +69,9 @@ def split(text: str) -> list[str]:
     return parts
 
 
-def variants(macros: Sequence[Macro], where: Sequence[Expression], known: Mapping[str, int]) -> tuple[Variant, ...]:
+def variants(
+    macros: Sequence[Macro], where: Sequence[Expression], known: Mapping[str, int]
+) -> tuple[Variant, ...]:
     """Every combination for which all of `where` hold; the last macro changes fastest.
 
     `known`: further names of the expressions. One that has no value does not hold.
@@ -101,8 +103,15 @@ def numbers(variant: Variant, known: Mapping[str, int]) -> dict[str, int]:
 
 def known_numbers(definitions: Sequence[str], settings: Sequence[Setting]) -> dict[str, int]:
     """Numbers of ``-D NAME=NUMBER`` and ``--set NAME=NUMBER``."""
-    of_settings = {one.name: one.value for one in settings if one.kernel is None and isinstance(one.value, int)}
-    return {**of_settings, **_numbers(definition.partition("=")[::2] for definition in definitions)}
+    of_settings = {
+        one.name: one.value for one in settings if one.kernel is None and isinstance(one.value, int)
+    }
+    return {**of_settings, **_numbers(map(_halves, definitions))}
+
+
+def _halves(definition: str) -> tuple[str, str]:
+    name, _, value = definition.partition("=")
+    return name, value
 
 
 def _numbers(pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
