@@ -55,6 +55,11 @@ _OPTIONS = (
     metavar="CACHE",
     help="Take the variants from a cache file of Kernel Tuner; times in it are compared.",
 )
+@click.option(
+    "--problem-size",
+    metavar="X[,Y[,Z]]",
+    help="Extents for --format kernel-tuner, and problem_size_x, _y, _z in expressions.",
+)
 @format_option("text", "json", "kernel-tuner")
 @click.option(
     "-o",
@@ -71,14 +76,15 @@ def sweep(
     goal: str,
     top: int,
     tuner_cache: Path | None,
+    problem_size: str | None,
     report_format: str,
     outputs: tuple[Path, ...],
     **values: object,
 ) -> int:
     """Predict seconds and joules of every variant of a kernel, and tell the best.
 
-    -D NAME=8,16,32 gives a macro several values; every combination is a variant. Numbers in --launch and --where
-    may be expressions over the macros: --launch 'mul=N/TILE,N/TILE:TILE,TILE'.
+    -D NAME=8,16,32 gives a macro several values; every combination is a variant. Numbers in --launch and
+    --where may be expressions over the macros: --launch 'mul=N/TILE,N/TILE:TILE,TILE'.
     """
     from wattslice.sweep.run import Goal, Outcome, Sweep, predict
 
@@ -93,7 +99,9 @@ def sweep(
         raise WattsliceError("is a folder", path=file, remedy="sweep takes one file")
     if values["jobs"] is None and config.execution.jobs == 1:
         config = replace(config, execution=replace(config.execution, jobs=0))
-    space, plain, tuned = _space(values, where, kernels, tuner_cache, config.facts.overrides.settings)
+    problem = _extents(problem_size)
+    settings = config.facts.overrides.settings
+    space, plain, tuned = _space(values, where, kernels, tuner_cache, problem, settings)
     config = replace(config, parse=replace(config.parse, defines=(*config.parse.defines, *plain)))
     with steps_progress(len(space.variants), "variants") as step:
         found = predict(config, space, lambda _place: step())
@@ -110,7 +118,7 @@ def sweep(
     if report_format == "kernel-tuner":
         from wattslice.sweep.kernel_tuner import render_cache
 
-        text = render_cache(result, () if tuned is None else tuned.problem, chosen)
+        text = render_cache(result, problem if tuned is None else tuned.problem, chosen)
         write_result(lambda out: click.echo(text, out, nl=False), output)
     else:
         from wattslice.report.sweep_tables import render_sweep, write_sweep
@@ -126,17 +134,29 @@ def sweep(
     return FAILED
 
 
+def _extents(text: str | None) -> tuple[int, ...]:
+    from wattslice.sweep.expressions import whole_number
+
+    if text is None:
+        return ()
+    found = tuple(whole_number(part) or 0 for part in text.split(","))
+    if not 1 <= len(found) <= 3 or min(found) < 1:
+        raise WattsliceError(f"--problem-size: {text!r} is no extent", remedy="such as 4096,4096")
+    return found
+
+
 def _space(
     values: dict[str, object],
     where: tuple[str, ...],
     kernels: tuple[str, ...],
     tuner_cache: Path | None,
+    problem: tuple[int, ...],
     settings: tuple[Setting, ...],
 ) -> tuple[Space, tuple[str, ...], TuningSpace | None]:
     """The variants, the definitions that all share, and what the cache file of Kernel Tuner says."""
     from wattslice.config.config import check_definitions
     from wattslice.sweep.expressions import Expression
-    from wattslice.sweep.kernel_tuner import FIXED, read_cache
+    from wattslice.sweep.kernel_tuner import FIXED, extent_names, read_cache
     from wattslice.sweep.run import Space
     from wattslice.sweep.space import (
         LaunchTemplate,
@@ -153,7 +173,7 @@ def _space(
     templates = tuple(map(LaunchTemplate, options_from({**values, "paths": ()}).launches))
     kernels = kernels or tuple(dict.fromkeys(template.kernel for template in templates))
     conditions = tuple(Expression(text, "--where") for text in where)
-    known = known_numbers(plain, settings)
+    known = {**extent_names(problem), **known_numbers(plain, settings)}
     if tuner_cache is None:
         if not macros:
             raise WattsliceError("nothing varies", remedy="give a macro several values: -D TILE=8,16,32")
@@ -167,9 +187,11 @@ def _space(
             "--kernel-tuner needs --launch: a cache file does not tell the grid",
             remedy=f"such as --launch '{tuned.kernel}=ceil_div(problem_size_x,block_size_x):block_size_x'",
         )
+    if problem:
+        tuned = replace(tuned, problem=problem)
     names = {macro.name for macro in tuned.macros}
     plain = (*(f"{name}={value}" for name, value in FIXED if name not in names), *plain)
-    known = {**tuned.known, **known_numbers(plain, settings)}
+    known = {**extent_names(tuned.problem), **known_numbers(plain, settings)}
     if tuned.variants:
         kept = [holds(conditions, numbers(variant, known)) for variant in tuned.variants]
         tuned = tuned.only(kept)

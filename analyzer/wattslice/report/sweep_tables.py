@@ -1,4 +1,4 @@
-"""What `wattslice sweep` prints: the variants by seconds or joules, the best of them, and those without figures."""
+"""What `wattslice sweep` prints: variants by seconds or joules, the best, and those without figures."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _folded(op: ir.BinaryOp, a: int, b: int) -> int:
 
 
 def whole_number(text: str) -> int | None:
-    """The value of a macro's text as C writes it (``0x20``, ``64u``, ``(16)``), None where it is no number."""
+    """The value of a macro's text as C writes it (``0x20``, ``64u``, ``(16)``), None for no number."""
     found = re.fullmatch(r"\(?\s*([+-]?(?:0[xX][0-9a-fA-F]+|\d+))(?:[uUlL]{0,3})\s*\)?", text.strip())
     if found is None:
         return None

@@ -1,7 +1,7 @@
 """Cache files of Kernel Tuner, read and written.
 
-The format is that of its JSON schema ``cache/1.1.0`` (Kernel Tuner 1.1 and later); files of versions before the
-schema, without `schema_version` and perhaps without their last brackets, are read, too. Times are milliseconds.
+The format is that of its JSON schema ``cache/1.1.0``; files of versions before the schema, without
+`schema_version` and perhaps without their last brackets, are read, too. Times are milliseconds.
 """
 
 from __future__ import annotations
@@ -53,11 +53,6 @@ class TuningSpace:
     measured_s: tuple[float | None, ...]
     problem: tuple[int, ...]
 
-    @property
-    def known(self) -> dict[str, int]:
-        """Names for expressions: the extents of the problem."""
-        return {f"problem_size_{axis}": extent for axis, extent in zip("xyz", self.problem, strict=False)}
-
     def only(self, kept: Sequence[bool]) -> TuningSpace:
         """With these of the variants only. Raises `WattsliceError` where none is left."""
         if not any(kept):
@@ -69,6 +64,11 @@ class TuningSpace:
     def unmeasured(self, variants: tuple[Variant, ...]) -> TuningSpace:
         """With these variants, none of which has a time."""
         return replace(self, variants=variants, measured_s=(None,) * len(variants))
+
+
+def extent_names(problem: tuple[int, ...]) -> dict[str, int]:
+    """The extents of the problem, for expressions."""
+    return {f"problem_size_{axis}": extent for axis, extent in zip("xyz", problem, strict=False)}
 
 
 def read_cache(path: Path) -> TuningSpace:
@@ -124,7 +124,7 @@ def _extents(size: list[int] | int | str) -> tuple[int, ...]:
 
 
 def render_cache(sweep: Sweep, problem: tuple[int, ...], goal: Goal) -> str:
-    """The predictions as a cache file: times in ms, and `energy` in J and `power` in W as its observers name them.
+    """The predictions as a cache file: times in ms, `energy` in J and `power` in W.
 
     What was not compiled, launched or told stands there as Kernel Tuner notes such failures.
     """

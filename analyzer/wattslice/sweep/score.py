@@ -20,8 +20,8 @@ class TuningScore:
 
     `sign_right`: share of the `pairs` of variants, measured more than 10 % apart, that the prediction orders
     rightly. `best_slower`: how much more than the true best the best predicted variant takes, measured.
-    `tenth_slower`: the same for the best of the predicted best tenth. `median_error` of |predicted/measured-1|.
-    Shares and excesses are fractions; None where there is nothing to compare.
+    `tenth_slower`: the same for the best of the predicted best tenth. `median_error` of
+    |predicted/measured-1|. Shares and excesses are fractions; None where there is nothing to compare.
     """
 
     variants: int

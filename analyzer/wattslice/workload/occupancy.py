@@ -60,7 +60,7 @@ def _round_up(value: int, unit: int) -> int:
 
 
 MAX_STATIC_SHARED_BYTES = 48 << 10
-"""More must be dynamic: CUDA C++ Programming Guide, "Shared Memory" of compute capability 7.x; ptxas refuses it."""
+"""ptxas refuses more; the rest must be dynamic (CUDA C++ Programming Guide, compute capability 7.x)."""
 
 
 def occupancy(

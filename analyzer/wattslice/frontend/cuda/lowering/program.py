@@ -7,6 +7,7 @@ import re
 from wattslice import ir
 from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
