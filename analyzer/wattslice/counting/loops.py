@@ -257,9 +257,16 @@ class Loops(ExpressionEvaluator):
     # ------------------------------------------------------------------ what is known of registers
 
     def _registers(self, shape: LoopShape) -> dict[ir.RegisterKey, Value]:
-        """The registers that the loop assigns, with their present values."""
+        """The registers that the loop assigns and the contents it stores, with their present values."""
         environment = self.state.environment
-        return {key: environment[key] for key in shape.assigned if key in environment}
+        found = {key: environment[key] for key in shape.assigned if key in environment}
+        if shape.overwritten:
+            found |= {
+                key: value
+                for key, value in environment.items()
+                if isinstance(key, tuple) and key[0] in shape.overwritten
+            }
+        return found
 
     def _forget(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> None:
         """Drops what iterations not run may have changed, except induction variables.
@@ -269,9 +276,9 @@ class Loops(ExpressionEvaluator):
         the differences between lanes stay.
         """
         environment = self.state.environment
-        for key in shape.assigned - shape.counters:
-            if key in environment:
-                environment[key] = _drifted(before.get(key), environment[key])
+        for key, value in self._registers(shape).items():
+            if key not in shape.counters:
+                environment[key] = _drifted(before.get(key), value)
 
     def _loses(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> bool:
         """Whether `_forget` would drop lanes of a register that the last iteration has computed from

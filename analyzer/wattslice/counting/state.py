@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from wattslice import ir
 from wattslice.counting.boundaries import Boundaries
@@ -13,6 +12,7 @@ from wattslice.counting.sampling import Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.values import Value, select
 from wattslice.ir.loops import LoopShape, shape_of
+from wattslice.ir.objects import objects
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
 
 SURVEYS = 1 << 23
@@ -128,7 +128,7 @@ class Inputs:
     """What a launch hands to its kernel besides the arguments that registers hold.
 
     `assumed`: parameters whose values had to be assumed, and were not read yet; `guessed`: those assumed,
-    read or not. `chosen_between`: registers that a pointer to one of several may mean.
+    read or not.
     """
 
     def __init__(self, launch: KernelLaunch) -> None:
@@ -136,7 +136,6 @@ class Inputs:
         self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
         self.assumed: dict[ir.Variable, int] = {}
         self.guessed: frozenset[ir.Variable] = frozenset()
-        self.chosen_between = chosen_between(launch.kernel)
 
 
 class State:
@@ -146,6 +145,8 @@ class State:
         self.launch = launch
         self.threads = threads
         self.masks = Masks(threads)
+        self.objects = objects(launch.kernel)
+        self.has_blocks = True  # or the lanes are iterations that are looked at together
         self.inputs = Inputs(launch)
         self.tallies = Tallies(launch.kernel)
         self.environment: dict[ir.RegisterKey, Value] = {}
@@ -182,24 +183,10 @@ class State:
 
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
+        if (key[0] if isinstance(key, tuple) else key) in self.objects.hidden:
+            return
         if mask.lanes_active < self.live.lanes_active:
             old = self.environment.get(key)
             if old is not None:
                 value = select(mask.active, value, old)
         self.environment[key] = value
-
-
-@lru_cache(maxsize=4)
-def chosen_between(kernel: ir.Kernel) -> frozenset[ir.Variable]:
-    """Registers that a pointer to one of several may mean (`c ? &a : &b`): its stores change their values."""
-    addresses: list[ir.Expr | None] = []
-    for expr in ir.expressions_below(kernel.body):
-        if isinstance(expr, ir.Select):
-            addresses += (expr.then, expr.otherwise)
-        elif isinstance(expr, ir.InlinedCall) and expr.type.kind is ir.TypeKind.POINTER:
-            addresses += (stmt.value for stmt in ir.walk_statements(expr.body) if isinstance(stmt, ir.Return))
-    return frozenset(
-        address.variable
-        for address in addresses
-        if isinstance(address, ir.AddressOf) and address.variable.space is ir.MemorySpace.REGISTER
-    )
