@@ -177,6 +177,8 @@ def _with_rejected(body: Body, rejections: Rejections, nodes: list[Node], around
 
 def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
     """The statements in their order; in a kernel that is too large otherwise, those that repeat folded."""
+    if not body.folds and not body.is_host and len(nodes) > body.most_nodes:
+        raise TooLargeError("it has more statements than operations are followed")  # each has one at least
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
     statements: list[Stmt] = []
