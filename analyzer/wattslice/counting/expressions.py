@@ -35,7 +35,6 @@ from wattslice.counting.values import (
     truth,
     unset_member,
 )
-from wattslice.ir.objects import is_seen_otherwise
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
@@ -131,7 +130,7 @@ class ExpressionEvaluator:
             return VARYING
         value = state.environment.get(ir.register_key(place))
         if value is not None:
-            return unset_member(value) if is_seen_otherwise(place) else value
+            return unset_member(value) if place in state.objects.otherwise else value
         if place.path and (whole := state.environment.get(place.variable)) is not None:
             return unset_member(whole)
         if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:

@@ -68,6 +68,19 @@ class CallFrame:
     loop_depth: int = 0
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class StandIns:
+    """`number` of `longest` iterations that differ stand for all: `error` is the share that may be missed.
+
+    `depth`: such loops inside each other, this one included.
+    """
+
+    error: float
+    depth: int
+    number: int
+    longest: int
+
+
 class Tallies:
     """What one evaluation has found so far, and what it had to assume."""
 
@@ -80,6 +93,7 @@ class Tallies:
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
+        self.stand_ins: dict[ir.Loop, StandIns] = {}  # the worst of each loop
         self.by_block: BlockCounts | None = None  # of blocks drawn at random
 
     def count(self, region: int, mask: Mask) -> None:
@@ -97,6 +111,30 @@ class Tallies:
         """Notes an assumption once."""
         found = Assumption(rule, span.line, message, fix, self.other_file(span))
         self.assumptions.setdefault((rule, span.file, span.line, message), found)
+
+    def stand_in(self, loop: ir.Loop, found: StandIns) -> None:
+        """Notes that iterations of a loop stand for others which differ."""
+        self.stand_ins[loop] = max(found, self.stand_ins.get(loop, found))
+
+    def tell_stand_ins(self) -> None:
+        """One assumption for all loops of which iterations stand for others, with the worst bound."""
+        if not self.stand_ins:
+            return
+        loop, worst = max(self.stand_ins.items(), key=lambda item: item[1])
+        many = len({other.span for other in self.stand_ins})
+        self.assume(
+            "PW015",
+            loop.span,
+            (
+                "iterations of the loop differ"
+                if many == 1
+                else f"iterations of {many} loops differ, most here"
+            )
+            + f", and {worst.number} of {worst.longest} stand for all: how often what is in it runs may be "
+            f"off by up to {max(worst.error, 1e-4):.2%} of its iterations"
+            + (f", in each of {worst.depth} loops inside each other" if worst.depth > 1 else ""),
+            f"--set {self._kernel.name}.{trip_name(self._kernel, loop)}=VALUE",
+        )
 
     def assume_branch(self, span: ir.Span) -> None:
         """Notes that nothing is known of the branches on this line: one assumption for a line."""

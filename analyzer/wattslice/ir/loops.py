@@ -69,12 +69,12 @@ class LoopShape:
     `assigned`: the registers that it writes. `overwritten`: records, vectors and objects in memory of which
     it writes the whole, or a part that only the run tells. `counters`: the variables of its `inductions`;
     `stepped`: those that its step updates, behind the body. `bounds` holds the conjuncts that compare a
-    counter with something invariant; `has_other_conjuncts`: the condition asks for more than that. `iterations_differ`: some
-    condition, bound or selector inside the body depends on the iteration, so that iterations must be told
-    apart. `may_leave`: a `break` or `return` inside may end the loop early. `size`: number of expression
-    nodes in the loop, a measure of the work of one iteration. `updated_in_test`: counters that the condition
-    itself updates. `exits`: the ways out of the body that compare a counter with something invariant; they
-    are not among what `iterations_differ` for, unless they ask for more.
+    counter with something invariant; `has_other_conjuncts`: the condition asks for more than that.
+    `iterations_differ`: some condition, bound or selector inside the body depends on the iteration, so that
+    iterations must be told apart. `may_leave`: a `break` or `return` inside may end the loop early. `size`:
+    number of expression nodes in the loop, a measure of the work of one iteration. `updated_in_test`:
+    counters that the condition itself updates. `exits`: the ways out of the body that compare a counter
+    with something invariant; they are not among what `iterations_differ` for, unless they ask for more.
     """
 
     loop: ir.Loop

@@ -50,11 +50,13 @@ _NUMBERS = (TypeKind.INT, TypeKind.BOOL)
 class Objects:
     """What is known of a kernel's objects for being reached in no other way than by their names.
 
-    `hidden`: registers that may be written by an address or as another type. `unwritten`: objects in memory
-    that nothing in the kernel writes behind their declaration. `cells`: objects in memory of which every
-    access names them, all as the same type; their contents can be followed.
+    `otherwise`: places that read a register as another type than its own. `hidden`: registers that may be
+    written by an address or as another type. `unwritten`: objects in memory that nothing in the kernel
+    writes behind their declaration. `cells`: objects in memory of which every access names them, all as the
+    same type; their contents can be followed.
     """
 
+    otherwise: frozenset[RegisterPlace]
     hidden: frozenset[Variable]
     unwritten: frozenset[Variable]
     cells: frozenset[Variable]
@@ -69,6 +71,7 @@ def objects(kernel: Kernel) -> Objects:
     types: dict[Variable, set[tuple[TypeKind, int, bool]]] = {}
     written: dict[Variable, set[tuple[str, ...]]] = {}
     read: dict[Variable, set[tuple[str, ...]]] = {}
+    otherwise: set[RegisterPlace] = set()
     hidden: set[Variable] = set()
     declared = {stmt.variable for stmt in walk_statements(kernel.body) if isinstance(stmt, Declare)}
     given: list[tuple[Variable, Expr]] = list(register_assignments(kernel.body))
@@ -86,9 +89,11 @@ def objects(kernel: Kernel) -> Objects:
                     types[base.variable].add((TypeKind.VOID, 0, False))
             case Read(place=place):
                 read.setdefault(place.variable, set()).add(place.path)
+                if _is_seen_otherwise(place):
+                    otherwise.add(place)
             case Assign(target=RegisterPlace() as place) | Increment(target=RegisterPlace() as place):
                 written.setdefault(place.variable, set()).add(place.path)
-                if is_seen_otherwise(place):
+                if _is_seen_otherwise(place):
                     hidden.add(place.variable)
             case _:
                 pass
@@ -102,6 +107,7 @@ def objects(kernel: Kernel) -> Objects:
     copies = Counter((variable.name, variable.span) for variable in types)  # of a function inlined twice
     strays = {base.variable for base in addressed if base not in accessed}
     return Objects(
+        otherwise=frozenset(otherwise),
         hidden=frozenset(hidden),
         unwritten=frozenset(base.variable for base in addressed if base.variable not in elsewhere),
         cells=frozenset(
@@ -158,7 +164,7 @@ def part_of(type_: Type, path: tuple[str, ...]) -> tuple[int, Type] | None:
     return offset, type_
 
 
-def is_seen_otherwise(place: RegisterPlace) -> bool:
+def _is_seen_otherwise(place: RegisterPlace) -> bool:
     """Whether a register is accessed as another type than its own, so that a value means another there."""
     part = part_of(place.variable.type, place.path)
     if part is None:
