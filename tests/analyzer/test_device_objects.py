@@ -169,3 +169,32 @@ def test_an_index_from_a_local_array_differs_between_threads(tmp_path: Path) -> 
 def test_a_pointer_that_nobody_reads_hides_nothing(tmp_path: Path) -> None:
     kernel = kernel_of(tmp_path, "int v = 3; int* q = &v; *q = n; p[v] = 0;")
     assert not objects(kernel).hidden
+
+
+HOLES = {
+    "goto": "int i = 0; again: p[i] = 0; if (++i < n) goto again;",
+    "case label": "int c = n; switch (c & 3) { case 0: do { p[0] = 0; case 1: p[1] = 1; } while (--c > 0); }",
+    "fib": "p[0] = fib(n);",
+}
+
+
+@pytest.mark.parametrize("what", HOLES)
+def test_a_kernel_that_is_not_whole_says_so(tmp_path: Path, what: str) -> None:
+    before = "__device__ int fib(int q) { return q < 2 ? q : fib(q - 1) + fib(q - 2); }"
+    profile = _counted(kernel_of(tmp_path, HOLES[what], before=before))
+    (said,) = (told.message for told in profile.assumptions if told.rule == "PW029")
+    assert what in said
+
+
+def test_managed_variables_are_understood(tmp_path: Path) -> None:
+    program = lower(tmp_path, "__managed__ int total;\n__global__ void k(int n) { total = n; }\n")
+    assert not program.diagnostics
+    (access,) = memory_accesses(program.kernels[0])
+    assert access.space is ir.MemorySpace.GLOBAL
+
+
+def test_many_loops_of_which_iterations_stand_for_others_are_told_once(tmp_path: Path) -> None:
+    hashed = "for (int j = 0; j < ((i * 2654435761u) >> 29); ++j) p[j] = i;"
+    kernel = kernel_of(tmp_path, f"for (int i = 0; i < 3000000; ++i) {{ {hashed} }}\n" * 3)
+    told = [told.message for told in _counted(kernel).assumptions if told.rule == "PW015"]
+    assert len(told) == 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.context import Binding, Body, expression
+from wattslice.frontend.cuda.lowering.context import Binding, Body, Frame, expression
 from wattslice.frontend.cuda.lowering.memory import note_pointer
 from wattslice.frontend.cuda.lowering.statements import as_block, declare
 from wattslice.ir import (
@@ -63,7 +63,9 @@ def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
         elif child.kind == C.COMPOUND_STMT:
             inner = child
     outer, body.before = body.before, []
+    body.frames.append(Frame(None, body.frame.this))
     tree = ir.Block((), body.region(), span) if inner is None else as_block(body, inner)
+    body.frames.pop()
     body.before = outer
     defaults = tuple(None for _ in parameters)
     copied = _copied(body, node, tree, parameters)
