@@ -4,9 +4,9 @@ Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--alone] [-o d
 
 A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
 its template instances or of the files that include it. Its geometry is known when that of any of its launches
-was read from host code, its arguments when one of these has a value for every integer parameter. Computed: from
-host variables whose value is assumed (`--set` settles all of it). Each file content counts once. `--kernels`
-prints every kernel behind a cause.
+was read from host code, its arguments when one of these has a value for every integer parameter. Computed:
+from host variables whose value is assumed (`--set` settles all of it). Each file content counts once.
+`--kernels` prints every kernel behind a cause.
 """
 
 from __future__ import annotations
