@@ -33,14 +33,13 @@ class CallGraph:
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
         found = self._by_name.get(node.callee)
-        if (
-            found is None
-            and (found := self._by_name.get(node.name)) is not None
-            and node.callee.startswith("_Z")
-        ):
+        if found is not None:
+            return found
+        found = self._by_name.get(node.name)
+        if found is not None and node.callee.startswith("_ZN"):
             missing = found.default_arguments[len(node.arguments) :]
             if len(node.arguments) > len(found.parameters) or None in missing:
-                return None  # another function of that name
+                return None  # another method of that name
         return found
 
     def named(self, name: str) -> ir.Function | None:
