@@ -76,6 +76,7 @@ LOST = [
     ("behind a member", "int a = 3; Held h{&a}; by_value(h);"),
     ("behind a member of what is pointed at", "int a = 3; Held h{&a}; by_pointer(&h);"),
     ("a jump back", "int a = 1; again: a *= 2; if (a < 100) goto again;"),
+    ("where a loop is left", "int a = 3; for (int i = 0; i < 4; i++) if (rand()) { a = 9; break; }"),
     ("a jump over", "int a = 1; if (rand()) goto out; a = 2; out:;"),
 ]
 

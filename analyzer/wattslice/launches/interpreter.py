@@ -207,6 +207,10 @@ class Interpreter(Evaluator):
         if then_flow is Flow.NEXT and else_flow is Flow.NEXT:
             self.memory.merge(then_changes, else_changes, condition)
             return Flow.NEXT
+        in_function = (Flow.NEXT, Flow.BREAK, Flow.CONTINUE)
+        if not condition.is_option and then_flow in in_function and else_flow in in_function:
+            self.memory.merge(then_changes, else_changes, condition)
+            return then_flow if then_flow is else_flow else Flow.NEXT
         if then_flow is Flow.NEXT or else_flow is Flow.EXIT:
             self.memory.apply(then_changes)
             return then_flow
