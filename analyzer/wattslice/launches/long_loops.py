@@ -16,8 +16,8 @@ from wattslice import ir
 class LoopWrites:
     """What a loop may write: `steady` by the same amount in each iteration, and `others`.
 
-    `may_end_early`: a jump out of it depends on what it writes. `members`: of others that are written only so,
-    the scalar members that are.
+    `may_end_early`: a jump out of it depends on what it writes. `members`: of others, the scalar members that
+    are written where nothing else of the variable is.
     """
 
     steady: frozenset[ir.Variable]
