@@ -142,7 +142,7 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
             todo += [expr for expr in (stmt.condition, stmt.step) if expr is not None]
         for expr in ir.statement_expressions(stmt):
             for node in ir.walk_expressions(expr):
-                if isinstance(node, ir.Select):
+                if isinstance(node, ir.Select) and ir.is_decision(node):
                     todo.append(node.condition)
                 elif isinstance(node, ir.Logical):
                     todo.append(node.left)

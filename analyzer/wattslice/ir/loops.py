@@ -728,7 +728,7 @@ class _IterationTaint:
                     found = True
             elif isinstance(node, ir.Load | ir.TextureFetch | ir.Atomic):
                 continue
-            elif isinstance(node, ir.Select):
+            elif isinstance(node, ir.Select) and ir.is_decision(node):
                 self._decide(node.condition)
             elif isinstance(node, ir.Logical):
                 self._decide(node.left)
