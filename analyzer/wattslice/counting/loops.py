@@ -472,7 +472,7 @@ class Loops(ExpressionEvaluator):
             "PW015",
             loop.span,
             f"iterations of the loop differ, and {number} of {longest} stand for all: how often what is in "
-            f"it runs may be off by up to {max(error, 1e-4):.2%} of its iterations",
+            f"it runs may be off by up to {max(np.ceil(error * 1e4), 1) / 1e4:.2%} of its iterations",
             f"--set {self.state.launch.kernel.name}.{self.state.trip_name(loop)}=VALUE",
         )
 
