@@ -243,7 +243,7 @@ def child_regions(expr: Expr, region: int) -> tuple[tuple[Expr, int], ...]:
 
 
 def is_decision(select: Select) -> bool:
-    """Whether the arms of `c ? a : b` hold any work: else both are registers or numbers, and one is kept."""
+    """Whether the arms of `c ? a : b` hold work: else both are registers or numbers, and not counted."""
     return not (isinstance(select.then, Constant | Read) and isinstance(select.otherwise, Constant | Read))
 
 
