@@ -538,3 +538,16 @@ def test_a_product_of_bits_runs_on_the_tensor_cores():
     )
     mix = lower_instructions(kernel, profile)
     assert (mix.number(K.HMMA), mix.number(K.SHFL), mix.number(K.LDG)) == (8, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("loops", "executed"),
+    [
+        # 2 016 iterations in SASS of sm_80 and sm_90: two loads, FFMA, ISETP and branch each, no address
+        ("for (int i = 0; i < 64; ++i)\n#pragma unroll\nfor (int j = 0; j < i; ++j)", 5 * 2016),
+        ("for (int i = 0; i < 64; ++i)\n#pragma unroll\nfor (int j = i; j < 64; ++j)", 5 * 2080),
+    ],
+)
+def test_copies_of_a_triangle_that_a_pragma_unrolls_leave_by_a_test_each(loops: str, executed: int):
+    mix = mix_of(f"float s = 0;\n{loops} s += b[i * 64 + j] * b[j];\na[threadIdx.x] = s;")
+    assert sum(mix.number(kind) for kind in K) == pytest.approx(executed, rel=0.1)
