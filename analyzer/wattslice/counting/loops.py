@@ -128,8 +128,8 @@ class _Trip:
     """What is known of the iterations of a loop as it is entered.
 
     `trips`: how many are begun; `leaving`: the one that a known test in the body ends, None where no such
-    test is known. `is_exact`: neither may data end the loop earlier. `has_open_exit`: of some test in the body
-    no closed form tells the iteration, so that iterations must be told apart.
+    test is known. `is_exact`: neither may data end the loop earlier. `has_open_exit`: no closed form
+    tells in which iteration some test in the body ends it, so that iterations must be told apart.
     """
 
     trips: _Trips
