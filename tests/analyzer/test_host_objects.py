@@ -181,6 +181,12 @@ def test_a_loop_says_how_far_its_launches_are_apart(tmp_path):
     assert "which have 256 to 25600" in note.message  # of the first, second, middle and last iteration
 
 
+def test_a_member_that_a_long_loop_leaves_alone_stays(tmp_path):
+    body = "dim3 g; g.z = 2; for (int i = 0; i < 900; i++) { g.x = i + 1; g.y = 3; k<<<g, 32>>>(i); }"
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert (launch.grid[1:], launch.source) == ((3, 2), LaunchSource.HOST_CODE)
+
+
 def test_a_header_is_launched_beside_its_folder(tmp_path):
     (tmp_path / ".git").mkdir()
     for folder in ("include", "src"):

@@ -391,7 +391,11 @@ class Interpreter(Evaluator):
         for iteration in (trips // 2, trips - 1):
             for variable in writes.others:
                 storage = self.memory.storage(variable)
-                self.memory.forget(storage, Unknown(f"'{variable.name}' changes in a long loop"))
+                lost = Unknown(f"'{variable.name}' changes in a long loop")
+                for path in writes.members.get(variable, ()):
+                    self.memory.set_cell(storage, offset_of(variable.type, path), lost)
+                if variable not in writes.members:
+                    self.memory.forget(storage, lost)
             for cell, second in after_second.items():
                 value: Value = Unknown(f"'{cell[0].name}' changes in a long loop")
                 if cell[0] in steady:
