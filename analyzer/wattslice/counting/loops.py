@@ -9,7 +9,9 @@ iteration times a stated default.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
@@ -42,7 +44,7 @@ from wattslice.counting.iterations import (
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.pieces import representatives
 from wattslice.counting.sampling import Mask
-from wattslice.counting.state import BudgetExceededError, LoopFrame, State
+from wattslice.counting.state import BudgetExceededError, LoopFrame, StandIns, State
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
     UNIFORM,
@@ -78,6 +80,9 @@ SURVEY_ALLOWANCE = 400.0
 
 FEWEST_NESTED = 64
 """Iterations with loops of their own from which on some may stand for the others, if exactly."""
+
+FEW_NODES = 6
+"""Iterations from which on two of them say more of loops inside than the middle one."""
 
 FEWEST_RUN = 8
 FEWEST_AT_LAST = 8
@@ -122,12 +127,14 @@ class _Trip(Struct, frozen=True, eq=False):
     """What is known of the iterations of a loop as it is entered.
 
     `trips`: how many are begun; `leaving`: the one that a known test in the body ends, None where no such
-    test is known. `is_exact`: neither may data end the loop earlier.
+    test is known. `is_exact`: neither may data end the loop earlier. `has_open_exit`: no closed form
+    tells in which iteration some test in the body ends it, so that iterations must be told apart.
     """
 
     trips: _Trips
     leaving: _Trips | None
     is_exact: bool
+    has_open_exit: bool = False
 
 
 class Loops(ExpressionEvaluator):
@@ -136,7 +143,7 @@ class Loops(ExpressionEvaluator):
     `allowance`: expression evaluations that the loop about to run may take. `at_corner`: the last iteration
     of an enclosing loop is being run for how far it reaches, so that inner loops need only their last one.
     `is_surveying`: the lanes are iterations that are looked at together. `sampled`: loops around whose
-    iterations stand for others that differ from them.
+    iterations stand for others that differ from them. `is_last`: the kernel is counted at any price.
     """
 
     def __init__(self, state: State, profile: BranchProfile | None) -> None:
@@ -145,6 +152,7 @@ class Loops(ExpressionEvaluator):
         self.at_corner = False
         self.is_surveying = False
         self.sampled = 0
+        self.is_last = False
 
     @abstractmethod
     def execute(self, stmt: ir.Stmt, mask: Mask) -> Mask:
@@ -160,6 +168,8 @@ class Loops(ExpressionEvaluator):
         shape = state.shape(loop)
         known = self._known_trips(shape, mask)
         exact = known is None or known.is_exact
+        if known is not None and known.has_open_exit:
+            shape = replace(shape, iterations_differ=True)
         frame = LoopFrame(state.masks.none, state.masks.none)
         around = [(outer, outer.broken) for outer in state.loops]
         call = state.calls[-1]
@@ -255,9 +265,16 @@ class Loops(ExpressionEvaluator):
     # ------------------------------------------------------------------ what is known of registers
 
     def _registers(self, shape: LoopShape) -> dict[ir.RegisterKey, Value]:
-        """The registers that the loop assigns, with their present values."""
+        """The registers that the loop assigns and the contents it stores, with their present values."""
         environment = self.state.environment
-        return {key: environment[key] for key in shape.assigned if key in environment}
+        found = {key: environment[key] for key in shape.assigned if key in environment}
+        if shape.overwritten:
+            found |= {
+                key: value
+                for key, value in environment.items()
+                if isinstance(key, tuple) and key[0] in shape.overwritten
+            }
+        return found
 
     def _forget(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> None:
         """Drops what iterations not run may have changed, except induction variables.
@@ -267,9 +284,9 @@ class Loops(ExpressionEvaluator):
         the differences between lanes stay.
         """
         environment = self.state.environment
-        for key in shape.assigned - shape.counters:
-            if key in environment:
-                environment[key] = _drifted(before.get(key), environment[key])
+        for key, value in self._registers(shape).items():
+            if key not in shape.counters:
+                environment[key] = _drifted(before.get(key), value)
 
     def _loses(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> bool:
         """Whether `_forget` would drop lanes of a register that the last iteration has computed from
@@ -301,11 +318,11 @@ class Loops(ExpressionEvaluator):
         if setting is not None:
             return _Trip(self._of_the_source(shape, int(setting), mask), None, True)
         found = self._least(loop, mask, [self._trips_of(shape, bound, mask) for bound in shape.bounds])
-        leaving = self._least(
-            loop,
-            mask,
-            [self._trips_of(shape, bound, mask, exit_) for exit_ in shape.exits for bound in exit_.bounds],
-        )
+        ways_out = [
+            [self._trips_of(shape, bound, mask, exit_) for bound in exit_.bounds] for exit_ in shape.exits
+        ]
+        leaving = self._least(loop, mask, [trips for way in ways_out for trips in way])
+        has_open_exit = any(all(trips is None for trips in way) for way in ways_out)
         by_data = shape.has_other_conjuncts or (found is None and not is_endless(loop))
         begun = self._least(loop, mask, [found, None if leaving is None else leaving + 1])
         if begun is None:
@@ -323,7 +340,7 @@ class Loops(ExpressionEvaluator):
             )
         else:
             self._tell_unused_profile(loop)
-        return _Trip(_plain(begun), None if leaving is None else _plain(leaving), not by_data)
+        return _Trip(_plain(begun), None if leaving is None else _plain(leaving), not by_data, has_open_exit)
 
     def _least(self, loop: ir.Loop, mask: Mask, found: list[_Trips | None]) -> _Trips | None:
         """The least of those that are known, lane by lane."""
@@ -462,17 +479,11 @@ class Loops(ExpressionEvaluator):
         return strata
 
     def _tell_sampled(self, loop: ir.Loop, number: int, longest: int, error: float) -> None:
-        """Notes that iterations which differ stand for others."""
+        """Notes that `number` iterations stand for all of `longest` which differ, and how far that is off."""
         if self.is_surveying:
             return
         self.sampled += 1
-        self.state.tallies.assume(
-            "PW015",
-            loop.span,
-            f"iterations of the loop differ, and {number} of {longest} stand for all: how often what is in "
-            f"it runs may be off by up to {max(error, 1e-4):.2%} of its iterations",
-            f"--set {self.state.launch.kernel.name}.{self.state.trip_name(loop)}=VALUE",
-        )
+        self.state.tallies.stand_in(loop, StandIns(error, self.sampled, number, longest))
 
     def _strata_alike(self, known: _Trip, shape: LoopShape, longest: int) -> list[_Stratum]:
         """Consecutive strata, of which each is taken to run as its representative does."""
@@ -495,8 +506,14 @@ class Loops(ExpressionEvaluator):
     def _whole_strata(self, trips: _Trips, longest: int, shape: LoopShape) -> list[_Stratum]:
         """The same without an iteration that leaves."""
         allowance = self.allowance
-        if allowance == 0 and longest > 1:  # the second attempt at a kernel that took too many steps
-            return [_Stratum(longest // 2, 0, longest)]
+        if allowance == 0 and longest > 1:  # another attempt at a kernel that took too many steps
+            if self.is_last or longest < FEW_NODES or not (shape.iterations_differ and shape.has_loops):
+                return [_Stratum(longest // 2, 0, longest)]
+            # the nodes of Gauss: they add up what grows with the cube of the counter
+            aside = math.sqrt((longest**2 - 1) / 12)
+            half, middle = longest / 2, (longest - 1) / 2
+            low, high = round(middle - aside), round(middle + aside)
+            return [_Stratum(low, 0, half), _Stratum(high, half, longest)]
         if not shape.iterations_differ:
             number = 2 if isinstance(trips, int) else 3
         elif longest * shape.size <= allowance:

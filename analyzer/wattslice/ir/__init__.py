@@ -34,6 +34,7 @@ from wattslice.ir.operators import (
 )
 from wattslice.ir.tree import (
     ADDRESS_OF,
+    BIT_FIELD,
     BOOL,
     DIM3,
     ELEMENT_METHODS,
@@ -98,6 +99,7 @@ from wattslice.ir.tree import (
     Unary,
     Variable,
     VariableRole,
+    made_up_offset,
     numbered_lines,
 )
 from wattslice.ir.walking import (
@@ -105,6 +107,7 @@ from wattslice.ir.walking import (
     children,
     comma_parts,
     expressions_below,
+    is_decision,
     nested_statements,
     never_falls_through,
     read_variable,

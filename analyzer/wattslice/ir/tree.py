@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-
-from msgspec import Struct
+import zlib
+from dataclasses import dataclass
 
 from wattslice.ir.operators import (
     AtomicOp,
@@ -40,12 +40,14 @@ class TypeKind(IdentityEnum):
     UNKNOWN = "unknown"
 
 
-class Field(Struct, frozen=True):
-    """One member of a struct or union; `offset_bytes` from the start of the record."""
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One member of a struct or union; `offset_bytes` from the start of the record, `bits` of a bit-field."""
 
     name: str
     type: Type
     offset_bytes: int
+    bits: int | None = None
 
 
 class Type(Struct, frozen=True):
@@ -397,8 +399,18 @@ class InlinedCall(Struct, frozen=True, eq=False):
 ADDRESS_OF = "address of "
 """In front of the name of a method that gives a reference: the call gives the address instead."""
 
+
+def made_up_offset(name: str) -> int:
+    """Where a member is kept that has no byte of its own, or whose record's layout nobody knows."""
+    return -1 - zlib.crc32(name.encode())
+
+
 ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 """Methods of containers that give a reference to an element."""
+
+BIT_FIELD = "bit-field"
+"""The intrinsic that gives a bit-field of its argument, which is the whole member: width and place in it are
+not kept."""
 
 UNREAD = "a statement that could not be read"
 """The callee that stands for host code that could not be read: it may write what its arguments point at."""
@@ -408,6 +420,7 @@ class Call(Struct, frozen=True, eq=False):
     """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling).
 
     `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
+    `is_virtual`: the class of the object, its first argument, decides which function runs.
     """
 
     callee: str
@@ -416,6 +429,7 @@ class Call(Struct, frozen=True, eq=False):
     type: Type
     span: Span
     function: Expr | None = None
+    is_virtual: bool = False
 
 
 class Text(Struct, frozen=True, eq=False):

@@ -32,7 +32,15 @@ class CallGraph:
 
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
-        return self._by_name.get(node.callee) or self._by_name.get(node.name)
+        found = self._by_name.get(node.callee)
+        if found is not None:
+            return found
+        found = self._by_name.get(node.name)
+        if found is not None and node.callee.startswith("_ZN"):
+            missing = found.default_arguments[len(node.arguments) :]
+            if len(node.arguments) > len(found.parameters) or None in missing:
+                return None  # another method of that name
+        return found
 
     def named(self, name: str) -> ir.Function | None:
         """The function of this program that a function pointer with this value runs."""
@@ -47,8 +55,20 @@ class CallGraph:
             return frozenset(
                 f for f in self._pointed_at if given <= len(f.parameters) and (given or not f.parameters)
             )
+        if node.is_virtual:
+            return frozenset(
+                f for f in self._methods.get(node.name, ()) if len(f.parameters) == len(node.arguments)
+            )
         function = self.callee(node)
         return frozenset() if function is None else frozenset((function,))
+
+    @cached_property
+    def _methods(self) -> dict[str, list[ir.Function]]:
+        found: dict[str, list[ir.Function]] = {}
+        for function in self.functions:
+            if function.parameters and function.parameters[0].name == "this":
+                found.setdefault(function.name, []).append(function)
+        return found
 
     def _closures(self, node: ir.Call) -> frozenset[ir.Function]:
         """The lambdas that a call of an object may run: of its type, else all that take so many arguments."""
@@ -141,7 +161,9 @@ class CallGraph:
             callee
             for function in self.functions
             for expr in self._tell[function]
-            if isinstance(expr, ir.Call) and (callee := self.callee(expr)) not in (None, function)
+            if isinstance(expr, ir.Call)
+            for callee in (self.callees(expr) if expr.is_virtual else (self.callee(expr),))
+            if callee not in (None, function)
         }
         return tuple(function for function in self.functions if function not in called)
 
@@ -247,7 +269,13 @@ class HostDependence:
 
     def _read_by(self, expr: ir.Expr) -> set[_Source]:
         found: set[_Source] = set()
-        for node in ir.walk_expressions(expr):
+        waiting = [expr]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ir.Call) and node.name == "sdkFindFilePath":
+                waiting += node.arguments[:1]  # the file is looked for by its name, wherever the program lies
+                continue
+            waiting += ir.children(node)
             if isinstance(node, ir.Read):
                 found.add(node.place.variable)
             elif isinstance(node, ir.AddressOf):

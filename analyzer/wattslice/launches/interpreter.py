@@ -22,6 +22,7 @@ from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph, HostDependence
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
+from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import Evaluator
 from wattslice.launches.host_api import library_call
 from wattslice.launches.instances import LaunchInstance
@@ -39,6 +40,7 @@ from wattslice.launches.memory import (
     Value,
     condition_of,
     convert,
+    offset_of,
     same,
     truth,
 )
@@ -82,9 +84,11 @@ class Interpreter(Evaluator):
         memory: Memory,
         gpu: Gpu,
         budget: int,
+        files: DataFiles,
         given: ProgramArguments | None = None,
     ) -> None:
         super().__init__(memory, gpu, budget)
+        self._files = files
         self.instances: list[LaunchInstance] = []
         self._graph = graph
         self._relevance = relevance
@@ -204,6 +208,10 @@ class Interpreter(Evaluator):
         if then_flow is Flow.NEXT and else_flow is Flow.NEXT:
             self.memory.merge(then_changes, else_changes, condition)
             return Flow.NEXT
+        in_function = (Flow.NEXT, Flow.BREAK, Flow.CONTINUE)
+        if not condition.is_option and then_flow in in_function and else_flow in in_function:
+            self.memory.merge(then_changes, else_changes, condition)
+            return then_flow if then_flow is else_flow else Flow.NEXT
         if then_flow is Flow.NEXT or else_flow is Flow.EXIT:
             self.memory.apply(then_changes)
             return then_flow
@@ -384,7 +392,11 @@ class Interpreter(Evaluator):
         for iteration in (trips // 2, trips - 1):
             for variable in writes.others:
                 storage = self.memory.storage(variable)
-                self.memory.forget(storage, Unknown(f"'{variable.name}' changes in a long loop"))
+                lost = Unknown(f"'{variable.name}' changes in a long loop")
+                for path in writes.members.get(variable, ()):
+                    self.memory.set_cell(storage, offset_of(variable.type, path), lost)
+                if variable not in writes.members:
+                    self.memory.forget(storage, lost)
             for cell, second in after_second.items():
                 value: Value = Unknown(f"'{cell[0].name}' changes in a long loop")
                 if cell[0] in steady:
@@ -421,7 +433,12 @@ class Interpreter(Evaluator):
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
             storage = self.memory.declare(parameter)
             is_option = function.name == "main" or parameter.name in ("argc", "argv")
-            value = Unknown(where, is_option=is_option) if default is None else self.evaluate(default)
+            least = 1 if function.name == "main" and parameter.type.is_integral else None
+            value = (
+                Unknown(where, is_option=is_option, least=least)
+                if default is None
+                else self.evaluate(default)
+            )
             self.memory.write(storage, 0, value, parameter.type)
         if function.name == "main" and self._given is not None:
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):
@@ -462,6 +479,7 @@ class Interpreter(Evaluator):
                     tuple(self._captured(given)),
                     is_guess,
                     name,
+                    files=tuple(self._files.names),
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
                 )
             )
@@ -516,7 +534,7 @@ class Interpreter(Evaluator):
 
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Follow functions of the program; know a few of the library; forget what others may write."""
-        function = self._graph.callee(node)
+        function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
         if node.function is not None:
             name = self.evaluate(node.function)
             if isinstance(name, Closure):
@@ -530,8 +548,9 @@ class Interpreter(Evaluator):
                 return self._run(called, node, node.arguments[1:], arguments[1:])
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
-        if (function is None or node.name in READS_ARGV) and node.function is None:
-            for known in (text_call, tensor_call):
+        is_known = function is None or node.name in READS_ARGV or node.name in READS_FILES
+        if is_known and node.function is None and not node.is_virtual:
+            for known in (text_call, tensor_call, self._files.call):
                 value = known(self.memory, node, arguments)
                 if value is not None:
                     return value
@@ -548,6 +567,14 @@ class Interpreter(Evaluator):
             if isinstance(held := self._held(argument), Closure):
                 self._run_closure(held, node, (), ())
         return library_call(self.memory, self.gpu, node, arguments)
+
+    def _overrider(self, node: ir.Call, arguments: tuple[Value, ...]) -> ir.Function | None:
+        """The function that a virtual call runs: by the class of the object, or the only one there is."""
+        every = self._graph.callees(node)
+        this = arguments[0] if arguments else None
+        name = this.storage.class_name if isinstance(this, Pointer) and not this.offset else ""
+        own = [function for function in every if _class_of(function) == name]
+        return own[0] if own else next(iter(every)) if len(every) == 1 else None
 
     def text(self, node: ir.Text) -> Value:
         """The text, or the closure of the lambda that it names: it keeps the values that it captures."""
@@ -607,9 +634,9 @@ class Interpreter(Evaluator):
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
             if parameter in function.reference_parameters and index < len(given):
-                storage = self._named_storage(given[index], frame_of_caller)
-                if storage is not None:
-                    self.memory.alias(parameter, storage)
+                where = self._named_place(given[index], frame_of_caller)
+                if where is not None:
+                    self.memory.alias(parameter, where)
                     continue
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         depth, self._loop_depth = self._loop_depth, 0
@@ -619,15 +646,18 @@ class Interpreter(Evaluator):
         assert self.memory.frames[-1] is frame_of_caller
         return convert(result, type_)
 
-    def _named_storage(self, argument: ir.Expr, frame: Frame) -> Storage | None:
-        """The storage of a whole variable of the caller that is passed by reference."""
-        if not isinstance(argument, ir.Read) or argument.place.path:
+    def _named_place(self, argument: ir.Expr, frame: Frame) -> Pointer | None:
+        """The object of the caller that is passed by reference."""
+        if isinstance(argument, ir.Load):
+            return self.loaded_at.get(id(argument.place))
+        if not isinstance(argument, ir.Read):
             return None
         callee = self.memory.frames.pop()
         assert self.memory.frames[-1] is frame
-        storage = self.memory.storage(argument.place.variable)
+        place, where = argument.place, self.memory.address(argument.place.variable)
         self.memory.frames.append(callee)
-        return storage
+        offset = offset_of(place.variable.type, place.path) if place.path else 0
+        return replace(where, offset=where.offset + offset)
 
     def _body(self, function: ir.Function) -> Value:
         self._active.append(function)
@@ -641,6 +671,11 @@ class Interpreter(Evaluator):
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         result = self.returned_by(node.body)
         return Unknown(f"the result of {node.name}()") if result is None else convert(result, node.type)
+
+
+def _class_of(method: ir.Function) -> str:
+    element = method.parameters[0].type.element
+    return "" if element is None else element.name
 
 
 def _defaults(function: ir.Function) -> tuple[ir.Expr | None, ...]:

@@ -8,13 +8,12 @@ for all: the one whose number of threads is nearest to the mean (the middle one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from msgspec.structs import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from wattslice import ir
 from wattslice.launches.agreement import extent_of, number_of
-from wattslice.launches.instances import AssumedVariable, LaunchInstance, geometry_of, is_read
+from wattslice.launches.instances import AssumedVariable, Geometry, LaunchInstance, geometry_of, is_read
 from wattslice.launches.kernel_shape import default_block, default_grid
 from wattslice.launches.launch import (
     Assumption,
@@ -24,6 +23,7 @@ from wattslice.launches.launch import (
     LaunchSource,
     MemberValue,
     NamedValue,
+    UnknownArgument,
 )
 from wattslice.launches.memory import Record, Unknown, convert
 from wattslice_models.gpu import Gpu
@@ -87,10 +87,18 @@ def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[Kerne
 def launches_kernel(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
     """True when a launch in the source is of this kernel."""
     if node.kernel:
-        return node.kernel == kernel.mangled_name or (
-            node.kernel == kernel.name and kernel.mangled_name != kernel.name
+        return (
+            node.kernel == kernel.mangled_name
+            or (node.kernel == kernel.name and kernel.mangled_name != kernel.name)
+            or _is_instance(node, kernel)
         )
     return node.kernel_name in (kernel.name, kernel.qualified_name)
+
+
+def _is_instance(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
+    """True when another file launches an instance of a template that has none in its own file."""
+    is_template = kernel.mangled_name == kernel.name == node.kernel_name
+    return is_template and node.kernel.startswith("_Z") and len(node.arguments) == len(kernel.parameters)
 
 
 def is_of_kernel(instance: LaunchInstance, kernel: ir.Kernel) -> bool:
@@ -125,6 +133,8 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
             )
         )
         shared = 0
+    if chosen.files:
+        assumptions.append(_of_files(kernel, chosen))
     assumptions.extend(_loop_assumptions(kernel, running, chosen, grid, block))
     if not running:
         how = "as written there" if chosen.is_as_written else "assumed"
@@ -150,7 +160,15 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         assumed_arguments=tuple(_assumed_arguments(kernel, chosen)),
         extents=tuple(extent_of(argument) for argument in chosen.arguments[: len(kernel.parameters)]),
         program_arguments=chosen.given,
+        unknown_arguments=tuple(_unknown_arguments(kernel, chosen)),
     )
+
+
+def _of_files(kernel: ir.Kernel, chosen: LaunchInstance) -> Assumption:
+    message = (
+        f"{kernel.name} is launched after {' and '.join(chosen.files)} is read, as it lies in the repository"
+    )
+    return Assumption("PW011", chosen.node.span.line, message, _by_launch(kernel))
 
 
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
@@ -185,6 +203,12 @@ def _assumed_arguments(kernel: ir.Kernel, instance: LaunchInstance) -> list[Name
         if parameter.type.is_integral and value is not None and number_of(instance, index, parameter) is None:
             found.append(NamedValue(parameter.name, value))
     return found
+
+
+def _unknown_arguments(kernel: ir.Kernel, instance: LaunchInstance) -> Iterator[UnknownArgument]:
+    for parameter, value in zip(kernel.parameters, instance.arguments, strict=False):
+        if isinstance(value, Unknown) and parameter.type.kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT):
+            yield UnknownArgument(parameter.name, _because(value.variable, value.reason))
 
 
 def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
@@ -230,7 +254,7 @@ def _loop_assumptions(
         what = [f"another {name}" for name in extents] + [f"another argument {name}" for name in arguments]
         message = (
             f"{kernel.name} is launched from a loop, with {' and '.join(what)} in each iteration; shown is "
-            f"the launch of nearly the mean number of threads, {_configuration(kernel, grid, block)}"
+            f"{_of_many(geometries, is_same=not extents)}, {_configuration(kernel, grid, block)}"
         )
     elif chosen.in_unknown_loop and known:
         arguments = known
@@ -239,6 +263,17 @@ def _loop_assumptions(
         return []
     fix = _by_launch(kernel) if extents else f"--set {kernel.name}.{arguments[0]}=VALUE"
     return [Assumption("PW011", line, message, fix)]
+
+
+def _of_many(geometries: Sequence[Geometry], *, is_same: bool) -> str:
+    """Which launch of a loop stands for all, and how far the others are from it."""
+    if is_same:
+        return "one of them"
+    threads = [g.threads for g in geometries if g.threads is not None]
+    return (
+        f"the one of nearly the mean number of threads of the {len(threads)} that were looked at, which have "
+        f"{min(threads)} to {max(threads)}"
+    )
 
 
 def _by_launch(kernel: ir.Kernel) -> str:

@@ -77,7 +77,8 @@ def _defining(names: frozenset[str]) -> re.Pattern[bytes]:
     old = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
     body = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + old + rb")\{"
     value = rb"(?:\[[^\]\n]{0,80}\]\s*)*[=;{]"
-    return re.compile(rb"%s(?:%s)\s*(?:%s|%s)" % (begin, words, body, value), re.M)
+    untyped = rb"^(?:%s)\s*%s" % (words, body)  # of C, where that is int
+    return re.compile(rb"%s(?:%s)\s*(?:%s|%s)|%s" % (begin, words, body, value, untyped), re.M)
 
 
 def definition_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
@@ -92,7 +93,7 @@ def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that include a file of its name and may launch one of `kernels`."""
     name = re.escape(os.fsencode(path.name))
     includes = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?" + name + rb"[>\"]", re.M)
-    near = islice(_near(path.resolve().parent), 3)
+    near = islice(_near(path.resolve().parent), _BESIDE + 1)
     launchers = _mentioning(path, kernels, near, includes)
     note_search(Search.LAUNCHERS, path, tuple(sorted(kernels)), launchers)
     return launchers

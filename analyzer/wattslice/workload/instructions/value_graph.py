@@ -27,7 +27,7 @@ class LoopLevel(Struct, eq=False):
 
     `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
     `single_stores`: memory spaces that exactly one statement in the loop stores to. `trips`: iterations per
-    entry, None when unknown.
+    entry, None when unknown. `copies_leave`: each copy tests whether it is the last.
     """
 
     parent: LoopLevel | None
@@ -42,6 +42,7 @@ class LoopLevel(Struct, eq=False):
     steps_pointers: bool = False
     single_stores: frozenset[MemorySpace] = frozenset()
     trips: float | None = None
+    copies_leave: bool = False
 
     @property
     def copies(self) -> float:
@@ -66,12 +67,14 @@ class Shape(Enum):
 
 class MemoryRequest(NamedTuple):
     """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
-    (below 1 where neighbours are loaded together).
+    (below 1 where neighbours are loaded together). `fresh`: share of its sectors that no copy of it in an
+    unrolled loop touched before.
     """
 
     site: int
     is_store: bool
     number: float
+    fresh: float = 1.0
 
 
 class Placement(NamedTuple):

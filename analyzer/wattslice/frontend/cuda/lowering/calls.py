@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -83,7 +85,10 @@ def call(body: Body, node: Node) -> Expr:
     if kind == C.CONSTRUCTOR or (kind == C.FUNCTION_TEMPLATE and _is_constructor(body, node, callee)):
         return construct(body, node, callee)
     if body.is_host:
-        return _host_call(body, node, callee)
+        value = _host_call(body, node, callee)
+        if isinstance(value, Call) and _gives_object(body, callee):
+            return read(body, dereference(body, value, body.type(node)), body.span(node))
+        return value
     if kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONVERSION_FUNCTION, C.DESTRUCTOR, C.FUNCTION_TEMPLATE):
         return unresolved_call(body, node, expressions_in(node))
     info = body.unit.function(callee)
@@ -133,7 +138,7 @@ def _(body: Body, node: Node) -> Location | None:
     """A call that returns a reference names an object."""
     callee = node.referenced
     if body.is_host:
-        return None if callee is None else _element(body, node, callee)
+        return None if callee is None else _object_given(body, node, callee)
     if callee is None or callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
         return None
     info = body.unit.function(callee)
@@ -154,6 +159,21 @@ def _(body: Body, node: Node) -> Location | None:
         return where
     body.before.append(ir.ExprStmt(value, body.region(), span))
     return where
+
+
+def _object_given(body: Body, node: Node, callee: Node) -> Location | None:
+    """The object that a host function gives a reference to."""
+    if not _gives_object(body, callee):
+        return _element(body, node, callee)
+    value = _host_call(body, node, callee)
+    return dereference(body, value, body.type(node)) if value.type.kind is TypeKind.POINTER else None
+
+
+def _gives_object(body: Body, callee: Node) -> bool:
+    """A function of the user that returns `T&`: who lowers it gives where the object is."""
+    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD) or body.unit.parsed.is_builtin(callee):
+        return False
+    return must_name_an_object(callee.type.result) and not body.unit.function(callee).is_defaulted
 
 
 def _element(body: Body, node: Node, callee: Node) -> Location | None:
@@ -289,7 +309,12 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     span = body.span(node)
     name = callee.spelling
     arguments = list(node.arguments)
-    values = readable_values(body, arguments, span)
+    values = [
+        read(body, where, span) if where is not None else value
+        for value, where in zip(
+            readable_values(body, arguments, span), _elements_given(body, callee, arguments), strict=True
+        )
+    ]
     type_ = body.type(node)
     if name == "operator=" and len(arguments) == 2:
         where = body.location(arguments[0])
@@ -306,7 +331,33 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         this = object_argument(body, node, span, operand, of_library=of_library)
         values[: 1 if is_operator else 0] = [Construct((), (), type_, span) if this is None else this]
         arguments = arguments[1:] if is_operator else arguments
-    return Call(callee.mangled_name, name, (*values, *_referred(body, callee, arguments, span)), type_, span)
+    given = (*values, *_referred(body, callee, arguments, span))
+    result = pointer_to(type_) if _gives_object(body, callee) else type_
+    return Call(callee.mangled_name, name, given, result, span, is_virtual=_is_virtual(node, callee))
+
+
+def _elements_given(body: Body, callee: Node, arguments: list[Node]) -> list[Location | None]:
+    """For each argument the element of a container that a function of the user gets by reference."""
+    found: list[Location | None] = [None] * len(arguments)
+    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD) or body.unit.parsed.is_builtin(callee):
+        return found
+    parameters = body.unit.function(callee).parameters
+    for at, (parameter, argument) in enumerate(zip(parameters, arguments, strict=False)):
+        if argument.kind == C.CALL_EXPR and must_name_an_object(parameter.node.type):
+            found[at] = body.location(argument)
+    return found
+
+
+def _is_virtual(node: Node, callee: Node) -> bool:
+    """Whether the object decides which function is called; `Base::f()` says which."""
+    if callee.kind not in (C.CXX_METHOD, C.DESTRUCTOR) or not callee.is_virtual:
+        return False
+    named = node.children[0] if node.children else None
+    return named is None or all(child.kind >= 100 for child in named.children)
+
+
+_OF_C = re.compile(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse)[A-Z]")
+"""Libraries for C, where nothing is passed by reference."""
 
 
 def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> list[Expr]:
@@ -317,6 +368,9 @@ def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> li
     if info.body is not None:
         return []
     parent = callee.semantic_parent
+    is_thrust = parent is not None and parent.spelling == "thrust"  # its algorithms take iterators by value
+    if is_thrust or _OF_C.match(info.name):
+        return []
     is_made_up = info.is_made_up or (parent is not None and body.unit.parsed.is_made_up(parent))
     pairs = zip(info.parameters, arguments, strict=False)
     written = arguments if is_made_up else [a for p, a in pairs if must_name_an_object(p.node.type)]
@@ -392,7 +446,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             fields = default_initialisers(body, constructor)
             names = tuple(field.spelling for field, _ in fields)
             return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
-        if body.is_host and info.body is not None and not info.is_defaulted and type_.fields:
+        if body.is_host and not info.is_builtin and not info.is_defaulted and type_.fields:
             values = tuple(body.expr(a) for a in arguments)
             return constructed(body, constructor.mangled_name, info.name, values, type_, span)
         if not arguments or body.is_host or info.is_builtin:

@@ -18,6 +18,7 @@ from wattslice.frontend.cuda.lowering.context import (
     file_scope_variable,
 )
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
+from wattslice.frontend.cuda.lowering.memory import must_name_an_object
 from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import decayed
@@ -25,6 +26,7 @@ from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable, walk_statements
 
 _LAUNCH = re.compile(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
+_DISPATCH = re.compile(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\r?\n)*)", re.M)
 _MOST_FUNCTIONS = 80
@@ -56,7 +58,7 @@ def host_functions(
         key: int = function.raw.data0
         hosts[key] = function
         called[key] = _names_in(data)  # also as an argument: a callback
-        others = callees - {function.spelling} if unit.is_c else callees
+        others = callees - {function.spelling} if function.spelling in unit.c_kernels else callees
         if _LAUNCH.search(data) or called[key] & macros or called[key] & others:
             launching.append(key)
     wanted = dict.fromkeys(launching)
@@ -66,12 +68,28 @@ def host_functions(
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
+    for key in launching:
+        _report_dispatch(unit, hosts[key])
     for key in wanted:
         function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
         if function is not None:
             result[key] = function
     _follow_helpers(unit, hosts, result, reuse)
     return tuple(part for function in result.values() for part in (function, *function.lambdas))
+
+
+def _report_dispatch(unit: Unit, function: Node) -> None:
+    """Of the types that a dispatch goes through, one is read."""
+    found = _DISPATCH.search(_bytes_of(unit, function))
+    if found is None:
+        return
+    span = unit.spans.span(function)
+    line = span.line + _bytes_of(unit, function).count(b"\n", 0, found.start())
+    default = "long" if b"INTEGRAL" in found[0] or b"INDEX" in found[0] else "float"
+    default = "c10::Half" if b"REDUCED" in found[0] else default
+    fix = "" if default != "float" else "; -D WATTSLICE_DISPATCHED=double reads it for double"
+    message = f"{found[0].decode()} goes through several types, of which {default} is assumed{fix}"
+    unit.report("PW006", Severity.NOTE, replace(span, line=line, end_line=line), message)
 
 
 def _launching_macros(unit: Unit) -> set[str]:
@@ -180,7 +198,8 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
     span = unit.spans.span(function)
     body = Body(unit, is_host=True)
     body.function = function
-    body.frames = [Frame(None, None)]
+    gives_object = must_name_an_object(function.type.result)
+    body.frames = [Frame(None, None, returns_address=gives_object)]
     body.rejections = Rejections(unit, function)
     quiet = len(unit.diagnostics)
     try:
@@ -192,7 +211,7 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
             this, where = object_parameter(body, function, span)
             parameters.append(this)
             defaults.append(None)
-            body.frames = [Frame(None, where)]
+            body.frames = [Frame(None, where, returns_address=gives_object)]
         for child in function.children:
             if child.kind == C.PARM_DECL:
                 is_reference = unit.types.is_reference(child.raw)

@@ -1,0 +1,246 @@
+"""What host code writes through objects: members that are references, unions, methods, jumps, data files."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+from wattslice.frontend.cuda.read import read_cuda, read_launcher
+from wattslice.frontend.parse_options import ParseOptions
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import Neighbours, resolve_launches
+
+from .geometry import GPU, launches
+
+HEAD = """
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+__global__ void k(int n) {}
+struct Name { int &r; };
+struct Functor { int &r; void operator()() const { r = 9; } };
+struct Made { int &r; Made(int &a) : r(a) {} void set(int x) { r = x; } };
+struct Setter {
+    int v, w;
+    Setter &set(int x) { v = x; return *this; }
+    int &at(int i) { return i ? w : v; }
+};
+int &pick(Setter &s) { return s.w; }
+void put(int &q) { q = 9; }
+struct Base { virtual int size() { return 5; } virtual ~Base() {} };
+struct Wide : Base { int size() override { return 77; } };
+struct Sized : Base { int n; Sized(int m) : n(m) {} int size() override { return n; } };
+struct More : Wide { int size() override { return Wide::size() + 1; } };
+int size_of(Base &b) { return b.size(); }
+Base *made_elsewhere();
+union Bits { int i; float f; char c[4]; };
+struct Narrow { unsigned a : 3; unsigned b : 5; };
+struct Held { int *p; };
+void by_value(Held h);
+void by_pointer(const Held *h);
+"""
+
+KNOWN = [
+    ("a member that is a reference", "int a = 3; Name f{a}; f.r = 9;", 9),
+    ("a functor with one", "int a = 3; Functor f{a}; f();", 9),
+    ("bound by a constructor", "int a = 3; Made m(a); m.set(9);", 9),
+    ("a name for a variable, handed on", "int a = 3; auto &r = a; auto g = [](int &q) { q = 9; }; g(r);", 9),
+    ("setters in a chain", "Setter b{1, 2}; b.set(4).set(9); int a = b.v;", 9),
+    ("what a method names", "Setter b{1, 2}; b.at(0) = 4; b.at(1) += 5; int a = b.v * 10 + b.w;", 47),
+    ("what a function names", "Setter b{1, 2}; pick(b) = 9; int a = b.w;", 9),
+    ("a member by reference", "Setter b{1, 2}; put(b.w); int a = b.w * 10 + b.v;", 91),
+    ("an element by reference", "int v[3] = {1, 2, 3}; put(v[1]); int a = v[0] * 10 + v[1];", 19),
+    ("of a vector", "std::vector<int> v = {1, 2, 3}; put(v[2]); int a = v[2];", 9),
+    ("a virtual method", "Wide d; Base *b = &d; int a = b->size();", 77),
+    ("of a reference", "Wide d; Sized e(4); int a = size_of(d) * 10 + size_of(e);", 774),
+    ("of an object on the heap", "Base *b = new Sized(6); int a = b->size();", 6),
+    ("of a base, by its name", "More m; Base &b = m; int a = b.size();", 78),
+    ("bit-fields", "Narrow b; b.a = 9; b.b = 5; int a = b.a * 10 + b.b;", 15),
+    ("the member of a union that was written", "Bits u; u.f = 4.0f; int a = (int)u.f;", 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "grid"), [pytest.param(*case[1:], id=case[0]) for case in KNOWN])
+def test_what_is_written_is_known(tmp_path, body, grid):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+LOST = [
+    ("another member of a union", "Bits u; u.i = 7; u.f = 1.0f; int a = u.i;"),
+    ("a part of one", "Bits u; u.i = 258; u.c[1] = 0; int a = u.i;"),
+    ("an element nobody knows", "int v[3] = {1, 2, 3}; v[rand()] = 9; int a = v[1];"),
+    ("a class nobody knows", "Base *b = made_elsewhere(); int a = b->size();"),
+    ("behind a member", "int a = 3; Held h{&a}; by_value(h);"),
+    ("behind a member of what is pointed at", "int a = 3; Held h{&a}; by_pointer(&h);"),
+    ("a jump back", "int a = 1; again: a *= 2; if (a < 100) goto again;"),
+    ("where a loop is left", "int a = 3; for (int i = 0; i < 4; i++) if (rand()) { a = 9; break; }"),
+    ("a jump over", "int a = 1; if (rand()) goto out; a = 2; out:;"),
+]
+
+
+@pytest.mark.parametrize("body", [pytest.param(case[1], id=case[0]) for case in LOST])
+def test_what_may_have_been_written_is_unknown(tmp_path, body):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+# ----------------------------------------------------------------------------- data files
+
+IMAGE = b"P5\n# made by hand\n320 200\n255\n" + bytes(64)
+READING = """
+    char line[64]; int w = 0, h = 0;
+    FILE *f = fopen("data/a.pgm", "rb");
+    if (!f) exit(1);
+    fgets(line, 64, f);
+    do fgets(line, 64, f); while (line[0] == '#');
+    sscanf(line, "%d %d", &w, &h);
+"""
+NUMBERS = (
+    'FILE *f = fopen("n.txt", "r"); int skipped, w, h; fscanf(f, "%d", &skipped); fscanf(f, "%d %d", &w, &h);'
+)
+RECORD = """
+    #pragma pack(push, 1)
+    struct { unsigned short magic; int w; short h; } r;
+    #pragma pack(pop)
+    FILE *f = fopen("r.bin", "rb"); fread(&r, sizeof(r), 1, f); int w = r.w, h = r.h;
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A repository with data files."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.pgm").write_bytes(IMAGE)
+    (tmp_path / "n.txt").write_text("7 320\n200\n")
+    (tmp_path / "r.bin").write_bytes(b"BM" + (320).to_bytes(4, "little") + (200).to_bytes(2, "little"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("body", [READING, NUMBERS, RECORD])
+def test_a_data_file_of_the_repository_is_read(folder, body):
+    (launch,) = launches(folder, f"{HEAD}int main() {{\n{body}\nk<<<w, h>>>(w); }}")
+    assert (launch.grid[0], launch.block[0], launch.arguments) == (320, 200, (320,))
+    assert launch.source is LaunchSource.HOST_CODE
+    (note,) = launch.assumptions
+    assert "as it lies in the repository" in note.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        NUMBERS.replace("n.txt", "../n.txt"),
+        NUMBERS.replace("n.txt", "absent.txt"),
+        NUMBERS.replace("n.txt", "link.txt"),
+        NUMBERS.replace('"r"', '"w"'),
+    ],
+)
+def test_nothing_else_is_read(folder, body):
+    inner = folder / "repository"
+    inner.mkdir()
+    (inner / ".git").mkdir()
+    (inner / "link.txt").symlink_to(folder / "n.txt")
+    (launch,) = launches(inner, f"{HEAD}int main() {{\n{body}\nk<<<w, h>>>(w); }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+# ----------------------------------------------------------------------------- values that the language gives
+
+GIVEN = [
+    (
+        "zero behind what is written",
+        "int v[4] = {5}; struct { int a, b; } r = {1}; int a = v[0] + v[3] + r.b;",
+        5,
+    ),
+    ("a member says otherwise", "struct { int a = 3, b = 4; } r = {1}; int a = 2; if (r.a == 1) a = 5;", 5),
+    ("a text in an array", 'char name[] = "17"; int a = atoi(name);', 17),
+    ("the program's name is always there", "int a = 3; if (argc >= 1) a = 9; if (argc < 1) a = 4;", 9),
+]
+
+
+@pytest.mark.parametrize(("body", "grid"), [pytest.param(*case[1:], id=case[0]) for case in GIVEN])
+def test_what_the_language_gives_is_known(tmp_path, body, grid):
+    text = f"{HEAD}int main(int argc, char **argv) {{ {body} k<<<a, 32>>>(7); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+def test_a_constructor_of_another_file_is_not_another_one(tmp_path):
+    text = "struct Grid { int n; Grid(int m); Grid() { n = 1; } };\n"
+    (launch,) = launches(tmp_path, f"{HEAD}{text}int main() {{ Grid g(5); k<<<g.n, 32>>>(7); }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_loop_says_how_far_its_launches_are_apart(tmp_path):
+    text = f"{HEAD}int main() {{ for (int i = 0; i < 1000; i++) k<<<i % 100 + 1, 256>>>(7); }}"
+    (launch,) = launches(tmp_path, text)
+    (note,) = launch.assumptions
+    assert "which have 256 to 25600" in note.message  # of the first, second, middle and last iteration
+
+
+def test_a_member_that_a_long_loop_leaves_alone_stays(tmp_path):
+    body = "dim3 g; g.z = 2; for (int i = 0; i < 900; i++) { g.x = i + 1; g.y = 3; k<<<g, 32>>>(i); }"
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert (launch.grid[1:], launch.source) == ((3, 2), LaunchSource.HOST_CODE)
+
+
+def test_a_header_is_launched_beside_its_folder(tmp_path):
+    (tmp_path / ".git").mkdir()
+    for folder in ("include", "src"):
+        (tmp_path / folder).mkdir()
+    header = tmp_path / "include" / "k.cuh"
+    header.write_text(
+        "template <class T> __global__ void scale(T *x, int n) { x[threadIdx.x % n] *= 2; }\n"
+        "__global__ void plain(int n) {}\n"
+    )
+    (tmp_path / "src" / "main.cu").write_text(
+        '#include "../include/k.cuh"\n'
+        "int main() { float *x; scale<<<39, 256>>>(x, 10); plain<<<3, 32>>>(5); }\n"
+    )
+    around = Neighbours(launcher=partial(read_launcher, header))
+    found = resolve_launches(read_cuda(header), NO_OVERRIDES, GPU, around)
+    assert {(k.kernel.name, k.grid[0], k.arguments[-1]) for k in found} == {
+        ("scale", 39, 10),
+        ("plain", 3, 5),
+    }
+    assert {k.source for k in found} == {LaunchSource.HOST_CODE}
+
+
+DISPATCH = """
+#include <torch/extension.h>
+template <typename T> __global__ void k(T *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }
+void run(torch::Tensor x) {
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "run", ([&] {
+        k<scalar_t><<<9, 64>>>(x.data_ptr<scalar_t>(), 5);
+    }));
+}
+"""
+
+
+@pytest.mark.parametrize(("type_", "bits"), [(None, 32), ("double", 64)])
+def test_the_type_of_a_dispatch_is_an_assumption(tmp_path, type_, bits):
+    path = tmp_path / "a.cu"
+    path.write_text(DISPATCH)
+    given = () if type_ is None else (f"WATTSLICE_DISPATCHED={type_}",)
+    program = read_cuda(path, ParseOptions(defines=given))
+    (kernel,) = program.kernels
+    element = kernel.parameters[0].type.element
+    assert element is not None
+    assert element.bits == bits
+    assert any("AT_DISPATCH_FLOATING_TYPES goes through" in note.message for note in program.diagnostics)
+
+
+def test_what_is_assumed_for_another_launch_is_not_host_code(tmp_path):
+    text = """
+__global__ void j(int n) {}
+int threads = 64, h = 1024, mode = 0;
+void nobody_calls(int threads, int h) { j<<<h / threads, threads>>>(1); }
+void show() { k<<<h / threads, threads>>>(1); }
+int main() { if (mode) show(); scanf("%d", &h); show(); }
+"""
+    shown, other = launches(tmp_path, HEAD + text)
+    assert (shown.kernel.name, other.kernel.name) == ("k", "j")
+    assert shown.source is other.source is LaunchSource.ASSUMED
