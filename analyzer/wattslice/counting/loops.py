@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir

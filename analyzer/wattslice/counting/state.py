@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 from msgspec import Struct, field
 
@@ -68,8 +67,7 @@ class CallFrame(Struct):
     loop_depth: int = 0
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class StandIns:
+class StandIns(Struct, frozen=True, order=True):
     """`number` of `longest` iterations that differ stand for all: `error` is the share that may be missed.
 
     `depth`: such loops inside each other, this one included.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.ir.operators import (
     AtomicOp,
@@ -40,8 +41,7 @@ class TypeKind(IdentityEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One member of a struct or union; `offset_bytes` from the start of the record, `bits` of a bit-field."""
 
     name: str

@@ -7,7 +7,6 @@ them. Of any other that the loop may write nothing is known once iterations are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from wattslice import ir
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import converted, fold
 
 
-class Unknown(Struct, frozen=True):
+class Unknown(Struct, frozen=True, eq=False):
     """A value that the source does not tell, and why; `variable`, when set with --set, would settle it.
 
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
@@ -25,7 +27,17 @@ class Unknown(Struct, frozen=True):
     is_option: bool = False
     likely: int | float | None = None
     least: int | None = None  # no number below it is possible: argc is at least 1
-    around: Pointer | None = field(default=None, compare=False)
+    around: Pointer | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are unknown for the same reason and in the same way, in whatever object."""
+        return type(other) is Unknown and self._told() == other._told()
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
+    def _told(self) -> tuple[object, ...]:
+        return (self.reason, self.variable, self.is_option, self.likely, self.least)
 
 
 class Overlap(NamedTuple):

@@ -37,8 +37,7 @@ class Workers(Struct, frozen=True):
     scheduler: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Work(Generic[Item, Result]):
+class _Work(Struct, Generic[Item, Result], frozen=True):
     """What travels to a worker: the function, and what tells the worker that it is in the right place.
 
     `marks`: a folder for marks. `program`: the digest of the wattslice that asks, empty on this machine.
