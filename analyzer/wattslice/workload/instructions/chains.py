@@ -36,8 +36,15 @@ class Chain(NamedTuple):
 
 
 NO_CHAIN = Chain()
-_ARITHMETIC = {K.MUFU: 4.0, K.CONVERSION: 3.0, K.WIDE_CONVERSION: 4.0, K.LDC: 2.0, K.BRANCH: 2.0, K.HMMA: 4.0}
-_ARITHMETIC |= dict.fromkeys((K.DFMA, K.DADD, K.DMUL, K.DSETP), 2.0)
+_ARITHMETIC = {
+    K.MUFU: 4.0,
+    K.CONVERSION: 3.0,
+    K.WIDE_CONVERSION: 4.0,
+    K.LDC: 2.0,
+    K.BRANCH: 2.0,
+    K.HMMA: 4.0,
+    **dict.fromkeys((K.DFMA, K.DADD, K.DMUL, K.DSETP), 2.0),
+}
 """Latency relative to that of an fp32 operation: Jia et al. 2018 for Volta, recalled, rounded."""
 _SHARED = frozenset({K.LDS, K.SHFL})
 _FAR = frozenset({K.LDG, K.TEX, K.LDL, K.ATOM})
