@@ -34,6 +34,7 @@ from wattslice.ir.operators import (
 )
 from wattslice.ir.tree import (
     ADDRESS_OF,
+    BIT_FIELD,
     BOOL,
     DIM3,
     ELEMENT_METHODS,
@@ -98,6 +99,7 @@ from wattslice.ir.tree import (
     Unary,
     Variable,
     VariableRole,
+    made_up_offset,
     numbered_lines,
 )
 from wattslice.ir.walking import (

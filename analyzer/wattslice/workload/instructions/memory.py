@@ -19,6 +19,7 @@ from wattslice.workload.instructions.value_graph import (
     Value,
     deepest,
     linear,
+    varying,
 )
 
 _LOAD: dict[MemorySpace, K] = {
@@ -27,6 +28,8 @@ _LOAD: dict[MemorySpace, K] = {
     MemorySpace.LOCAL: K.LDL,
 }
 _STORE: dict[MemorySpace, K] = {MemorySpace.SHARED: K.STS, MemorySpace.LOCAL: K.STL}
+MOST_COPIES = 1 << 16
+"""Copies of a load that are compared with each other; `loops.FULL_UNROLL_SIZE` leaves far fewer."""
 
 
 class Memory(Operators):
@@ -47,7 +50,7 @@ class Memory(Operators):
 
     def address(self, place: MemoryPlace, pointer: Value, region: int) -> tuple[Value, tuple[object, ...]]:
         """The address of an access without its constant part, an immediate; and what names the object."""
-        terms, offset, varying = linear(pointer)
+        terms, offset, copies = linear(pointer)
         narrow = place.space not in (MemorySpace.GLOBAL, MemorySpace.HOST)
         address = self.address_value(pointer, region, narrow=narrow)
         name = (
@@ -55,7 +58,7 @@ class Memory(Operators):
             place.root if not terms or narrow else None,
             frozenset(terms),
             offset,
-            *varying,
+            *copies,
         )
         return address, name
 
@@ -80,20 +83,21 @@ class Memory(Operators):
         if _is_register(place):
             return self.plain("register", region, (address, self.version(place.space)), (), type_.bits or 64)
         fixed = not address.form.terms
-        varying = linear(pointer)[2]
-        copies = tuple(copy for copy, _ in varying)
+        copies = linear(pointer)[2]
+        counters = tuple(copy for copy, _ in copies)
         if place.space is MemorySpace.LOCAL and place.root is not None:
             contents = self.whole(place.root)
             if not fixed:
                 self.indexed.add(place.root)
             cost = () if fixed else ((K.LDL, 1.0),)
             what = Computation(cost=cost, inputs=(contents, address))
-            return self.shared(("local", name, contents), region, (contents, address, *copies), what)
+            return self.shared(("local", name, contents), region, (contents, address, *counters), what)
         version = self.version(place.space)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(max(1, -(-type_.size_bytes // 16)))
-        together = _merged(address, varying, type_.size_bytes) if kind is K.LDS else 1.0
-        number /= together
+        together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
+        share = self.distinct_share(copies, version) / together
+        number *= share
         key = ("load", name, version, type_.bits, type_.lanes)
         what = Computation(
             cost=((kind, number),) if number else (),
@@ -103,12 +107,41 @@ class Memory(Operators):
             is_pointer=type_.kind is TypeKind.POINTER,
         )
         may_hoist = place.space is MemorySpace.CONSTANT and fixed
-        value = self.shared(key, region, (address, version, *copies), what, may_hoist=may_hoist)
+        value = self.shared(key, region, (address, version, *counters), what, may_hoist=may_hoist)
         if value.access is None and value.inputs == [address]:
-            value.access = MemoryRequest(place.site, False, 1.0 / together)
+            value.access = MemoryRequest(place.site, False, share)
             if self.is_machine_code and kind is K.LDS and not copies:
                 self.join(value, place, pointer)
         return value
+
+    def distinct_share(self, copies: Terms, version: Value) -> float:
+        """Of the loads that unrolled loops around make, the share that reads what no other of them has read.
+
+        The compiler loads an address once where nothing was stored meanwhile (`version`): the rows that the
+        taps of a filter have in common.
+        """
+        if len(copies) < 2:
+            return 1.0
+        changed = varying((version,))
+        offsets, number = {0}, 1
+        for copy, coefficient in copies:
+            level, step = copy.place.level, copy.step
+            if level is None or copy.place.varies != {level} or level in changed or level.trips is None:
+                return 1.0
+            trips = round(level.trips)
+            if (
+                step is None
+                or step.number is None
+                or trips != level.trips
+                or level.arm_depth != self.arm_depth
+            ):
+                return 1.0
+            number *= trips
+            if number > MOST_COPIES:
+                return 1.0
+            width = coefficient * int(step.number)
+            offsets = {offset + width * copied for offset in offsets for copied in range(trips)}
+        return len(offsets) / number
 
     def join(self, value: Value, place: MemoryPlace, pointer: Value) -> None:
         """Makes a load part of one LDS.64 or LDS.128 with others of the same aligned 8 or 16 bytes."""

@@ -83,6 +83,7 @@ class Frame:
     # What its `return`s give where they return a reference: the object, its address, or its value.
     results_in_memory: bool = False
     results_as_values: bool = False
+    returns_address: bool = False  # a host function whose result is a reference gives where the object is
     result_locations: list[Location] = field(default_factory=list[Location])
     result_pointees: list[Pointee] = field(default_factory=list[Pointee])
 
@@ -153,6 +154,8 @@ class Body:
         self.known: dict[Variable, int | float] = {}
         # Functions and lambdas that variables and parameters stand for.
         self.functions: dict[int, Node] = {}
+        # Of closures, by their bodies: the copies of variables that they keep.
+        self.closures: dict[Span, dict[int, Binding]] = {}
         self.line_span: Span | None = None
         # Where clang found errors, of host code: what may have been lost there.
         self.rejections: Rejections | None = None
