@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from wattslice_models.contract import Interval
+from wattslice_models.contract import Interval, may_reach
 from wattslice_models.execution_time import (
     Clocks,
     Resource,
@@ -78,7 +78,7 @@ class EnergyPrediction:
 
     `power_w` is the average board power, at most the board's limit, in [`power_low_w`, `power_high_w`];
     `interval_source` says what the interval may claim. `energy_j` = power_w · time_s. `may_hit_power_limit`:
-    the upper end of the interval reaches the limit; None when the limit is unknown. `transferred_from`: id of
+    see `may_reach`; None when the limit is unknown. `transferred_from`: id of
     the GPU whose measurements the coefficients come from when it is not the one asked for, else empty.
     """
 
@@ -253,7 +253,7 @@ class EnergyModel:
         power_w = math.fsum(component.power_w for component in components)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
         low_w, high_w = power_w * self.interval.low, power_w * self.interval.high
-        reaches = None if limit is None else high_w >= limit or bool(throttled)
+        reaches = None if limit is None else may_reach(limit, power_w, high_w) or bool(throttled)
         power_w, low_w, high_w = (
             value if limit is None else min(value, limit) for value in (power_w, low_w, high_w)
         )
