@@ -28,6 +28,7 @@ _LOAD: dict[MemorySpace, K] = {
     MemorySpace.LOCAL: K.LDL,
 }
 _STORE: dict[MemorySpace, K] = {MemorySpace.SHARED: K.STS, MemorySpace.LOCAL: K.STL}
+SECTOR_BYTES = 32
 MOST_COPIES = 1 << 16
 """Copies of a load that are compared with each other; `loops.FULL_UNROLL_SIZE` leaves far fewer."""
 
@@ -96,7 +97,8 @@ class Memory(Operators):
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(max(1, -(-type_.size_bytes // 16)))
         together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
-        share = self.distinct_share(copies, version) / together
+        share, fresh = self.copies_share(copies, version)
+        share /= together
         number *= share
         key = ("load", name, version, type_.bits, type_.lanes)
         what = Computation(
@@ -109,25 +111,28 @@ class Memory(Operators):
         may_hoist = place.space is MemorySpace.CONSTANT and fixed
         value = self.shared(key, region, (address, version, *counters), what, may_hoist=may_hoist)
         if value.access is None and value.inputs == [address]:
-            value.access = MemoryRequest(place.site, False, share)
+            value.access = MemoryRequest(place.site, False, share, fresh)
             if self.is_machine_code and kind is K.LDS and not copies:
                 self.join(value, place, pointer)
         return value
 
-    def distinct_share(self, copies: Terms, version: Value) -> float:
-        """Of the loads that unrolled loops around make, the share that reads what no other of them has read.
+    def copies_share(self, copies: Terms, version: Value) -> tuple[float, float]:
+        """Of the loads in unrolled loops the share that is made, and of their sectors the share that is new.
 
         The compiler loads an address once where nothing was stored meanwhile (`version`): the rows that the
-        taps of a filter have in common.
+        taps of a filter have in common. What stands beside it in a sector is then in L1.
         """
-        if len(copies) < 2:
-            return 1.0
         changed = varying((version,))
         offsets, number = {0}, 1
         for copy, coefficient in copies:
             level, step = copy.place.level, copy.step
-            if level is None or copy.place.varies != {level} or level in changed or level.trips is None:
-                return 1.0
+            if (
+                level is None
+                or copy.place.varies != frozenset((level,))
+                or level in changed
+                or level.trips is None
+            ):
+                return 1.0, 1.0
             trips = round(level.trips)
             if (
                 step is None
@@ -135,13 +140,15 @@ class Memory(Operators):
                 or trips != level.trips
                 or level.arm_depth != self.arm_depth
             ):
-                return 1.0
+                return 1.0, 1.0
             number *= trips
             if number > MOST_COPIES:
-                return 1.0
+                return 1.0, 1.0
             width = coefficient * int(step.number)
             offsets = {offset + width * copied for offset in offsets for copied in range(trips)}
-        return len(offsets) / number
+        least = min(offsets)
+        sectors = {(offset - least) // SECTOR_BYTES for offset in offsets}
+        return len(offsets) / number, len(sectors) / len(offsets)
 
     def join(self, value: Value, place: MemoryPlace, pointer: Value) -> None:
         """Makes a load part of one LDS.64 or LDS.128 with others of the same aligned 8 or 16 bytes."""
