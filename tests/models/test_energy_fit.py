@@ -33,7 +33,7 @@ TRUTH = EnergyPowerModel(
         active_w=30.0,
         energies=tuple(energy(c) for c in Component if c not in STATIC),
         voltage=VoltageCurve(0.7, 690.0, 1380.0),
-        time=TimeParameters(dram_share=0.95, launch_overhead_s=5e-6, overlap=5.0),
+        time=TimeParameters(dram_share=0.97, launch_overhead_s=4e-6, overlap=2.3),
         core_mhz_min=600.0,
         core_mhz_max=1380.0,
         interval=UNCALIBRATED,
