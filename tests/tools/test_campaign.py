@@ -1,18 +1,18 @@
 """The campaign in pieces, on a bench without a GPU and with a clock of its own: nothing measured is lost."""
 
+import contextlib
 import csv
 import errno
 import os
 import shutil
 import tarfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from tests.corpora.power_traces import Course
 from wattslice_corpora.measuring.bench import Configuration, Measured
 from wattslice_corpora.measuring.chip import Chip
 from wattslice_corpora.measuring.errors import ConfigurationError
@@ -29,6 +29,8 @@ from wattslice_tools.campaign.planned import any_board, left_for, log_rows, piec
 from wattslice_tools.campaign.probes import probe_rows
 from wattslice_tools.campaign.sections import Section, make_plan
 from wattslice_tools.campaign.sensor_check import CHECK_S, RESULT, Wave, judge_sensor
+
+from ..corpora.power_traces import Course
 
 pytestmark = pytest.mark.slow
 
@@ -56,11 +58,11 @@ class FakeMachine:
         """Nothing to build."""
 
     def measure(self, configuration: Configuration) -> Measured:
-        """Watts follow from the name; every eleventh program crashes."""
+        """Watts follow from the name; every fifth program crashes."""
         self._spend(self.each_s)
         self.measured.append(configuration.name)
         number = zlib.crc32(configuration.benchmark.encode())
-        if number % 11 == 0:
+        if number % 5 == 0:
             raise ConfigurationError(f"{configuration.benchmark}: killed by signal 11")
         launch = Launch(0, "k", (number % 500 + 1, 1, 1), (256, 1, 1), 0, 0, 16, "0000:1B:00.0")
         return Measured(launch, Course(busy_w=100.0 + number % 400).trace())
@@ -103,10 +105,8 @@ def piece(
     if home_folder.exists():
         shutil.copytree(home_folder, there)
     done = None
-    try:
+    with contextlib.suppress(KilledError):
         done = run_piece(machine.lab(), there, out, budget_s, each, lambda: machine.now_s, quiet)
-    except KilledError:
-        pass
     merge(home_folder, out.glob("*.tar.gz"))
     return done
 
@@ -121,12 +121,28 @@ def results(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def only_each(request: pytest.FixtureRequest) -> None:
+def only_each() -> Iterator[None]:
     """At home, too, the plan has a few of every section only."""
-    patch = pytest.MonkeyPatch()
-    request.addfinalizer(patch.undo)
     plan = home.BoardFolder.plan
-    patch.setattr(home.BoardFolder, "plan", lambda self, each=None: plan(self, each or EACH))
+    with pytest.MonkeyPatch.context() as patch:
+
+        def a_few(found: home.BoardFolder, each: int | None = None) -> home.Plan:
+            return plan(found, each or EACH)
+
+        patch.setattr(home.BoardFolder, "plan", a_few)
+        yield
+
+
+PACK = Packer.pack
+
+
+def cut_off(machine: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that died packs nothing any more."""
+
+    def pack(packer: Packer) -> Path:
+        return Path() if machine.dead else PACK(packer)
+
+    monkeypatch.setattr(Packer, "pack", pack)
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +157,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_piece_ends_in_time_and_the_next_goes_on(undisturbed: Path, tmp_path: Path):
     measured: list[str] = []
+    done: Done | None = None
     for _ in range(20):
         machine = FakeMachine()
         done = piece(machine, tmp_path / "home", tmp_path / "machine", 45.0)
@@ -149,6 +166,7 @@ def test_a_piece_ends_in_time_and_the_next_goes_on(undisturbed: Path, tmp_path: 
         measured += [name for name in machine.measured if "--piece" not in name]
         if not any(one.count or one.check for one in done.left):
             break
+    assert done is not None
     assert 3 < done.piece < 20
     again = {name for name in measured if measured.count(name) == 2}
     failed = {entry.name for entry in read_entries(tmp_path / "home" / "0123abcd") if entry.row.reason}
@@ -160,14 +178,13 @@ def test_a_piece_ends_in_time_and_the_next_goes_on(undisturbed: Path, tmp_path: 
 def test_killed_in_every_piece_it_ends_with_the_same_rows(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    pack = Packer.pack
-    machine = FakeMachine()
-    monkeypatch.setattr(Packer, "pack", lambda self: self if machine.dead else pack(self))
     killed = 0
     for dies_at in (0, 1, 5, 9, 11, 12, 13, 14, 16, 20):
         machine = FakeMachine(dies_at=dies_at)
+        cut_off(machine, monkeypatch)
         killed += piece(machine, tmp_path / "home", tmp_path / "machine") is None
     machine = FakeMachine()
+    cut_off(machine, monkeypatch)
     done = piece(machine, tmp_path / "home", tmp_path / "machine")
     assert killed >= 6
     assert done is not None
@@ -178,8 +195,7 @@ def test_killed_in_every_piece_it_ends_with_the_same_rows(
 
 def test_at_most_half_a_minute_is_lost_to_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     machine = FakeMachine(dies_at=20)
-    pack = Packer.pack
-    monkeypatch.setattr(Packer, "pack", lambda self: self if machine.dead else pack(self))
+    cut_off(machine, monkeypatch)
     piece(machine, tmp_path / "home", tmp_path / "machine")
     found = home.state_of(tmp_path / "home", BOARD.name)
     assert len(found.entries) + len(found.runs) >= 20 - 30.0 / machine.each_s
@@ -272,10 +288,8 @@ def test_the_log_tells_what_was_predicted_and_what_was_charged(undisturbed: Path
 
 
 def test_the_whole_plan_fits_the_pieces_that_are_predicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.undo()
-    patch = pytest.MonkeyPatch()
-    patch.setattr(home.BoardFolder, "plan", lambda self, each=None: _whole(self))
-    try:
+    with monkeypatch.context() as patch:
+        patch.setattr(home.BoardFolder, "plan", _whole)
         predicted = pieces_of(left_for(tmp_path / "none", any_board(tmp_path / "none", 132)))
         made = 0
         for _ in range(len(predicted) + 1):
@@ -291,11 +305,9 @@ def test_the_whole_plan_fits_the_pieces_that_are_predicted(tmp_path: Path, monke
             if not any(one.count for one in done.left if one.section is not Section.AGAIN):
                 break
         assert made <= len(predicted)
-    finally:
-        patch.undo()
 
 
-def _whole(found: home.BoardFolder) -> home.Plan:
+def _whole(found: home.BoardFolder, each: int | None = None) -> home.Plan:
     return make_plan(found.chip.sm_count, found.folder.name, found.folder)
 
 
@@ -304,7 +316,7 @@ def reading(time_s: float, power_w: float, energy_j: float) -> Reading:
 
 
 def test_the_sensor_is_judged_by_a_square_wave():
-    """70 W idle, 300 W busy; readings move every 0.1 s and are 0.15 s late; the counter counts 2 % too much."""
+    """70 W idle, 300 W busy; readings move every 0.1 s, 0.15 s late; the counter has 2 % too much."""
 
     def power(time_s: float) -> float:
         return 300.0 if 3.0 <= time_s < 4.5 or 6.0 <= time_s < 7.5 else 70.0

@@ -1,4 +1,4 @@
-"""``python -m wattslice_tools.campaign VERB``; `tools/campaign` calls it on a machine that has nothing else."""
+"""``python -m wattslice_tools.campaign VERB``: what `tools/campaign` calls, also on a bare machine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -77,12 +78,11 @@ def _piece(options: argparse.Namespace) -> int:
         raise SystemExit(128 + number)
 
     signal.signal(signal.SIGTERM, ended)  # what was measured is packed on the way out
-    sys.stdout.reconfigure(line_buffering=True)  # pyright: ignore[reportAttributeAccessIssue]
     out = Path(os.environ.get("OUT") or "campaign-out")
     budget_s = BUDGET_S if options.budget is None else options.budget
     flags = tuple(shlex.split(options.nvcc_flags))
     with this_lab(options.device, options.folder / "build", flags) as lab:
-        done = run_piece(lab, options.folder, out, budget_s, options.each)
+        done = run_piece(lab, options.folder, out, budget_s, options.each, say=partial(print, flush=True))
     print(f"piece {done.piece} is in {done.packet}")
     print(*lines_of_next(done.left), sep="\n")
     if done.trouble:

@@ -1,4 +1,4 @@
-"""Section g: hardware counters of corpus kernels, the truth for static counts; where the machine permits it."""
+"""Section g: hardware counters of corpus kernels, the truth for static counts, where permitted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Profiler:
         if found is None:
             raise CountersRefusedError("ncu is not installed")
         self._command = found
-        self._metrics = METRICS
+        self._metrics: tuple[str, ...] = METRICS
 
     def count(
         self, program: Path, configuration: Configuration, environment: tuple[tuple[str, str], ...]
@@ -70,7 +70,7 @@ class Profiler:
         """Counters of the configuration's launch. Raises `ConfigurationError` and `CountersRefusedError`."""
         while self._metrics:
             text = self._run(program, configuration, environment)
-            unknown = {name.rstrip(".,\"'") for name in _UNKNOWN.findall(text)}
+            unknown = {match[1].rstrip(".,\"'") for match in _UNKNOWN.finditer(text)}
             if not unknown & set(self._metrics):
                 return _values(text, self._metrics)
             self._metrics = tuple(name for name in self._metrics if name not in unknown)
@@ -123,6 +123,15 @@ def _values(text: str, metrics: tuple[str, ...]) -> dict[str, float]:
 
 
 _SCALES = {
-    **{"nsecond": 1e-9, "usecond": 1e-6, "msecond": 1e-3, "second": 1.0, "ns": 1e-9, "us": 1e-6, "ms": 1e-3},
-    **{"byte": 1.0, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9},
+    "nsecond": 1e-9,
+    "usecond": 1e-6,
+    "msecond": 1e-3,
+    "second": 1.0,
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "byte": 1.0,
+    "Kbyte": 1e3,
+    "Mbyte": 1e6,
+    "Gbyte": 1e9,
 }

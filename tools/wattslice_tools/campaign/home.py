@@ -1,7 +1,7 @@
-"""The folder of a campaign, on the machine that measures and at home: what is done, what is left, tables, packets.
+"""The folder of a campaign, where it is measured and at home: what is done and left, tables, packets.
 
-``FOLDER/log.jsonl`` tells of pieces; ``FOLDER/<board>/`` is of one board: ``machine.json``, ``journal.jsonl``,
-``traces/``, ``sensor.json``, ``instructions/``, ``counters.jsonl``, and tables made of these.
+``FOLDER/log.jsonl`` tells of pieces; ``FOLDER/<board>/`` is of one board: ``machine.json``,
+``journal.jsonl``, ``traces/``, ``sensor.json``, ``instructions/``, ``counters.jsonl``, tables made of these.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def merge(campaign: Path, packets: Iterable[Path]) -> tuple[str, ...]:
-    """Puts what came home into `campaign`: lines of journals are united, the rest is replaced; then tables anew.
+    """Puts what came home into `campaign`: lines of journals are united, the rest replaced, tables made anew.
 
     In the order of the packets' names. A packet cut off gives what is whole in it. Returns what is wrong with
     packets; raises ``OSError``.

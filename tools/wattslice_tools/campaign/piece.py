@@ -41,7 +41,7 @@ from wattslice_tools.campaign.sections import TIMING, Plan, Section, anchored
 from wattslice_tools.campaign.sensor_check import CHECK_S, RESULT, check_sensor
 
 BUDGET_S = 525.0
-"""Of a piece: a program that hangs at its end is killed after some 35 s more, and then there is a packet to make."""
+"""Of a piece: a program that hangs at its end is killed some 35 s later, and then a packet is made."""
 _PACK_EVERY_S = 30.0
 _ROOM_BYTES = 50 << 20
 
@@ -50,8 +50,8 @@ _ROOM_BYTES = 50 << 20
 class Lab:
     """What a piece needs of the machine it is on.
 
-    `instruction_bench`: for a folder of kernels and the runs of the plan. `check_sensor` writes into a folder.
-    `count`: counters of a launch; raises `CountersRefusedError` where there are none at all.
+    `instruction_bench`: for a folder of kernels and the runs of the plan. `check_sensor` writes into a
+    folder. `count`: counters of a launch; raises `CountersRefusedError` where there are none at all.
     """
 
     board: Board
@@ -283,9 +283,12 @@ class _Piece:
             self.pack()
 
     def _log(self, section: Section, measured: int, valid: int, predicted: float, charged: float) -> None:
-        values = {
+        if not measured:
+            return
+        values: dict[str, object] = {
             "piece": self.number,
             "board": self.lab.key,
+            "end": datetime.now(UTC).isoformat(),
             "section": section.letter,
             "measured": measured,
             "valid": valid,

@@ -1,4 +1,4 @@
-"""What a person asks a campaign at home: what comes next and how long it takes, what came home, does it compile."""
+"""What a person asks at home: what comes next and how long it takes, what came home, does it compile."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def board_lines(campaign: Path) -> tuple[str, ...]:
     for found in boards(campaign):
         summary = summarise(read_entries(found.folder))
         runs = summarise(read_entries(found.folder / INSTRUCTIONS))
-        traces = [path for path in found.folder.rglob("*.csv.gz")]
+        traces = list(found.folder.rglob("*.csv.gz"))
         size = sum(path.stat().st_size for path in traces) / 2**20
         lines += [
             f"{found.folder.name}: {found.board.name}, driver {found.board.driver}",

@@ -1,4 +1,4 @@
-"""From the rows of a campaign to what the project ships: tables, models, cards, documents, the board's entry."""
+"""From the rows of a campaign to what is shipped: tables, models, cards, documents, the board's entry."""
 
 from __future__ import annotations
 
@@ -121,11 +121,10 @@ def sensor_facts(path: Path) -> tuple[tuple[str, float], ...]:
 
 
 def write_entry(path: Path, facts: Iterable[tuple[str, float]], found: BoardFolder) -> tuple[str, ...]:
-    """Replaces what was measured in the file of a GPU; returns the names. Its other lines stay as they are."""
+    """Replaces what was measured in the file of a GPU; returns the names. Other lines stay as they are."""
     text = path.read_text(encoding="utf-8")
-    source = (
-        f"campaign of {date.today().isoformat()} on board {found.folder.name}, driver {found.board.driver}"
-    )
+    today, key = date.today().isoformat(), found.folder.name
+    source = f"campaign of {today} on board {key}, driver {found.board.driver}"
     changed: list[str] = []
     for name, value in facts:
         line = f'{name} = {{ value = {value:g}, source = "{source}" }}'

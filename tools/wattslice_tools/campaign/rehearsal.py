@@ -1,7 +1,8 @@
-"""The whole campaign on stand-ins for CUDA runtime, NVML and ncu (tests/corpora/fake_gpu), in compressed time.
+"""The whole campaign on stand-ins for the GPU (tests/corpora/fake_gpu), in compressed time.
 
-Programs are built by nvcc as they will be, but linked with the CUDA runtime as a shared library, whose place the
-stand-in takes. What the host computes takes as long as ever, and is charged as many times over as time runs faster.
+Programs are built by nvcc as they will be, but linked with the CUDA runtime as a shared library, whose place
+the stand-in takes. What the host computes takes as long as ever, and is charged as many times over as time
+runs faster.
 """
 
 from __future__ import annotations
@@ -70,9 +71,12 @@ def build_stand_ins(folder: Path, *, fewer_functions: bool = False) -> StandIns:
         ("libcudart.so.13", "cudart.cpp", cudart),
         ("timewarp.so", "timewarp.cpp", ("-ldl",)),
     ):
-        command = [nvcc, "-shared", "-cudart", "none", "-Xcompiler=-fPIC", "-O1", "-o", str(folder / library)]
+        command = [nvcc, "-shared", "-cudart", "none", "-Xcompiler=-fPIC", "-O1"]
         done = subprocess.run(
-            [*command, str(STAND_INS / source), *flags], capture_output=True, text=True, check=False
+            [*command, "-o", str(folder / library), str(STAND_INS / source), *flags],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode != 0:
             raise MeasureError(f"{source} does not build: {done.stderr}")
@@ -87,7 +91,7 @@ def piece_command(campaign: Path, *more: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a piece did. `seconds`: as the stand-in's clock has it; `size_bytes`, `members`: of what came home."""
+    """What a piece did. `seconds`: by the stand-in's clock; `size_bytes`, `members`: of what came home."""
 
     number: int
     seconds: float
@@ -147,7 +151,7 @@ def _made(campaign: Path) -> tuple[Piece, ...]:
 
 
 def log_page(campaign: Path, speed: float) -> str:
-    """Markdown: the plan, then every piece with what it measured, how long that took, and what it left behind."""
+    """Markdown: the plan, then what every piece measured, how long that took, and what it left behind."""
     plan = left_for(campaign, any_board(campaign, 132))
     rows = log_rows(campaign)
     lines = [
@@ -157,9 +161,9 @@ def log_page(campaign: Path, speed: float) -> str:
         "",
         "## The rehearsal",
         "",
-        f"On {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}), time {speed:g} "
-        "times as fast. Seconds are those of the stand-in's clock. *Charged* is what a section took: waiting for "
-        "the GPU as on the day, host code and judging as many times too long as time runs too fast.",
+        f"On {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}), time running "
+        f"{speed:g} times as fast. Minutes are those of the stand-in's clock. *Charged* is what a section took: "
+        "waiting for the GPU as on the day, host code as many times too long as time runs too fast.",
         "",
         "| Piece | section | measured | valid | predicted, min | charged, min |",
         "|---:|---|---:|---:|---:|---:|",
@@ -188,7 +192,9 @@ def _merged_rows(rows: Iterable[dict[str, object]]) -> list[str]:
         for index, name in enumerate(("measured", "valid", "predicted_s", "charged_s")):
             found[index] += float(str(row[name]))
     order = {section.letter: number for number, section in enumerate(Section)}
-    return [
-        f"| {piece} | {letter} | {found[0]:.0f} | {found[1]:.0f} | {found[2] / 60:.1f} | {found[3] / 60:.1f} |"
-        for (piece, letter), found in sorted(sums.items(), key=lambda one: (one[0][0], order[one[0][1]]))
-    ]
+    lines: list[str] = []
+    for piece, letter in sorted(sums, key=lambda one: (one[0], order[one[1]])):
+        measured, valid, predicted_s, charged_s = sums[piece, letter]
+        minutes = f"{predicted_s / 60:.1f} | {charged_s / 60:.1f}"
+        lines.append(f"| {piece} | {letter} | {measured:.0f} | {valid:.0f} | {minutes} |")
+    return lines

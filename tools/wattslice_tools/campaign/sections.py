@@ -70,7 +70,7 @@ class Plan:
 
 @cache
 def make_plan(sm_count: int, board: str, folder: Path, each: int | None = None) -> Plan:
-    """The plan for a chip; sources are written into `folder`, once a process. `each`: only so many of every section."""
+    """The plan for a chip; sources go into `folder`, once a process. `each`: so many of every section."""
     anchors = tuple(
         slice_configuration(spec, SLICES, board, folder)
         for spec in (
@@ -134,7 +134,7 @@ def _roofline(sm_count: int, board: str, folder: Path) -> tuple[Configuration, .
 
 
 def _throughputs(sm_count: int) -> tuple[SliceSpec, ...]:
-    """Every kind of operation from registers alone, with live operands and with zeros; then from near memory."""
+    """Every kind of operation from registers alone, with live operands and zeros; then from near memory."""
     found: list[SliceSpec] = []
     near = product((Space.SHARED, Space.L2), (OperationKind.FP32, OperationKind.TENSOR))
     wanted = (

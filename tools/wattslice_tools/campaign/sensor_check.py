@@ -44,7 +44,7 @@ class SensorCheck:
     """None: the board does not tell. `delay_s`: from the begin of work to the reading half-way up.
 
     `..._period_s`: median time between changes of a reading under a changing load.
-    `counter_over_integral`: joules of the energy counter over the integral of the samples, for the square wave.
+    `counter_over_integral`: joules of the energy counter over the integral of the samples, for the wave.
     """
 
     without_context: Idle
