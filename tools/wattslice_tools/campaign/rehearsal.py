@@ -162,7 +162,7 @@ def log_page(campaign: Path, speed: float) -> str:
         "## The rehearsal",
         "",
         f"On {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}), time running "
-        f"{speed:g} times as fast. Minutes are those of the stand-in's clock. *Charged* is what a section took: "
+        f"{speed:g} times as fast. Minutes are by the stand-in's clock. *Charged* is what a section took: "
         "waiting for the GPU as on the day, host code as many times too long as time runs too fast.",
         "",
         "| Piece | section | measured | valid | predicted, min | charged, min |",
