@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -93,11 +94,27 @@ def page(name: str) -> None:
         subprocess.run([browser, *flags, *size, *shot], check=True, capture_output=True)
 
 
+def sweep() -> None:
+    """The variants of the example of docs/sweep.md."""
+    page_text = (HERE.parent / "sweep.md").read_text(encoding="utf-8")
+    found = re.search(
+        r"<!-- file: (mul\.cu) -->\n```\w*\n(.*?)```\n.*?<!-- run: wattslice (.*?) -->", page_text, re.DOTALL
+    )
+    if found is None:
+        raise SystemExit("docs/sweep.md has no example")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, found[1]).write_text(found[2], encoding="utf-8")
+        words = [*shlex.split(found[3]), "-o", str(HERE / "sweep.svg")]
+        command = [sys.executable, "-m", "wattslice", *words]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder)
+
+
 def main() -> None:
     """Draws all of them."""
     for words, name, lines in TERMINALS.values():
         terminal(words, name, lines)
     page("annotate-page")
+    sweep()
     for words in (
         ["roofline", "--gpu", "v100", FAMILY, "-o", str(HERE / "roofline_v100.svg")],
         ["project", WORKFLOW, "-o", str(HERE / "project.svg")],

@@ -51,6 +51,13 @@ def source(folder, name="main.cu"):
         ),
         ("A = $(shell rm -rf /)\nB != ls\n", "$(A)$(B)", UNTOLD * 2),
         ("A = $(A)\n", "$(A)", UNTOLD),
+        (
+            "A = x y z\n",
+            "$(words $(A)) $(word 2,$(A)) $(wordlist 2,9,$(A)) $(word n,$(A))",
+            f"3 y y z {UNTOLD}",
+        ),
+        ("A = 1 2\n", "$(foreach n,$(A),-n$(n) t)", "-n1 t -n2 t"),
+        ("size = $(1)x$(2)\n", "$(call size,3,4) $(call nothing,3)", f"3x4 {UNTOLD}"),
         ("A = one \\\n  two # three\n", "$(A)", "one two"),
         ("define X\nA = 1\nendef\nA = 2\n", "$(A) $$HOME $(NOBODY)", "2 $HOME "),
     ],
@@ -107,6 +114,9 @@ def test_run_targets_come_first(tmp_path):
         ("cd . ; ./main 5 | tee log", "5"),
         ("- ./main $(shell nproc) 6", "? 6"),
         ("build/release/main 8", "8"),
+        ("for n in 64 128; do ./main $$n $${M:-7} $$K; done", "64 7 ?"),
+        ("N=5; ./main $$N `nproc` $$(nproc --all) $$((N + 1))", "5 ? ? ?"),
+        ("if true; then ./main 9 *.txt; fi", "9 ?"),
         ("echo ./main 5", None),
         ("rm -f ./main", None),
         ("./main", None),
@@ -115,6 +125,29 @@ def test_run_targets_come_first(tmp_path):
 def test_lines_that_start_a_program(tmp_path, line, words):
     (tmp_path / "Makefile").write_text(f"main: main.cu\n\tnvcc main.cu -o main\nrun: main\n\t{line}\n")
     assert found(source(tmp_path)) == (None if words is None else (words, "run target, Makefile:4"))
+
+
+def test_variables_of_a_target(tmp_path):
+    (tmp_path / "Makefile").write_text(
+        "N = 1\nrun: N = 64\nrun: M += 2\nrun: main real\n\t./main $(N) $(M)\nreal:\n"
+    )
+    assert found(source(tmp_path)) == ("64 2", "run target, Makefile:5")
+
+
+CMAKE_WORDS = [
+    ("foreach(n 1024 2048)\nadd_test(t${n} main ${n} ${nobody})\nendforeach()", "1024 ?"),
+    ("set(all 3 4)\nforeach(n IN LISTS all)\nadd_test(t${n} main ${n})\nendforeach()", "3"),
+    ("function(one size)\nadd_test(t main ${size} 5)\nendfunction()\none(7)", "? 5"),
+    ("set(N 1)\nif(BIG)\nset(N 2)\nendif()\nadd_test(t main ${N})", "?"),
+    ("if(BIG)\nset(N 2)\nendif()\nadd_test(t main ${N})", "2"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), CMAKE_WORDS)
+def test_no_word_of_a_test_is_lost(tmp_path, text, words):
+    (tmp_path / "CMakeLists.txt").write_text(f"add_executable(main main.cu)\n{text}\n")
+    arguments = find_arguments(source(tmp_path))
+    assert arguments.text == words
 
 
 def test_each_program_its_own_line(tmp_path):

@@ -3,7 +3,8 @@
 import pytest
 
 from wattslice import analyze_text
-from wattslice.frontend.cuda.lowering import program
+from wattslice.analysis import KernelAnalysis
+from wattslice.frontend.cuda.lowering import folding, program
 
 MAIN = "int main() {{ char *d; cudaMalloc(&d, 1 << 26); k<<<40, 128>>>({}); }}\n"
 
@@ -74,6 +75,84 @@ def test_folded_or_not_the_counts_are_the_same(statement: str, monkeypatch: pyte
     assert folded.counts_per_thread == whole.counts_per_thread
     assert folded.power_w == pytest.approx(whole.power_w, rel=0.15)
     assert folded.bytes_per_thread == whole.bytes_per_thread
+
+
+def _analysed_folded(lines: str, monkeypatch: pytest.MonkeyPatch) -> tuple[KernelAnalysis, int]:
+    """The analysis of a kernel of these lines, and how many statements' trees were walked to fold it."""
+    walked: list[object] = []
+    monkeypatch.setattr(program, "UNFOLDED_NODES", 40)
+
+    class Counted(folding._Tree):
+        def __init__(self, body, statement):
+            walked.append(statement)
+            super().__init__(body, statement)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folding, "_Tree", Counted)
+        source = (
+            "#define PASTED(n) r##n = x[n]\n"
+            "#define NAMED(n) r0 = x[0] * v##n\n"
+            "#define CHOSEN(n) r0 = x[n] * C##n\n"
+            "#define C0 s\n#define C1 s\n#define C2 s\n#define C3 (s + 1.f)\n"
+            "__global__ void k(float *x) { int t = threadIdx.x; unsigned char c = 0; float s = 0.f;"
+            f"float r0 = 0, r1 = 0, r2 = 0, r3 = 0, v0 = 1, v1 = s, v2 = s, v3 = s;\n{lines}\n"
+            "x[t] = s + c + r0 + r1 + r2 + r3; }\n" + MAIN.format("(float *)d")
+        )
+        analysis = analyze_text(source, gpu="v100")
+    (kernel,) = analysis.kernels
+    assert kernel.counts_per_thread is not None
+    assert not any(d.rule == "PW002" for d in analysis.diagnostics)
+    return kernel, len(walked)
+
+
+def _no_text(_body: object, _nodes: object) -> None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("statement", "fp32"),
+    [
+        ("s = s * 1.5f + x[t + {k}];", 80),
+        ("s = s * {k}.5f + x[t] * x[{k}];", 120),
+        ("if (t < {k} * 2) s += x[{k}];", None),
+    ],
+)
+def test_few_trees_are_walked_of_statements_that_repeat(statement, fp32, monkeypatch):
+    lines = "\n".join(statement.replace("{k}", str(k)) for k in range(40))
+    read, walked = _analysed_folded(lines, monkeypatch)
+    if fp32 is not None:
+        assert read.counts_per_thread is not None
+        assert read.counts_per_thread.fp32 == fp32 + 5
+        assert walked < 15
+    monkeypatch.setattr(folding, "_text_around", _no_text)
+    whole, all_walked = _analysed_folded(lines, monkeypatch)
+    assert all_walked > 40
+    assert whole == read
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "\n".join(f"s += {one}; PASTED({k % 4});" for k in range(40) for one in ["x[t]"]),
+        "\n".join(f"s = s + 1.f, PASTED({k % 4});" for k in range(40)),
+        "\n".join(f"s = s + 1.f, CHOSEN({k % 4});" for k in range(40)),
+        "\n".join(f"s = s + 1.f, NAMED({min(k, 3)});" for k in range(40)),
+        "\n".join(f"c = {k + 250};" for k in range(40)),
+        "\n".join(f"for (int i = 0; i < 0{k}5; i++) s += 1.f;" for k in range(8)),
+        "\n".join(f"s += x[{k}]; // {k} of x" for k in range(40)),
+        "\n".join(f"s += x[{k} /* {40 - k} */];" for k in range(40)),
+        "s += v0 + x[1];\n" * 20 + "#define v0 (v1 * v1)\n" + "s += v0 + x[1];\n" * 20 + "#undef v0",
+        "\n".join(f"s += x[{k}ull];\ns += x[{k}];" for k in range(20)),
+        "\n".join(f"s += x[{k}]; {{ float s = x[{k}]; r0 += s; }}" for k in range(20)),
+        "\n".join(f"s += x[__LINE__ + {k}];" for k in range(40)),
+        "\n".join(f"s = s + 1.f, r{k % 4} += x[{k}];" for k in range(40)),
+    ],
+)
+def test_text_and_tree_say_the_same_of_what_repeats(lines, monkeypatch):
+    read, _ = _analysed_folded(lines, monkeypatch)
+    monkeypatch.setattr(folding, "_text_around", _no_text)
+    whole, _ = _analysed_folded(lines, monkeypatch)
+    assert whole == read
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ FILE = click.Path(path_type=Path)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """How every command has its help."""
 SLOW_S = 5.0
+SLOW_BAR_S = 2.0
 
 
 def output_option(command: Command) -> Command:
@@ -176,6 +177,38 @@ def files_progress(total: int) -> Generator[Callable[[Path], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda path: bar.update(task, advance=1, description=path.name[:40])
+
+
+@contextmanager
+def steps_progress(total: int, what: str) -> Generator[Callable[[], None]]:
+    """Gives what to call after each of `total` steps: a bar with the time that remains, on a terminal.
+
+    It appears when the steps take more than `SLOW_BAR_S` seconds.
+    """
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(what),
+        TimeRemainingColumn(),
+        TextColumn("remain"),
+    )
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("", total=total)
+    timer = Timer(SLOW_BAR_S, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda: bar.advance(task)
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
 
 
 @contextmanager

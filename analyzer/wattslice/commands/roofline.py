@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ def roofline(
 
     Without PATH the roofs alone. --gpu also takes i7-950, the processor of the paper.
     """
-    _check_pictures(pictures)
+    check_pictures(pictures)
     options = options_from(values)
     if not options.paths:
         _refuse(values, _OF_ROOFS, "about kernels", "give a file, or leave it out")
@@ -63,14 +64,7 @@ def roofline(
     if pictures:
         from wattslice.report.roofline_picture import draw_rooflines
 
-        try:
-            draw_rooflines(shown, *pictures)
-        except OSError as error:
-            path = Path(error.filename) if isinstance(error.filename, str) else pictures[0]
-            reason = error.strerror or str(error)
-            raise WattsliceError(
-                f"cannot be written: {reason}", path=path, remedy="choose another -o"
-            ) from None
+        draw_pictures(lambda *paths: draw_rooflines(shown, *paths), pictures)
     from wattslice.report.roofline_tables import render_json, write_tables
 
     if report_format == "json":
@@ -88,7 +82,18 @@ def _refuse(values: dict[str, object], known: tuple[str, ...], about: str, remed
             raise WattsliceError(f"{named[name]} is {about}", remedy=remedy)
 
 
-def _check_pictures(pictures: tuple[Path, ...]) -> None:
+def draw_pictures(draw: Callable[..., None], pictures: tuple[Path, ...]) -> None:
+    """Call `draw` with the paths. Raises `WattsliceError` for one that cannot be written."""
+    try:
+        draw(*pictures)
+    except OSError as error:
+        path = Path(error.filename) if isinstance(error.filename, str) else pictures[0]
+        reason = error.strerror or str(error)
+        raise WattsliceError(f"cannot be written: {reason}", path=path, remedy="choose another -o") from None
+
+
+def check_pictures(pictures: tuple[Path, ...]) -> None:
+    """Raises `WattsliceError` for a path that is no picture, and where pictures cannot be made."""
     for path in pictures:
         if path.suffix.lower() not in _PICTURES:
             raise WattsliceError("no kind of picture", path=path, remedy="a name that ends in .svg or .png")

@@ -12,6 +12,7 @@ COMMANDS = (
     ("train", "train", "Fit the power models of a GPU to measurements, and choose among them."),
     ("evaluate", "train", "Compare predicted with measured watts, beside what knows nothing."),
     ("roofline", "roofline", "Show the time, energy and power rooflines of a GPU, with kernels on them."),
+    ("sweep", "sweep", "Predict every variant of a kernel that macros span, and tell the best."),
     ("project", "project", "Project a workflow onto many nodes: time against energy, and the best choice."),
     ("lsp", "about", "Serve an editor: watts at the lines (Language Server Protocol)."),
     ("gpus", "about", "List the GPUs to predict for."),

@@ -137,7 +137,7 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
     gpu = choose_gpu(options.gpu, settings.gpu, settings.file_of("gpu"))
     said = merged(options, settings)
     _check_folders(said.include_directories, said.compile_commands_directory)
-    _check_definitions(said.definitions)
+    check_definitions(said.definitions)
     board = load_gpu(gpu.gpu_id)
     backend = _choice(Backend, "--backend", said.backend)
     limit_bytes = _cache_limit_bytes(said.cache_mib)
@@ -296,7 +296,8 @@ def _standard(value: str | None, files: tuple[Path, ...]) -> str:
     return value
 
 
-def _check_definitions(definitions: tuple[str, ...]) -> None:
+def check_definitions(definitions: tuple[str, ...]) -> None:
+    """Raises `ConfigError` for one that no compiler takes."""
     for definition in definitions:
         if not re.fullmatch(r"[A-Za-z_]\w*(\([^()]*\))?(=.*)?", definition, flags=re.DOTALL):
             raise ConfigError(f"-D: {definition!r} is not NAME or NAME=VALUE", remedy="such as -D BLOCK=256")

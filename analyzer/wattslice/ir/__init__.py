@@ -98,6 +98,7 @@ from wattslice.ir.tree import (
     Unary,
     Variable,
     VariableRole,
+    made_up_offset,
     numbered_lines,
 )
 from wattslice.ir.walking import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from dataclasses import dataclass
 
 from wattslice.ir.operators import (
@@ -42,11 +43,12 @@ class TypeKind(IdentityEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One member of a struct or union; `offset_bytes` from the start of the record."""
+    """One member of a struct or union; `offset_bytes` from the start of the record, `bits` of a bit-field."""
 
     name: str
     type: Type
     offset_bytes: int
+    bits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,6 +424,12 @@ class InlinedCall:
 ADDRESS_OF = "address of "
 """In front of the name of a method that gives a reference: the call gives the address instead."""
 
+
+def made_up_offset(name: str) -> int:
+    """Where a member is kept that has no byte of its own, or whose record's layout nobody knows."""
+    return -1 - zlib.crc32(name.encode())
+
+
 ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 """Methods of containers that give a reference to an element."""
 
@@ -434,6 +442,7 @@ class Call:
     """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling).
 
     `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
+    `is_virtual`: the class of the object, its first argument, decides which function runs.
     """
 
     callee: str
@@ -442,6 +451,7 @@ class Call:
     type: Type
     span: Span
     function: Expr | None = None
+    is_virtual: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,8 +47,20 @@ class CallGraph:
             return frozenset(
                 f for f in self._pointed_at if given <= len(f.parameters) and (given or not f.parameters)
             )
+        if node.is_virtual:
+            return frozenset(
+                f for f in self._methods.get(node.name, ()) if len(f.parameters) == len(node.arguments)
+            )
         function = self.callee(node)
         return frozenset() if function is None else frozenset((function,))
+
+    @cached_property
+    def _methods(self) -> dict[str, list[ir.Function]]:
+        found: dict[str, list[ir.Function]] = {}
+        for function in self.functions:
+            if function.parameters and function.parameters[0].name == "this":
+                found.setdefault(function.name, []).append(function)
+        return found
 
     def _closures(self, node: ir.Call) -> frozenset[ir.Function]:
         """The lambdas that a call of an object may run: of its type, else all that take so many arguments."""
@@ -141,7 +153,9 @@ class CallGraph:
             callee
             for function in self.functions
             for expr in self._tell[function]
-            if isinstance(expr, ir.Call) and (callee := self.callee(expr)) not in (None, function)
+            if isinstance(expr, ir.Call)
+            for callee in (self.callees(expr) if expr.is_virtual else (self.callee(expr),))
+            if callee not in (None, function)
         }
         return tuple(function for function in self.functions if function not in called)
 

@@ -171,7 +171,12 @@ def _sscanf(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     layout = text_of(arguments[1]) if len(arguments) > 1 else None
     if text is None or layout is None:
         return None
-    targets = iter(arguments[2:])
+    return scanned(memory, text, layout, arguments[2:])[0]
+
+
+def scanned(memory: Memory, text: str, layout: str, given: _Arguments) -> tuple[int, int]:
+    """What scanf stores where `given` points: how many values, and how many characters it takes."""
+    targets = iter(given)
     position = assigned = 0
     for part in _CONVERSION.finditer(layout):
         skipped, width, size, kind, literal = part.groups()
@@ -193,11 +198,11 @@ def _sscanf(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
             if not isinstance(target, Pointer):
                 break
             if isinstance(value, str):
-                _store_text(memory, target, value)
+                store_text(memory, target, value)
             else:
                 memory.write(target.storage, target.offset, value, type_)
             assigned += 1
-    return assigned
+    return assigned, position
 
 
 def _converted(kind: str, size: str, text: str) -> tuple[int | float | str, int, ir.Type] | None:
@@ -218,7 +223,8 @@ def _converted(kind: str, size: str, text: str) -> tuple[int | float | str, int,
     return ("", 1, _CHAR) if text.startswith("%") else None
 
 
-def _store_text(memory: Memory, target: Pointer, text: str) -> None:
+def store_text(memory: Memory, target: Pointer, text: str) -> None:
+    """Characters, and the 0 behind them."""
     for offset, char in enumerate(text):
         memory.set_cell(target.storage, target.offset + offset, ord(char))
     memory.set_cell(target.storage, target.offset + len(text), 0)
@@ -272,7 +278,7 @@ def _copied(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
         return None
     if len(arguments) > 2 and isinstance(arguments[2], int):
         text = text[: arguments[2]]
-    _store_text(memory, target, text)
+    store_text(memory, target, text)
     return target
 
 

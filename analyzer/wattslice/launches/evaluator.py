@@ -43,6 +43,7 @@ class Evaluator(ABC):
         self.memory = memory
         self.gpu = gpu
         self._budget = budget
+        self.loaded_at: dict[int, Pointer] = {}  # where a load, by the identity of its place, read last
         self._evaluate = self._handlers()
 
     def spend(self) -> None:
@@ -94,7 +95,7 @@ class Evaluator(ABC):
             ir.Increment: self._increment,
             ir.Construct: lambda node: _constructed(node, self._values(node.arguments)),
             ir.Extract: lambda node: _member(self.evaluate(node.value), node.value.type, node.field),
-            ir.AddressOf: lambda node: Pointer(self.memory.storage(node.variable), 0),
+            ir.AddressOf: lambda node: self.memory.address(node.variable),
             ir.PointerOffset: self._pointer_offset,
             ir.Load: lambda node: self._load(node.place, node.type),
             ir.Call: lambda node: self.call(node, self._values(node.arguments)),
@@ -150,10 +151,15 @@ class Evaluator(ABC):
         return then if isinstance(otherwise, Unknown) else replace(why, is_option=False)
 
     def _place(self, place: ir.Place) -> tuple[Storage, int] | None:
+        """Where a write goes; None where nobody knows: then all of the object that it is in is lost."""
         if isinstance(place, ir.RegisterPlace):
             return self.memory.storage(place.variable), offset_of(place.variable.type, place.path)
         pointer = self.evaluate(place.address)
-        return (pointer.storage, pointer.offset) if isinstance(pointer, Pointer) else None
+        if isinstance(pointer, Pointer):
+            return pointer.storage, pointer.offset
+        if isinstance(pointer, Unknown) and pointer.around is not None:
+            self.memory.forget_behind(pointer.around, replace(pointer, around=None))
+        return None
 
     def _assign(self, node: ir.Assign) -> Value:
         value = self.evaluate(node.value)
@@ -193,7 +199,8 @@ class Evaluator(ABC):
         if not isinstance(pointer, Pointer):
             return pointer if isinstance(pointer, Unknown) else Unknown("an element of something unknown")
         if not isinstance(index, int):
-            return index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
+            why = index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
+            return replace(why, around=pointer)
         step = index * node.scale_bytes
         offset = pointer.offset + node.offset_bytes + (-step if node.subtract else step)
         return replace(pointer, offset=offset)
@@ -203,7 +210,9 @@ class Evaluator(ABC):
         if isinstance(pointer, str) and type_.bits == 8:
             pointer = text_storage(pointer)
         if isinstance(pointer, Pointer):
+            self.loaded_at[id(place)] = pointer
             return self.memory.read(pointer.storage, pointer.offset, type_)
+        self.loaded_at.pop(id(place), None)
         return pointer if isinstance(pointer, Unknown) else Unknown("memory the host code fills at run time")
 
     def _intrinsic(self, name: str, arguments: tuple[ir.Expr, ...], semantics: ir.Semantics) -> Value:

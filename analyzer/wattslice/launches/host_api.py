@@ -337,9 +337,8 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
                 return 0
     is_option = _looks_at_options(name, node, arguments)
     if name not in KEEPS_ITS_ARGUMENTS:
-        for argument in arguments:
-            if isinstance(argument, Pointer):
-                memory.forget_behind(argument, Unknown(f"set by {name}()", is_option=is_option))
+        for pointer in _reached(arguments, everything=not is_known(name)):
+            memory.forget_behind(pointer, Unknown(f"set by {name}()", is_option=is_option))
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
     if unknown is not None and name.startswith("ato"):
         return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
@@ -348,11 +347,32 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
     return Unknown(f"the result of {name}()", is_option=is_option)
 
 
+def _reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
+    """The objects that a function may write by its arguments; `everything`: those behind pointers in them."""
+    found = dict.fromkeys(
+        pointer
+        for value in arguments
+        for pointer in (value.around if isinstance(value, Unknown) else value,)
+        if isinstance(pointer, Pointer)
+    )
+    inside = [cell for value in arguments if isinstance(value, Record) for cell in value.cells.values()]
+    waiting = [*inside, *(cell for pointer in found for cell in pointer.storage.cells.values())]
+    while everything and waiting and len(found) < _MOST_REACHED:
+        cell = waiting.pop()
+        if isinstance(cell, Pointer) and cell not in found:
+            found[cell] = None
+            waiting += cell.storage.cells.values()
+    return tuple(found)
+
+
+_MOST_REACHED = 256
+
+
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
     lost = f"line {node.span.line}, which could not be read"
     for argument in arguments:
-        if isinstance(argument, Pointer):
-            memory.forget_behind(argument, Unknown(f"written on {lost}"))
+        for pointer in _reached((argument,), everything=True):
+            memory.forget_behind(pointer, Unknown(f"written on {lost}"))
     return Unknown(f"the result of {lost}")
 
 

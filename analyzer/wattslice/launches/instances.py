@@ -39,6 +39,7 @@ class LaunchInstance:
     assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
     assumed_arguments: tuple[Value, ...] = ()  # `arguments`, with values assumed for variables without one
     is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
+    files: tuple[str, ...] = ()  # data files that were read before
     given: ProgramArguments | None = None  # what makes it other than in a run without options
 
 

@@ -21,6 +21,7 @@ from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph, HostDependence
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
+from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import Evaluator
 from wattslice.launches.host_api import library_call
 from wattslice.launches.instances import LaunchInstance
@@ -38,6 +39,7 @@ from wattslice.launches.memory import (
     Value,
     condition_of,
     convert,
+    offset_of,
     same,
     truth,
 )
@@ -81,9 +83,11 @@ class Interpreter(Evaluator):
         memory: Memory,
         gpu: Gpu,
         budget: int,
+        files: DataFiles,
         given: ProgramArguments | None = None,
     ) -> None:
         super().__init__(memory, gpu, budget)
+        self._files = files
         self.instances: list[LaunchInstance] = []
         self._graph = graph
         self._relevance = relevance
@@ -461,6 +465,7 @@ class Interpreter(Evaluator):
                     tuple(self._captured(given)),
                     is_guess,
                     name,
+                    files=tuple(self._files.names),
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
                 )
             )
@@ -515,7 +520,7 @@ class Interpreter(Evaluator):
 
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Follow functions of the program; know a few of the library; forget what others may write."""
-        function = self._graph.callee(node)
+        function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
         if node.function is not None:
             name = self.evaluate(node.function)
             if isinstance(name, Closure):
@@ -529,8 +534,9 @@ class Interpreter(Evaluator):
                 return self._run(called, node, node.arguments[1:], arguments[1:])
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
-        if (function is None or node.name in READS_ARGV) and node.function is None:
-            for known in (text_call, tensor_call):
+        is_known = function is None or node.name in READS_ARGV or node.name in READS_FILES
+        if is_known and node.function is None and not node.is_virtual:
+            for known in (text_call, tensor_call, self._files.call):
                 value = known(self.memory, node, arguments)
                 if value is not None:
                     return value
@@ -547,6 +553,14 @@ class Interpreter(Evaluator):
             if isinstance(held := self._held(argument), Closure):
                 self._run_closure(held, node, (), ())
         return library_call(self.memory, self.gpu, node, arguments)
+
+    def _overrider(self, node: ir.Call, arguments: tuple[Value, ...]) -> ir.Function | None:
+        """The function that a virtual call runs: by the class of the object, or the only one there is."""
+        every = self._graph.callees(node)
+        this = arguments[0] if arguments else None
+        name = this.storage.class_name if isinstance(this, Pointer) and not this.offset else ""
+        own = [function for function in every if _class_of(function) == name]
+        return own[0] if own else next(iter(every)) if len(every) == 1 else None
 
     def text(self, node: ir.Text) -> Value:
         """The text, or the closure of the lambda that it names: it keeps the values that it captures."""
@@ -606,9 +620,9 @@ class Interpreter(Evaluator):
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
             if parameter in function.reference_parameters and index < len(given):
-                storage = self._named_storage(given[index], frame_of_caller)
-                if storage is not None:
-                    self.memory.alias(parameter, storage)
+                where = self._named_place(given[index], frame_of_caller)
+                if where is not None:
+                    self.memory.alias(parameter, where)
                     continue
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         depth, self._loop_depth = self._loop_depth, 0
@@ -618,15 +632,18 @@ class Interpreter(Evaluator):
         assert self.memory.frames[-1] is frame_of_caller
         return convert(result, type_)
 
-    def _named_storage(self, argument: ir.Expr, frame: Frame) -> Storage | None:
-        """The storage of a whole variable of the caller that is passed by reference."""
-        if not isinstance(argument, ir.Read) or argument.place.path:
+    def _named_place(self, argument: ir.Expr, frame: Frame) -> Pointer | None:
+        """The object of the caller that is passed by reference."""
+        if isinstance(argument, ir.Load):
+            return self.loaded_at.get(id(argument.place))
+        if not isinstance(argument, ir.Read):
             return None
         callee = self.memory.frames.pop()
         assert self.memory.frames[-1] is frame
-        storage = self.memory.storage(argument.place.variable)
+        place, where = argument.place, self.memory.address(argument.place.variable)
         self.memory.frames.append(callee)
-        return storage
+        offset = offset_of(place.variable.type, place.path) if place.path else 0
+        return replace(where, offset=where.offset + offset)
 
     def _body(self, function: ir.Function) -> Value:
         self._active.append(function)
@@ -640,6 +657,11 @@ class Interpreter(Evaluator):
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         result = self.returned_by(node.body)
         return Unknown(f"the result of {node.name}()") if result is None else convert(result, node.type)
+
+
+def _class_of(method: ir.Function) -> str:
+    element = method.parameters[0].type.element
+    return "" if element is None else element.name
 
 
 def _defaults(function: ir.Function) -> tuple[ir.Expr | None, ...]:

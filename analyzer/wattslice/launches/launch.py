@@ -68,6 +68,13 @@ class MemberValue(NamedTuple):
     value: int | float
 
 
+class UnknownArgument(NamedTuple):
+    """A scalar parameter without a value, and why the host code does not tell it."""
+
+    name: str
+    reason: str
+
+
 class CapturedValue(NamedTuple):
     """The value of a host variable that a lambda captured, by the name that it has in the kernel."""
 
@@ -127,7 +134,8 @@ class KernelLaunch:
     applied to `arguments`. `assumed_variables` are host variables whose value the source does not give and
     that grid, block or arguments were computed from, with the values assumed. `line` is the line of the
     launch in the host code, None without one; `file` its file where that is not the kernel's own, else
-    empty. `program_arguments`: of a launch that is another one without them.
+    empty. `program_arguments`: of a launch that is another one without them. `unknown_arguments`: why scalar
+    arguments are None, as far as the host code is read.
     """
 
     kernel: ir.Kernel
@@ -147,6 +155,7 @@ class KernelLaunch:
     assumed_arguments: tuple[NamedValue, ...] = ()
     captures: tuple[CapturedValue, ...] = ()
     program_arguments: ProgramArguments | None = None
+    unknown_arguments: tuple[UnknownArgument, ...] = ()
 
     @property
     def threads_per_block(self) -> int:

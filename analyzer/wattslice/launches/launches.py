@@ -8,7 +8,7 @@ for all: the one whose number of threads is nearest to the mean (the middle one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from wattslice import ir
@@ -23,6 +23,7 @@ from wattslice.launches.launch import (
     LaunchSource,
     MemberValue,
     NamedValue,
+    UnknownArgument,
 )
 from wattslice.launches.memory import Record, Unknown, convert
 from wattslice_models.gpu import Gpu
@@ -124,6 +125,8 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
             )
         )
         shared = 0
+    if chosen.files:
+        assumptions.append(_of_files(kernel, chosen))
     assumptions.extend(_loop_assumptions(kernel, running, chosen, grid, block))
     if not running:
         how = "as written there" if chosen.is_as_written else "assumed"
@@ -149,7 +152,15 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         assumed_arguments=tuple(_assumed_arguments(kernel, chosen)),
         extents=tuple(extent_of(argument) for argument in chosen.arguments[: len(kernel.parameters)]),
         program_arguments=chosen.given,
+        unknown_arguments=tuple(_unknown_arguments(kernel, chosen)),
     )
+
+
+def _of_files(kernel: ir.Kernel, chosen: LaunchInstance) -> Assumption:
+    message = (
+        f"{kernel.name} is launched after {' and '.join(chosen.files)} is read, as it lies in the repository"
+    )
+    return Assumption("PW011", chosen.node.span.line, message, _by_launch(kernel))
 
 
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
@@ -184,6 +195,12 @@ def _assumed_arguments(kernel: ir.Kernel, instance: LaunchInstance) -> list[Name
         if parameter.type.is_integral and value is not None and number_of(instance, index, parameter) is None:
             found.append(NamedValue(parameter.name, value))
     return found
+
+
+def _unknown_arguments(kernel: ir.Kernel, instance: LaunchInstance) -> Iterator[UnknownArgument]:
+    for parameter, value in zip(kernel.parameters, instance.arguments, strict=False):
+        if isinstance(value, Unknown) and parameter.type.kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT):
+            yield UnknownArgument(parameter.name, _because(value.variable, value.reason))
 
 
 def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:

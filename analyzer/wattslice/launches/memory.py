@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import converted, fold
@@ -17,13 +17,22 @@ class Unknown:
 
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
-    `variable` on the way through an undecided branch that is likelier taken.
+    `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
+    in this object, which a write through it may change.
     """
 
     reason: str
     variable: str | None = None
     is_option: bool = False
     likely: int | float | None = None
+    around: Pointer | None = field(default=None, compare=False)
+
+
+class Overlap(NamedTuple):
+    """Where members of a union lie: the offsets of others that share bytes, and the widest member there."""
+
+    others: frozenset[int]
+    widest_bytes: int
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +41,8 @@ class Storage:
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
     `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns. `is_given`:
-    the command line, which a function of a library reads and does not change.
+    the command line, which a function of a library reads and does not change. `part_of`: a name for a part of
+    another object, which it is read from and written to. `class_name`: of an object of a class.
     """
 
     name: str
@@ -41,6 +51,9 @@ class Storage:
     is_scalar: bool = False
     size_bytes: int | None = None
     is_given: bool = False
+    part_of: Pointer | None = None
+    class_name: str = ""
+    overlaps: Mapping[int, Overlap] = field(default_factory=dict[int, Overlap])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +102,15 @@ def is_text_object(type_: ir.Type) -> bool:
 def member_of(type_: ir.Type, name: str) -> tuple[int, ir.Type | None]:
     """Byte offset and type of a member; a made-up stable negative offset when the layout is unknown."""
     for member in type_.fields:
+        if member.name == name and member.bits is not None:
+            return ir.made_up_offset(name), replace(member.type, bits=member.bits)
         if member.name == name:
             return member.offset_bytes, member.type
     if name in _AXES and is_dim3(type_):
         return 4 * _AXES[name], None
     if name in _AXES and type_.lanes > 1:
         return type_.bits // 8 * _AXES[name], None
-    return -1 - zlib.crc32(name.encode()), None
+    return ir.made_up_offset(name), None
 
 
 def offset_of(type_: ir.Type, path: tuple[str, ...]) -> int:
@@ -181,6 +196,33 @@ def same(left: Value, right: Value) -> bool:
     return left == right
 
 
+def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
+    """The scalars of an object, by their offsets, that share bytes with other scalars: members of unions."""
+    leaves = sorted({(start, leaf.size_bytes, leaf.is_float) for start, leaf in _scalars_of(type_, 0)})
+    found: dict[int, set[int]] = {}
+    for at, (start, size, _) in enumerate(leaves):
+        for other, _, _ in leaves[at + 1 :]:
+            if other >= start + size:
+                break
+            found.setdefault(start, set()).add(other)
+            found.setdefault(other, set()).add(start)
+    widest = {start: size for start, size, _ in leaves}  # the last of each offset is the widest
+    return {start: Overlap(frozenset(others - {start}), widest[start]) for start, others in found.items()}
+
+
+def _scalars_of(type_: ir.Type, start: int) -> Iterator[tuple[int, ir.Type]]:
+    if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
+        for at in range(min(type_.length or 0, _MOST_ELEMENTS)):
+            yield from _scalars_of(type_.element, start + at * type_.element.size_bytes)
+    elif type_.kind is ir.TypeKind.RECORD:
+        for member in type_.fields:
+            if member.bits is None:
+                yield from _scalars_of(member.type, start + member.offset_bytes)
+    elif type_.lanes == 1 and type_.size_bytes:
+        yield start, type_
+
+
+_MOST_ELEMENTS = 64
 Cell = tuple[Storage, int]
 Delta = dict[Cell, Value]
 Frame = dict[ir.Variable, Storage]
@@ -202,6 +244,7 @@ class Memory:
         self._shared: dict[str, tuple[ir.Variable, Storage]] = {}
         self._pins = pins
         self._log: list[tuple[Storage, int, Value | None]] = []
+        self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
 
     def storage(self, variable: ir.Variable) -> Storage:
         """Where a variable lives; created on first sight."""
@@ -216,6 +259,9 @@ class Memory:
         kind = variable.type.kind
         is_scalar = kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT) and variable.type.lanes == 1
         storage = Storage(variable.name, is_scalar=is_scalar)
+        if kind is ir.TypeKind.RECORD:
+            storage.class_name = variable.type.name
+            storage.overlaps = self._overlaps_of(variable.type)
         pin = self._pins.get(variable.name)
         if (
             pin is not None
@@ -247,12 +293,26 @@ class Memory:
         """The storage of the file-scope variable of this name; None where no code names one."""
         return next((storage for known, storage in self._globals.items() if known.name == name), None)
 
-    def alias(self, variable: ir.Variable, storage: Storage) -> None:
-        """Let a reference parameter of the current call name the caller's storage."""
-        self.frames[-1][variable] = storage
+    def address(self, variable: ir.Variable) -> Pointer:
+        """Where a variable is, also one that names a part of another."""
+        storage = self.storage(variable)
+        return Pointer(storage, 0) if storage.part_of is None else storage.part_of
+
+    def alias(self, variable: ir.Variable, where: Pointer) -> None:
+        """Let a reference parameter of the current call name an object of the caller."""
+        part = Storage(variable.name, part_of=where)
+        self.frames[-1][variable] = where.storage if where.offset == 0 else part
+
+    def _overlaps_of(self, type_: ir.Type) -> Mapping[int, Overlap]:
+        known = self._unions.get(id(type_))
+        if known is None:
+            known = self._unions[id(type_)] = (type_, overlaps_in(type_))
+        return known[1]
 
     def read(self, storage: Storage, offset: int, type_: ir.Type) -> Value:
         """The value of an object of `type_`."""
+        if storage.part_of is not None:
+            storage, offset = storage.part_of.storage, storage.part_of.offset + offset
         if is_aggregate(type_):
             size = type_.size_bytes or _MAX_CELLS * 64
             is_vector = type_.name.removeprefix("const ").startswith("std::vector<")
@@ -268,6 +328,8 @@ class Memory:
             if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
                 return start
             return Unknown(f"'{storage.name}' is {_MISSING.reason}", name)
+        if storage.overlaps and isinstance(found, (int, float)) and isinstance(found, int) is type_.is_float:
+            return Unknown(f"another member of the union '{storage.name}'")
         return found
 
     def write(self, storage: Storage, offset: int, value: Value, type_: ir.Type) -> None:
@@ -280,16 +342,26 @@ class Memory:
         elif is_aggregate(type_):
             if isinstance(value, str) and "function<" in type_.name:  # std::function f = named;
                 self._set(storage, offset, value)
+            elif isinstance(value, str) and type_.element is not None and type_.element.bits == 8:
+                for at, char in enumerate(f"{value}\0"):  # char name[] = "text";
+                    self._set(storage, offset + at, ord(char))
             elif is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
                 for axis in range(3):
                     self._set(storage, offset + 4 * axis, int(value) if axis == 0 else 1)
             else:
                 self.forget(storage, value if isinstance(value, Unknown) else Unknown("not followed"))
         else:
-            self._set(storage, offset, _named(convert(value, type_), storage))
+            value = _named(convert(value, type_), storage)
+            if (overlap := storage.overlaps.get(offset)) is not None:
+                lost = Unknown(f"another member of the union '{storage.name}'")
+                for other in overlap.others:
+                    self._set(storage, other, lost)
+                value = value if type_.size_bytes >= overlap.widest_bytes else lost
+            self._set(storage, offset, value)
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
+        storage = storage if storage.part_of is None else storage.part_of.storage
         if storage.is_given:
             return
         for key in tuple(storage.cells) or (0,):
@@ -307,6 +379,8 @@ class Memory:
         self._set(storage, key, value)
 
     def _set(self, storage: Storage, key: int, value: Value | None) -> None:
+        if storage.part_of is not None:
+            storage, key = storage.part_of.storage, storage.part_of.offset + key
         old = storage.cells.get(key)
         if old is None and len(storage.cells) >= _MAX_CELLS:
             return

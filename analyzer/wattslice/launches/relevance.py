@@ -31,6 +31,9 @@ class ScalarType:
 ANYTHING = ScalarType(ir.TypeKind.UNKNOWN, 0)
 """Memory behind an untyped pointer."""
 
+_FILES = ScalarType(ir.TypeKind.RECORD, 0)
+"""The positions of all open files."""
+
 Location = ir.Variable | ScalarType
 
 
@@ -123,18 +126,18 @@ class FactReader:
         return frozenset[Location]((root,))
 
     def _call(self, node: ir.Call, found: Facts) -> None:
-        if node.function is not None:
-            found.callees.update(self._graph.callees(node))
-        if node.name == "operator()":
-            found.callees.update(self._graph.callees(node))
         function = self._graph.callee(node)
+        if node.function is not None or node.name == "operator()" or node.is_virtual:
+            for callee in self._graph.callees(node):
+                found.callees.add(callee)
+                self._bind(
+                    callee, node.arguments[callee.copied is not None and node.function is None :], found
+                )
         if function is None:
             found.callees.update(self._graph.handed_to(node))
         if function is not None:
             found.callees.add(function)
-            for parameter, argument in zip(function.parameters, node.arguments, strict=False):
-                if parameter in function.reference_parameters and isinstance(argument, ir.Read):
-                    self.references.append((parameter, argument.place.variable))
+            self._bind(function, node.arguments, found)
             return
         if node.name.startswith("cudaMemcpyToSymbol") and node.arguments:
             symbol = symbol_of(node.arguments[0])
@@ -151,11 +154,32 @@ class FactReader:
                 root, element = base_of(argument), node.type.element
                 if isinstance(root, ir.AddressOf) and element is not None:
                     self.reached.append((root.variable, scalar_types(element)))
+        if any(is_file(argument.type) for argument in node.arguments):
+            found.uses.add(_FILES)
+            found.defines.add(_FILES)
         keeps = node.name.removeprefix("std::") in host_api.KEEPS_ITS_ARGUMENTS
         for argument in node.arguments:
             self._own_addresses.add(base_of(argument))  # libraries do not keep the addresses they are given
             if not keeps:
                 found.defines.update(_pointed_at(argument))
+
+    def _bind(self, function: ir.Function, arguments: tuple[ir.Expr, ...], found: Facts) -> None:
+        """What reference parameters name in a call."""
+        for parameter, argument in zip(function.parameters, arguments, strict=False):
+            if parameter not in function.reference_parameters:
+                continue
+            if isinstance(argument, ir.Read):
+                self.references.append((parameter, argument.place.variable))
+            elif isinstance(argument, ir.Load):
+                places = self._memory(argument.place)
+                found.defines.update(places)
+                self.references += ((parameter, place) for place in places if isinstance(place, ir.Variable))
+                self.reached.append((parameter, frozenset(p for p in places if isinstance(p, ScalarType))))
+
+
+def is_file(type_: ir.Type) -> bool:
+    """`FILE*`: every call that takes one moves on in the file."""
+    return type_.element is not None and type_.element.name in ("FILE", "_IO_FILE", "std::FILE")
 
 
 def _is_opaque(type_: ir.Type) -> bool:
@@ -169,11 +193,27 @@ def _pointed_at(argument: ir.Expr) -> frozenset[Location]:
     """What a library function may write through an argument."""
     argument = base_of(argument)
     if isinstance(argument, ir.AddressOf):
-        return frozenset[Location]((argument.variable,))
+        return frozenset[Location]((argument.variable,)) | _behind_members(argument.variable.type)
+    if argument.type.kind is ir.TypeKind.RECORD:
+        return frozenset[Location](_behind_members(argument.type))
     if argument.type.kind is not ir.TypeKind.POINTER or isinstance(argument, (ir.Text, ir.Constant)):
         return frozenset()
     element = argument.type.element
-    return frozenset[Location]((ANYTHING,) if element is None else scalar_types(element))
+    if element is None:
+        return frozenset[Location]((ANYTHING,))
+    return frozenset[Location](scalar_types(element) | _behind_members(element))
+
+
+def _behind_members(type_: ir.Type, depth: int = 0) -> frozenset[ScalarType]:
+    """What the pointers in a record reach."""
+    found: set[ScalarType] = set()
+    for member in type_.fields if depth < _DEEPEST_MEMBERS else ():
+        if member.type.kind is ir.TypeKind.POINTER and member.type.element is not None:
+            found |= scalar_types(member.type.element)
+            found |= _behind_members(member.type.element, depth + 1)
+        elif member.type.kind is ir.TypeKind.RECORD:
+            found |= _behind_members(member.type, depth + 1)
+    return frozenset(found)
 
 
 _ARGUMENT_TYPES = (
@@ -185,6 +225,7 @@ _FOLLOWED = frozenset({"std::function", "std::vector", "std::array"})
 """Classes of the library whose objects are followed."""
 _T = TypeVar("_T")
 _MAX_PASSES = 30
+_DEEPEST_MEMBERS = 3
 _LARGEST_CONSTANT = 1024
 
 

@@ -13,6 +13,7 @@ from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.data_files import DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.instances import LaunchInstance, is_read, kernel_key, values_of, without_dead
 from wattslice.launches.interpreter import Interpreter
@@ -82,7 +83,9 @@ class HostCode:
     ) -> tuple[LaunchInstance, ...]:
         memory = Memory(pins)
         instances: list[LaunchInstance] = []
-        interpreter = self._interpreter(memory, MAX_STEPS, given)
+        main = next((f for f in self._program.functions if f.name == "main"), None)
+        files = DataFiles(Path(self._program.file if main is None else main.span.file).parent)
+        interpreter = self._interpreter(memory, MAX_STEPS, files, given)
         for variable in self._program.globals:
             storage = memory.declare_global(variable)
             if variable.initializer is not None:
@@ -101,7 +104,7 @@ class HostCode:
             known = seen if function in entries else seen | visited
             if function.name != "main" and self._graph.launches_from(function) <= known:
                 continue
-            interpreter = self._interpreter(memory, max(MIN_STEPS, left), given)
+            interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given)
             interpreter.mark_seen(seen)
             try:
                 interpreter.run(function)
@@ -123,8 +126,10 @@ class HostCode:
             instances += (_unreached(node) for node in self.sites - reached)
         return without_dead([instance for instance in instances if instance.node in self.sites])
 
-    def _interpreter(self, memory: Memory, steps: int, given: ProgramArguments | None) -> Interpreter:
-        return Interpreter(self._graph, self._relevance, memory, self._gpu, steps, given)
+    def _interpreter(
+        self, memory: Memory, steps: int, files: DataFiles, given: ProgramArguments | None
+    ) -> Interpreter:
+        return Interpreter(self._graph, self._relevance, memory, self._gpu, steps, files, given)
 
 
 def _unreached(node: ir.LaunchCall) -> LaunchInstance:
@@ -262,9 +267,9 @@ ArgumentFinder = Callable[[Path], ProgramArguments | None]
 class Neighbours:
     """Who is asked about other files. None: nobody.
 
-    `callers`, only when a geometry would have to be assumed: the host code that calls the functions around
-    the launches; then `definitions`: of what that uses and does not define. `launcher`, when a kernel has no
-    launch at all. `arguments`, when a `main` takes some.
+    `callers`, only when a geometry or an argument would have to be assumed: the host code that calls the
+    functions around the launches; then `definitions`: of what that uses and does not define. `launcher`, when
+    a kernel has no launch at all. `arguments`, when a `main` takes some.
     """
 
     callers: CallerReader | None = None
@@ -303,7 +308,7 @@ def resolve_launches(
     if given := _host_variables(program, overrides, instances):
         pins = {**given, **pins}
         instances = host.launches(pins)
-    if not _are_read(instances):
+    if not _are_complete(instances):
         wider = _with_callers(program, around)
         if wider is not None:
             program = replace(wider, kernels=program.kernels)
@@ -334,10 +339,15 @@ def resolve_launches(
     return tuple(launches)
 
 
-def _are_read(instances: Sequence[LaunchInstance]) -> bool:
-    """Whether every launch that is met has a known geometry at least once."""
-    read = {instance.node for instance in instances if is_read(instance)}
+def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
+    """Whether every launch that is met has a known geometry and known numbers at least once."""
+    read = {instance.node for instance in instances if is_read(instance) and not _lacks_number(instance)}
     return all(instance.node in read for instance in instances)
+
+
+def _lacks_number(instance: LaunchInstance) -> bool:
+    pairs = zip(instance.node.arguments, instance.arguments, strict=False)
+    return any(argument.type.is_integral and isinstance(value, Unknown) for argument, value in pairs)
 
 
 def _arguments_of_main(program: ir.Program, find: ArgumentFinder) -> ProgramArguments | None:

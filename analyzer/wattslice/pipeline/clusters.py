@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, cast
 
 from wattslice.config.options import Backend
@@ -36,10 +35,10 @@ class Lost:
     reason: str
 
 
-Calls = Sequence[tuple[int, Path]]
+Calls = Sequence[tuple[int, Any]]
 Outcomes = Iterator[tuple[int, Any]]
 """The number of a call with its result or `Lost`, in the order they are done."""
-Parallel = Callable[[Callable[[int, Path], tuple[int, Any]], Calls], Outcomes]
+Parallel = Callable[[Callable[[int, Any], tuple[int, Any]], Calls], Outcomes]
 """Runs a function, which gives back its number, once per call. A process that dies may raise anything."""
 
 
@@ -118,7 +117,7 @@ class _Watch:
 def _through_joblib(name: str, jobs: int, return_as: str, **more: object) -> Parallel:
     import joblib
 
-    def run(function: Callable[[int, Path], tuple[int, Any]], calls: Calls) -> Outcomes:
+    def run(function: Callable[[int, Any], tuple[int, Any]], calls: Calls) -> Outcomes:
         delayed: Any = joblib.delayed(function)
         with joblib.parallel_config(name, n_jobs=jobs, **more):
             parallel: Any = joblib.Parallel(return_as=return_as)
@@ -169,7 +168,7 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
                 reason = TimeoutError(f"no worker after {CONNECT_TIMEOUT_S} s")
                 raise _unreachable("dask", scheduler, reason) from None
 
-        def run(function: Callable[[int, Path], tuple[int, Any]], calls: Calls) -> Outcomes:
+        def run(function: Callable[[int, Any], tuple[int, Any]], calls: Calls) -> Outcomes:
             numbers, items = [number for number, _ in calls], [item for _, item in calls]
             futures: list[Any] = client.map(function, numbers, items, pure=False, key="wattslice")
             waiting = dict(zip(futures, numbers, strict=True))

@@ -1,6 +1,6 @@
-"""One function over many files on several processes, of this machine or of a cluster.
+"""One function over many files, or variants of one, on several processes, of this machine or of a cluster.
 
-A process that dies (killed for its memory, or a crash inside libclang) must cost its own file only, but
+A process that dies (killed for its memory, or a crash inside libclang) must cost its own item only, but
 joblib gives up everything when one dies. So every process leaves a mark while it works on a file; after a
 death the marked files are tried again one by one, each alone.
 """
@@ -22,6 +22,7 @@ from wattslice.errors import WattsliceError
 from wattslice.pipeline.cache.keeper import program_digest
 from wattslice.pipeline.clusters import Lost, cause, first_line, workers_of
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 _alone = threading.Lock()
 """A dask worker may run several threads; an analysis changes the recursion limit of the process."""
@@ -37,18 +38,18 @@ class Workers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work(Generic[Result]):
+class _Work(Generic[Item, Result]):
     """What travels to a worker: the function, and what tells the worker that it is in the right place.
 
     `marks`: a folder for marks. `program`: the digest of the wattslice that asks, empty on this machine.
     """
 
-    task: Callable[[Path], Result]
+    task: Callable[[Item], Result]
     folder: str
     marks: str
     program: str
 
-    def __call__(self, number: int, item: Path) -> tuple[int, Result | Lost]:
+    def __call__(self, number: int, item: Item) -> tuple[int, Result | Lost]:
         if self.program and self.program != program_digest():
             return number, Lost(f"{_here()} runs another version of wattslice, Python or a library")
         mark = Path(self.marks, str(number))
@@ -73,10 +74,10 @@ def _here() -> str:
 
 
 def on_workers(
-    task: Callable[[Path], Result],
-    items: Sequence[Path],
+    task: Callable[[Item], Result],
+    items: Sequence[Item],
     workers: Workers,
-    lost: Callable[[Path, str], Result],
+    lost: Callable[[Item, str], Result],
 ) -> Iterator[tuple[int, Result]]:
     """(place in `items`, `task(item)`) in the order they are done; `lost(item, why)` where a process died.
 
@@ -116,12 +117,13 @@ def on_workers(
                         yield number, lost(items[number], cause(again))
 
 
-def _largest_first(remaining: dict[int, Path]) -> list[int]:
+def _largest_first(remaining: dict[int, Item]) -> list[int]:
     """A long file that begins last keeps everybody waiting; the longest text mostly takes longest."""
 
     def size(number: int) -> int:
         try:
-            return remaining[number].stat().st_size
+            item = remaining[number]
+            return item.stat().st_size if isinstance(item, Path) else 0
         except OSError:
             return 0
 

@@ -48,7 +48,7 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
     """Registers, shared memory, occupancy and SM saturation of `launch` on `gpu`."""
     registers = estimate_registers(launch.kernel, gpu)
     shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
-    held = occupancy(gpu, launch.block, registers, shared)
+    held = occupancy(gpu, launch.block, registers, shared, shared_bytes(launch.kernel, 0))
     return Residency(
         registers,
         shared,

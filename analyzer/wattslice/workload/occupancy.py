@@ -59,8 +59,16 @@ def _round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit if unit > 1 else value
 
 
+MAX_STATIC_SHARED_BYTES = 48 << 10
+"""ptxas refuses more; the rest must be dynamic (CUDA C++ Programming Guide, compute capability 7.x)."""
+
+
 def occupancy(
-    gpu: Gpu, block: tuple[int, int, int], registers_per_thread: int, shared_bytes_per_block: int
+    gpu: Gpu,
+    block: tuple[int, int, int],
+    registers_per_thread: int,
+    shared_bytes_per_block: int,
+    static_shared_bytes: int = 0,
 ) -> Occupancy:
     """Blocks and warps that one SM of `gpu` holds at a time.
 
@@ -69,6 +77,9 @@ def occupancy(
     threads = block[0] * block[1] * block[2]
     warps = -(-threads // gpu.warp_size)
     failure = _failure(gpu, threads, registers_per_thread, shared_bytes_per_block)
+    if not failure and static_shared_bytes > MAX_STATIC_SHARED_BYTES:
+        limit = MAX_STATIC_SHARED_BYTES
+        failure = f"{static_shared_bytes} bytes of static shared memory per block, compilers allow {limit}"
     if failure:
         return Occupancy(0, warps, 0, 0.0, None, failure)
     limits = {

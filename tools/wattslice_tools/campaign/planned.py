@@ -97,9 +97,9 @@ def plan_table(left: tuple[Left, ...]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def left_for(campaign: Path, found: BoardFolder) -> tuple[Left, ...]:
-    """What boards of that name have not measured yet."""
-    plan = found.plan()
+def left_for(campaign: Path, found: BoardFolder, each: int | None = None) -> tuple[Left, ...]:
+    """What boards of that name have not measured yet; of every section only `each`."""
+    plan = found.plan(each)
     kernels = found.folder / INSTRUCTIONS / "kernels"
     versions = {
         run.name(): run.configuration(found.chip.sm_count, kernels).version for run in plan.instructions
@@ -153,17 +153,17 @@ def log_rows(campaign: Path) -> tuple[dict[str, object], ...]:
     return tuple(values for values in read_lines(campaign / LOG) if "section" in values)
 
 
-def sources_of(found: BoardFolder) -> tuple[Path, ...]:
+def sources_of(found: BoardFolder, each: int | None = None) -> tuple[Path, ...]:
     """Every program of the plan, in the order it is needed."""
-    plan = found.plan()
+    plan = found.plan(each)
     programs = (*plan.anchors, *plan.configurations, *plan.counted)
     return tuple(dict.fromkeys((sensor_check.SOURCE, *(one.source for one in programs), HOST)))
 
 
-def build_all(campaign: Path, architecture: str, jobs: int, flags: tuple[str, ...]) -> int:
+def build_all(campaign: Path, architecture: str, jobs: int, flags: tuple[str, ...], each: int | None) -> int:
     """Compiles every program of the plan; prints seconds and what does not compile."""
     builder = Builder(find_nvcc(), campaign / "build", architecture, flags)
-    sources = sources_of(any_board(campaign, 132))
+    sources = sources_of(any_board(campaign, 132), each)
     faults: list[str] = []
 
     def build(source: Path) -> None:

@@ -101,15 +101,22 @@ class Piece:
     words: tuple[str, ...]
 
 
-def rehearse(campaign: Path, speed: float, most: int, page: Path | None) -> int:
-    """Piece after piece, each merged before the next, until nothing is left or `most` were made."""
+def rehearse(
+    campaign: Path, speed: float, most: int, thin: tuple[int | None, float], page: Path | None
+) -> int:
+    """Piece after piece, each merged before the next, until nothing is left or `most` were made.
+
+    `thin`: so many of every section only (None: all), and the seconds of a piece.
+    """
+    each, budget_s = thin
+    more = ("--budget", str(budget_s), *(() if each is None else ("--each", str(each))))
     stand_ins = build_stand_ins(campaign / "build" / "stand-ins")
     environment = stand_ins.environment(speed)
-    while (number := _pieces_made(campaign) + 1) <= most and not _finished(campaign):
+    while (number := _pieces_made(campaign) + 1) <= most and not _finished(campaign, each):
         out = campaign / "build" / f"out-{number}"
         begin_s = time.monotonic()
         done = subprocess.run(
-            piece_command(campaign),
+            piece_command(campaign, *more),
             env={**environment, "OUT": str(out)},
             capture_output=True,
             text=True,
@@ -122,7 +129,7 @@ def rehearse(campaign: Path, speed: float, most: int, page: Path | None) -> int:
         print(f"piece {number}: {seconds:.0f} s", *done.stdout.splitlines()[-3:], done.stderr, sep="\n")
         merge(campaign, out.glob("*.tar.gz"))
     if page is not None:
-        replace_section(page, BEGIN, END, log_page(campaign, speed))
+        replace_section(page, BEGIN, END, log_page(campaign, speed, thin))
     return 0
 
 
@@ -130,9 +137,9 @@ def _pieces_made(campaign: Path) -> int:
     return max((int(values.get("piece", 0)) for values in read_lines(campaign / LOG)), default=0)
 
 
-def _finished(campaign: Path) -> bool:
+def _finished(campaign: Path, each: int | None) -> bool:
     found = boards(campaign)
-    return bool(found) and not any(one.count or one.check for one in left_for(campaign, found[0]))
+    return bool(found) and not any(one.count or one.check for one in left_for(campaign, found[0], each))
 
 
 def _made(campaign: Path) -> tuple[Piece, ...]:
@@ -150,9 +157,13 @@ def _made(campaign: Path) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def log_page(campaign: Path, speed: float) -> str:
+def log_page(campaign: Path, speed: float, thin: tuple[int | None, float]) -> str:
     """Markdown: the plan, then what every piece measured, how long that took, and what it left behind."""
-    plan = left_for(campaign, any_board(campaign, 132))
+    each, budget_s = thin
+    nothing = campaign / "build" / "nothing"
+    plan = left_for(nothing, any_board(nothing, 132))
+    rehearsed = left_for(nothing, any_board(nothing, 132), each)
+    part = "all of the plan" if each is None else f"the first {each} of every section"
     rows = log_rows(campaign)
     lines = [
         "## The plan",
@@ -161,9 +172,10 @@ def log_page(campaign: Path, speed: float) -> str:
         "",
         "## The rehearsal",
         "",
-        f"On {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}), time running "
-        f"{speed:g} times as fast. Minutes are by the stand-in's clock. *Charged* is what a section took: "
-        "waiting for the GPU as on the day, host code as many times too long as time runs too fast.",
+        f"Of {part}, in pieces of {budget_s:g} s, on {os.cpu_count()} cores ({platform.machine()}, Python "
+        f"{platform.python_version()}), time running {speed:g} times as fast. Minutes are by the stand-in's "
+        "clock. *Charged* is what a section took: waiting for the GPU as on the day, host code as many times "
+        "too long as time runs too fast.",
         "",
         "| Piece | section | measured | valid | predicted, min | charged, min |",
         "|---:|---|---:|---:|---:|---:|",
@@ -172,7 +184,7 @@ def log_page(campaign: Path, speed: float) -> str:
         "| Piece | minutes | packet | files in it | predicted to end with |",
         "|---:|---:|---:|---:|---|",
     ]
-    predicted = pieces_of(plan)
+    predicted = pieces_of(rehearsed, budget_s)
     for piece in _made(campaign):
         shares = predicted[piece.number - 1] if piece.number <= len(predicted) else ()
         last = f"section {shares[-1].section.letter}" if shares else "–"

@@ -1,19 +1,21 @@
 """Share of kernels launched in their own file whose geometry was read from host code, per suite.
 
-Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--why] [--arguments] [--alone] [--gpu v100]
+Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--why] [--causes] [--arguments] [--alone]
 
 Three classes: read (and of these how many have a value for every integer parameter, too); computed from host
 variables whose value is assumed (`--set` settles all of it); assumed.
 A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
 its template instances or of the files that include it, and as read when any of its launches is.
-`--why` lists those whose geometry had to be assumed, with
-the reason; `--arguments` adds the share of integer parameters with a value. Each file content counts once.
+`--why` lists those whose geometry had to be assumed, with the reason; `--causes` groups what is not known of
+geometry and arguments by its first cause, with the kernels; `--arguments` adds the
+share of integer parameters with a value. Each file content counts once.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import statistics
 import time
 from collections import Counter
@@ -50,14 +52,40 @@ def definitions(program: ir.Program) -> list[list[ir.Kernel]]:
 
 def has_all_arguments(launch: KernelLaunch) -> bool:
     """Whether every integer parameter has a value."""
+    return not missing_arguments(launch)
+
+
+def missing_arguments(launch: KernelLaunch) -> list[str]:
+    """The integer parameters without a value. A texture object is a handle, and no number."""
     pairs = zip(launch.kernel.parameters, launch.arguments, strict=True)
-    return all(value is not None for parameter, value in pairs if parameter.type.is_integral)
+    return [
+        parameter.name
+        for parameter, value in pairs
+        if value is None and parameter.type.is_integral and parameter.space is not ir.MemorySpace.TEXTURE
+    ]
+
+
+_NAMED = re.compile(r"'[^']*'|\b[\w:.~<>]+\(\)|\b\d+\b")
+
+
+def first_cause(launches: list[KernelLaunch]) -> str:
+    """Why geometry or integer arguments of a kernel are not known, of the launch that lacks least."""
+
+    def lacks(launch: KernelLaunch) -> tuple[bool, int]:
+        return launch.source is LaunchSource.ASSUMED, len(missing_arguments(launch))
+
+    launch = min(launches, key=lacks)
+    if launch.source is LaunchSource.ASSUMED:
+        message = next((a.message for a in launch.assumptions if a.rule == "PW011"), "?")
+        return message.split(";")[0]
+    return f"argument: {dict(launch.unknown_arguments).get(missing_arguments(launch)[0], '?')}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--why", action="store_true")
+    parser.add_argument("--causes", action="store_true")
     parser.add_argument("--arguments", action="store_true")
     parser.add_argument("--alone", action="store_true", help="do not look at other files, nor for arguments")
     parser.add_argument("--gpu", default="v100")
@@ -70,6 +98,7 @@ def main() -> None:
     for checkout in options.checkouts:
         count = read = known = computed = integers = valued = unreadable = unlaunched = 0
         causes: Counter[str] = Counter()
+        missing: dict[str, list[str]] = {}
         lines: list[str] = []
         for path in sorted(checkout.rglob("*.cu")):
             if not path.is_file():
@@ -107,10 +136,15 @@ def main() -> None:
                 places.add(place)
                 count += 1
                 good = [launch for launch in own if launch.source is not LaunchSource.ASSUMED]
-                known += any(has_all_arguments(launch) for launch in good)
+                is_known = any(has_all_arguments(launch) for launch in good)
+                known += is_known
+                if not is_known:
+                    cause = first_cause(own)
+                    where = f"{path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {cause}"
+                    missing.setdefault(_NAMED.sub("_", cause), []).append(where)
                 for launch in good[:1]:
                     for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
-                        if parameter.type.is_integral:
+                        if parameter.type.is_integral and parameter.space is not ir.MemorySpace.TEXTURE:
                             integers += 1
                             valued += argument is not None
                 if good:
@@ -133,6 +167,10 @@ def main() -> None:
         print(f"  not launched in their file {unlaunched}, files not readable {unreadable}")
         if options.arguments and integers:
             print(f"  integer arguments with a value: {valued} of {integers} ({valued / integers:.1%})")
+        if options.causes:
+            for cause, kernels_of in sorted(missing.items(), key=lambda entry: -len(entry[1])):
+                print(f"  {len(kernels_of):4} {cause}")
+                print("".join(f"         {where}\n" for where in kernels_of), end="")
         if options.why:
             print("\n".join(lines))
             for cause, number in causes.most_common(12):

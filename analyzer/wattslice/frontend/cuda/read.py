@@ -76,7 +76,8 @@ def _defining(names: frozenset[str]) -> re.Pattern[bytes]:
     old = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
     body = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + old + rb")\{"
     value = rb"(?:\[[^\]\n]{0,80}\]\s*)*[=;{]"
-    return re.compile(rb"%s(?:%s)\s*(?:%s|%s)" % (begin, words, body, value), re.M)
+    untyped = rb"^(?:%s)\s*%s" % (words, body)  # of C, where that is int
+    return re.compile(rb"%s(?:%s)\s*(?:%s|%s)|%s" % (begin, words, body, value, untyped), re.M)
 
 
 def definition_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:

@@ -96,7 +96,7 @@ def read_cmake(folder: Path, top: Path) -> Cmake | None:
 
 
 def _follow(cmake: Cmake, text: str, path: Path) -> None:
-    level = 0
+    level = ifs = 0
     position = 0
     text = re.sub(r"(?m)^\s*#.*$", "", text)
     for _ in range(_MOST_COMMANDS):
@@ -108,7 +108,11 @@ def _follow(cmake: Cmake, text: str, path: Path) -> None:
         level += (name in ("if", "foreach", "function", "macro", "while")) - (
             name in ("endif", "endforeach", "endfunction", "endmacro", "endwhile")
         )
+        ifs += (name == "if") - (name == "endif")
         number = text.count("\n", 0, command.start()) + 1
+        if name == "set" and ifs and len(arguments) > 1 and arguments[0] in cmake.variables:
+            _set_in_branch(cmake, arguments)
+            continue
         _command(cmake, name, arguments, Line(command[0], path, number), is_certain=level == 0)
 
 
@@ -143,7 +147,7 @@ def _variable(cmake: Cmake, name: str) -> str:
         return "."
     elif name.endswith("_SOURCE_DIR") and name not in cmake.variables:
         name = "CMAKE_SOURCE_DIR"
-    return cmake.variables.get(name, "")
+    return cmake.variables.get(name, UNTOLD)
 
 
 def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certain: bool) -> None:
@@ -155,6 +159,12 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
             is_cached = "CACHE" in rest
             values = rest[: rest.index("CACHE")] if is_cached else rest
             cmake.variables[first] = ";".join(value for value in values if value != "PARENT_SCOPE")
+        case "foreach":
+            in_lists = rest[rest.index("LISTS") + 1 :] if "LISTS" in rest else []
+            listed = [value for name in in_lists for value in cmake.variables.get(name, UNTOLD).split(";")]
+            cmake.variables[first] = _first_of(listed or rest)
+        case "function" | "macro":
+            cmake.variables.update(dict.fromkeys((*rest, "ARGN", "ARGV"), UNTOLD))
         case "project":
             cmake.variables["PROJECT_NAME"] = first
         case "list" if first.upper() == "APPEND" and len(words) > 2:
@@ -181,6 +191,22 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
             cmake.flags += ((first, f"-I{word}") for word in rest)
         case _:
             pass
+
+
+def _set_in_branch(cmake: Cmake, words: list[str]) -> None:
+    """A variable that has another value if some condition holds: nobody knows which."""
+    before = cmake.variables[words[0]]
+    _command(cmake, "set", words, Line("", cmake.folder, 0), is_certain=False)
+    if cmake.variables[words[0]] != before:
+        cmake.variables[words[0]] = UNTOLD
+
+
+def _first_of(words: list[str]) -> str:
+    """The first value of a loop's variable: `foreach(n 1 2)`, `IN ITEMS 1 2`, `IN LISTS names`, `RANGE 4`."""
+    if words[:1] == ["RANGE"]:
+        return words[1] if len(words) > 2 else "0"
+    values = [word for word in words if word not in ("IN", "ITEMS")]
+    return values[0] if values and "LISTS" not in values else UNTOLD
 
 
 def _flag(word: str) -> str:

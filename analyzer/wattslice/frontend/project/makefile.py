@@ -56,14 +56,19 @@ class Makefile:
     folder: Path
     variables: dict[str, str] = field(default_factory=dict[str, str])
     rules: list[Rule] = field(default_factory=list[Rule])
+    of_targets: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """Variables that have a value of their own for a target."""
     _work: int = _MOST_WORK
 
     def expanded(self, text: str, automatic: Iterable[tuple[str, str]] = ()) -> str:
         """`text` with its variables and functions; `automatic`: `@`, `<`, `^`, `*` of a rule."""
         return self._expand(text, dict(automatic), 0)
 
-    def recipe(self, rule: Rule, source: str = "") -> Iterator[tuple[Line, str]]:
-        """The lines of a recipe, expanded; `source` stands for the prerequisite of a pattern."""
+    def recipe(self, rule: Rule, source: str = "", target: str = "") -> Iterator[tuple[Line, str]]:
+        """The lines of a recipe, expanded; `source` stands for the prerequisite of a pattern.
+
+        `target`: what make was asked for.
+        """
         first = source or (rule.prerequisites[0] if rule.prerequisites else "")
         stem = first.rpartition("/")[2].rpartition(".")[0]
         automatic = (
@@ -71,6 +76,8 @@ class Makefile:
             ("<", first),
             ("^", source if source and "%" in first else " ".join(rule.prerequisites)),
             ("*", stem),
+            *self.of_targets.get(target, {}).items(),
+            *self.of_targets.get(rule.targets[0], {}).items(),
         )
         for line in rule.recipe:
             yield line, self.expanded(line.text, automatic)
@@ -114,6 +121,15 @@ class Makefile:
         if function in _FUNCTIONS and rest:
             arguments = [self._expand(part, automatic, depth) for part in _at_commas(rest.strip())]
             return UNTOLD if len(arguments) < _FUNCTIONS[function][0] else _FUNCTIONS[function][1](arguments)
+        if function == "foreach" and rest.count(",") > 1:
+            name, words, text = rest.split(",", 2)
+            found = self._expand(words, automatic, depth).split()
+            name = name.strip()
+            return " ".join(self._expand(text, {**automatic, name: word}, depth) for word in found)
+        if function == "call" and rest:
+            name, *given = [self._expand(part, automatic, depth) for part in _at_commas(rest.strip())]
+            numbered = {str(number): value for number, value in enumerate(given, 1)}
+            return self._expand(self.variables.get(name.strip(), UNTOLD), {**automatic, **numbered}, depth)
         if function in _OF_MAKE and rest:
             return UNTOLD
         name, colon, change = inside.partition(":")
@@ -180,6 +196,12 @@ def _filter(arguments: list[str], *, keeps: bool) -> str:
     return " ".join(w for w in words if any(matches(p, w) is not None for p in patterns) is keeps)
 
 
+def _words(text: str, first: str, last: str) -> str:
+    if not first.strip().isdigit() or not last.strip().isdigit():
+        return UNTOLD
+    return " ".join(text.split()[max(int(first) - 1, 0) : int(last)])
+
+
 _FUNCTIONS: dict[str, tuple[int, Callable[[list[str]], str]]] = {
     "patsubst": (3, _patsubst),
     "subst": (3, lambda given: given[2].replace(given[0], given[1]) if given[0] else given[2]),
@@ -193,6 +215,9 @@ _FUNCTIONS: dict[str, tuple[int, Callable[[list[str]], str]]] = {
     "filter": (2, lambda given: _filter(given, keeps=True)),
     "filter-out": (2, lambda given: _filter(given, keeps=False)),
     "sort": (1, lambda given: " ".join(sorted(set(given[0].split())))),
+    "words": (1, lambda given: str(len(given[0].split()))),
+    "word": (2, lambda given: _words(given[1], given[0], given[0])),
+    "wordlist": (3, lambda given: _words(given[2], given[0], given[1])),
     "firstword": (1, lambda given: " ".join(given[0].split()[:1])),
     "lastword": (1, lambda given: " ".join(given[0].split()[-1:])),
     "wildcard": (1, lambda given: given[0]),
@@ -203,8 +228,7 @@ _FUNCTIONS: dict[str, tuple[int, Callable[[list[str]], str]]] = {
     "findstring": (2, lambda given: given[0] if given[0] in given[1] else ""),
 }
 _OF_MAKE = frozenset({"shell", "foreach", "call", "eval", "origin", "flavor", "value", "file", "guile",
-                      "word", "wordlist", "words", "join", "and", "error", "warning",
-                      "info", "let"})  # fmt: skip
+                      "join", "and", "error", "warning", "info", "let"})  # fmt: skip
 
 
 # ----------------------------------------------------------------------------- reading
@@ -342,7 +366,11 @@ def _rule(makefile: Makefile, text: str, line: Line) -> Rule | None:
     head, _, recipe = text.partition(";")
     targets, _, behind = makefile.expanded(head).partition(":")
     behind = behind.removeprefix(":")
-    if _ASSIGNMENT.match(behind.strip()):  # a variable for one target
+    if (own := _ASSIGNMENT.match(text.partition(":")[2].strip())) is not None:  # a variable for one target
+        for target in targets.split():
+            values = makefile.of_targets.setdefault(target, {})
+            before = values.get(own["name"], makefile.variables.get(own["name"], ""))
+            values[own["name"]] = f"{before} {own['value']}" if own["op"] == "+=" else own["value"]
         return None
     if behind.count(":") == 1:  # a static pattern: the prerequisites of its targets
         pattern, _, wanted = behind.partition(":")

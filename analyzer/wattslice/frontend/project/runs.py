@@ -18,7 +18,8 @@ from wattslice.frontend.project.build import Cmake, folders_above, makefile_of, 
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, logical_lines, text_of_file
 
 _TARGETS = ("run", "test", "check")
-_SCRIPTS = ("run", "run.sh", "test.sh", "scripts/run.sh")
+_SCRIPTS = ("run", "run.sh", "run_all.sh", "verify", "verify.sh", "test.sh", "benchmark.sh",
+            "scripts/run.sh", "test/run.sh", "tests/run.sh")  # fmt: skip
 _MOST_LINES = 400
 _MOST_TARGETS = 20
 _MOST_PROGRAMS = 50
@@ -30,8 +31,10 @@ _STARTERS = frozenset(
 _REDIRECTION = re.compile(r"(?:(?<=\s)|^)(?:\d|&)?(?:>>?|<)\s*(?:&\d?|\S+)|\s\d?>&\d")
 _SEPARATOR = re.compile(r"&&|\|\||[;|&]")
 _SHELL_NAME = re.compile(r"([A-Za-z_]\w*)=(.*)")
-_SHELL_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+)|[^\w\s]?)")
+_SHELL_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^{}]*))?\}|\{[^{}]*\}|([A-Za-z_]\w*)|[^\s]?)")
+_SHELL_COMMAND = re.compile(r"\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`")
 _LOOP = re.compile(r"for\s+(\w+)\s+in\s+(\S+)")
+_KEYWORD = re.compile(r"(?:do|then|else|if|while|[({!@])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,11 @@ def _of_target(makefile: Makefile, target: str) -> Iterator[_Started]:
             if name not in rule.targets:
                 continue
             products = _products(makefile) if products is None else products
-            for line, text in makefile.recipe(rule):
+            for line, text in makefile.recipe(rule, target=target):
                 left -= 1
                 if left < 0:
                     return
-                yield from _started(text.lstrip("@-+ "), line, products)
+                yield from _started(text.lstrip("@-+ "), line, products, {})
             if len(asked) < _MOST_TARGETS:
                 asked += [p for p in rule.prerequisites if p.startswith(_TARGETS) and p not in asked]
 
@@ -121,22 +124,11 @@ def _scripts(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
 
 
 def _of_script(text: str, path: Path) -> Iterator[_Started]:
-    """Lines that start a program in a shell script, its plain variables followed; a loop's first word."""
+    """Lines that start a program in a shell script."""
     variables: dict[str, str] = {}
     for line in list(logical_lines(text, path))[:_MOST_LINES]:
         plain = re.sub(r"(?:^|(?<=\s))#.*", "", line.text).strip()
-        if loop := _LOOP.match(plain):
-            variables[loop[1]] = loop[2].rstrip(";")
-            plain = plain.partition("do ")[2]
-
-        def value(found: re.Match[str]) -> str:
-            return variables.get(found[1] or found[2] or "", UNTOLD)
-
-        plain = _SHELL_VARIABLE.sub(value, plain.removeprefix("do "))
-        if assigned := _SHELL_NAME.fullmatch(plain.removeprefix("export ")):
-            variables[assigned[1]] = assigned[2].strip("\"'")
-            continue
-        yield from _started(plain, line, frozenset())
+        yield from _started(plain, line, frozenset(), variables)
 
 
 def _cmake_tests(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
@@ -160,19 +152,39 @@ def _told(kind: str, started: _Started, folder: Path) -> ProgramArguments:
 # ----------------------------------------------------------------------------- lines
 
 
-def _started(text: str, line: Line, products: frozenset[str]) -> Iterator[_Started]:
-    """The programs that a line of a shell starts."""
-    for command in _SEPARATOR.split(_REDIRECTION.sub(" ", text)):
+def _started(
+    text: str, line: Line, products: frozenset[str], variables: dict[str, str]
+) -> Iterator[_Started]:
+    """The programs that a line of a shell starts, its plain variables followed; of a loop the first word."""
+
+    def value(found: re.Match[str]) -> str:
+        default = UNTOLD if found[2] is None else found[2]
+        return variables.get(found[1] or found[3] or "", default)
+
+    text = _SHELL_COMMAND.sub(UNTOLD, _REDIRECTION.sub(" ", text))
+    for part in _SEPARATOR.split(text):
+        command = part.strip()
+        while keyword := _KEYWORD.match(command):
+            command = command[keyword.end() :]
+        command = _SHELL_VARIABLE.sub(value, command)
+        if loop := _LOOP.match(command):
+            variables[loop[1]] = loop[2]
+            continue
         try:
             words = shlex.split(command)
         except ValueError:
             continue
-        while words and _SHELL_NAME.fullmatch(words[0]):
+        words = words[1:] if words[:1] == ["export"] else words
+        assigned: dict[str, str] = {}
+        while words and (found := _SHELL_NAME.fullmatch(words[0])):
+            assigned[found[1]] = found[2]
             words = words[1:]
+        if not words:
+            variables.update(assigned)
         place = next((n for n, word in enumerate(words) if _is_program(word, products)), None)
         if place is None or (place and words[0].rpartition("/")[2] not in _STARTERS):
             continue
-        given = tuple(None if UNTOLD in word else word for word in words[place + 1 :])
+        given = tuple(None if UNTOLD in word or "*" in word else word for word in words[place + 1 :])
         yield _Started(words[place], given, line)
 
 

@@ -180,6 +180,11 @@ class Node:
         return bool(library().clang_CXXMethod_isDefaulted(self.raw))
 
     @property
+    def is_virtual(self) -> bool:
+        """Whether a member function is virtual, as written or as what it overrides."""
+        return bool(library().clang_CXXMethod_isVirtual(self.raw))
+
+    @property
     def template_arguments(self) -> tuple[Type | int | None, ...]:
         """Arguments of a function instance: a type, an integer, or None for what libclang does not tell."""
         lib = library()

@@ -83,7 +83,10 @@ def call(body: Body, node: Node) -> Expr:
     if kind == C.CONSTRUCTOR or (kind == C.FUNCTION_TEMPLATE and _is_constructor(body, node, callee)):
         return construct(body, node, callee)
     if body.is_host:
-        return _host_call(body, node, callee)
+        value = _host_call(body, node, callee)
+        if isinstance(value, Call) and _gives_object(body, callee):
+            return read(body, dereference(body, value, body.type(node)), body.span(node))
+        return value
     if kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONVERSION_FUNCTION, C.DESTRUCTOR, C.FUNCTION_TEMPLATE):
         return unresolved_call(body, node, expressions_in(node))
     info = body.unit.function(callee)
@@ -133,7 +136,7 @@ def _(body: Body, node: Node) -> Location | None:
     """A call that returns a reference names an object."""
     callee = node.referenced
     if body.is_host:
-        return None if callee is None else _element(body, node, callee)
+        return None if callee is None else _object_given(body, node, callee)
     if callee is None or callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
         return None
     info = body.unit.function(callee)
@@ -154,6 +157,21 @@ def _(body: Body, node: Node) -> Location | None:
         return where
     body.before.append(ir.ExprStmt(value, body.region(), span))
     return where
+
+
+def _object_given(body: Body, node: Node, callee: Node) -> Location | None:
+    """The object that a host function gives a reference to."""
+    if not _gives_object(body, callee):
+        return _element(body, node, callee)
+    value = _host_call(body, node, callee)
+    return dereference(body, value, body.type(node)) if value.type.kind is TypeKind.POINTER else None
+
+
+def _gives_object(body: Body, callee: Node) -> bool:
+    """A function of the user that returns `T&`: who lowers it gives where the object is."""
+    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD) or body.unit.parsed.is_builtin(callee):
+        return False
+    return must_name_an_object(callee.type.result) and not body.unit.function(callee).is_defaulted
 
 
 def _element(body: Body, node: Node, callee: Node) -> Location | None:
@@ -289,7 +307,12 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     span = body.span(node)
     name = callee.spelling
     arguments = list(node.arguments)
-    values = readable_values(body, arguments, span)
+    values = [
+        read(body, where, span) if where is not None else value
+        for value, where in zip(
+            readable_values(body, arguments, span), _elements_given(body, callee, arguments), strict=True
+        )
+    ]
     type_ = body.type(node)
     if name == "operator=" and len(arguments) == 2:
         where = body.location(arguments[0])
@@ -306,7 +329,29 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         this = object_argument(body, node, span, operand, of_library=of_library)
         values[: 1 if is_operator else 0] = [Construct((), (), type_, span) if this is None else this]
         arguments = arguments[1:] if is_operator else arguments
-    return Call(callee.mangled_name, name, (*values, *_referred(body, callee, arguments, span)), type_, span)
+    given = (*values, *_referred(body, callee, arguments, span))
+    result = pointer_to(type_) if _gives_object(body, callee) else type_
+    return Call(callee.mangled_name, name, given, result, span, is_virtual=_is_virtual(node, callee))
+
+
+def _elements_given(body: Body, callee: Node, arguments: list[Node]) -> list[Location | None]:
+    """For each argument the element of a container that a function of the user gets by reference."""
+    found: list[Location | None] = [None] * len(arguments)
+    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD) or body.unit.parsed.is_builtin(callee):
+        return found
+    parameters = body.unit.function(callee).parameters
+    for at, (parameter, argument) in enumerate(zip(parameters, arguments, strict=False)):
+        if argument.kind == C.CALL_EXPR and must_name_an_object(parameter.node.type):
+            found[at] = body.location(argument)
+    return found
+
+
+def _is_virtual(node: Node, callee: Node) -> bool:
+    """Whether the object decides which function is called; `Base::f()` says which."""
+    if callee.kind not in (C.CXX_METHOD, C.DESTRUCTOR) or not callee.is_virtual:
+        return False
+    named = node.children[0] if node.children else None
+    return named is None or all(child.kind >= 100 for child in named.children)
 
 
 def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> list[Expr]:

@@ -7,7 +7,7 @@ import re
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.context import Body, expression
+from wattslice.frontend.cuda.lowering.context import Body, Frame, expression
 from wattslice.frontend.cuda.lowering.statements import as_block, declare
 from wattslice.ir import Construct, Expr, Function, Text, Type, TypeKind, Variable
 
@@ -49,7 +49,9 @@ def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
         elif child.kind == C.COMPOUND_STMT:
             inner = child
     outer, body.before = body.before, []
+    body.frames.append(Frame(None, body.frame.this))
     tree = ir.Block((), body.region(), span) if inner is None else as_block(body, inner)
+    body.frames.pop()
     body.before = outer
     defaults = tuple(None for _ in parameters)
     copied = _copied(body, node, tree, parameters)

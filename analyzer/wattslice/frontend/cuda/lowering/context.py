@@ -83,6 +83,7 @@ class Frame:
     # What its `return`s give where they return a reference: the object, its address, or its value.
     results_in_memory: bool = False
     results_as_values: bool = False
+    returns_address: bool = False  # a host function whose result is a reference gives where the object is
     result_locations: list[Location] = field(default_factory=list[Location])
     result_pointees: list[Pointee] = field(default_factory=list[Pointee])
 

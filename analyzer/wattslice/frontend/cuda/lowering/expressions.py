@@ -20,6 +20,7 @@ from wattslice.frontend.cuda.lowering.context import (
 )
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
+    bound,
     is_choice,
     location_of_variable,
     note_pointer,
@@ -187,7 +188,15 @@ def _(body: Body, node: Node) -> Expr:
         if not children:
             return Constant(0, type_, body.span(node))
         return body.expr(children[0])
-    return aggregate(body, tuple(body.expr(child) for child in children), type_, body.span(node))
+    if body.is_host and type_.kind is TypeKind.RECORD:
+        fields = node.type.canonical.fields
+        values = tuple(
+            bound(body, fields[at], child) if at < len(fields) else body.expr(child)
+            for at, child in enumerate(children)
+        )
+    else:
+        values = tuple(body.expr(child) for child in children)
+    return aggregate(body, values, type_, body.span(node))
 
 
 def aggregate(body: Body, parts: tuple[Expr, ...], type_: Type, span: Span) -> Expr:

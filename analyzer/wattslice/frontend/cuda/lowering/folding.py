@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -56,20 +57,23 @@ class _Looks:
     """What a statement looks like without its numbers (None: it is not to be folded), and its integers."""
 
     key: int | None
-    literals: tuple[Node, ...]
     values: tuple[int, ...]
+
+
+_NOT_TO_BE_FOLDED = _Looks(None, ())
 
 
 def runs_of(body: Body, nodes: Sequence[Node]) -> Iterator[Run]:
     """The statements in their order, those that repeat each other as one run."""
     nodes_so_far = body.nodes
-    looks = [_looks(body, node) for node in nodes]
+    looks = _looks_of_all(body, nodes)
     body.nodes = nodes_so_far
     keys = [look.key for look in looks]
     at = 0
     while at < len(nodes):
         period, times = _repetition(keys, at)
-        found = _steps(body, looks[at : at + period * times], period) if times > 1 else None
+        end = at + period * times
+        found = _steps(body, nodes[at : at + period], looks[at:end]) if times > 1 else None
         if found is None:
             period = times = 1
         yield Run(tuple(nodes[at : at + period]), times, found or ())
@@ -90,54 +94,127 @@ def _repetition(keys: list[int | None], at: int) -> tuple[int, int]:
     return 1, 1
 
 
-def _steps(body: Body, looks: list[_Looks], period: int) -> tuple[Progression, ...] | None:
-    """How the integers of a run go on; None where one has no constant difference."""
+def _steps(body: Body, nodes: Sequence[Node], looks: list[_Looks]) -> tuple[Progression, ...] | None:
+    """How the integers of a run of `nodes` go on; None where one has no constant difference."""
     found: list[Progression] = []
-    for k in range(period):
-        copies = looks[k::period]
-        for j, node in enumerate(copies[0].literals):
-            values = [copy.values[j] for copy in copies]
+    for k, statement in enumerate(nodes):
+        copies = looks[k :: len(nodes)]
+        deltas: list[int] = []
+        columns: Iterator[tuple[int, ...]] = zip(*(copy.values for copy in copies), strict=True)
+        for values in columns:
             delta = values[1] - values[0]
             if any(b - a != delta for a, b in pairwise(values)):
                 return None
-            if delta:
-                if max(map(abs, values)) + abs(delta) >= MOST_LITERAL:
-                    return None
-                found.append(Progression(node, values[0], delta, body.type(node)))
+            if delta and max(abs(value) for value in values) + abs(delta) >= MOST_LITERAL:
+                return None
+            deltas.append(delta)
+        if any(deltas):
+            literals = _Tree(body, statement).literals
+            found += [
+                Progression(node, value, delta, body.type(node))
+                for node, value, delta in zip(literals, copies[0].values, deltas, strict=True)
+                if delta
+            ]
     return tuple(found)
 
 
-def _looks(body: Body, statement: Node) -> _Looks:
-    if statement.kind == C.DECL_STMT:
-        return _Looks(None, (), ())
-    parts: list[object] = []
-    literals: list[Node] = []
-    values: list[int] = []
-    stack = [statement]
-    while stack:
-        node = stack.pop()
-        kind = node.kind
-        if kind in _NOT_FOLDED:
-            return _Looks(None, (), ())
-        if _is_number(node):
-            value = known_value(body, body.expr(node))
-            if not isinstance(value, int):
-                return _Looks(None, (), ())
-            parts.append(C.INTEGER_LITERAL)
-            literals.append(node)
-            values.append(value)
+_INTEGER = re.compile(rb"(?<![\w.])(0|[1-9]\d*)(?![\d.eExX'])")
+_FRACTION = re.compile(rb"(?<![\w.])\d+\.\d+(?![\d.eE'])")
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+_SUFFIXED = re.compile(rb"\b\d[\w.]*")
+_KEYWORDS = frozenset(
+    b"bool char const double else float for if int long short signed unsigned void while".split()
+)
+
+
+def _looks_of_all(body: Body, nodes: Sequence[Node]) -> list[_Looks]:
+    """What each statement of a block looks like.
+
+    Walking every tree is slow: of statements of the same text but for numbers, the tree of the first stands
+    for all where each number of the text is one of the tree and no name of the text can be a macro's.
+    """
+    data = _text_around(body, nodes)
+    known: dict[tuple[bytes, ...], _Looks | None] = {}
+    found: list[_Looks] = []
+    for node in nodes:
+        if node.kind == C.DECL_STMT:
+            known.clear()  # names may mean something else from here on
+            found.append(_NOT_TO_BE_FOLDED)
             continue
-        parts.append(kind)
-        if kind in (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR, C.STRING_LITERAL):
-            parts.append(node.spelling)
-        elif kind in (C.BINARY_OPERATOR, C.COMPOUND_ASSIGNMENT_OPERATOR):
-            parts.append(node.binary_operator)
-        elif kind == C.UNARY_OPERATOR:
-            parts.append(node.unary_operator)
-        children = node.children
-        parts.append(len(children))
-        stack.extend(reversed(children))
-    return _Looks(hash(tuple(parts)), tuple(literals), tuple(values))
+        place = None if data is None else body.unit.spans.source(node)
+        if place is None or place[0].data is not data:
+            found.append(_Tree(body, node).looks)
+            continue
+        pieces = _INTEGER.split(_FRACTION.sub(b"0.0", place[0].data[place[1] : place[2]]))
+        shape, values = tuple(pieces[::2]), tuple(map(int, pieces[1::2]))
+        first = known.get(shape)
+        if first is None:
+            tree = _Tree(body, node)
+            found.append(tree.looks)
+            if shape not in known:
+                known[shape] = tree.looks if tree.is_written(b"0".join(shape), values) else None
+        else:
+            found.append(_Looks(first.key, values))
+    return found
+
+
+def _text_around(body: Body, nodes: Sequence[Node]) -> bytes | None:
+    """The file that statements stand in; None where macros may change their meaning between them."""
+    first, last = body.unit.spans.source(nodes[0]), body.unit.spans.source(nodes[-1])
+    if first is None or last is None or first[0] is not last[0]:
+        return None
+    data = first[0].data
+    return None if any(data.find(mark, first[1], last[2]) >= 0 for mark in (b"#", b"_Pragma")) else data
+
+
+class _Tree:
+    """A statement's tree: its looks, its literals, the names in it."""
+
+    def __init__(self, body: Body, statement: Node) -> None:
+        self._body = body
+        self.literals: list[Node] = []
+        self.names: set[bytes] = set()
+        self.looks = self._looks(statement)
+
+    def is_written(self, text: bytes, values: tuple[int, ...]) -> bool:
+        """Whether the text holds these integers and names, and nothing that a macro can stand for."""
+        if self.looks.key is None:
+            return False
+        names = set(_NAME.findall(_SUFFIXED.sub(b"", text)))
+        if self.looks.values != values or not names - self.names <= _KEYWORDS:
+            return False
+        return all(type_.is_integral and type_.bits >= 32 for type_ in map(self._body.type, self.literals))
+
+    def _looks(self, statement: Node) -> _Looks:
+        parts: list[object] = []
+        values: list[int] = []
+        stack = [statement]
+        while stack:
+            node = stack.pop()
+            kind = node.kind
+            if kind in _NOT_FOLDED:
+                return _NOT_TO_BE_FOLDED
+            if _is_number(node):
+                value = known_value(self._body, self._body.expr(node))
+                if not isinstance(value, int):
+                    return _NOT_TO_BE_FOLDED
+                parts.append(C.INTEGER_LITERAL)
+                self.literals.append(node)
+                values.append(value)
+                continue
+            parts.append(kind)
+            if kind in (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR, C.STRING_LITERAL):
+                name = node.spelling
+                parts.append(name)
+                self.names.add(name.encode())
+            elif kind in (C.BINARY_OPERATOR, C.COMPOUND_ASSIGNMENT_OPERATOR):
+                parts.append(node.binary_operator)
+            elif kind == C.UNARY_OPERATOR:
+                parts.append(node.unary_operator)
+            children = node.children
+            parts.append(len(children))
+            stack.extend(reversed(children))
+        return _Looks(hash(tuple(parts)), tuple(values))
 
 
 def _is_number(node: Node) -> bool:

@@ -17,6 +17,7 @@ from wattslice.frontend.cuda.lowering.context import (
     file_scope_variable,
 )
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
+from wattslice.frontend.cuda.lowering.memory import must_name_an_object
 from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import decayed
@@ -55,7 +56,7 @@ def host_functions(
         key: int = function.raw.data0
         hosts[key] = function
         called[key] = _names_in(data)  # also as an argument: a callback
-        others = callees - {function.spelling} if unit.is_c else callees
+        others = callees - {function.spelling} if function.spelling in unit.c_kernels else callees
         if _LAUNCH.search(data) or called[key] & macros or called[key] & others:
             launching.append(key)
     wanted = dict.fromkeys(launching)
@@ -179,7 +180,8 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
     span = unit.spans.span(function)
     body = Body(unit, is_host=True)
     body.function = function
-    body.frames = [Frame(None, None)]
+    gives_object = must_name_an_object(function.type.result)
+    body.frames = [Frame(None, None, returns_address=gives_object)]
     body.rejections = Rejections(unit, function)
     quiet = len(unit.diagnostics)
     try:
@@ -191,7 +193,7 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
             this, where = object_parameter(body, function, span)
             parameters.append(this)
             defaults.append(None)
-            body.frames = [Frame(None, where)]
+            body.frames = [Frame(None, where, returns_address=gives_object)]
         for child in function.children:
             if child.kind == C.PARM_DECL:
                 is_reference = unit.types.is_reference(child.raw)

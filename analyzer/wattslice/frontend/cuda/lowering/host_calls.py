@@ -7,7 +7,14 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
-from wattslice.frontend.cuda.lowering.memory import address_of, dereference, member, place_for_access, read
+from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
+    bound,
+    dereference,
+    member,
+    place_for_access,
+    read,
+)
 from wattslice.frontend.cuda.lowering.statements import default_initialisers
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
 from wattslice.ir import Call, Expr, ExprStmt, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
@@ -204,10 +211,12 @@ def member_initialisers(body: Body, constructor: Node, this: Location, span: Spa
     result: list[Stmt] = []
     for name, (declaration, node) in given.items():
         try:
-            value = body.expr(node)
+            value = bound(body, declaration, node)
         except LoweringError:
             continue
         type_ = body.unit.types.of(declaration.raw)
+        if body.unit.types.is_reference(declaration.raw):
+            type_ = pointer_to(type_)
         offset = body.unit.types.field_offset_bytes(declaration.raw)
         target = place_for_access(body, member(body, this, name, offset, type_, span))
         result.append(ExprStmt(ir.Assign(target, None, value, type_, type_, span), body.region(), span))

@@ -389,6 +389,10 @@ def unroll_of(body: Body, around: Node, loop: Node) -> int | None:
 def _value_of_name(body: Body, name: str, data: bytes) -> int | None:
     if not name.isidentifier():
         return None
+    told = (text.partition("=")[::2] for text in reversed(body.unit.parsed.options.defines))
+    value = next((value for key, value in told if key == name), "").strip(" ()")
+    if value.isdecimal():
+        return int(value)
     define = re.search(_DEFINE.format(name=re.escape(name)), data.decode("utf-8", "replace"), re.M)
     if define is not None:
         return int(define[1])

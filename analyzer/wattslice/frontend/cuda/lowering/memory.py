@@ -282,7 +282,26 @@ def _(body: Body, node: Node) -> Location | None:
         return base
     type_ = body.type(node)
     offset = 0 if field is None or isinstance(base, RegisterPlace) else _offset_in_record(body, field)
+    if body.is_host and field is not None:
+        return _host_member(body, base, field, offset, type_, body.span(node))
     return member(body, base, name, offset, type_, body.span(node))
+
+
+def _host_member(body: Body, base: Location, field: Node, offset: int, type_: Type, span: Span) -> Location:
+    """A member as host code keeps it: a reference as a pointer, a bit-field in a place of its own."""
+    if body.unit.types.is_reference(field.raw):
+        held = member(body, base, field.spelling, offset, pointer_to(type_), span)
+        return dereference(body, read(body, held, span), type_)
+    bits = body.unit.types.bits_of_field(field.raw)
+    if bits is not None and type_.kind is TypeKind.INT:
+        type_, offset = replace(type_, bits=bits), ir.made_up_offset(field.spelling)
+    return member(body, base, field.spelling, offset, type_, span)
+
+
+def bound(body: Body, declaration: Node, value: Node) -> Expr:
+    """What a member of host code is initialised with: where the object is that a reference shall name."""
+    where = body.location(value) if body.unit.types.is_reference(declaration.raw) else None
+    return body.expr(value) if where is None else address_of(body, where, body.span(value))
 
 
 def _offset_in_record(body: Body, field: Node) -> int:
@@ -445,12 +464,26 @@ def _casts_to_reference(body: Body, node: Node) -> bool:
 # References to one of several objects, which only the run decides: `c ? a : b`, a function's `return`s.
 
 
+def _host_choice(body: Body, node: Node, condition: Node, arms: list[Node]) -> Location | None:
+    places = [body.location(arm) for arm in arms]
+    if None in places:
+        return None
+    span, type_ = body.span(node), body.type(node)
+    then, otherwise = (address_of(body, place, span) for place in places if place is not None)
+    chosen = ir.Select(
+        body.expr(condition), then, otherwise, body.region(), body.region(), pointer_to(type_), span
+    )
+    return dereference(body, chosen, type_)
+
+
 @location(C.CONDITIONAL_OPERATOR)
 def _(body: Body, node: Node) -> Location | None:
     """The object at an address that is selected; None when an arm is a mere value, and so the whole."""
-    if body.is_host or len(node.children) != 3:
+    if len(node.children) != 3:
         return None
     condition, *arms = node.children
+    if body.is_host:
+        return _host_choice(body, node, condition, arms)
     if not all(_may_name_an_object(arm) for arm in arms):
         return None
     before = list(body.before)

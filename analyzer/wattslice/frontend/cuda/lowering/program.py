@@ -7,6 +7,7 @@ import re
 from wattslice import ir
 from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
@@ -319,13 +320,29 @@ def _launch_bounds(unit: Unit, function: Node) -> tuple[int | None, int | None]:
     return first, second or None
 
 
-_ENDLESS = ("#include nested too deeply", "recursive template instantiation exceeded")
+_TOLD_ANYWHERE = (
+    "#include nested too deeply",
+    "recursive template instantiation exceeded",
+    "static assertion failed",
+    "static_assert failed",
+)
+
+
+def _is_error_line(unit: Unit, error: ParseDiagnostic) -> bool:
+    """Whether an error of the file itself is an ``#error``: clang's message is nothing but its words."""
+    parsed = unit.parsed
+    if error.path is None or error.path != parsed.path:
+        return False
+    line = parsed.source.split(b"\n", error.line)[error.line - 1 : error.line]
+    return bool(line) and re.match(rb"\s*#\s*error\b", line[0]) is not None
 
 
 def _report_includes(unit: Unit) -> None:
     source = unit.parsed.source
     for error in unit.parsed.diagnostics:
-        if error.is_error and error.path is not None and error.message.startswith(_ENDLESS):
+        if error.path is None or not error.is_error:
+            continue
+        if error.message.startswith(_TOLD_ANYWHERE) or _is_error_line(unit, error):
             where = Span(str(error.path), error.line, error.column, error.line)
             unit.report("PW001", Severity.WARNING, where, f"not understood: {error.message}")
     for name in unit.parsed.recovered.missing_includes:

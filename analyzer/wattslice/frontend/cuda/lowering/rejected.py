@@ -36,10 +36,13 @@ def rejected(body: Body, text: str, span: Span, read: Sequence[Stmt] = ()) -> li
     result = list(read)
     if not any(isinstance(e, ir.LaunchCall) for stmt in read for e in ir.expressions_below(stmt)):
         result += [ExprStmt(launch, body.region(), span) for launch in _launches(tokens, span)]
-    arguments = [argument for name in _written(tokens) for argument in _places(body, name, span)]
-    if arguments:
-        result.append(ExprStmt(unread(span, tuple(arguments)), body.region(), span))
-    return result
+    return result + written_by(body, text, span)
+
+
+def written_by(body: Body, text: str, span: Span) -> list[Stmt]:
+    """The loss of what a text may have written."""
+    arguments = tuple(place for name in _written(_tokens(text)) for place in _places(body, name, span))
+    return [ExprStmt(unread(span, arguments), body.region(), span)] if arguments else []
 
 
 def unread(span: Span, arguments: tuple[Expr, ...] = ()) -> Call:

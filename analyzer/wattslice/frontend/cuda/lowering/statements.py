@@ -26,13 +26,14 @@ from wattslice.frontend.cuda.lowering.context import (
 from wattslice.frontend.cuda.lowering.expressions import known_value
 from wattslice.frontend.cuda.lowering.folding import FEWEST_FOLDED, Run, runs_of, wrapped
 from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
     in_memory,
     member,
     must_name_an_object,
     note_pointer,
     pointee_of,
 )
-from wattslice.frontend.cuda.lowering.rejected import rejected, unread
+from wattslice.frontend.cuda.lowering.rejected import rejected, unread, written_by
 from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
 from wattslice.frontend.cuda.lowering.unit import Rejections
 from wattslice.ir import (
@@ -177,6 +178,8 @@ def _with_rejected(body: Body, rejections: Rejections, nodes: list[Node], around
 
 def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
     """The statements in their order; in a kernel that is too large otherwise, those that repeat folded."""
+    if not body.folds and not body.is_host and len(nodes) > body.most_nodes:
+        raise TooLargeError("it has more statements than operations are followed")  # each has one at least
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
     statements: list[Stmt] = []
@@ -348,6 +351,11 @@ def _(body: Body, node: Node) -> list[Stmt]:
     if not children:
         return [ir.Return(None, body.region(), span)]
     frame = body.frame
+    if frame.returns_address:
+        where, this = body.location(children[0]), frame.this
+        written = () if this is None else (address_of(body, this, span),)
+        place = unread(span, written) if where is None else address_of(body, where, span)
+        return [ir.Return(place, body.region(), span)]
     if frame.info is not None and frame.info.returns_reference and not frame.results_as_values:
         where = body.location(children[0])
         if where is None and frame.results_in_memory:
@@ -379,7 +387,25 @@ def _(body: Body, node: Node) -> list[Stmt]:
 
 @statement(C.LABEL_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    return lower(body, node.children[-1]) if node.children else []
+    inner = lower(body, node.children[-1]) if node.children else []
+    return [*(_where_jumps_meet(body, node) if body.is_host else ()), *inner]
+
+
+def _where_jumps_meet(body: Body, label: Node) -> list[Stmt]:
+    """At a label of host code: what stands between it and its `goto`s may have run again, or not at all."""
+    function, source = body.function, body.unit.spans.source(label)
+    whole = None if function is None else body.unit.spans.source(function)
+    if whole is None or source is None:
+        return []
+    file, begin, end = whole
+    text = file.data[begin:end]
+    jumps = [
+        found.start() for found in re.finditer(rb"\bgoto\s+%s\s*;" % re.escape(label.spelling.encode()), text)
+    ]
+    here = source[1] - begin
+    span = body.unit.spans.span(label)
+    between = (text[min(here, jump) : max(here, jump)] for jump in jumps)
+    return [stmt for part in between for stmt in written_by(body, part.decode("utf-8", "replace"), span)]
 
 
 @statement(C.GOTO_STMT, C.INDIRECT_GOTO_STMT)

@@ -164,6 +164,10 @@ class TypeTable:
         """Whether a declaration is a member with a width of its own."""
         return bool(library().clang_Cursor_isBitField(raw))
 
+    def bits_of_field(self, raw: CXCursor) -> int | None:
+        """The width of a bit-field; None of any other declaration."""
+        return int(library().clang_getFieldDeclBitWidth(raw)) if self.is_bit_field(raw) else None
+
     def is_volatile(self, raw: CXCursor) -> bool:
         """Whether what a cursor names is volatile."""
         type_: CXType = self._cursor_type(raw)
@@ -256,7 +260,7 @@ class TypeTable:
             if not name or "(" in name:  # members of an anonymous union or struct belong to the record
                 found.extend(self._fields(field.type.canonical, offset))
             else:
-                found.append(Field(name, self.of(field.raw), offset))
+                found.append(Field(name, self.of(field.raw), offset, self.bits_of_field(field.raw)))
         return found
 
     def field_offset_bytes(self, field: CXCursor) -> int:

@@ -1,0 +1,200 @@
+"""`wattslice sweep FILE -D TILE=8,16,32 ...`"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wattslice.commands.common import configured, options_from, some_options
+from wattslice.commands.output import CONTEXT, FILE, format_option, message, steps_progress, write_result
+from wattslice.commands.roofline import check_pictures, draw_pictures
+from wattslice.commands.table import FAILED, FINE
+from wattslice.errors import WattsliceError
+
+if TYPE_CHECKING:
+    from wattslice.launches.launch import Setting
+    from wattslice.sweep.kernel_tuner import TuningSpace
+    from wattslice.sweep.run import Space
+
+_OPTIONS = (
+    *("gpu", "model", "method", "delta", "dense-from", "set", "launch", "include", "define", "std", "args"),
+    *("compile-commands", "profile", "core-mhz", "mem-mhz", "jobs", "backend", "scheduler"),
+)
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("file", type=FILE)
+@some_options(*_OPTIONS)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only variants for which it holds, e.g. 'TILE*BLOCK<=1024'. Repeatable.",
+)
+@click.option(
+    "--kernel", "kernels", multiple=True, metavar="NAME", help="Only launches of this kernel. Repeatable."
+)
+@click.option(
+    "--best",
+    "goal",
+    type=click.Choice(["time", "energy"]),
+    default="time",
+    show_default=True,
+    help="What the best variant has least of.",
+)
+@click.option(
+    "--top", type=click.IntRange(0), default=20, show_default=True, help="Rows of the table; 0: all."
+)
+@click.option(
+    "--kernel-tuner",
+    "tuner_cache",
+    type=FILE,
+    metavar="CACHE",
+    help="Take the variants from a cache file of Kernel Tuner; times in it are compared.",
+)
+@click.option(
+    "--problem-size",
+    metavar="X[,Y[,Z]]",
+    help="Extents for --format kernel-tuner, and problem_size_x, _y, _z in expressions.",
+)
+@format_option("text", "json", "kernel-tuner")
+@click.option(
+    "-o",
+    "outputs",
+    multiple=True,
+    type=FILE,
+    metavar="FILE",
+    help="Write the report there; .svg or .png: draw seconds and joules. Repeatable.",
+)
+def sweep(
+    file: Path,
+    where: tuple[str, ...],
+    kernels: tuple[str, ...],
+    goal: str,
+    top: int,
+    tuner_cache: Path | None,
+    problem_size: str | None,
+    report_format: str,
+    outputs: tuple[Path, ...],
+    **values: object,
+) -> int:
+    """Predict seconds and joules of every variant of a kernel, and tell the best.
+
+    -D NAME=8,16,32 gives a macro several values; every combination is a variant. Numbers in --launch and
+    --where may be expressions over the macros: --launch 'mul=N/TILE,N/TILE:TILE,TILE'.
+    """
+    from wattslice.sweep.run import Goal, Outcome, Sweep, predict
+
+    pictures = tuple(path for path in outputs if path.suffix.lower() in (".svg", ".png"))
+    reports = tuple(path for path in outputs if path not in pictures)
+    if len(reports) > 1:
+        raise WattsliceError("-o: two files for one report", remedy="one file, and pictures .svg or .png")
+    check_pictures(pictures)
+    options = options_from({**values, "paths": (file,), "launches": (), "definitions": (), "no_cache": True})
+    config = configured(options)
+    if len(config.files) != 1:
+        raise WattsliceError("is a folder", path=file, remedy="sweep takes one file")
+    if values["jobs"] is None and config.execution.jobs == 1:
+        config = replace(config, execution=replace(config.execution, jobs=0))
+    problem = _extents(problem_size)
+    settings = config.facts.overrides.settings
+    space, plain, tuned = _space(values, where, kernels, tuner_cache, problem, settings)
+    config = replace(config, parse=replace(config.parse, defines=(*config.parse.defines, *plain)))
+    with steps_progress(len(space.variants), "variants") as step:
+        found = predict(config, space, lambda _place: step())
+    from wattslice_models.gpu import load_gpu
+
+    result = Sweep(config.gpu.gpu_id, load_gpu(config.gpu.gpu_id).name, config.gpu.source, str(file), found)
+    measured = () if tuned is None else tuned.measured_s
+    chosen = Goal(goal)
+    if pictures:
+        from wattslice.report.sweep_picture import draw_sweep
+
+        draw_pictures(lambda *paths: draw_sweep(result, *paths), pictures)
+    output = reports[0] if reports else None
+    if report_format == "kernel-tuner":
+        from wattslice.sweep.kernel_tuner import render_cache
+
+        text = render_cache(result, problem if tuned is None else tuned.problem, chosen)
+        write_result(lambda out: click.echo(text, out, nl=False), output)
+    else:
+        from wattslice.report.sweep_tables import render_sweep, write_sweep
+
+        if report_format == "json":
+            text = render_sweep(result, chosen, measured)
+            write_result(lambda out: click.echo(text, out, nl=False), output)
+        else:
+            write_result(lambda out: write_sweep(result, chosen, measured, top, out), output)
+    if any(one.outcome is Outcome.PREDICTED for one in found):
+        return FINE
+    message(f"no variant of {file} has figures: {found[0].outcome.value}: {found[0].reason}")
+    return FAILED
+
+
+def _extents(text: str | None) -> tuple[int, ...]:
+    from wattslice.sweep.expressions import whole_number
+
+    if text is None:
+        return ()
+    found = tuple(whole_number(part) or 0 for part in text.split(","))
+    if not 1 <= len(found) <= 3 or min(found) < 1:
+        raise WattsliceError(f"--problem-size: {text!r} is no extent", remedy="such as 4096,4096")
+    return found
+
+
+def _space(
+    values: dict[str, object],
+    where: tuple[str, ...],
+    kernels: tuple[str, ...],
+    tuner_cache: Path | None,
+    problem: tuple[int, ...],
+    settings: tuple[Setting, ...],
+) -> tuple[Space, tuple[str, ...], TuningSpace | None]:
+    """The variants, the definitions that all share, and what the cache file of Kernel Tuner says."""
+    from wattslice.config.config import check_definitions
+    from wattslice.sweep.expressions import Expression
+    from wattslice.sweep.kernel_tuner import FIXED, extent_names, read_cache
+    from wattslice.sweep.run import Space
+    from wattslice.sweep.space import (
+        LaunchTemplate,
+        holds,
+        known_numbers,
+        numbers,
+        parse_definitions,
+        variants,
+    )
+
+    definitions = options_from({**values, "paths": ()}).definitions
+    check_definitions(definitions)
+    macros, plain = parse_definitions(definitions)
+    templates = tuple(map(LaunchTemplate, options_from({**values, "paths": ()}).launches))
+    kernels = kernels or tuple(dict.fromkeys(template.kernel for template in templates))
+    conditions = tuple(Expression(text, "--where") for text in where)
+    known = {**extent_names(problem), **known_numbers(plain, settings)}
+    if tuner_cache is None:
+        if not macros:
+            raise WattsliceError("nothing varies", remedy="give a macro several values: -D TILE=8,16,32")
+        every = variants(macros, conditions, known)
+        return Space(every, templates, kernels, tuple(known.items())), plain, None
+    tuned = read_cache(tuner_cache)
+    if macros:
+        raise WattsliceError("-D with several values beside --kernel-tuner", remedy="give one of them")
+    if not templates:
+        raise WattsliceError(
+            "--kernel-tuner needs --launch: a cache file does not tell the grid",
+            remedy=f"such as --launch '{tuned.kernel}=ceil_div(problem_size_x,block_size_x):block_size_x'",
+        )
+    if problem:
+        tuned = replace(tuned, problem=problem)
+    names = {macro.name for macro in tuned.macros}
+    plain = (*(f"{name}={value}" for name, value in FIXED if name not in names), *plain)
+    known = {**extent_names(tuned.problem), **known_numbers(plain, settings)}
+    if tuned.variants:
+        kept = [holds(conditions, numbers(variant, known)) for variant in tuned.variants]
+        tuned = tuned.only(kept)
+    else:
+        tuned = tuned.unmeasured(variants(tuned.macros, conditions, known))
+    return Space(tuned.variants, templates, kernels or (tuned.kernel,), tuple(known.items())), plain, tuned

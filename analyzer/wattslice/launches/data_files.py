@@ -1,0 +1,174 @@
+"""Data files of host code: what fopen, fgets, fscanf and fread give of files that lie in the repository.
+
+A file is read only where the host code opens it by a name that is known, below the top of the repository,
+and is no larger than `MOST_BYTES`. Everything else of a file is unknown, as is one that is absent.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from wattslice import ir
+from wattslice.frontend.inputs import file_bytes, note_file, note_text, repository_root
+from wattslice.launches.command_line import scanned, store_text, text_of, text_storage
+from wattslice.launches.memory import Memory, Pointer, Storage, Unknown, Value
+
+MOST_BYTES = 8 << 20
+_WINDOW_BYTES = 4096
+"""What one call sees of the rest of a file."""
+_LARGEST_RECORD_BYTES = 256
+_POSITION = -1
+"""Where the storage of an open file keeps how many bytes have been read."""
+_FOLDERS = ("", "data", "../data", "../../data", "../../../Common/data")
+"""Where the CUDA samples look for a data file, from the folder of the program."""
+
+_Arguments = tuple[Value, ...]
+
+
+class DataFiles:
+    """The files that a program opens. `folder`: where it is started. `names`: of what was read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._top: Path | None = None
+        self._contents: dict[Storage, bytes] = {}
+        self.names: dict[str, None] = {}
+        self._functions: dict[str, Callable[[Memory, ir.Call, _Arguments], Value | None]] = {
+            "fopen": self._open,
+            "sdkFindFilePath": self._find,
+            "fgets": self._line,
+            "fscanf": self._scan,
+            "fread": self._read,
+            "rewind": self._rewind,
+            "fclose": lambda memory, node, arguments: 0,
+        }
+
+    def call(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        """Value of a call that opens or reads a file, after its effect; None where it is none or unknown."""
+        function = self._functions.get(node.name)
+        return None if function is None else function(memory, node, arguments)
+
+    @property
+    def _root(self) -> Path:
+        self._top = repository_root(self._folder / "main") if self._top is None else self._top
+        return self._top
+
+    def _path(self, name: str) -> Path | None:
+        """A regular file of the repository by its name in the host code; its content counts as read."""
+        path = Path(os.path.realpath(self._folder / name))
+        if "\0" in name or not path.is_relative_to(self._root):
+            return None
+        is_there = path.is_file()
+        note_file(path, is_there)
+        return path if is_there else None
+
+    def _open(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        del memory, node
+        name, mode = (text_of(value) for value in arguments[:2]) if len(arguments) > 1 else (None, None)
+        path = None if name is None or mode is None or mode[:1] != "r" or "+" in mode else self._path(name)
+        if path is None:
+            return None
+        try:
+            content = file_bytes(path, MOST_BYTES)
+        except OSError:
+            return None
+        note_text(path, content)
+        storage = Storage("a file", {_POSITION: 0})
+        self._contents[storage] = content
+        self.names[os.path.relpath(path, self._root)] = None
+        return Pointer(storage, 0)
+
+    def _find(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        del memory, node
+        name = text_of(arguments[0]) if arguments else None
+        places = () if name is None else (os.path.join(folder, name) for folder in _FOLDERS)  # noqa: PTH118
+        return next((text_storage(place) for place in places if self._path(place) is not None), None)
+
+    def _rest(self, value: Value) -> tuple[Storage, int, bytes] | None:
+        """An open file whose position is known: it, the position, and the next of what is left of it."""
+        content = self._contents.get(value.storage) if isinstance(value, Pointer) else None
+        position = value.storage.cells.get(_POSITION) if isinstance(value, Pointer) else None
+        if content is None or not isinstance(position, int) or not isinstance(value, Pointer):
+            return None
+        return value.storage, position, content[position : position + _WINDOW_BYTES]
+
+    def _line(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        del node
+        if len(arguments) < 3:
+            return None
+        found = self._rest(arguments[2])
+        if found is None or not isinstance(arguments[0], Pointer) or not isinstance(arguments[1], int):
+            return None
+        storage, position, rest = found
+        line = rest[: max(0, arguments[1] - 1)].split(b"\n")[0]
+        line += rest[len(line) : len(line) + 1] if len(line) < arguments[1] - 1 else b""
+        if not line:
+            return 0
+        memory.forget_behind(arguments[0], Unknown("behind the end of a text"))
+        store_text(memory, arguments[0], line.decode("latin-1"))
+        memory.set_cell(storage, _POSITION, position + len(line))
+        return arguments[0]
+
+    def _scan(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        del node
+        found = self._rest(arguments[0]) if arguments else None
+        layout = text_of(arguments[1]) if len(arguments) > 1 else None
+        if found is None or layout is None:
+            return None
+        storage, position, rest = found
+        assigned, taken = scanned(memory, rest.decode("latin-1"), layout, arguments[2:])
+        if taken == _WINDOW_BYTES:  # what is behind it may belong to the last word
+            return None
+        memory.set_cell(storage, _POSITION, position + taken)
+        return -1 if not rest.strip() else assigned
+
+    def _read(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        """A record or a number, byte by byte as it lies in the file; of anything longer only the position."""
+        if len(arguments) < 4:
+            return None
+        found, size, count = self._rest(arguments[3]), arguments[1], arguments[2]
+        if found is None or not isinstance(size, int) or not isinstance(count, int):
+            return None
+        storage, position, rest = found
+        target, type_ = arguments[0], ir.strip_casts(node.arguments[0]).type.element
+        memory.set_cell(storage, _POSITION, position + size * count)
+        if not isinstance(target, Pointer):
+            return Unknown("how much of a file was read")
+        memory.forget_behind(target, Unknown("read from a file"))
+        is_there = size <= min(len(rest), _LARGEST_RECORD_BYTES)
+        if count == 1 and type_ is not None and type_.size_bytes == size and is_there:
+            _store_bytes(memory, target, type_, rest)
+            return 1
+        return Unknown("how much of a file was read")
+
+    def _rewind(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        del node
+        file = arguments[0] if arguments else None
+        if not isinstance(file, Pointer) or file.storage not in self._contents:
+            return None
+        memory.set_cell(file.storage, _POSITION, 0)
+        return 0
+
+
+def _store_bytes(memory: Memory, target: Pointer, type_: ir.Type, content: bytes) -> None:
+    for member in type_.fields:
+        if member.bits is None:
+            inner = replace(target, offset=target.offset + member.offset_bytes)
+            _store_bytes(memory, inner, member.type, content[member.offset_bytes :])
+    size = type_.size_bytes
+    if type_.lanes > 1 or len(content) < size:
+        return
+    if type_.kind is ir.TypeKind.INT:
+        value = int.from_bytes(content[:size], "little", signed=type_.signed)
+        memory.write(target.storage, target.offset, value, type_)
+    elif type_.is_float and size in (4, 8):
+        number = struct.unpack("<f" if size == 4 else "<d", content[:size])[0]
+        memory.write(target.storage, target.offset, number, type_)
+
+
+READS_FILES = frozenset({"sdkFindFilePath"})
+"""Functions that are known here although a header of the program has their text."""
