@@ -31,7 +31,8 @@ from wattslice_tools.accuracy.accuracy_page import begin_marker
 from wattslice_tools.campaign.home import BoardFolder, boards, write_tables
 from wattslice_tools.campaign.sensor_check import RESULT
 
-_END = "<!-- evaluate: end of the generated part -->"
+SECTION_END = "<!-- evaluate: end of the generated part -->"
+"""The last line of every section of the document."""
 _ROOT = Path(__file__).parents[3]
 _GPUS = _ROOT / "models" / "wattslice_models" / "gpus"
 _TRAINED = _ROOT / "models" / "wattslice_models" / "trained"
@@ -45,14 +46,14 @@ def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
     The tables of the GPU are replaced, so that the rows of one board stand alone; two boards are two tables.
     """
     found = _board(campaign, key)
-    gpu = _gpu_id(found, gpu_id)
+    gpu = gpu_of(found, gpu_id)
     write_tables(found)
     if not any(row.power_valid for row in read_measurements(found.folder / "measured.csv")):
         raise MeasureError(f"{found.folder}: no row has valid watts, nothing to learn from")
     _tables(found, gpu)
     changed = write_entry(_GPUS / f"{gpu}.toml", sensor_facts(found.folder / RESULT), found)
     print(f"{gpu}.toml: {', '.join(changed) or 'nothing measured for it'}")
-    _section(_ACCURACY, gpu)
+    make_section(_ACCURACY, gpu)
     data = str(measurements_path(gpu))
     steps = (
         ("wattslice", "train", "--gpu", gpu, "--out", str(_TRAINED / gpu)),
@@ -81,7 +82,8 @@ def _board(campaign: Path, key: str | None) -> BoardFolder:
     return found[0]
 
 
-def _gpu_id(found: BoardFolder, gpu_id: str | None) -> str:
+def gpu_of(found: BoardFolder, gpu_id: str | None) -> str:
+    """The board's id in the catalogue, by its name or as given. Raises `MeasureError`."""
     name = gpu_id or found.board.name.removeprefix("NVIDIA ")
     try:
         return load_gpu(name).id
@@ -136,9 +138,9 @@ def write_entry(path: Path, facts: Iterable[tuple[str, float]], found: BoardFold
     return tuple(changed)
 
 
-def _section(page: Path, gpu: str) -> None:
+def make_section(page: Path, gpu: str) -> None:
     """A place for the GPU in the document, after the last one."""
     text = page.read_text(encoding="utf-8")
     if begin_marker(gpu) not in text:
-        before, end, after = text.rpartition(_END)
-        page.write_text(f"{before}{end}\n\n{begin_marker(gpu)}\n{_END}{after}", encoding="utf-8")
+        before, end, after = text.rpartition(SECTION_END)
+        page.write_text(f"{before}{end}\n\n{begin_marker(gpu)}\n{SECTION_END}{after}", encoding="utf-8")
