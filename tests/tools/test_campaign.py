@@ -193,6 +193,13 @@ def test_killed_in_every_piece_it_ends_with_the_same_rows(
     assert len(machine.measured) < len(results(undisturbed))
 
 
+def test_when_nothing_is_left_nothing_is_measured(undisturbed: Path, tmp_path: Path):
+    shutil.copytree(undisturbed, tmp_path / "home")
+    machine = FakeMachine()
+    piece(machine, tmp_path / "home", tmp_path / "machine")
+    assert not machine.measured
+
+
 def test_at_most_half_a_minute_is_lost_to_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     machine = FakeMachine(dies_at=20)
     cut_off(machine, monkeypatch)

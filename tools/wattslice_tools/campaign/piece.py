@@ -171,6 +171,8 @@ class _Piece:
     def measure(self, journal: Journal) -> None:
         """Section after section until time is over."""
         plan = self.home.plan(self.each)
+        if not any(one.count or one.check for one in _left(plan, self.home, self.campaign)):
+            return
         powers = dict(plan.powers)
         for section in Section:
             state = state_of(self.campaign, self.lab.board.name)
