@@ -521,3 +521,34 @@ def test_a_loop_around_an_unrolled_one_runs_several_iterations_a_round():
         "float s = 0; for (int i = 0; i < 64; i++) for (int j = 0; j < 8; j++) s += b[i * 8 + j]; a[n] = s;"
     )
     assert 16 <= mix_of(nest).number(K.BRANCH) <= 18  # four iterations of the outer loop are one round
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "loads"),
+    [
+        (4, 1, 21 * 4 * 15),  # as nvcc -arch=sm_80: 2 * yi + i has 21 values, 16 * xi + j is never the same
+        (2, 1, 23 * 4 * 15),  # 4 * yi + i
+        (1, 1, 30 * 4 * 15),  # 15 * yi + i: no row twice
+        (4, 0, 21 * 15),  # what xi does not change is loaded for all xi
+    ],
+)
+def test_what_taps_of_an_unrolled_filter_have_in_common_is_loaded_once(rows, columns, loads):
+    step = {4: 2, 2: 4, 1: 15}[rows]
+    tiles = {4: 4, 2: 3, 1: 2}[rows]
+    unroll = "\n#pragma unroll\n"
+    body = (
+        "__shared__ float s[64][96]; float t[4][4] = {}; s[threadIdx.x][n] = x; __syncthreads();"
+        f"{unroll}for (int i = 0; i < 15; i++){unroll}for (int j = 0; j < 15; j++)"
+        f"{unroll}for (int y = 0; y < {tiles}; y++){unroll}for (int z = 0; z < 4; z++)"
+        f"t[y][z] += s[threadIdx.y + y * {step} + i][threadIdx.x + z * 16 * {columns} + j];"
+        f"{unroll}for (int y = 0; y < 4; y++){unroll}for (int z = 0; z < 4; z++) a[y * 4 + z] = t[y][z];"
+    )
+    assert mix_of(body).number(K.LDS) == loads
+
+
+def test_a_store_between_keeps_loads_of_unrolled_copies_apart():
+    body = (
+        "__shared__ float s[64];\n#pragma unroll\nfor (int i = 0; i < 4; i++)\n#pragma unroll\n"
+        "for (int j = 0; j < 4; j++) s[threadIdx.x] = s[threadIdx.x + 1 + i * 2 + j * 2] + x;"
+    )
+    assert mix_of(body).number(K.LDS) == 16

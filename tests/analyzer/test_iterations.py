@@ -3,6 +3,7 @@
 Truth by hand, and by the interpreter for random bodies.
 """
 
+import math
 import random
 import re
 
@@ -198,3 +199,16 @@ def test_random_loops_against_the_interpreter(seed: int, tmp_path, monkeypatch: 
         assert off.max() <= bound(profile) + 1e-9, text
     else:
         np.testing.assert_allclose(found, truth, rtol=1e-9, err_msg=text)
+
+
+def test_loops_inside_each_other_that_take_too_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two nodes for each loop with loops inside: the middle iteration alone makes it 2.7 times too few."""
+    monkeypatch.setattr(counting, "MAX_STEPS", 400)
+    starts = zip("0abc", "abcd", strict=True)
+    launch = kernel(
+        "".join(f"for (int {i} = {first}; {i} < 200; ++{i}) " for first, i in starts) + "s += x[d];"
+    )
+    profile = count(launch)
+    assert loads(launch, profile) == pytest.approx(math.comb(200 + 3, 4), rel=0.05)
+    (said,) = (told.message for told in profile.assumptions if told.rule == "PW015")
+    assert "off by up to" in said

@@ -39,6 +39,27 @@ def test_shifted_accesses_of_one_object_share_its_bytes(tmp_path):
     assert moved.dram_bytes == pytest.approx(8, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("step", "l2_bytes"),
+    [
+        ("8 * threadIdx.x + j", 16 * 32),  # eight loads of a lane in one sector
+        ("threadIdx.x + 32 * j", 16 * 32),  # coalesced: nothing twice
+        ("16 * threadIdx.x + 2 * j", 16 * 64),  # eight loads in two sectors
+    ],
+)
+def test_a_sector_that_copies_of_a_loop_touch_again_is_in_l1(tmp_path, step, l2_bytes):
+    source = f"""__global__ void k(const float *x, float *y, int n) {{
+      float sum = 0;
+      for (int r = 0; r < n; ++r) {{
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) sum += x[r * 65536 + blockIdx.x * 512 + {step}];
+      }}
+      y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+    }}"""
+    moved = moved_by(*counted(tmp_path, source, "k=100:32", "n=16"))
+    assert moved.l2_bytes == pytest.approx(l2_bytes + 4)
+
+
 def test_what_all_warps_of_a_block_read_is_fetched_once_per_block(tmp_path):
     source = """__global__ void k(const float *x, float *y, int n) {
       float sum = 0;

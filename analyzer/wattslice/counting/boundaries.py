@@ -23,6 +23,7 @@ from wattslice.counting.pieces import FEW, Ints, Plan, Split, Structure
 from wattslice.counting.values import Pointer, Value
 from wattslice.ir.accesses import register_assignments
 from wattslice.ir.c_arithmetic import COMPARE
+from wattslice.ir.objects import FOLLOWED, contents_given
 
 MOST_FORMS = 16
 """Forms of one condition, met in the iterations of a loop, that are cut each by itself."""
@@ -717,13 +718,18 @@ def expressions_behind(kernel: ir.Kernel, roots: frozenset[_Source]) -> frozense
         if node in found:
             continue
         found.add(node)
-        if isinstance(node, ir.Load | ir.Atomic | ir.TextureFetch):
+        if isinstance(node, ir.Atomic | ir.TextureFetch):
+            continue
+        is_load = isinstance(node, ir.Load)
+        if is_load and node.place.space not in FOLLOWED:
             continue
         waiting += ir.children(node)
         if isinstance(node, ir.Assign | ir.Increment) and isinstance(node.target, ir.RegisterPlace):
             variable: ir.Variable | None = node.target.variable
         else:
             variable = node.place.variable if isinstance(node, ir.Read) else None
+        if is_load:
+            variable = node.place.root
         if variable is not None and variable not in seen:
             seen.add(variable)
             waiting += given.get(variable, ())
@@ -739,5 +745,7 @@ def _given(kernel: ir.Kernel) -> dict[ir.Variable, list[ir.Expr]]:
     """The values that each register is given."""
     given: dict[ir.Variable, list[ir.Expr]] = {}
     for variable, value in register_assignments(kernel.body):
+        given.setdefault(variable, []).append(value)
+    for variable, value in contents_given(kernel.body):
         given.setdefault(variable, []).append(value)
     return given

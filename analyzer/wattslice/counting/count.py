@@ -23,7 +23,7 @@ from wattslice.counting.sampling import (
     sample_threads,
     threads_of,
 )
-from wattslice.counting.state import SURVEYS, BudgetExceededError, State
+from wattslice.counting.state import SURVEYS, BudgetExceededError, State, Tallies
 from wattslice.counting.statements import Executor
 from wattslice.launches.launch import KernelLaunch
 
@@ -83,7 +83,10 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
             if small.tallies.touched_memory:
                 state, sampling = small, of_small
     except BudgetExceededError:
-        state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
+        try:
+            state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
+        except BudgetExceededError:
+            state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER, is_last=True)
     if sampling is not None:
         state.tallies.assume(
             "PW028",
@@ -92,6 +95,8 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
             f"operations within {sampling.relative_error:.1%}",
             "",
         )
+    state.tallies.tell_stand_ins()
+    _tell_holes(state.tallies, launch.kernel)
     return ExecutionProfile(
         thread_counts=tuple(state.tallies.thread_counts),
         warp_counts=tuple(state.tallies.warp_counts),
@@ -103,8 +108,24 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     )
 
 
+def _tell_holes(tallies: Tallies, kernel: ir.Kernel) -> None:
+    """Notes that the counts lack what could not be followed: once, where the first of it is."""
+    if kernel.body_is_complete:
+        return
+    first, more = next(iter(kernel.holes), None), len(kernel.holes) - 1
+    what = "something in it could not be read" if first is None else first.message
+    span = kernel.span if first is None else ir.Span(first.file, first.line, 1, first.line)
+    others = f", and {more} more" if more > 0 else ""
+    tallies.assume("PW029", span, f"the kernel is not counted as a whole: {what}{others}", "")
+
+
 def _evaluate(
-    launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int
+    launch: KernelLaunch,
+    profile: BranchProfile | None,
+    allowance: float,
+    default: int,
+    *,
+    is_last: bool = False,
 ) -> tuple[State, Sampling | None]:
     """The counts of blocks that stand for all: evaluated until every piece of the grid is found.
 
@@ -113,7 +134,7 @@ def _evaluate(
     grid, block = launch.grid, launch.block
 
     def evaluated(threads: SampledThreads, allowed: float, boundaries: Boundaries | None = None) -> State:
-        return _evaluate_blocks(launch, profile, allowed, default, threads, boundaries)
+        return _evaluate_blocks(launch, profile, allowed, default, threads, boundaries, is_last=is_last)
 
     if is_complete(grid, block):
         return evaluated(sample_threads(grid, block), allowance), None
@@ -153,7 +174,7 @@ def _evaluate(
     draw = drawn(grid, plan, block, WORK_OF_DRAWN // steps)
     threads = threads_of(draw.plan, block)
     counts = BlockCounts(launch.kernel.region_count, threads)
-    state = _evaluate_blocks(launch, profile, allowance, default, threads, by_block=counts)
+    state = _evaluate_blocks(launch, profile, allowance, default, threads, by_block=counts, is_last=is_last)
     return state, sampling_of(draw, counts, launch.kernel, reason)
 
 
@@ -165,6 +186,8 @@ def _evaluate_blocks(
     threads: SampledThreads,
     boundaries: Boundaries | None = None,
     by_block: BlockCounts | None = None,
+    *,
+    is_last: bool,
 ) -> State:
     steps = MAX_MACHINE_STEPS if launch.kernel.machine_instructions else MAX_STEPS
     steps = max(steps, 2 * sum(1 for _ in ir.walk_statements(launch.kernel.body)))
@@ -176,6 +199,7 @@ def _evaluate_blocks(
     bind_parameters(state, default)
     executor = Executor(state, profile)
     executor.allowance = allowance
+    executor.is_last = is_last
     executor.execute(launch.kernel.body, state.masks.all)
     if profile is not None:
         _tell_contradictions(executor)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.branch_profile.profile import ELSE, RIGHT, THEN
+from wattslice.counting.cells import fill, gathered, held, keep, loaded, offsets_of
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask
@@ -29,7 +30,6 @@ from wattslice.counting.values import (
     convert,
     is_warp_uniform,
     join,
-    loaded_from,
     scalar,
     select,
     truth,
@@ -126,11 +126,11 @@ class ExpressionEvaluator:
         state = self.state
         if place.variable in state.inputs.assumed:
             self._note_assumed(place.variable, expr.span)
-        if place.variable in state.inputs.chosen_between:
+        if place.variable in state.objects.hidden:
             return VARYING
         value = state.environment.get(ir.register_key(place))
         if value is not None:
-            return value
+            return unset_member(value) if place in state.objects.otherwise else value
         if place.path and (whole := state.environment.get(place.variable)) is not None:
             return unset_member(whole)
         if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:
@@ -174,13 +174,24 @@ class ExpressionEvaluator:
         root = expr.place.root
         if root is not None and root.name in self.state.inputs.settings and root.type.is_integral:
             return self.state.inputs.settings[root.name]
-        if root is not None and isinstance(address, Pointer) and isinstance(address.offset, int):
-            known = self.state.inputs.constants.get((root, address.offset))
+        if isinstance(address, Pointer) and expr.type.is_integral and expr.type.lanes == 1:
+            known = self._held(expr, address, mask)
             if known is not None:
-                return known
-        if expr.type.kind is ir.TypeKind.POINTER:
-            return Pointer(None, loaded_from(address))
-        return loaded_from(address)
+                return convert(known, expr.type)
+        value = loaded(expr.place, address)
+        return Pointer(None, value) if expr.type.kind is ir.TypeKind.POINTER else value
+
+    def _held(self, expr: ir.Load, address: Pointer, mask: Mask) -> Value | None:
+        """A number that memory is known to hold: a constant, or what the kernel has put there itself."""
+        state, offset = self.state, address.offset
+        if isinstance(offset, int):
+            return held(state, address.root, offset)
+        if not isinstance(offset, np.ndarray):
+            return None
+        places = offsets_of(offset[mask.active])
+        if state.boundaries is not None:
+            state.boundaries.select(expr, offset, places, mask.active)
+        return gathered(offset, {at: held(state, address.root, at) for at in places})
 
     def _pointer_offset(self, expr: ir.PointerOffset, mask: Mask) -> Value:
         pointer = self.evaluate(expr.pointer, mask)
@@ -366,8 +377,11 @@ class ExpressionEvaluator:
         value = self.evaluate(expr.value, mask)
         target = expr.target
         if isinstance(target, ir.MemoryPlace):
-            self.address(target, mask)
-            return value if expr.op is None else VARYING
+            address = self.address(target, mask)
+            if expr.op is not None:
+                value = self._updated(target, address, expr.op, value, expr.operand_type)
+            keep(self.state, target, address, value, mask)
+            return value
         if expr.op is not None:
             old = self._register(target)
             if isinstance(old, Pointer):
@@ -383,13 +397,24 @@ class ExpressionEvaluator:
 
     def _register(self, place: ir.RegisterPlace) -> Value:
         """What a register holds before it is updated; a pointer nobody set yet points at its own object."""
-        if place.variable in self.state.inputs.chosen_between:
+        if place.variable in self.state.objects.hidden:
             return VARYING
         unset = Pointer(place.variable, 0) if place.type.kind is ir.TypeKind.POINTER else VARYING
         return self.state.environment.get(ir.register_key(place), unset)
 
+    def _updated(
+        self, place: ir.MemoryPlace, address: Value, op: ir.BinaryOp, amount: Value, type_: ir.Type
+    ) -> Value:
+        """What `place op= amount` leaves at one place in memory."""
+        if not isinstance(address, Pointer) or not isinstance(address.offset, int):
+            return VARYING
+        old = held(self.state, address.root, address.offset)
+        return VARYING if old is None else convert(binary(op, old, amount, type_), place.type)
+
     def declare(self, variable: ir.Variable, value: Value) -> None:
         """Gives a new variable its value; lanes that do not run here never see it."""
+        if variable in self.state.objects.hidden:
+            return
         if isinstance(value, Record):
             for path, member in value.members:
                 self.state.environment[(variable, path)] = member
@@ -417,8 +442,10 @@ class ExpressionEvaluator:
     def _increment(self, expr: ir.Increment, mask: Mask) -> Value:
         target = expr.target
         if isinstance(target, ir.MemoryPlace):
-            self.address(target, mask)
-            return VARYING
+            address = self.address(target, mask)
+            new = self._updated(target, address, ir.BinaryOp.ADD, expr.delta, target.type)
+            keep(self.state, target, address, new, mask)
+            return new if expr.is_prefix else VARYING
         old = self._register(target)
         if target.variable in self.state.inputs.assumed:
             self._note_assumed(target.variable, expr.span)
@@ -431,6 +458,26 @@ class ExpressionEvaluator:
         return new if expr.is_prefix else old
 
     # ------------------------------------------------------------------ records and calls
+
+    def initialise(self, variable: ir.Variable, value: ir.Expr, mask: Mask) -> None:
+        """Gives a new object in memory its contents; what braces leave out is 0."""
+        found: dict[int, Value] = {}
+        otherwise: Value = 0
+
+        def take(part: ir.Expr, type_: ir.Type, offset: int) -> None:
+            nonlocal otherwise
+            element = type_.element
+            if element is None:
+                found[offset] = self.evaluate(part, mask)
+            elif isinstance(part, ir.Construct):
+                for i, inner in enumerate(part.arguments):
+                    take(inner, element, offset + i * element.size_bytes)
+            else:
+                self.evaluate(part, mask)
+                otherwise = VARYING
+
+        take(value, variable.type, 0)
+        fill(self.state, variable, found, otherwise)
 
     def _construct(self, expr: ir.Construct, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
@@ -464,6 +511,8 @@ class ExpressionEvaluator:
         bits = expr.arguments[0].type.bits if expr.arguments else 0
         if self.state.boundaries is not None:
             self.state.boundaries.function(expr, values, mask.active)
+        if expr.name == ir.BIT_FIELD:
+            return unset_member(values[0])
         return convert(apply(expr.semantics, values, bits, expr.name), expr.type)
 
 

@@ -23,6 +23,7 @@ from wattslice.counting.sites import SiteTally
 from wattslice.counting.state import State, Tallies
 from wattslice.counting.values import Chance, Pointer, Record, Unknown, Value, scalar
 from wattslice.ir.loops import is_invariant, written_in
+from wattslice.ir.objects import FOLLOWED, contents_given
 
 MOST_LOOKED_AT = 1 << 20
 """Iterations times threads that are looked at together."""
@@ -132,6 +133,8 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
     """What decisions in a loop depend on: expressions that it does not change, and registers that it does."""
     assigned = written_in(loop)
     given: dict[ir.Variable, list[ir.Expr]] = ir.values_given(loop.body)
+    for variable, value in contents_given(loop.body):
+        given.setdefault(variable, []).append(value)
     todo: list[ir.Expr] = []
     for stmt in ir.walk_statements(loop):
         if isinstance(stmt, ir.If):
@@ -154,7 +157,9 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
     seen: set[ir.Expr] = set()
     while todo:
         node = todo.pop()
-        if node in seen or isinstance(node, ir.Load | ir.Atomic | ir.TextureFetch | ir.Constant):
+        if node in seen or isinstance(node, ir.Atomic | ir.TextureFetch | ir.Constant):
+            continue
+        if isinstance(node, ir.Load) and node.place.space not in FOLLOWED:
             continue
         seen.add(node)
         if all(isinstance(part, _PLAIN) for part in ir.walk_expressions(node)) and is_invariant(
@@ -162,10 +167,11 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
         ):
             fixed.append(node)
             continue
-        if isinstance(node, ir.Read):
-            if node.place.variable not in found:
-                found.add(node.place.variable)
-                todo += given.get(node.place.variable, ())
+        if isinstance(node, ir.Read | ir.Load):
+            variable = node.place.variable if isinstance(node, ir.Read) else node.place.root
+            if variable is not None and variable not in found:
+                found.add(variable)
+                todo += given.get(variable, ())
         elif isinstance(node, ir.InlinedCall):
             todo += ir.expressions_below(node.body)
         todo += ir.children(node)
@@ -318,6 +324,7 @@ def shadow_of(state: State, looked: LookedAt) -> State:
     shadow.inputs.guessed = state.inputs.guessed
     shadow.shapes = state.shapes
     shadow.survey_left = state.survey_left
+    shadow.has_blocks = False
     shadow.environment = {key: _of_lanes(value, source) for key, value in state.environment.items()}
     return shadow
 

@@ -9,6 +9,7 @@ iteration times a stated default.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -42,7 +43,7 @@ from wattslice.counting.iterations import (
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.pieces import representatives
 from wattslice.counting.sampling import Mask
-from wattslice.counting.state import BudgetExceededError, LoopFrame, State
+from wattslice.counting.state import BudgetExceededError, LoopFrame, StandIns, State
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
     UNIFORM,
@@ -78,6 +79,9 @@ SURVEY_ALLOWANCE = 400.0
 
 FEWEST_NESTED = 64
 """Iterations with loops of their own from which on some may stand for the others, if exactly."""
+
+FEW_NODES = 6
+"""Iterations from which on two of them say more of loops inside than the middle one."""
 
 FEWEST_RUN = 8
 FEWEST_AT_LAST = 8
@@ -138,7 +142,7 @@ class Loops(ExpressionEvaluator):
     `allowance`: expression evaluations that the loop about to run may take. `at_corner`: the last iteration
     of an enclosing loop is being run for how far it reaches, so that inner loops need only their last one.
     `is_surveying`: the lanes are iterations that are looked at together. `sampled`: loops around whose
-    iterations stand for others that differ from them.
+    iterations stand for others that differ from them. `is_last`: the kernel is counted at any price.
     """
 
     def __init__(self, state: State, profile: BranchProfile | None) -> None:
@@ -147,6 +151,7 @@ class Loops(ExpressionEvaluator):
         self.at_corner = False
         self.is_surveying = False
         self.sampled = 0
+        self.is_last = False
 
     @abstractmethod
     def execute(self, stmt: ir.Stmt, mask: Mask) -> Mask:
@@ -257,9 +262,16 @@ class Loops(ExpressionEvaluator):
     # ------------------------------------------------------------------ what is known of registers
 
     def _registers(self, shape: LoopShape) -> dict[ir.RegisterKey, Value]:
-        """The registers that the loop assigns, with their present values."""
+        """The registers that the loop assigns and the contents it stores, with their present values."""
         environment = self.state.environment
-        return {key: environment[key] for key in shape.assigned if key in environment}
+        found = {key: environment[key] for key in shape.assigned if key in environment}
+        if shape.overwritten:
+            found |= {
+                key: value
+                for key, value in environment.items()
+                if isinstance(key, tuple) and key[0] in shape.overwritten
+            }
+        return found
 
     def _forget(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> None:
         """Drops what iterations not run may have changed, except induction variables.
@@ -269,9 +281,9 @@ class Loops(ExpressionEvaluator):
         the differences between lanes stay.
         """
         environment = self.state.environment
-        for key in shape.assigned - shape.counters:
-            if key in environment:
-                environment[key] = _drifted(before.get(key), environment[key])
+        for key, value in self._registers(shape).items():
+            if key not in shape.counters:
+                environment[key] = _drifted(before.get(key), value)
 
     def _loses(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> bool:
         """Whether `_forget` would drop lanes of a register that the last iteration has computed from
@@ -464,17 +476,11 @@ class Loops(ExpressionEvaluator):
         return strata
 
     def _tell_sampled(self, loop: ir.Loop, number: int, longest: int, error: float) -> None:
-        """Notes that iterations which differ stand for others."""
+        """Notes that `number` iterations stand for all of `longest` which differ, and how far that is off."""
         if self.is_surveying:
             return
         self.sampled += 1
-        self.state.tallies.assume(
-            "PW015",
-            loop.span,
-            f"iterations of the loop differ, and {number} of {longest} stand for all: how often what is in "
-            f"it runs may be off by up to {max(error, 1e-4):.2%} of its iterations",
-            f"--set {self.state.launch.kernel.name}.{self.state.trip_name(loop)}=VALUE",
-        )
+        self.state.tallies.stand_in(loop, StandIns(error, self.sampled, number, longest))
 
     def _strata_alike(self, known: _Trip, shape: LoopShape, longest: int) -> list[_Stratum]:
         """Consecutive strata, of which each is taken to run as its representative does."""
@@ -497,8 +503,14 @@ class Loops(ExpressionEvaluator):
     def _whole_strata(self, trips: _Trips, longest: int, shape: LoopShape) -> list[_Stratum]:
         """The same without an iteration that leaves."""
         allowance = self.allowance
-        if allowance == 0 and longest > 1:  # the second attempt at a kernel that took too many steps
-            return [_Stratum(longest // 2, 0, longest)]
+        if allowance == 0 and longest > 1:  # another attempt at a kernel that took too many steps
+            if self.is_last or longest < FEW_NODES or not (shape.iterations_differ and shape.has_loops):
+                return [_Stratum(longest // 2, 0, longest)]
+            # the nodes of Gauss: they add up what grows with the cube of the counter
+            aside = math.sqrt((longest**2 - 1) / 12)
+            half, middle = longest / 2, (longest - 1) / 2
+            low, high = round(middle - aside), round(middle + aside)
+            return [_Stratum(low, 0, half), _Stratum(high, half, longest)]
         if not shape.iterations_differ:
             number = 2 if isinstance(trips, int) else 3
         elif longest * shape.size <= allowance:

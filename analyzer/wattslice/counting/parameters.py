@@ -38,25 +38,15 @@ def bind_parameters(state: State, default: int) -> None:
     for capture in launch.captures:
         state.environment[capture.variable] = capture.value
     state.inputs.guessed = frozenset(state.inputs.assumed)
-    written = _written(kernel) if launch.members else frozenset[ir.Variable]()
     for member in launch.members:
         parameter = kernel.parameters[member.parameter]
         if parameter.space is not ir.MemorySpace.LOCAL:
             state.environment[(parameter, member.path)] = member.value
-        elif parameter not in written:  # a struct that holds an array lies in memory
+        elif parameter in state.objects.unwritten:  # a struct that holds an array lies in memory
             state.inputs.constants[(parameter, offset_of(parameter.type, member.path))] = member.value
-
-
-def _written(kernel: ir.Kernel) -> frozenset[ir.Variable]:
-    """The variables whose address is used for more than to load from: they may not keep what they held."""
-    addresses: set[ir.AddressOf] = set()
-    loaded: set[ir.Expr] = set()
-    for expr in ir.expressions_below(kernel.body):
-        if isinstance(expr, ir.AddressOf):
-            addresses.add(expr)
-        elif isinstance(expr, ir.Load):
-            loaded.update(ir.walk_expressions(expr.place.address))
-    return frozenset(address.variable for address in addresses - loaded)
+    for key in list(state.environment):
+        if (key[0] if isinstance(key, tuple) else key) in state.objects.hidden:
+            del state.environment[key]
 
 
 def parameters_behind(kernel: ir.Kernel, condition: ir.Expr) -> frozenset[ir.Variable]:

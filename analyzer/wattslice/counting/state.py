@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from wattslice import ir
 from wattslice.counting.boundaries import Boundaries
@@ -13,6 +12,7 @@ from wattslice.counting.sampling import Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.values import Value, select
 from wattslice.ir.loops import LoopShape, shape_of
+from wattslice.ir.objects import objects
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
 
 SURVEYS = 1 << 23
@@ -68,6 +68,19 @@ class CallFrame:
     loop_depth: int = 0
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class StandIns:
+    """`number` of `longest` iterations that differ stand for all: `error` is the share that may be missed.
+
+    `depth`: such loops inside each other, this one included.
+    """
+
+    error: float
+    depth: int
+    number: int
+    longest: int
+
+
 class Tallies:
     """What one evaluation has found so far, and what it had to assume."""
 
@@ -80,6 +93,7 @@ class Tallies:
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
+        self.stand_ins: dict[ir.Loop, StandIns] = {}  # the worst of each loop
         self.by_block: BlockCounts | None = None  # of blocks drawn at random
 
     def count(self, region: int, mask: Mask) -> None:
@@ -97,6 +111,30 @@ class Tallies:
         """Notes an assumption once."""
         found = Assumption(rule, span.line, message, fix, self.other_file(span))
         self.assumptions.setdefault((rule, span.file, span.line, message), found)
+
+    def stand_in(self, loop: ir.Loop, found: StandIns) -> None:
+        """Notes that iterations of a loop stand for others which differ."""
+        self.stand_ins[loop] = max(found, self.stand_ins.get(loop, found))
+
+    def tell_stand_ins(self) -> None:
+        """One assumption for all loops of which iterations stand for others, with the worst bound."""
+        if not self.stand_ins:
+            return
+        loop, worst = max(self.stand_ins.items(), key=lambda item: item[1])
+        many = len({other.span for other in self.stand_ins})
+        self.assume(
+            "PW015",
+            loop.span,
+            (
+                "iterations of the loop differ"
+                if many == 1
+                else f"iterations of {many} loops differ, most here"
+            )
+            + f", and {worst.number} of {worst.longest} stand for all: how often what is in it runs may be "
+            f"off by up to {max(worst.error, 1e-4):.2%} of its iterations"
+            + (f", in each of {worst.depth} loops inside each other" if worst.depth > 1 else ""),
+            f"--set {self._kernel.name}.{trip_name(self._kernel, loop)}=VALUE",
+        )
 
     def assume_branch(self, span: ir.Span) -> None:
         """Notes that nothing is known of the branches on this line: one assumption for a line."""
@@ -128,7 +166,7 @@ class Inputs:
     """What a launch hands to its kernel besides the arguments that registers hold.
 
     `assumed`: parameters whose values had to be assumed, and were not read yet; `guessed`: those assumed,
-    read or not. `chosen_between`: registers that a pointer to one of several may mean.
+    read or not.
     """
 
     def __init__(self, launch: KernelLaunch) -> None:
@@ -136,7 +174,6 @@ class Inputs:
         self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
         self.assumed: dict[ir.Variable, int] = {}
         self.guessed: frozenset[ir.Variable] = frozenset()
-        self.chosen_between = chosen_between(launch.kernel)
 
 
 class State:
@@ -146,6 +183,8 @@ class State:
         self.launch = launch
         self.threads = threads
         self.masks = Masks(threads)
+        self.objects = objects(launch.kernel)
+        self.has_blocks = True  # or the lanes are iterations that are looked at together
         self.inputs = Inputs(launch)
         self.tallies = Tallies(launch.kernel)
         self.environment: dict[ir.RegisterKey, Value] = {}
@@ -182,24 +221,10 @@ class State:
 
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
+        if (key[0] if isinstance(key, tuple) else key) in self.objects.hidden:
+            return
         if mask.lanes_active < self.live.lanes_active:
             old = self.environment.get(key)
             if old is not None:
                 value = select(mask.active, value, old)
         self.environment[key] = value
-
-
-@lru_cache(maxsize=4)
-def chosen_between(kernel: ir.Kernel) -> frozenset[ir.Variable]:
-    """Registers that a pointer to one of several may mean (`c ? &a : &b`): its stores change their values."""
-    addresses: list[ir.Expr | None] = []
-    for expr in ir.expressions_below(kernel.body):
-        if isinstance(expr, ir.Select):
-            addresses += (expr.then, expr.otherwise)
-        elif isinstance(expr, ir.InlinedCall) and expr.type.kind is ir.TypeKind.POINTER:
-            addresses += (stmt.value for stmt in ir.walk_statements(expr.body) if isinstance(stmt, ir.Return))
-    return frozenset(
-        address.variable
-        for address in addresses
-        if isinstance(address, ir.AddressOf) and address.variable.space is ir.MemorySpace.REGISTER
-    )

@@ -36,7 +36,9 @@ class Executor(Loops):
             case ir.ExprStmt(expr=expr):
                 self.evaluate(expr, mask)
             case ir.Declare(variable=variable, value=value):
-                if value is not None:
+                if value is not None and variable in state.objects.cells:
+                    self.initialise(variable, value, mask)
+                elif value is not None:
                     self.declare(variable, self.evaluate(value, mask))
             case ir.Block(is_breakable=True):
                 return self._breakable(stmt, mask)

@@ -104,13 +104,6 @@ def is_the_same_everywhere(value: Value) -> bool:
     return isinstance(value, int | float)
 
 
-def loaded_from(address: Value) -> Unknown:
-    """What memory holds at `address`: the same in all threads that name the same place."""
-    if not is_warp_uniform(address):
-        return VARYING
-    return Unknown(uniform=True, everywhere=is_the_same_everywhere(address))
-
-
 def unset_member(whole: Value) -> Value:
     """A member of a record of which only this is known: `whole` was assigned, whatever its members are."""
     return UNIFORM if is_warp_uniform(whole) else VARYING

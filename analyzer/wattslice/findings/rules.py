@@ -384,6 +384,20 @@ RULES: tuple[Rule, ...] = (
         remedy="None needed: figures are estimates within the bound. A small grid is counted as a whole.",
     ),
     Rule(
+        id="PW029",
+        name="kernel-not-whole",
+        severity=Severity.NOTE,
+        told_by="counting",
+        what="Something in the kernel could not be followed: its counts lack what that does.",
+        why=(
+            "A goto, a case label inside a loop, a call that goes too deep or has no body, a line that could "
+            "not be read: the diagnostic of that line (PW001, PW005, PW006) says which. What runs there is "
+            "missing in the figures of the kernel, or runs once where it should run often."
+        ),
+        example="again: ...; if (++i < n) goto again;",
+        remedy="Write it as a loop, or give the function that is called.",
+    ),
+    Rule(
         id="PW030",
         name="model-out-of-its-depth",
         severity=Severity.NOTE,

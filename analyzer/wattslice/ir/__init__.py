@@ -34,6 +34,7 @@ from wattslice.ir.operators import (
 )
 from wattslice.ir.tree import (
     ADDRESS_OF,
+    BIT_FIELD,
     BOOL,
     DIM3,
     ELEMENT_METHODS,

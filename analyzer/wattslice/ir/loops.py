@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import COMPARE
+from wattslice.ir.objects import FOLLOWED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,18 +66,20 @@ class Exit:
 class LoopShape:
     """The static facts of one loop.
 
-    `assigned`: the registers that it writes. `counters`: the variables of its `inductions`; `stepped`: those
-    that its step updates, behind the body. `bounds` holds the conjuncts that compare a counter with something
-    invariant; `has_other_conjuncts`: the condition asks for more than that. `iterations_differ`: some
-    condition, bound or selector inside the body depends on the iteration, so that iterations must be told
-    apart. `may_leave`: a `break` or `return` inside may end the loop early. `size`: number of expression
-    nodes in the loop, a measure of the work of one iteration. `updated_in_test`: counters that the condition
-    itself updates. `exits`: the ways out of the body that compare a counter with something invariant; they
-    are not among what `iterations_differ` for, unless they ask for more.
+    `assigned`: the registers that it writes. `overwritten`: records, vectors and objects in memory of which
+    it writes the whole, or a part that only the run tells. `counters`: the variables of its `inductions`;
+    `stepped`: those that its step updates, behind the body. `bounds` holds the conjuncts that compare a
+    counter with something invariant; `has_other_conjuncts`: the condition asks for more than that.
+    `iterations_differ`: some condition, bound or selector inside the body depends on the iteration, so that
+    iterations must be told apart. `may_leave`: a `break` or `return` inside may end the loop early. `size`:
+    number of expression nodes in the loop, a measure of the work of one iteration. `updated_in_test`:
+    counters that the condition itself updates. `exits`: the ways out of the body that compare a counter
+    with something invariant; they are not among what `iterations_differ` for, unless they ask for more.
     """
 
     loop: ir.Loop
     assigned: frozenset[ir.RegisterKey]
+    overwritten: frozenset[ir.Variable]
     inductions: tuple[Induction, ...]
     counters: frozenset[ir.Variable]
     stepped: frozenset[ir.Variable]
@@ -127,6 +130,7 @@ def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
     return LoopShape(
         loop=loop,
         assigned=frozenset(assigned),
+        overwritten=_overwritten(nodes, loop.body),
         inductions=inductions,
         counters=frozenset(counters),
         stepped=stepped,
@@ -292,12 +296,36 @@ def _assignments(nodes: list[ir.Expr], body: ir.Stmt) -> Counter[ir.RegisterKey]
             written[ir.register_key(node.target)] += 1
             if node.target.path:
                 written[node.target.variable] += 1
+        elif isinstance(node, ir.Assign | ir.Increment | ir.Atomic):
+            place = node.place if isinstance(node, ir.Atomic) else node.target
+            if isinstance(place, ir.MemoryPlace) and place.root is not None:
+                written[place.root] += place.space in FOLLOWED
         elif isinstance(node, ir.InlinedCall):
             written.update(node.parameters)
     for stmt in ir.walk_statements(body):
         if isinstance(stmt, ir.Declare):
             written[stmt.variable] += 1
     return written
+
+
+def _overwritten(nodes: list[ir.Expr], body: ir.Stmt) -> frozenset[ir.Variable]:
+    """The variables with parts that are written as a whole, or in memory."""
+    found = {stmt.variable for stmt in ir.walk_statements(body) if isinstance(stmt, ir.Declare)}
+    for node in nodes:
+        if isinstance(node, ir.InlinedCall):
+            found.update(node.parameters)
+        elif isinstance(node, ir.Assign | ir.Increment):
+            place = node.target
+            if isinstance(place, ir.RegisterPlace):
+                if _has_parts(place.type):
+                    found.add(place.variable)
+            elif place.root is not None and place.space in FOLLOWED:
+                found.add(place.root)
+    return frozenset(v for v in found if _has_parts(v.type) or v.space in FOLLOWED)
+
+
+def _has_parts(type_: ir.Type) -> bool:
+    return type_.lanes > 1 or type_.kind in (ir.TypeKind.RECORD, ir.TypeKind.ARRAY)
 
 
 def _once_an_iteration(loop: ir.Loop) -> Iterator[ir.Expr]:
@@ -726,8 +754,12 @@ class _IterationTaint:
                 elif key in self._assigned and key not in self._defined and not node.type.is_float:
                     self._tainted.add(key)
                     found = True
-            elif isinstance(node, ir.Load | ir.TextureFetch | ir.Atomic):
+            elif isinstance(node, ir.TextureFetch | ir.Atomic):
                 continue
+            elif isinstance(node, ir.Load):
+                if node.place.space not in FOLLOWED or not node.type.is_integral:
+                    continue
+                found = found or node.place.root in self._assigned
             elif isinstance(node, ir.Select):
                 self._decide(node.condition)
             elif isinstance(node, ir.Logical):

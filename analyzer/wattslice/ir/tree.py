@@ -433,6 +433,10 @@ def made_up_offset(name: str) -> int:
 ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 """Methods of containers that give a reference to an element."""
 
+BIT_FIELD = "bit-field"
+"""The intrinsic that gives a bit-field of its argument, which is the whole member: width and place in it are
+not kept."""
+
 UNREAD = "a statement that could not be read"
 """The callee that stands for host code that could not be read: it may write what its arguments point at."""
 

@@ -61,12 +61,15 @@ class _Object:
     gathered_per_block: float = 0.0  # of `distinct_per_block`, where data lead, in an array of known size
 
     def add(
-        self, requested: float, warps_per_block: int, statistics: SiteStatistics, within: Reach | None
+        self, requested: float, fresh_per_block: float, statistics: SiteStatistics, within: Reach | None
     ) -> None:
-        """Takes in one access; `within`: all of the array, if its size is known."""
+        """Takes in one access; `within`: all of the array, if its size is known.
+
+        `fresh_per_block`: bytes that the warps of a block request and have not requested just before.
+        """
         self.requested += requested
         share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
-        distinct = requested * warps_per_block * share
+        distinct = fresh_per_block * share
         self.distinct_per_block += distinct
         reach, block_reach = statistics.launch_reach, statistics.block_reach
         if reach is None:
@@ -149,7 +152,9 @@ def traffic(
         entry = table.setdefault(access.root, _Object())
         entry.accesses.append(access)
         entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
-        entry.add(requested, warps_per_block, statistics, _whole_array(launch, access))
+        entry.add(
+            requested, requested * warps_per_block * made.fresh, statistics, _whole_array(launch, access)
+        )
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())

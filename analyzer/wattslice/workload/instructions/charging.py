@@ -35,12 +35,15 @@ class Charge(NamedTuple):
 
 
 class Request(NamedTuple):
-    """`number` requests of the access at `site` of the source for each run of `region`."""
+    """`number` requests of the access at `site` of the source for each run of `region`; `fresh` as in
+    `MemoryRequest`.
+    """
 
     site: int
     is_store: bool
     region: int
     number: float
+    fresh: float
 
 
 class Charges(NamedTuple):
@@ -107,8 +110,8 @@ class _Charger:
                 for kind, number in value.cost:
                     self.found.append(Charge(kind, region, number * scale))
                 if value.access is not None:
-                    site, is_store, number = value.access
-                    self.requests.append(Request(site, is_store, region, number * scale))
+                    site, is_store, number, fresh = value.access
+                    self.requests.append(Request(site, is_store, region, number * scale, fresh))
         for value in absorbed:
             value.cost = ()  # part of what takes it in
         return Charges(self.found, self.requests, self.order, self.pointers)

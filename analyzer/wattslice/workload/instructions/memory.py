@@ -19,6 +19,7 @@ from wattslice.workload.instructions.value_graph import (
     Value,
     deepest,
     linear,
+    varying,
 )
 
 _LOAD: dict[MemorySpace, K] = {
@@ -27,6 +28,9 @@ _LOAD: dict[MemorySpace, K] = {
     MemorySpace.LOCAL: K.LDL,
 }
 _STORE: dict[MemorySpace, K] = {MemorySpace.SHARED: K.STS, MemorySpace.LOCAL: K.STL}
+SECTOR_BYTES = 32
+MOST_COPIES = 1 << 16
+"""Copies of a load that are compared with each other; `loops.FULL_UNROLL_SIZE` leaves far fewer."""
 
 
 class Memory(Operators):
@@ -47,7 +51,7 @@ class Memory(Operators):
 
     def address(self, place: MemoryPlace, pointer: Value, region: int) -> tuple[Value, tuple[object, ...]]:
         """The address of an access without its constant part, an immediate; and what names the object."""
-        terms, offset, varying = linear(pointer)
+        terms, offset, copies = linear(pointer)
         narrow = place.space not in (MemorySpace.GLOBAL, MemorySpace.HOST)
         address = self.address_value(pointer, region, narrow=narrow)
         name = (
@@ -55,7 +59,7 @@ class Memory(Operators):
             place.root if not terms or narrow else None,
             frozenset(terms),
             offset,
-            *varying,
+            *copies,
         )
         return address, name
 
@@ -80,20 +84,22 @@ class Memory(Operators):
         if _is_register(place):
             return self.plain("register", region, (address, self.version(place.space)), (), type_.bits or 64)
         fixed = not address.form.terms
-        varying = linear(pointer)[2]
-        copies = tuple(copy for copy, _ in varying)
+        copies = linear(pointer)[2]
+        counters = tuple(copy for copy, _ in copies)
         if place.space is MemorySpace.LOCAL and place.root is not None:
             contents = self.whole(place.root)
             if not fixed:
                 self.indexed.add(place.root)
             cost = () if fixed else ((K.LDL, 1.0),)
             what = Computation(cost=cost, inputs=(contents, address))
-            return self.shared(("local", name, contents), region, (contents, address, *copies), what)
+            return self.shared(("local", name, contents), region, (contents, address, *counters), what)
         version = self.version(place.space)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(max(1, -(-type_.size_bytes // 16)))
-        together = _merged(address, varying, type_.size_bytes) if kind is K.LDS else 1.0
-        number /= together
+        together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
+        share, fresh = self.copies_share(copies, version)
+        share /= together
+        number *= share
         key = ("load", name, version, type_.bits, type_.lanes)
         what = Computation(
             cost=((kind, number),) if number else (),
@@ -103,12 +109,46 @@ class Memory(Operators):
             is_pointer=type_.kind is TypeKind.POINTER,
         )
         may_hoist = place.space is MemorySpace.CONSTANT and fixed
-        value = self.shared(key, region, (address, version, *copies), what, may_hoist=may_hoist)
+        value = self.shared(key, region, (address, version, *counters), what, may_hoist=may_hoist)
         if value.access is None and value.inputs == [address]:
-            value.access = MemoryRequest(place.site, False, 1.0 / together)
+            value.access = MemoryRequest(place.site, False, share, fresh)
             if self.is_machine_code and kind is K.LDS and not copies:
                 self.join(value, place, pointer)
         return value
+
+    def copies_share(self, copies: Terms, version: Value) -> tuple[float, float]:
+        """Of the loads in unrolled loops the share that is made, and of their sectors the share that is new.
+
+        The compiler loads an address once where nothing was stored meanwhile (`version`): the rows that the
+        taps of a filter have in common. What stands beside it in a sector is then in L1.
+        """
+        changed = varying((version,))
+        offsets, number = {0}, 1
+        for copy, coefficient in copies:
+            level, step = copy.place.level, copy.step
+            if (
+                level is None
+                or copy.place.varies != frozenset((level,))
+                or level in changed
+                or level.trips is None
+            ):
+                return 1.0, 1.0
+            trips = round(level.trips)
+            if (
+                step is None
+                or step.number is None
+                or trips != level.trips
+                or level.arm_depth != self.arm_depth
+            ):
+                return 1.0, 1.0
+            number *= trips
+            if number > MOST_COPIES:
+                return 1.0, 1.0
+            width = coefficient * int(step.number)
+            offsets = {offset + width * copied for offset in offsets for copied in range(trips)}
+        least = min(offsets)
+        sectors = {(offset - least) // SECTOR_BYTES for offset in offsets}
+        return len(offsets) / number, len(sectors) / len(offsets)
 
     def join(self, value: Value, place: MemoryPlace, pointer: Value) -> None:
         """Makes a load part of one LDS.64 or LDS.128 with others of the same aligned 8 or 16 bytes."""

@@ -167,8 +167,12 @@ class Operators(LinearForms):
             number = None
             if op in _FOLD and a.number is not None and b.number is not None:
                 number = _FOLD[op](a.number, b.number)
-            value = self.copied((a, b), region, type_.bits)
-            value.number = number
+            scaled = None if number is not None else _scaled_constant(op, a, b)
+            if scaled is not None and type_.kind is TypeKind.INT:
+                value = self.scaled(*scaled, region, type_.bits)
+            else:
+                value = self.copied((a, b), region, type_.bits)
+                value.number = number
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
             if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
                 self.powers.add(value)
@@ -303,6 +307,15 @@ class Operators(LinearForms):
 def is_power(number: float) -> bool:
     """Whether a number is a power of two."""
     return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0
+
+
+def _scaled_constant(op: BinaryOp, a: Value, b: Value) -> tuple[Value, int] | None:
+    """A constant that differs between copies, and the known one that it is multiplied by."""
+    if op is BinaryOp.SHL and b.number is not None:
+        return a, 1 << (int(b.number) & 63)
+    if op is not BinaryOp.MUL:
+        return None
+    return next(((one, int(by.number)) for one, by in ((a, b), (b, a)) if by.number is not None), None)
 
 
 def _depth(value: Value) -> int:

@@ -213,13 +213,15 @@ def _is_single_jump(block: Block) -> bool:
 class RequestCount(NamedTuple):
     """How often the access at `site` of the source is made: means over launched threads and warps.
 
-    What is loaded once and kept in a register is requested less often than the source names it.
+    What is loaded once and kept in a register is requested less often than the source names it. `fresh`: of
+    the sectors that the requests touch, the share that no copy of them in an unrolled loop touched before.
     """
 
     site: int
     is_store: bool
     per_thread: float
     per_warp: float
+    fresh: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,12 +267,16 @@ def lower_instructions(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa
 
 
 def _requests(lowered: Lowered, profile: ExecutionProfile) -> tuple[RequestCount, ...]:
-    totals: dict[tuple[int, bool], tuple[float, float]] = {}
-    for site, is_store, region, number in lowered.requests:
-        threads, warps = totals.get((site, is_store), (0.0, 0.0))
+    totals: dict[tuple[int, bool], tuple[float, float, float]] = {}
+    for site, is_store, region, number, fresh in lowered.requests:
+        threads, warps, new = totals.get((site, is_store), (0.0, 0.0, 0.0))
+        made = number * profile.warp_counts[region]
         threads += number * profile.thread_counts[region]
-        totals[site, is_store] = threads, warps + number * profile.warp_counts[region]
-    return tuple(RequestCount(*key, *numbers) for key, numbers in totals.items())
+        totals[site, is_store] = threads, warps + made, new + fresh * made
+    return tuple(
+        RequestCount(*key, threads, warps, new / warps if warps else 1.0)
+        for key, (threads, warps, new) in totals.items()
+    )
 
 
 def _counts(totals: dict[InstructionKind, float]) -> tuple[InstructionCount, ...]:

@@ -66,12 +66,14 @@ class Shape(Enum):
 
 class MemoryRequest(NamedTuple):
     """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
-    (below 1 where neighbours are loaded together).
+    (below 1 where neighbours are loaded together). `fresh`: share of its sectors that no copy of it in an
+    unrolled loop touched before.
     """
 
     site: int
     is_store: bool
     number: float
+    fresh: float = 1.0
 
 
 class Placement(NamedTuple):

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.context import Body, Frame, expression
+from wattslice.frontend.cuda.lowering.context import Binding, Body, Frame, expression
+from wattslice.frontend.cuda.lowering.memory import note_pointer
 from wattslice.frontend.cuda.lowering.statements import as_block, declare
-from wattslice.ir import Construct, Expr, Function, Text, Type, TypeKind, Variable
+from wattslice.ir import (
+    Construct,
+    Declare,
+    Expr,
+    Function,
+    Read,
+    RegisterPlace,
+    Text,
+    Type,
+    TypeKind,
+    Variable,
+)
 
 _CAPTURES = re.compile(r"\[(?P<list>[^\]]*)\]")
 
@@ -17,14 +30,15 @@ _CAPTURES = re.compile(r"\[(?P<list>[^\]]*)\]")
 @expression(C.LAMBDA_EXPR)
 def _(body: Body, node: Node) -> Expr:
     """The closure. On the device its captures are the variables themselves, which stay in scope while calls
-    are inlined; in host code it is the name of a function.
+    are inlined, or copies of them; in host code it is the name of a function.
     """
     type_ = body.type(node)
-    if not body.is_host:
-        return Construct((), (), type_, body.span(node))
     for child in node.children:
         if child.kind == C.VAR_DECL:  # [m = 2 * n]
             body.before.extend(declare(body, child))
+    if not body.is_host:
+        _copy_captures(body, node)
+        return Construct((), (), type_, body.span(node))
     around = "" if body.function is None else body.function.mangled_name
     name = f"{type_.name}#{around}"
     if all(known.mangled_name != name for known in body.lambdas):
@@ -69,8 +83,7 @@ def _is_for_device(body: Body, node: Node) -> bool:
 
 def _copied(body: Body, node: Node, tree: ir.Block, parameters: list[Variable]) -> frozenset[Variable]:
     """The variables of the function around that the closure keeps the values of."""
-    match = _CAPTURES.search(body.unit.spans.text(node))
-    items = [item.strip() for item in match["list"].split(",")] if match is not None else []
+    items = _captures(body, node)
     own = {stmt.variable for stmt in ir.walk_statements(tree) if isinstance(stmt, ir.Declare)}
     named = {
         variable
@@ -81,6 +94,37 @@ def _copied(body: Body, node: Node, tree: ir.Block, parameters: list[Variable]) 
     if "=" in items:
         return frozenset(variable for variable in named if f"&{variable.name}" not in items)
     return frozenset(variable for variable in named if variable.name in items)
+
+
+def _captures(body: Body, node: Node) -> list[str]:
+    match = _CAPTURES.search(body.unit.spans.text(node))
+    return [item.strip() for item in match["list"].split(",")] if match is not None else []
+
+
+def _copy_captures(body: Body, node: Node) -> None:
+    """On the device: variables with the values that the closure keeps, which its body then names."""
+    inner = next((child for child in node.children if child.kind == C.COMPOUND_STMT), None)
+    items = _captures(body, node)
+    if inner is None or not items:
+        return
+    span = body.span(node)
+    copies: dict[int, Binding] = {}
+    for name in inner.walk():
+        declaration = name.referenced if name.kind == C.DECL_REF_EXPR else None
+        if declaration is None or (key := declaration.raw.data0) in copies:
+            continue
+        is_copied = name.spelling in items or ("=" in items and f"&{name.spelling}" not in items)
+        variable = body.names.get(key)
+        if not is_copied or not isinstance(variable, Variable) or declaration.type.is_const:
+            continue
+        if variable.space is not ir.MemorySpace.REGISTER or variable.type.kind is TypeKind.POINTER:
+            continue
+        copy = replace(variable, role=ir.VariableRole.TEMPORARY, span=span)
+        value = Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+        note_pointer(body, copy, (), value)
+        body.before.append(Declare(copy, value, body.region(), span))
+        copies[key] = copy
+    body.closures[body.unit.spans.span(inner)] = copies
 
 
 def _named(expr: Expr) -> Variable | None:

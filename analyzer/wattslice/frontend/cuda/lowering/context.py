@@ -154,6 +154,8 @@ class Body:
         self.known: dict[Variable, int | float] = {}
         # Functions and lambdas that variables and parameters stand for.
         self.functions: dict[int, Node] = {}
+        # Of closures, by their bodies: the copies of variables that they keep.
+        self.closures: dict[Span, dict[int, Binding]] = {}
         self.line_span: Span | None = None
         # Where clang found errors, of host code: what may have been lost there.
         self.rejections: Rejections | None = None

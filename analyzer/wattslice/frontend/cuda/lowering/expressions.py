@@ -134,7 +134,7 @@ def _(body: Body, node: Node) -> Expr:
         if field is not None and not body.is_host and body.unit.types.is_bit_field(field.raw):
             # The tree has whole members only: who computes values must not take this for one.
             return ir.Intrinsic(
-                "bit-field", (value,), (), ir.Semantics.IDENTITY, False, value.type, value.span
+                ir.BIT_FIELD, (value,), (), ir.Semantics.IDENTITY, False, value.type, value.span
             )
         return value
     if not children:

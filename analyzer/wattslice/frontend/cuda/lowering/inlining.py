@@ -11,7 +11,6 @@ from wattslice.frontend.cuda.lowering.context import (
     INLINING_BUDGET_NODES,
     MOST_RECURSION,
     PLAIN_CALLS_NODES,
-    Binding,
     Body,
     Cell,
     Frame,
@@ -98,7 +97,7 @@ def inline(
     body.report_errors_in(info.body)
     parameters: list[Variable] = []
     values: list[Expr] = []
-    bindings: dict[int, Binding] = {}
+    bindings = dict(body.closures.get(body.unit.spans.span(info.body), {})) if body.closures else {}
     known: dict[Variable, int | float] = {}
     takes_values = takes_only_values(info)
     for i, parameter in enumerate(info.parameters):

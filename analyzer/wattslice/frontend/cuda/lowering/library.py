@@ -10,7 +10,14 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Cell, Location, LoweringError
 from wattslice.frontend.cuda.lowering.expressions import aggregate, convert, extract
-from wattslice.frontend.cuda.lowering.memory import dereference, place_for_access, pointee_of, read
+from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
+    dereference,
+    must_name_an_object,
+    place_for_access,
+    pointee_of,
+    read,
+)
 from wattslice.frontend.cuda.lowering.types import DIM3_AXES, lane_of, pointer_to, vector_of
 from wattslice.frontend.matrix_tiles import Tile, address_of_share, tile_of
 from wattslice.ir import UINT32, Assign, AtomicOp, BuiltinKind, Expr, Intrinsic, Semantics, Span, TypeKind
@@ -241,6 +248,12 @@ def opaque(
 ) -> Expr:
     """A call that cannot be followed: its cost is unknown, its outputs become unknown."""
     values = readable_values(body, arguments, span)
+    callee = node.referenced
+    taken = [] if callee is None else [child for child in callee.children if child.kind == C.PARM_DECL]
+    for i, (argument, parameter) in enumerate(zip(arguments, taken, strict=False)):
+        where = body.location(argument) if must_name_an_object(parameter.type) else None
+        if isinstance(where, ir.RegisterPlace):
+            values[i] = address_of(body, where, span)
     type_ = body.type(node)
     if _DEVICE_RUNTIME.match(name):
         body.unit.report("PW005", ir.Severity.NOTE, span, f"cost of '{name}' in device code is not counted")

@@ -12,7 +12,7 @@
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
-#define __managed__ __attribute__((managed)) __attribute__((annotate("managed")))
+#define __managed__ __attribute__((device)) __attribute__((annotate("managed")))
 #define __grid_constant__ __attribute__((annotate("grid_constant")))
 #define __launch_bounds__(...) \
   __attribute__((launch_bounds(__VA_ARGS__))) __attribute__((annotate("launch_bounds", __VA_ARGS__)))

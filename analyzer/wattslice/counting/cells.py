@@ -1,0 +1,122 @@
+"""Contents of objects in memory that a kernel reaches by their names alone: cells, kept like registers.
+
+A cell is a key of the environment, the object with the offset in it for a path. A local object has its cells
+in every thread; a shared one in every block, where all threads read what one of them has written last, as
+long as they do not race.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wattslice import ir
+from wattslice.counting.sampling import Mask
+from wattslice.counting.state import State
+from wattslice.counting.values import (
+    UNIFORM,
+    VARYING,
+    Pointer,
+    Unknown,
+    Value,
+    fits_int64,
+    is_the_same_everywhere,
+    is_warp_uniform,
+    select,
+)
+from wattslice.ir.objects import MOST_CELLS
+
+
+def held(state: State, root: ir.Variable | None, offset: int) -> Value | None:
+    """What is known to be in an object at `offset`: a constant, or what the kernel has put there itself."""
+    if root is None:
+        return None
+    constant = state.inputs.constants.get((root, offset))
+    return constant if constant is not None else state.environment.get(_cell(root, offset))
+
+
+def offsets_of(offset: NDArray[np.int64]) -> list[int]:
+    """The different offsets of lanes; none where there are too many."""
+    found = np.unique(offset)
+    return [int(at) for at in found] if found.size <= MOST_CELLS else []
+
+
+def gathered(offset: NDArray[np.int64], cells: dict[int, Value | None]) -> Value | None:
+    """Of every lane what is in the cell at its `offset`; None where one holds no known number."""
+    result = np.zeros(offset.shape, np.int64)
+    for at, value in cells.items():
+        if not isinstance(value, int | np.ndarray) or not fits_int64(value):
+            return None
+        result = np.where(offset == at, value, result)
+    return result if cells else None
+
+
+def keep(state: State, place: ir.MemoryPlace, address: Value, value: Value, mask: Mask) -> None:
+    """Notes what a store leaves in an object whose contents are followed."""
+    root = address.root if isinstance(address, Pointer) else None
+    if root is None or root not in state.objects.cells:
+        return
+    offset = address.offset if isinstance(address, Pointer) else VARYING
+    if isinstance(offset, int):
+        _set(state, root, offset, value, mask.active)
+        return
+    places = offsets_of(offset[mask.active]) if isinstance(offset, np.ndarray) else []
+    for at in places:
+        _set(state, root, at, value, mask.active & (offset == at))
+    if not places:
+        for at in _places(root):
+            _set(state, root, at, VARYING, mask.active)
+
+
+def fill(state: State, variable: ir.Variable, values: dict[int, Value], otherwise: Value) -> None:
+    """Gives a new local object its contents."""
+    for at in _places(variable):
+        state.environment[_cell(variable, at)] = values.get(at, otherwise)
+
+
+def _places(variable: ir.Variable) -> range:
+    """The offsets of the cells of an object."""
+    type_ = variable.type
+    while type_.element is not None and type_.kind is ir.TypeKind.ARRAY:
+        type_ = type_.element
+    return range(0, variable.type.size_bytes, type_.size_bytes)
+
+
+def _cell(variable: ir.Variable, offset: int) -> ir.RegisterKey:
+    return variable, (f"+{offset}",)
+
+
+def _set(state: State, root: ir.Variable, at: int, value: Value, active: NDArray[np.bool_]) -> None:
+    key = _cell(root, at)
+    old = state.environment.get(key)
+    if root.space is ir.MemorySpace.SHARED:
+        value, active = _of_blocks(state, value, active)
+    if not bool(active[state.threads.exists].all()):
+        value = VARYING if old is None else select(active, value, old)
+    state.environment[key] = value
+
+
+def _of_blocks(state: State, value: Value, active: NDArray[np.bool_]) -> tuple[Value, NDArray[np.bool_]]:
+    """What all threads of a block find where `active` ones wrote `value`, and the threads of such blocks."""
+    if not state.has_blocks:
+        return VARYING, active
+    blocks = active.reshape(-1, state.threads.block_lanes)
+    writing = np.repeat(blocks.any(axis=1), state.threads.block_lanes)
+    if isinstance(value, np.ndarray):
+        first = np.repeat(value.reshape(blocks.shape)[np.arange(len(blocks)), blocks.argmax(axis=1)],
+                          state.threads.block_lanes)  # fmt: skip
+        return (first if bool((value == first)[active].all()) else VARYING), writing
+    if isinstance(value, int) or (isinstance(value, Unknown) and is_the_same_everywhere(value)):
+        return value, writing
+    return UNIFORM, writing
+
+
+def loaded(place: ir.MemoryPlace, address: Value) -> Unknown:
+    """What memory holds at `address`: the same in all threads that mean the same place by it.
+
+    A local object is another one in every thread, a shared one in every block.
+    """
+    if place.space is ir.MemorySpace.LOCAL or not is_warp_uniform(address):
+        return VARYING
+    is_one = place.space is not ir.MemorySpace.SHARED and is_the_same_everywhere(address)
+    return Unknown(uniform=True, everywhere=is_one)

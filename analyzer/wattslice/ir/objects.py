@@ -1,0 +1,214 @@
+"""Which objects of a kernel hold what the assignments to their names say, and which may hold anything.
+
+A register whose address is used for more than to load from, or that is written as another type or as another
+member of its union, may change in ways that no assignment to its name tells: nothing is known of its value.
+An object in memory, on the other hand, can be followed like a register when every access names it and all
+accesses are alike: it is an array of equal cells then, of which the offset tells one from the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from wattslice.ir.accesses import register_assignments
+from wattslice.ir.tree import (
+    AddressOf,
+    Assign,
+    Atomic,
+    Cast,
+    Declare,
+    Expr,
+    Increment,
+    Kernel,
+    Load,
+    MemoryPlace,
+    MemorySpace,
+    PointerOffset,
+    Read,
+    RegisterPlace,
+    Stmt,
+    Type,
+    TypeKind,
+    Variable,
+    VariableRole,
+)
+from wattslice.ir.walking import expressions_below, strip_casts, walk_statements
+
+MOST_CELLS = 256
+"""Cells of an object that is followed at most."""
+
+FOLLOWED = (MemorySpace.LOCAL, MemorySpace.SHARED, MemorySpace.CONSTANT)
+"""Where objects lie whose contents may be known."""
+
+_NUMBERS = (TypeKind.INT, TypeKind.BOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """What is known of a kernel's objects for being reached in no other way than by their names.
+
+    `otherwise`: places that read a register as another type than its own. `hidden`: registers that may be
+    written by an address or as another type. `unwritten`: objects in memory that nothing in the kernel
+    writes behind their declaration. `cells`: objects in memory of which every access names them, all as the
+    same type; their contents can be followed.
+    """
+
+    otherwise: frozenset[RegisterPlace]
+    hidden: frozenset[Variable]
+    unwritten: frozenset[Variable]
+    cells: frozenset[Variable]
+
+
+@lru_cache(maxsize=4)
+def objects(kernel: Kernel) -> Objects:
+    """The objects of `kernel`; kept for the last few kernels, since every evaluation asks."""
+    addressed: dict[AddressOf, None] = {}
+    loaded: set[AddressOf] = set()
+    accessed: set[AddressOf] = set()
+    types: dict[Variable, set[tuple[TypeKind, int, bool]]] = {}
+    written: dict[Variable, set[tuple[str, ...]]] = {}
+    read: dict[Variable, set[tuple[str, ...]]] = {}
+    otherwise: set[RegisterPlace] = set()
+    hidden: set[Variable] = set()
+    declared = {stmt.variable for stmt in walk_statements(kernel.body) if isinstance(stmt, Declare)}
+    given: list[tuple[Variable, Expr]] = list(register_assignments(kernel.body))
+    for expr in expressions_below(kernel.body):
+        match expr:
+            case AddressOf():
+                addressed[expr] = None
+            case Load(place=place):
+                loaded.update(_named(place, accessed, types))
+            case Assign(target=MemoryPlace() as place) | Increment(target=MemoryPlace() as place):
+                for _ in _named(place, accessed, types):
+                    pass
+            case Atomic(place=place):
+                for base in _named(place, accessed, types):
+                    types[base.variable].add((TypeKind.VOID, 0, False))
+            case Read(place=place):
+                read.setdefault(place.variable, set()).add(place.path)
+                if _is_seen_otherwise(place):
+                    otherwise.add(place)
+            case Assign(target=RegisterPlace() as place) | Increment(target=RegisterPlace() as place):
+                written.setdefault(place.variable, set()).add(place.path)
+                if _is_seen_otherwise(place):
+                    hidden.add(place.variable)
+            case _:
+                pass
+    for pointer, value in given:  # an address in a pointer that nobody reads reaches nothing
+        base = strip_casts(value)
+        if isinstance(base, AddressOf) and pointer not in read and pointer.space is MemorySpace.REGISTER:
+            addressed.pop(base, None)
+    elsewhere = {base.variable for base in addressed if base not in loaded}
+    hidden |= {variable for variable in elsewhere if variable.space is MemorySpace.REGISTER}
+    hidden |= {v for v, paths in written.items() if _writes_another_member(v, paths, read.get(v, set()))}
+    copies = Counter((variable.name, variable.span) for variable in types)  # of a function inlined twice
+    strays = {base.variable for base in addressed if base not in accessed}
+    return Objects(
+        otherwise=frozenset(otherwise),
+        hidden=frozenset(hidden),
+        unwritten=frozenset(base.variable for base in addressed if base.variable not in elsewhere),
+        cells=frozenset(
+            variable
+            for variable, seen in types.items()
+            if variable not in strays
+            and len(seen) == 1
+            and _is_followed(variable, seen, declared)
+            and (variable.space is MemorySpace.LOCAL or copies[variable.name, variable.span] == 1)
+        ),
+    )
+
+
+def _named(
+    place: MemoryPlace, accessed: set[AddressOf], types: dict[Variable, set[tuple[TypeKind, int, bool]]]
+) -> Iterator[AddressOf]:
+    """The object whose name the address of an access begins with, if it does."""
+    base: Expr = place.address
+    while isinstance(base, PointerOffset | Cast):
+        base = base.pointer if isinstance(base, PointerOffset) else base.operand
+    if isinstance(base, AddressOf):
+        accessed.add(base)
+        type_ = place.type
+        seen = (type_.kind, type_.size_bytes if type_.lanes == 1 else 0, type_.signed)
+        types.setdefault(base.variable, set()).add(seen)
+        yield base
+
+
+def _is_followed(variable: Variable, seen: set[tuple[TypeKind, int, bool]], declared: set[Variable]) -> bool:
+    ((kind, size, _),) = seen
+    if not size or variable.dynamic or variable.type.size_bytes > MOST_CELLS * size:
+        return False
+    type_ = variable.type
+    while type_.kind is TypeKind.ARRAY and type_.element is not None:
+        type_ = type_.element
+    is_local = variable.space is MemorySpace.LOCAL and variable in declared
+    is_shared = variable.space is MemorySpace.SHARED and variable.role is not VariableRole.PARAMETER
+    return kind in _NUMBERS and (type_.kind, type_.size_bytes) == (kind, size) and (is_local or is_shared)
+
+
+def part_of(type_: Type, path: tuple[str, ...]) -> tuple[int, Type] | None:
+    """Where in an object of `type_` a member lies, in bytes, and of which type it is; None if not known."""
+    offset = 0
+    for name in path:
+        if type_.lanes > 1 and name in "xyzw":
+            bytes_ = type_.bits // 8
+            offset += "xyzw".index(name) * bytes_
+            type_ = Type(type_.kind, type_.bits, type_.signed, bfloat=type_.bfloat)
+            continue
+        found = next((field for field in type_.fields if field.name == name), None)
+        if found is None:
+            return None
+        offset, type_ = offset + found.offset_bytes, found.type
+    return offset, type_
+
+
+def _is_seen_otherwise(place: RegisterPlace) -> bool:
+    """Whether a register is accessed as another type than its own, so that a value means another there."""
+    part = part_of(place.variable.type, place.path)
+    if part is None:
+        return False
+    own, seen = part[1], place.type
+    if TypeKind.UNKNOWN in (own.kind, seen.kind) or "dependent" in (own.name, seen.name):
+        return False
+    return _representation(own) != _representation(seen)
+
+
+def _representation(type_: Type) -> tuple[object, ...]:
+    if type_.kind in (TypeKind.RECORD, TypeKind.POINTER, TypeKind.ARRAY):
+        return type_.kind, type_.size_bytes
+    kind = TypeKind.INT if type_.kind is TypeKind.BOOL else type_.kind
+    return kind, type_.bits, type_.lanes, type_.bfloat
+
+
+def _writes_another_member(
+    variable: Variable, written: set[tuple[str, ...]], read: set[tuple[str, ...]]
+) -> bool:
+    """Whether a member is written that shares bytes with another that is read: those of unions do."""
+    if variable.type.kind is not TypeKind.RECORD:
+        return False
+    for path in written:
+        for other in read:
+            depth = min(len(path), len(other))
+            if path[:depth] == other[:depth]:
+                continue
+            one, two = part_of(variable.type, path), part_of(variable.type, other)
+            if one is None or two is None:
+                continue
+            (at, type_), (at_other, of_other) = one, two
+            if at < at_other + of_other.size_bytes and at_other < at + type_.size_bytes:
+                return True
+    return False
+
+
+def contents_given(body: Stmt) -> Iterator[tuple[Variable, Expr]]:
+    """What decides the contents of local and shared objects in `body`: the values stored, and where."""
+    for expr in expressions_below(body):
+        if not isinstance(expr, Assign | Increment) or not isinstance(expr.target, MemoryPlace):
+            continue
+        place = expr.target
+        if place.root is not None and place.space in FOLLOWED:
+            yield place.root, place.address
+            if isinstance(expr, Assign):
+                yield place.root, expr.value

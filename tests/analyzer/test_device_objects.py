@@ -1,0 +1,200 @@
+"""What counting knows of a variable that is also written or read in other ways than by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wattslice import ir
+from wattslice.counting.count import count
+from wattslice.counting.profile import ExecutionProfile
+from wattslice.ir.accesses import memory_accesses
+from wattslice.ir.objects import objects
+from wattslice.launches.launch import KernelLaunch, LaunchSource
+
+from .lowered import kernel_of, lower
+
+N = 5  # of the launches below
+
+DECLARATIONS = """
+struct P { int x, y; };
+struct R { int* p; int n; };
+struct A3 { int a[3]; };
+struct Q { P a, b; };
+union U { int i; float f; unsigned char b[4]; };
+struct C { int c; __device__ C& inc() { ++c; return *this; } __device__ int& ref() { return c; } };
+__device__ void set(int* p, int n) { *p = n; }
+__device__ void exchange(int& a, int& b) { int c = a; a = b; b = c; }
+__device__ int* same(int* p) { return p; }
+__device__ P more(P s) { s.x += 1; return s; }
+__device__ void opaque(int& v);
+__device__ int kept(int n) { __shared__ int q; if (n) q = n; __syncthreads(); return q; }
+"""
+
+# A body that sets `v`, the bound of the loop behind it; `t` is the thread. None: nobody may claim to know it.
+BODIES: dict[str, tuple[str, int | None]] = {
+    "memcpy": ("int v = 3; memcpy(&v, &n, 4);", None),
+    "builtin_memcpy": ("int v = 3; __builtin_memcpy(&v, &n, sizeof v);", None),
+    "memset": ("int v = 3; memset(&v, 0, 4);", None),
+    "union_members": ("U u; u.i = 3; u.f = 1.0f; int v = u.i;", None),
+    "union_one_member": ("U u; u.i = 3; u.i = n; int v = u.i;", None),  # an array is in it: it lies in memory
+    "union_of_integers": ("union { int i; unsigned u; } q; q.i = 3; q.u = n; int v = q.i;", None),
+    "union_read_as_written": ("union { int i; unsigned u; } q; q.i = 3; int v = q.i;", 3),
+    "subscripted_cast": ("int v = 3; ((int*)&v)[0] = n;", N),
+    "byte_of_integer": ("int v = 259; ((unsigned char*)&v)[0] = n;", None),
+    "byte_by_reference": ("int v = 259; reinterpret_cast<unsigned char&>(v) = n;", None),
+    "byte_behind_pointer": ("int v = 259; *(unsigned char*)&v = n;", None),
+    "half_word": ("int v = 65539; short* s = (short*)&v; s[0] = n;", None),
+    "other_sign": ("int v = 3; reinterpret_cast<unsigned&>(v) = n;", N),
+    "float_as_integer": ("float f = 5.0f; int v = *(int*)&f;", None),
+    "integer_as_float": ("int q = 0x40a00000; float v = *(float*)&q;", None),
+    "bit_field": ("struct { unsigned a : 2; } s; s.a = n; int v = s.a;", None),
+    "pointer_in_record": ("int v = 3; R r; r.p = &v; *r.p = n;", None),
+    "pointer_in_braces": ("int v = 3; R r{&v, 1}; r.p[0] = n;", None),
+    "pointers_in_array": ("int v = 3, w = 1; int* const pp[2] = {&v, &w}; *pp[0] = n;", None),
+    "one_of_two": ("int v = 3, w = 2; int* p; if (t & 1) p = &v; else p = &w; *p = n;", None),
+    "returned_pointer": ("int v = 3; *same(&v) = n;", None),
+    "lane_of_vector": ("int2 a = make_int2(3, 4); ((int*)&a)[t & 1] = n; int v = a.x;", None),
+    "known_lane": ("int4 a = make_int4(3, 4, 5, 6); int* p = &a.x; p[1] = n; int v = a.y;", N),
+    "vector_in_record": ("Q s = {{3, 4}, {1, 2}}; ((int*)&s)[2] = n; int v = s.b.x;", None),
+    "atomic_on_register": ("int v = 3; atomicAdd(&v, n);", None),
+    "opaque_reference": ("int v = 3; opaque(v);", None),
+    "pointer": ("int v = 3; int* p = &v; *p = n;", N),
+    "pointer_parameter": ("int v = 3; set(&v, n);", N),
+    "exchanged": ("int v = 3, w = n; exchange(v, w);", N),
+    "record_by_pointer": ("P s = {3, 4}; P* p = &s; p->x = n; int v = s.x;", N),
+    "lambda_with_copy": ("int v = 3; auto f = [=]() mutable { v = n; return v; }; f();", 3),
+    "lambda_keeps_state": ("int v = 3; auto f = [v]() mutable { return ++v; }; f(); v = f();", 5),
+    "lambda_made_before": ("int v = 3; auto f = [=]() { return v; }; v = n; v = f();", 3),
+    "lambda_with_value": ("int v = 3; auto f = [m = v + 1]() { return m; }; v = n; v = f();", None),
+    "lambda_by_reference": ("int v = 3; auto f = [&v](int q) { v = q; }; f(n);", N),
+    "method_chain": ("C w; w.c = 3; w.inc().inc(); int v = w.c;", 5),
+    "method_reference": ("C w; w.c = 3; w.ref() = n; int v = w.c;", N),
+    "record_in_loop": ("P s = {0, 0}; for (int j = 0; j < 10; ++j) s = more(s); int v = s.x;", None),
+    "member_left_alone": ("P s = {0, 4}; for (int j = 0; j < 10; ++j) s.x += 1; int v = s.y;", 4),
+    "array": ("const int a[3] = {1, n, 4}; int v = a[1];", N),
+    "array_zeros": ("int a[4] = {1}; int v = a[2] + 2;", 2),
+    "array_2d": ("int a[2][2] = {{1, 2}, {3, 4}}; a[1][0] = n; int v = a[1][0] + a[0][1];", N + 2),
+    "array_written": ("int a[4] = {1, 2, 3, 4}; a[2] += n; a[2]++; int v = a[2];", N + 4),
+    "array_unknown_index": ("int a[4] = {1, 2, 3, 4}; a[out[t] & 3] = 7; int v = a[1];", None),
+    "array_behind_branch": ("int a[2] = {1, 2}; if (out[t] > 0) a[0] = 5; int v = a[0];", None),
+    "array_by_pointer": ("int a[2] = {1, 2}; int* p = a; p[1] = n; int v = a[1];", None),
+    "array_as_wider": ("int a[2] = {1, 2}; *(long long*)a = 0; int v = a[1];", None),
+    "array_copied_to": ("int a[2] = {1, 2}; memcpy(a, &n, 4); int v = a[0];", None),
+    "array_atomic": ("int a[2] = {1, 2}; atomicAdd(&a[1], n); int v = a[1];", None),
+    "array_in_loop": ("int a[2] = {1, 1}; for (int j = 0; j < 100; ++j) a[j & 1] = j; int v = a[0];", None),
+    "array_in_record": ("A3 s; s.a[0] = 3; s.a[t % 3] = n; int v = s.a[0];", None),
+    "shared": ("__shared__ int v; if (threadIdx.x == 0) v = n; __syncthreads();", N),
+    "shared_twice": (
+        "__shared__ int v; if (threadIdx.x == 0) v = n; __syncthreads(); "
+        "if (threadIdx.x == 1) v = 2; __syncthreads();",
+        2,
+    ),
+    "shared_array": (
+        "__shared__ int m[64]; m[threadIdx.x] = threadIdx.x; __syncthreads(); int v = m[3];",
+        3,
+    ),
+    "shared_data": ("__shared__ int v; if (threadIdx.x == 0) v = out[7]; __syncthreads();", None),
+    "shared_perhaps": ("__shared__ int v; v = 4; __syncthreads(); if (out[t]) v = 5; __syncthreads();", None),
+    "shared_atomic": (
+        "__shared__ int v; if (!threadIdx.x) v = 0; __syncthreads(); atomicAdd(&v, 1); __syncthreads();",
+        None,
+    ),
+    "shared_of_two_calls": ("int v = kept(n); kept(2); v = kept(0);", None),
+}
+
+
+def _counted(kernel: ir.Kernel) -> ExecutionProfile:
+    arguments = (None, N)
+    return count(KernelLaunch(kernel, (2, 1, 1), (64, 1, 1), 0, LaunchSource.OPTION, None, arguments))
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ir.Kernel]:
+    text = DECLARATIONS + "".join(
+        f"__global__ void {name}(int* out, int n) {{ int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        f"{body} for (int i = 0; i < v; ++i) out[t] = i; }}\n"
+        for name, (body, _) in BODIES.items()
+    )
+    program = lower(tmp_path_factory.mktemp("objects"), text)
+    return {kernel.name: kernel for kernel in program.kernels}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_bound_is_known_where_nothing_else_may_have_written_it(
+    kernels: dict[str, ir.Kernel], name: str
+) -> None:
+    assert _counted(kernels[name]).loops[-1].trip_count == BODIES[name][1]
+
+
+LOOPS = {
+    # per thread: iterations of the innermost loop
+    "for (int j = 0; j < 8; ++j) for (int q = 0; q < off[j]; ++q) out[t] = q;": 28,
+    "for (int j = 0; j < 16; ++j) for (int q = 0; q < off[j & 3]; ++q) out[t] = q;": 4 * 17,
+    "for (int q = 0; q < off[blockIdx.x]; ++q) out[t] = q;": 3,  # 1 in one block, 5 in the other
+    "for (int q = 0; q < off[t & 1]; ++q) out[t] = q;": 3,
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_iterations_differ_by_what_a_table_holds(tmp_path: Path, loop: str) -> None:
+    body = f"const int off[8] = {{1, 5, 2, 9, 3, 0, 7, 1}}; int t = threadIdx.x; {loop}"
+    kernel = kernel_of(tmp_path, body, "int* out, int n")
+    profile = _counted(kernel)
+    innermost = [stmt for stmt in ir.walk_statements(kernel.body) if isinstance(stmt, ir.Loop)][-1]
+    assert profile.thread_counts[innermost.body.region] == LOOPS[loop]
+    assert not profile.assumptions
+
+
+def test_many_blocks_read_different_places_of_a_table(tmp_path: Path) -> None:
+    table = ", ".join(str(3 * (i % 7 == 0)) for i in range(64))
+    body = f"const int off[64] = {{{table}}}; for (int q = 0; q < off[blockIdx.x]; ++q) out[q] = q;"
+    kernel = kernel_of(tmp_path, body, "int* out, int n")
+    launch = KernelLaunch(kernel, (64, 1, 1), (1024, 1, 1), 0, LaunchSource.OPTION, None, (None, N))
+    profile = count(launch)
+    innermost = next(stmt for stmt in ir.walk_statements(kernel.body) if isinstance(stmt, ir.Loop))
+    assert profile.thread_counts[innermost.body.region] * 64 == pytest.approx(3 * 10)  # 10 multiples of 7
+
+
+def test_an_index_from_a_local_array_differs_between_threads(tmp_path: Path) -> None:
+    """Each thread has its own array: an index out of it is no broadcast."""
+    body = "float w[4]; w[0] = in[threadIdx.x]; in[(int)w[0]] = 1.0f;"
+    kernel = kernel_of(tmp_path, body, "float* in, int n")
+    accesses = memory_accesses(kernel)
+    (store,) = (a.site for a in accesses if a.is_store and a.space is ir.MemorySpace.GLOBAL)
+    assert _counted(kernel).sites[store].sectors_per_request is None
+
+
+def test_a_pointer_that_nobody_reads_hides_nothing(tmp_path: Path) -> None:
+    kernel = kernel_of(tmp_path, "int v = 3; int* q = &v; *q = n; p[v] = 0;")
+    assert not objects(kernel).hidden
+
+
+HOLES = {
+    "goto": "int i = 0; again: p[i] = 0; if (++i < n) goto again;",
+    "case label": "int c = n; switch (c & 3) { case 0: do { p[0] = 0; case 1: p[1] = 1; } while (--c > 0); }",
+    "fib": "p[0] = fib(n);",
+}
+
+
+@pytest.mark.parametrize("what", HOLES)
+def test_a_kernel_that_is_not_whole_says_so(tmp_path: Path, what: str) -> None:
+    before = "__device__ int fib(int q) { return q < 2 ? q : fib(q - 1) + fib(q - 2); }"
+    profile = _counted(kernel_of(tmp_path, HOLES[what], before=before))
+    (said,) = (told.message for told in profile.assumptions if told.rule == "PW029")
+    assert what in said
+
+
+def test_managed_variables_are_understood(tmp_path: Path) -> None:
+    program = lower(tmp_path, "__managed__ int total;\n__global__ void k(int n) { total = n; }\n")
+    assert not program.diagnostics
+    (access,) = memory_accesses(program.kernels[0])
+    assert access.space is ir.MemorySpace.GLOBAL
+
+
+def test_many_loops_of_which_iterations_stand_for_others_are_told_once(tmp_path: Path) -> None:
+    hashed = "for (int j = 0; j < ((i * 2654435761u) >> 29); ++j) p[j] = i;"
+    kernel = kernel_of(tmp_path, f"for (int i = 0; i < 3000000; ++i) {{ {hashed} }}\n" * 3)
+    told = [told.message for told in _counted(kernel).assumptions if told.rule == "PW015"]
+    assert len(told) == 1
