@@ -53,8 +53,14 @@ def differences(kernel: ir.Kernel, drawn: RandomKernel) -> list[str]:
     blocks, block_threads = int(np.prod(drawn.grid)), int(np.prod(drawn.block))
     threads, warps = blocks * block_threads, blocks * -(-block_threads // 32)
     loose = left_loops(kernel)
+    idle = {
+        region
+        for expr in ir.expressions_below(kernel.body)
+        if isinstance(expr, ir.Select) and not ir.is_decision(expr)
+        for region in (expr.then_region, expr.otherwise_region)
+    }
     found: list[str] = []
-    for region in range(kernel.region_count):
+    for region in sorted(set(range(kernel.region_count)) - idle):
         ran, ran_warps = int(executed.thread_counts[region]), int(executed.warp_counts[region])
         told, told_warps = counted.thread_counts[region] * threads, counted.warp_counts[region] * warps
         error, warp_error = 1e-9 * ran + 1e-3, WARP_ERROR * ran_warps + 1e-3

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from wattslice.analysis import LaunchSource
+from wattslice.frontend.cuda.read import read_cuda, read_launcher
+from wattslice.frontend.parse_options import ParseOptions
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import Neighbours, resolve_launches
 
-from .geometry import launches
+from .geometry import GPU, launches
 
 HEAD = """
 #include <cstdio>
@@ -70,6 +76,7 @@ LOST = [
     ("behind a member", "int a = 3; Held h{&a}; by_value(h);"),
     ("behind a member of what is pointed at", "int a = 3; Held h{&a}; by_pointer(&h);"),
     ("a jump back", "int a = 1; again: a *= 2; if (a < 100) goto again;"),
+    ("where a loop is left", "int a = 3; for (int i = 0; i < 4; i++) if (rand()) { a = 9; break; }"),
     ("a jump over", "int a = 1; if (rand()) goto out; a = 2; out:;"),
 ]
 
@@ -138,3 +145,89 @@ def test_nothing_else_is_read(folder, body):
     (inner / "link.txt").symlink_to(folder / "n.txt")
     (launch,) = launches(inner, f"{HEAD}int main() {{\n{body}\nk<<<w, h>>>(w); }}")
     assert launch.source is LaunchSource.ASSUMED
+
+
+# ----------------------------------------------------------------------------- values that the language gives
+
+GIVEN = [
+    (
+        "zero behind what is written",
+        "int v[4] = {5}; struct { int a, b; } r = {1}; int a = v[0] + v[3] + r.b;",
+        5,
+    ),
+    ("a member says otherwise", "struct { int a = 3, b = 4; } r = {1}; int a = 2; if (r.a == 1) a = 5;", 5),
+    ("a text in an array", 'char name[] = "17"; int a = atoi(name);', 17),
+    ("the program's name is always there", "int a = 3; if (argc >= 1) a = 9; if (argc < 1) a = 4;", 9),
+]
+
+
+@pytest.mark.parametrize(("body", "grid"), [pytest.param(*case[1:], id=case[0]) for case in GIVEN])
+def test_what_the_language_gives_is_known(tmp_path, body, grid):
+    text = f"{HEAD}int main(int argc, char **argv) {{ {body} k<<<a, 32>>>(7); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+def test_a_constructor_of_another_file_is_not_another_one(tmp_path):
+    text = "struct Grid { int n; Grid(int m); Grid() { n = 1; } };\n"
+    (launch,) = launches(tmp_path, f"{HEAD}{text}int main() {{ Grid g(5); k<<<g.n, 32>>>(7); }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_loop_says_how_far_its_launches_are_apart(tmp_path):
+    text = f"{HEAD}int main() {{ for (int i = 0; i < 1000; i++) k<<<i % 100 + 1, 256>>>(7); }}"
+    (launch,) = launches(tmp_path, text)
+    (note,) = launch.assumptions
+    assert "which have 256 to 25600" in note.message  # of the first, second, middle and last iteration
+
+
+def test_a_member_that_a_long_loop_leaves_alone_stays(tmp_path):
+    body = "dim3 g; g.z = 2; for (int i = 0; i < 900; i++) { g.x = i + 1; g.y = 3; k<<<g, 32>>>(i); }"
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert (launch.grid[1:], launch.source) == ((3, 2), LaunchSource.HOST_CODE)
+
+
+def test_a_header_is_launched_beside_its_folder(tmp_path):
+    (tmp_path / ".git").mkdir()
+    for folder in ("include", "src"):
+        (tmp_path / folder).mkdir()
+    header = tmp_path / "include" / "k.cuh"
+    header.write_text(
+        "template <class T> __global__ void scale(T *x, int n) { x[threadIdx.x % n] *= 2; }\n"
+        "__global__ void plain(int n) {}\n"
+    )
+    (tmp_path / "src" / "main.cu").write_text(
+        '#include "../include/k.cuh"\n'
+        "int main() { float *x; scale<<<39, 256>>>(x, 10); plain<<<3, 32>>>(5); }\n"
+    )
+    around = Neighbours(launcher=partial(read_launcher, header))
+    found = resolve_launches(read_cuda(header), NO_OVERRIDES, GPU, around)
+    assert {(k.kernel.name, k.grid[0], k.arguments[-1]) for k in found} == {
+        ("scale", 39, 10),
+        ("plain", 3, 5),
+    }
+    assert {k.source for k in found} == {LaunchSource.HOST_CODE}
+
+
+DISPATCH = """
+#include <torch/extension.h>
+template <typename T> __global__ void k(T *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }
+void run(torch::Tensor x) {
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "run", ([&] {
+        k<scalar_t><<<9, 64>>>(x.data_ptr<scalar_t>(), 5);
+    }));
+}
+"""
+
+
+@pytest.mark.parametrize(("type_", "bits"), [(None, 32), ("double", 64)])
+def test_the_type_of_a_dispatch_is_an_assumption(tmp_path, type_, bits):
+    path = tmp_path / "a.cu"
+    path.write_text(DISPATCH)
+    given = () if type_ is None else (f"WATTSLICE_DISPATCHED={type_}",)
+    program = read_cuda(path, ParseOptions(defines=given))
+    (kernel,) = program.kernels
+    element = kernel.parameters[0].type.element
+    assert element is not None
+    assert element.bits == bits
+    assert any("AT_DISPATCH_FLOATING_TYPES goes through" in note.message for note in program.diagnostics)

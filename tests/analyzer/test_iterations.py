@@ -15,6 +15,7 @@ from wattslice.counting import count as counting
 from wattslice.counting.count import count
 from wattslice.counting.iterations import nodes
 from wattslice.counting.profile import ExecutionProfile
+from wattslice.ir.loops import shape_of
 from wattslice.launches.launch import KernelLaunch
 
 from .interpreted import run_kernel
@@ -131,6 +132,35 @@ def test_a_triangle_needs_four_iterations_of_each_loop():
         for degree in range(4):
             found = sum(w * float(k) ** degree for k, w in nodes(np.arange(number), np.ones(number)))
             assert found == pytest.approx(sum(k**degree for k in range(number)), rel=1e-12)
+
+
+@pytest.mark.parametrize("begin", ["t", "511 - t", "t / 32"])
+def test_threads_that_begin_at_iterations_of_their_own(begin: str, monkeypatch: pytest.MonkeyPatch):
+    """No two iterations are begun by the same threads; few are run, the sums are exact."""
+    monkeypatch.setattr(counting, "ALLOWANCE", 3000.0)
+    monkeypatch.setattr(counting, "MAX_STEPS", 600)
+    launch = kernel(
+        f"for (int i = {begin}; i < n; i++) for (int j = 0; j <= i; j++)"
+        " { float w = j == t ? 1.f : 0.f; s += w * x[j]; }",
+        2000,
+    )
+    profile = count(launch)
+    first = [eval(begin.replace("/", "//"), {"t": t}) for t in range(512)]
+    truth = sum(i + 1 for f in first for i in range(f, 2000)) / 512
+    assert loads(launch, profile) == pytest.approx(truth, rel=2e-3)
+    assert not profile.assumptions or bound(profile) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("arms", "differs"), [("2.f : s", False), ("x[i] : 0.f", True), ("s * 2.f : s", True)]
+)
+def test_a_choice_between_what_is_there_does_not_tell_iterations_apart(arms: str, differs: bool):
+    launch = kernel(f"for (int i = 0; i < n; i++) s += i == t ? {arms};", 3000)
+    (loop,) = (stmt for stmt in ir.walk_statements(launch.kernel.body) if isinstance(stmt, ir.Loop))
+    assert shape_of(loop).iterations_differ is differs
+    launch = kernel("for (int i = 0; i < n; i++) { int k = i == t ? 1 : t; if (k == 1) s += 1.f; }")
+    (loop,) = (stmt for stmt in ir.walk_statements(launch.kernel.body) if isinstance(stmt, ir.Loop))
+    assert shape_of(loop).iterations_differ
 
 
 def _random_body(rng: random.Random) -> str:

@@ -333,6 +333,7 @@ class ExpressionEvaluator:
 
     def _select(self, expr: ir.Select, mask: Mask) -> Value:
         state = self.state
+        is_decision = ir.is_decision(expr)
         condition = self.condition(expr.condition, mask)
         if not isinstance(condition, Chance):
             condition = self.overruled(expr.span, expr.condition, condition, mask) or condition
@@ -340,7 +341,8 @@ class ExpressionEvaluator:
             region, arm = (
                 (expr.then_region, expr.then) if condition else (expr.otherwise_region, expr.otherwise)
             )
-            state.tallies.count(region, mask)
+            if is_decision:
+                state.tallies.count(region, mask)
             return self.evaluate(arm, mask)
         if isinstance(condition, Chance):
             chance, _ = self.probability(expr.span, condition)
@@ -350,10 +352,12 @@ class ExpressionEvaluator:
             then_mask, else_mask = state.masks.where(mask, condition), state.masks.where(mask, ~condition)
         then = otherwise = None
         if not then_mask.is_empty:
-            state.tallies.count(expr.then_region, then_mask)
+            if is_decision:
+                state.tallies.count(expr.then_region, then_mask)
             then = self.evaluate(expr.then, then_mask)
         if not else_mask.is_empty:
-            state.tallies.count(expr.otherwise_region, else_mask)
+            if is_decision:
+                state.tallies.count(expr.otherwise_region, else_mask)
             otherwise = self.evaluate(expr.otherwise, else_mask)
         if then is None or otherwise is None:
             return (

@@ -145,7 +145,7 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
             todo += [expr for expr in (stmt.condition, stmt.step) if expr is not None]
         for expr in ir.statement_expressions(stmt):
             for node in ir.walk_expressions(expr):
-                if isinstance(node, ir.Select):
+                if isinstance(node, ir.Select) and ir.is_decision(node):
                     todo.append(node.condition)
                 elif isinstance(node, ir.Logical):
                     todo.append(node.left)
@@ -252,7 +252,7 @@ def look(
     most = max(2, most_together // number)
     kinds = threads.size
     if kinds > most:  # at random; every second one is put by to see how well the others stand for it
-        kept = np.sort(np.random.default_rng(2).choice(threads.size, most, replace=False))
+        kept, _ = _sampled(threads.size, most)
         threads, share, thread_of = threads[kept], np.full(most, 1.0 / most), np.zeros(lanes.size, np.intp)
     state.survey_left -= number * threads.size
     if state.survey_left < 0:
@@ -261,7 +261,7 @@ def look(
 
 
 def _sampled(longest: int, number: int) -> tuple[Lanes, Numbers]:
-    """About `number` iterations, one at random of each of equal strata, and both ends."""
+    """About `number` of them, one at random of each of equal strata, and both ends."""
     if number == longest:
         return np.arange(longest), np.ones(longest)
     edges = np.linspace(0, longest, number + 1).astype(np.int64)
@@ -397,6 +397,8 @@ def surveyed_once(looked: LookedAt, tallies: Runs) -> Survey:
 
 _CLOSE = 1e-6
 """A share of the iterations that is nothing: rounding of sums."""
+CLOSE_OF_WARPS = 0.01
+"""A share of the runs of warps that is close enough, where those of threads add up."""
 
 
 def plan(survey: Survey, most: int) -> Plan:
@@ -443,10 +445,8 @@ def _of_classes(classes: list[NDArray[np.intp]], own: Numbers, most: int) -> lis
 
 def _scale(survey: Survey) -> Numbers:
     """What an error is a share of, for each region: the iterations, or its runs where these are more."""
-    return np.maximum(
-        _sums(survey, np.arange(survey.looked.iterations.size), survey.looked.stands_for),
-        survey.looked.stands_for.sum(),
-    )
+    own = survey.looked.stands_for
+    return np.maximum((_means(survey) * own).sum(axis=1), own.sum())
 
 
 def _marks(survey: Survey, *, exact_counts: bool) -> Numbers:
@@ -465,7 +465,7 @@ def _of_rows(numbers: Numbers) -> Numbers:
     return np.asarray(numbers.sum(axis=1), np.float64)
 
 
-def _classes(marks: Numbers) -> list[NDArray[np.intp]]:
+def _classes(marks: Numbers | NDArray[np.intp]) -> list[NDArray[np.intp]]:
     order = np.argsort(marks, kind="stable")
     edges = np.flatnonzero(np.diff(marks[order])) + 1
     return list(np.split(order, edges))
@@ -480,27 +480,51 @@ def _ends(members: NDArray[np.intp], own: Numbers, *, both_ends: bool) -> list[t
     return [(int(members[0]), half), (int(members[-1]), weight - half)]
 
 
-def _sums(survey: Survey, chosen: NDArray[np.intp], weights: Numbers) -> Numbers:
-    """What iterations with weights come to in each region, as means over the threads."""
-    return ((survey.runs[:, chosen] * survey.looked.share).sum(axis=2) * weights).sum(axis=1)
+def _means(survey: Survey) -> Numbers:
+    """How often each region runs in each iteration, as means over the threads."""
+    return np.asarray((survey.runs * survey.looked.share).sum(axis=2), np.float64)
+
+
+def _warp_means(survey: Survey) -> Numbers:
+    """The same as means over the warps, each of which runs as often as its busiest lane."""
+    looked = survey.looked
+    first = np.flatnonzero(np.diff(looked.lanes // WARP_SIZE, prepend=-1))
+    means = [
+        np.maximum.reduceat(runs[:, looked.thread_of], first, axis=1).mean(axis=1) for runs in survey.runs
+    ]
+    return np.array(means).reshape(len(survey.regions), -1)
 
 
 def _by_nodes(survey: Survey, most: int) -> tuple[list[tuple[int, float]], float]:
-    """Nodes for the iterations of each pattern, split where they do not add up; and what they then miss."""
+    """Nodes for the iterations of each pattern, split where they do not add up; and what they then miss.
+
+    Where there are more patterns than that, as where each thread begins or ends at an iteration of its own,
+    the iterations in which any thread runs the same are one pattern, and warps have to add up nearly as well.
+    """
     own = survey.looked.stands_for
     pieces = _classes(_marks(survey, exact_counts=False))
+    means = _means(survey)
+    left_out = 0.0 if survey.looked.has_all_kinds else 2.0 / survey.looked.threads.size
+    enough = np.full(len(means), max(_CLOSE, survey.error / 8, left_out))
+    if len(pieces) > most and not survey.leaves.any():
+        by_any = np.packbits(survey.runs.any(axis=2), axis=0)
+        pieces = _classes(np.unique(by_any, axis=1, return_inverse=True)[1].ravel())
+        if survey.looked.has_all_kinds:
+            means = np.concatenate([means, _warp_means(survey)])
+            enough = np.concatenate([enough, np.full(len(enough), CLOSE_OF_WARPS)])
+    scale = np.maximum((means * own).sum(axis=1), own.sum())
     chosen_nodes = [nodes(piece, own) for piece in pieces]
 
     def missed(piece: NDArray[np.intp], chosen: list[tuple[int, float]]) -> Numbers:
         at = np.array([k for k, _ in chosen], np.intp)
         weights = np.array([weight for _, weight in chosen])
-        return _sums(survey, at, weights) - _sums(survey, piece, own[piece])
+        return (means[:, at] * weights).sum(axis=1) - (means[:, piece] * own[piece]).sum(axis=1)
 
     misses = [missed(piece, chosen) for piece, chosen in zip(pieces, chosen_nodes, strict=True)]
-    scale = _scale(survey)
     while True:
-        worst = int(np.argmax([float((np.abs(miss) / scale).max()) for miss in misses]))
-        if float((np.abs(misses[worst]) / scale).max()) <= max(_CLOSE, survey.error / 8):
+        excess = [float((np.abs(miss) / (scale * enough)).max()) for miss in misses]
+        worst = int(np.argmax(excess))
+        if excess[worst] <= 1.0:
             break
         if sum(map(len, chosen_nodes)) + 4 > most or pieces[worst].size < 2:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from wattslice import ir
@@ -131,7 +132,7 @@ class Tallies:
                 else f"iterations of {many} loops differ, most here"
             )
             + f", and {worst.number} of {worst.longest} stand for all: how often what is in it runs may be "
-            f"off by up to {max(worst.error, 1e-4):.2%} of its iterations"
+            f"off by up to {max(1, math.ceil(worst.error * 1e4)) / 1e4:.2%} of its iterations"
             + (f", in each of {worst.depth} loops inside each other" if worst.depth > 1 else ""),
             f"--set {self._kernel.name}.{trip_name(self._kernel, loop)}=VALUE",
         )

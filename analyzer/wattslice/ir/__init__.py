@@ -107,6 +107,7 @@ from wattslice.ir.walking import (
     children,
     comma_parts,
     expressions_below,
+    is_decision,
     nested_statements,
     never_falls_through,
     read_variable,

@@ -760,7 +760,7 @@ class _IterationTaint:
                 if node.place.space not in FOLLOWED or not node.type.is_integral:
                     continue
                 found = found or node.place.root in self._assigned
-            elif isinstance(node, ir.Select):
+            elif isinstance(node, ir.Select) and ir.is_decision(node):
                 self._decide(node.condition)
             elif isinstance(node, ir.Logical):
                 self._decide(node.left)

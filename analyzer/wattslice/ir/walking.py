@@ -242,6 +242,11 @@ def child_regions(expr: Expr, region: int) -> tuple[tuple[Expr, int], ...]:
     return tuple([(child, region) for child in children(expr)])
 
 
+def is_decision(select: Select) -> bool:
+    """Whether the arms of `c ? a : b` hold work: else both are registers or numbers, and not counted."""
+    return not (isinstance(select.then, Constant | Read) and isinstance(select.otherwise, Constant | Read))
+
+
 def expression_regions(stmt: Stmt) -> tuple[tuple[Expr, int], ...]:
     """The expressions a statement holds directly, each with the region it runs in."""
     if isinstance(stmt, Loop):

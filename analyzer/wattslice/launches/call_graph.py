@@ -32,7 +32,15 @@ class CallGraph:
 
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
-        return self._by_name.get(node.callee) or self._by_name.get(node.name)
+        found = self._by_name.get(node.callee)
+        if found is not None:
+            return found
+        found = self._by_name.get(node.name)
+        if found is not None and node.callee.startswith("_ZN"):
+            missing = found.default_arguments[len(node.arguments) :]
+            if len(node.arguments) > len(found.parameters) or None in missing:
+                return None  # another method of that name
+        return found
 
     def named(self, name: str) -> ir.Function | None:
         """The function of this program that a function pointer with this value runs."""
@@ -261,7 +269,13 @@ class HostDependence:
 
     def _read_by(self, expr: ir.Expr) -> set[_Source]:
         found: set[_Source] = set()
-        for node in ir.walk_expressions(expr):
+        waiting = [expr]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ir.Call) and node.name == "sdkFindFilePath":
+                waiting += node.arguments[:1]  # the file is looked for by its name, wherever the program lies
+                continue
+            waiting += ir.children(node)
             if isinstance(node, ir.Read):
                 found.add(node.place.variable)
             elif isinstance(node, ir.AddressOf):

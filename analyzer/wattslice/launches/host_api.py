@@ -231,6 +231,7 @@ def device_properties(gpu: Gpu) -> dict[str, Number]:
         "totalConstMem": 65536,
         "l2CacheSize": gpu.l2_bytes,
         "memoryBusWidth": gpu.memory_bus_bits,
+        "clockRate": int(gpu.boost_clock_mhz * 1000),
         "major": major,
         "minor": minor,
         "cooperativeLaunch": int(major >= 6),
@@ -251,6 +252,7 @@ _ATTRIBUTES = {  # numbers of enum cudaDeviceAttr in the runtime's documentation
     9: "totalConstMem",
     10: "warpSize",
     12: "regsPerBlock",
+    13: "clockRate",
     16: "multiProcessorCount",
     38: "l2CacheSize",
     39: "maxThreadsPerMultiProcessor",
@@ -337,7 +339,9 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
                 return 0
     is_option = _looks_at_options(name, node, arguments)
     if name not in KEEPS_ITS_ARGUMENTS:
-        for pointer in _reached(arguments, everything=not is_known(name)):
+        is_const = node.callee.startswith("_ZNK")  # a method that leaves its object as it is
+        written = arguments[1:] if is_const else arguments
+        for pointer in _reached(written, everything=not is_known(name)):
             memory.forget_behind(pointer, Unknown(f"set by {name}()", is_option=is_option))
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
     if unknown is not None and name.startswith("ato"):

@@ -207,6 +207,10 @@ class Interpreter(Evaluator):
         if then_flow is Flow.NEXT and else_flow is Flow.NEXT:
             self.memory.merge(then_changes, else_changes, condition)
             return Flow.NEXT
+        in_function = (Flow.NEXT, Flow.BREAK, Flow.CONTINUE)
+        if not condition.is_option and then_flow in in_function and else_flow in in_function:
+            self.memory.merge(then_changes, else_changes, condition)
+            return then_flow if then_flow is else_flow else Flow.NEXT
         if then_flow is Flow.NEXT or else_flow is Flow.EXIT:
             self.memory.apply(then_changes)
             return then_flow
@@ -387,7 +391,11 @@ class Interpreter(Evaluator):
         for iteration in (trips // 2, trips - 1):
             for variable in writes.others:
                 storage = self.memory.storage(variable)
-                self.memory.forget(storage, Unknown(f"'{variable.name}' changes in a long loop"))
+                lost = Unknown(f"'{variable.name}' changes in a long loop")
+                for path in writes.members.get(variable, ()):
+                    self.memory.set_cell(storage, offset_of(variable.type, path), lost)
+                if variable not in writes.members:
+                    self.memory.forget(storage, lost)
             for cell, second in after_second.items():
                 value: Value = Unknown(f"'{cell[0].name}' changes in a long loop")
                 if cell[0] in steady:
@@ -424,7 +432,12 @@ class Interpreter(Evaluator):
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
             storage = self.memory.declare(parameter)
             is_option = function.name == "main" or parameter.name in ("argc", "argv")
-            value = Unknown(where, is_option=is_option) if default is None else self.evaluate(default)
+            least = 1 if function.name == "main" and parameter.type.is_integral else None
+            value = (
+                Unknown(where, is_option=is_option, least=least)
+                if default is None
+                else self.evaluate(default)
+            )
             self.memory.write(storage, 0, value, parameter.type)
         if function.name == "main" and self._given is not None:
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from wattslice import ir
 from wattslice.launches.agreement import extent_of, number_of
-from wattslice.launches.instances import AssumedVariable, LaunchInstance, geometry_of, is_read
+from wattslice.launches.instances import AssumedVariable, Geometry, LaunchInstance, geometry_of, is_read
 from wattslice.launches.kernel_shape import default_block, default_grid
 from wattslice.launches.launch import (
     Assumption,
@@ -87,10 +87,18 @@ def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[Kerne
 def launches_kernel(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
     """True when a launch in the source is of this kernel."""
     if node.kernel:
-        return node.kernel == kernel.mangled_name or (
-            node.kernel == kernel.name and kernel.mangled_name != kernel.name
+        return (
+            node.kernel == kernel.mangled_name
+            or (node.kernel == kernel.name and kernel.mangled_name != kernel.name)
+            or _is_instance(node, kernel)
         )
     return node.kernel_name in (kernel.name, kernel.qualified_name)
+
+
+def _is_instance(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
+    """True when another file launches an instance of a template that has none in its own file."""
+    is_template = kernel.mangled_name == kernel.name == node.kernel_name
+    return is_template and node.kernel.startswith("_Z") and len(node.arguments) == len(kernel.parameters)
 
 
 def is_of_kernel(instance: LaunchInstance, kernel: ir.Kernel) -> bool:
@@ -246,7 +254,7 @@ def _loop_assumptions(
         what = [f"another {name}" for name in extents] + [f"another argument {name}" for name in arguments]
         message = (
             f"{kernel.name} is launched from a loop, with {' and '.join(what)} in each iteration; shown is "
-            f"the launch of nearly the mean number of threads, {_configuration(kernel, grid, block)}"
+            f"{_of_many(geometries, is_same=not extents)}, {_configuration(kernel, grid, block)}"
         )
     elif chosen.in_unknown_loop and known:
         arguments = known
@@ -255,6 +263,17 @@ def _loop_assumptions(
         return []
     fix = _by_launch(kernel) if extents else f"--set {kernel.name}.{arguments[0]}=VALUE"
     return [Assumption("PW011", line, message, fix)]
+
+
+def _of_many(geometries: Sequence[Geometry], *, is_same: bool) -> str:
+    """Which launch of a loop stands for all, and how far the others are from it."""
+    if is_same:
+        return "one of them"
+    threads = [g.threads for g in geometries if g.threads is not None]
+    return (
+        f"the one of nearly the mean number of threads of the {len(threads)} that were looked at, which have "
+        f"{min(threads)} to {max(threads)}"
+    )
 
 
 def _by_launch(kernel: ir.Kernel) -> str:

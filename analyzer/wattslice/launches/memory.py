@@ -25,6 +25,7 @@ class Unknown:
     variable: str | None = None
     is_option: bool = False
     likely: int | float | None = None
+    least: int | None = None  # no number below it is possible: argc is at least 1
     around: Pointer | None = field(default=None, compare=False)
 
 
@@ -152,7 +153,8 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
     if op is ir.BinaryOp.COMMA:
         return right
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return cause(left, right)
+        decided = _by_least(op, left, right)
+        return cause(left, right) if decided is None else decided
     if isinstance(left, Pointer) or isinstance(right, Pointer):
         return _compare_pointers(op, left, right)
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
@@ -161,6 +163,20 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
     if result is None:
         return Unknown(f"{left} {op.value} {right} in the host code has no value")
     return result if op in ir.COMPARISONS else convert(result, operand_type)
+
+
+def _by_least(op: ir.BinaryOp, left: Value, right: Value) -> int | None:
+    """What a comparison of an unknown number says, where the least that it can be decides."""
+    if not isinstance(left, Unknown) or left.least is None or not isinstance(right, int):
+        return None
+    if right < left.least:
+        return {ir.BinaryOp.GT: 1, ir.BinaryOp.NE: 1, ir.BinaryOp.LE: 0, ir.BinaryOp.EQ: 0}.get(
+            op, _ALWAYS.get(op)
+        )
+    return _ALWAYS.get(op) if right == left.least else None
+
+
+_ALWAYS = {ir.BinaryOp.GE: 1, ir.BinaryOp.LT: 0}
 
 
 def _compare_pointers(op: ir.BinaryOp, left: Value, right: Value) -> Value:

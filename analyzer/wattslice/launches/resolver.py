@@ -331,6 +331,8 @@ def resolve_launches(
         settings = _settings(kernel, overrides)
         names = dict.fromkeys((kernel.mangled_name, kernel.name, kernel.qualified_name))
         candidates = [instance for name in names for instance in by_name.get(name, ())]
+        if kernel.mangled_name == kernel.name:  # a template, of which others launch instances
+            candidates = [instance for instance in instances if is_of_kernel(instance, kernel)]
         found = launches_of(kernel, candidates, gpu) or (assumed_launch(kernel, gpu, is_c=is_c),)
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:

@@ -12,21 +12,23 @@ _INCHES = (7.2, 4.6)
 _MOST_NAMED = 6
 """Variants whose macros stand in the legend: more have no room."""
 _SPREAD = 8.0
-"""From this ratio of the largest to the least on an axis is logarithmic."""
+"""From this ratio of the largest to the least amount on, both axes are logarithmic."""
 
 
 def draw_sweep(sweep: Sweep, *paths: Path) -> None:
     """Draw it. Raises ``NoPlotsError`` without matplotlib, ``OSError`` where a path cannot be written."""
 
     def draw(figure: Figure) -> None:
+        from matplotlib.ticker import LogLocator
+
         axis: Axes = figure.subplots()
         known = [one for one in sweep.variants if one.outcome is Outcome.PREDICTED]
         best = sweep.pareto()
-        scale, unit = _unit(max((one.time_s or 0.0 for one in known), default=0.0), "s")
+        scale_s, unit = _unit(max((one.time_s or 0.0 for one in known), default=0.0), "s")
         scale_j, unit_j = _unit(max((one.energy_j or 0.0 for one in known), default=0.0), "J")
 
         def places(some: list[PredictedVariant]) -> tuple[list[float], list[float]]:
-            return [scale * (one.time_s or 0.0) for one in some], [
+            return [scale_s * (one.time_s or 0.0) for one in some], [
                 scale_j * (one.energy_j or 0.0) for one in some
             ]
 
@@ -42,12 +44,12 @@ def draw_sweep(sweep: Sweep, *paths: Path) -> None:
             label = printable(macros) if number < _MOST_NAMED else None
             marker = "osD^vP"[number % 6]
             axis.plot(*([value] for value in (x[number], y[number])), marker, color=COLOURS[1], label=label)
-        for values, scaled, ticks in ((0, axis.set_xscale, axis.xaxis), (1, axis.set_yscale, axis.yaxis)):
-            every = places(known)[values]
-            if every and max(every) > _SPREAD * min(every):
-                scaled("log")
+        if known and any(max(values) > _SPREAD * min(values) for values in places(known)):
+            for scale, ticks in ((axis.set_xscale, axis.xaxis), (axis.set_yscale, axis.yaxis)):
+                scale("log")
+                ticks.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
                 ticks.set_major_formatter(plain)
-                axis.minorticks_off()
+            axis.minorticks_off()
         axis.set_xlabel(f"predicted time, {unit}")
         axis.set_ylabel(f"predicted energy, {unit_j}")
         if best:

@@ -1,14 +1,12 @@
-"""Share of kernels launched in their own file whose geometry was read from host code, per suite.
+"""How many launched kernels have a known geometry and known integer arguments, and why the others not.
 
-Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--why] [--causes] [--arguments] [--alone]
+Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--alone] [-o docs/appendix/public-code.md]
 
-Three classes: read (and of these how many have a value for every integer parameter, too); computed from host
-variables whose value is assumed (`--set` settles all of it); assumed.
 A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
-its template instances or of the files that include it, and as read when any of its launches is.
-`--why` lists those whose geometry had to be assumed, with the reason; `--causes` groups what is not known of
-geometry and arguments by its first cause, with the kernels; `--arguments` adds the
-share of integer parameters with a value. Each file content counts once.
+its template instances or of the files that include it. Its geometry is known when that of any of its launches
+was read from host code, its arguments when one of these has a value for every integer parameter. Computed:
+from host variables whose value is assumed (`--set` settles all of it). Each file content counts once.
+`--kernels` prints every kernel behind a cause.
 """
 
 from __future__ import annotations
@@ -16,9 +14,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
-import statistics
-import time
-from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +26,8 @@ from wattslice.frontend.cuda.read import read_callers, read_cuda, read_definitio
 from wattslice.frontend.project.runs import find_arguments
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import ALONE, Neighbours, resolve_launches
-from wattslice_models.gpu import load_gpu
+from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_tools.wild.document import publish
 
 
 def launched_names(program: ir.Program) -> set[str]:
@@ -76,115 +74,129 @@ def first_cause(launches: list[KernelLaunch]) -> str:
 
     launch = min(launches, key=lacks)
     if launch.source is LaunchSource.ASSUMED:
-        message = next((a.message for a in launch.assumptions if a.rule == "PW011"), "?")
-        return message.split(";")[0]
+        messages = [a.message for a in launch.assumptions if a.rule == "PW011"]
+        return next((m.split(";")[0] for m in messages if "as it lies in" not in m), "?")
     return f"argument: {dict(launch.unknown_arguments).get(missing_arguments(launch)[0], '?')}"
+
+
+@dataclass(slots=True)
+class Share:
+    """What was found in one checkout."""
+
+    name: str
+    launched: int = 0
+    read: int = 0
+    known: int = 0
+    computed: int = 0
+    unlaunched: int = 0
+    missing: dict[str, list[str]] = field(default_factory=dict)  # kernels by what is not known of them
+
+    def add(self, other: Share) -> None:
+        """Sums up."""
+        self.launched, self.read = self.launched + other.launched, self.read + other.read
+        self.known, self.computed = self.known + other.known, self.computed + other.computed
+        self.unlaunched += other.unlaunched
+        for cause, kernels in other.missing.items():
+            self.missing.setdefault(cause, []).extend(kernels)
+
+    @property
+    def row(self) -> str:
+        """Of the table."""
+        shares = (
+            f"{part / max(self.launched, 1):.1%} ({part})" for part in (self.read, self.known, self.computed)
+        )
+        return f"| {self.name} | {self.launched} | {' | '.join(shares)} | {self.unlaunched} |"
+
+
+def launches_in(
+    path: Path, gpu: Gpu, *, alone: bool
+) -> Iterator[tuple[list[ir.Kernel], list[KernelLaunch], bool]]:
+    """The kernels of a file, instances of one template together, their launches, whether there are any."""
+    program = read_cuda(path)
+    others = Neighbours(
+        partial(read_callers, path),
+        partial(read_launcher, path),
+        find_arguments,
+        partial(read_definitions, path),
+    )
+    launches = resolve_launches(program, NO_OVERRIDES, gpu, ALONE if alone else others)
+    names = launched_names(program)
+    for kernels in definitions(program):
+        own = [launch for launch in launches if launch.kernel in kernels]
+        is_named = any(kernel.mangled_name in names or kernel.name in names for kernel in kernels)
+        yield kernels, own, is_named or any(launch.line is not None for launch in own)
+
+
+def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
+    """Counts one checkout; `seen`: contents that count no more."""
+    share = Share(checkout.name)
+    places: set[tuple[str, int, int | None]] = set()
+    for path in sorted(path for path in checkout.rglob("*.cu") if path.is_file()):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if digest in seen:
+            continue
+        seen.add(digest)
+        try:
+            found = list(launches_in(path, gpu, alone=alone))
+        except FrontendError:
+            continue
+        for kernels, own, is_launched in found:
+            place = (kernels[0].span.file, kernels[0].span.line, own[0].line)
+            if not is_launched or place in places:
+                share.unlaunched += not is_launched
+                continue
+            places.add(place)
+            good = [launch for launch in own if launch.source is not LaunchSource.ASSUMED]
+            share.launched += 1
+            share.read += bool(good)
+            if any(has_all_arguments(launch) for launch in good):
+                share.known += 1
+                continue
+            computed = (x.assumptions and all(a.fix.startswith("--set") for a in x.assumptions) for x in own)
+            share.computed += not good and any(computed)
+            cause = first_cause(own)
+            where = f"{path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {cause}"
+            share.missing.setdefault(_NAMED.sub("_", cause), []).append(where)
+    return share
+
+
+def section(shares: list[Share]) -> list[str]:
+    """The tables of the document."""
+    total = Share("**all**")
+    for share in shares:
+        total.add(share)
+    causes = sorted(total.missing.items(), key=lambda entry: -len(entry[1]))
+    return [
+        "| suite | launched in their file | geometry known | arguments, too | computed | not launched |",
+        "|---|---|---|---|---|---|",
+        *(share.row for share in (*shares, total)),
+        "",
+        f"#### Geometry or arguments not known: {total.launched - total.known} kernels",
+        "",
+        "| number | first cause | for example |",
+        "|---|---|---|",
+        *(f"| {len(kernels)} | {cause} | `{kernels[0]}` |" for cause, kernels in causes[:_MOST_CAUSES]),
+        "",
+    ]
+
+
+_MOST_CAUSES = 16
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("checkouts", nargs="+", type=Path)
-    parser.add_argument("--why", action="store_true")
-    parser.add_argument("--causes", action="store_true")
-    parser.add_argument("--arguments", action="store_true")
+    parser.add_argument("--kernels", action="store_true")
     parser.add_argument("--alone", action="store_true", help="do not look at other files, nor for arguments")
     parser.add_argument("--gpu", default="v100")
+    parser.add_argument("-o", type=Path, dest="output")
     options = parser.parse_args()
-    gpu = load_gpu(options.gpu)
     seen: set[str] = set()
-    milliseconds: list[float] = []
-    total = total_read = total_known = total_computed = 0
-    places: set[tuple[str, int, int | None]] = set()
-    for checkout in options.checkouts:
-        count = read = known = computed = integers = valued = unreadable = unlaunched = 0
-        causes: Counter[str] = Counter()
-        missing: dict[str, list[str]] = {}
-        lines: list[str] = []
-        for path in sorted(checkout.rglob("*.cu")):
-            if not path.is_file():
-                continue
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            if digest in seen:
-                continue
-            seen.add(digest)
-            try:
-                program = read_cuda(path)
-            except FrontendError:
-                unreadable += 1
-                continue
-            start = time.perf_counter()
-            others = Neighbours(
-                partial(read_callers, path),
-                partial(read_launcher, path),
-                find_arguments,
-                partial(read_definitions, path),
-            )
-            launches = resolve_launches(program, NO_OVERRIDES, gpu, ALONE if options.alone else others)
-            milliseconds.append(1e3 * (time.perf_counter() - start))
-            names = launched_names(program)
-            for kernels in definitions(program):
-                own = [launch for launch in launches if launch.kernel in kernels]
-                is_named = any(kernel.mangled_name in names or kernel.name in names for kernel in kernels)
-                if not is_named and all(
-                    launch.line is None for launch in own
-                ):  # not through a pointer either
-                    unlaunched += 1
-                    continue
-                place = (kernels[0].span.file, kernels[0].span.line, own[0].line)
-                if place in places:
-                    continue
-                places.add(place)
-                count += 1
-                good = [launch for launch in own if launch.source is not LaunchSource.ASSUMED]
-                is_known = any(has_all_arguments(launch) for launch in good)
-                known += is_known
-                if not is_known:
-                    cause = first_cause(own)
-                    where = f"{path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {cause}"
-                    missing.setdefault(_NAMED.sub("_", cause), []).append(where)
-                for launch in good[:1]:
-                    for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
-                        if parameter.type.is_integral and parameter.space is not ir.MemorySpace.TEXTURE:
-                            integers += 1
-                            valued += argument is not None
-                if good:
-                    read += 1
-                    continue
-                reason = next((a.message for a in own[0].assumptions if a.rule == "PW011"), "?")
-                causes[reason.split(";")[0].split(": ", 1)[-1]] += 1
-                if any(
-                    launch.assumptions and all(a.fix.startswith("--set") for a in launch.assumptions)
-                    for launch in own
-                ):
-                    computed += 1
-                lines.append(f"  {path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {reason}")
-        total, total_read, total_computed = total + count, total_read + read, total_computed + computed
-        total_known += known
-        share = f"{read / count:6.1%}" if count else "     -"
-        print(f"{checkout.name:20} launched kernels {count:4}, read {read:4} ({share})", end="")
-        print(f", arguments too {known:4}" + (f" ({known / count:6.1%})" if count else ""), end="")
-        print(f", computed from an assumed variable {computed}, assumed {count - read - computed}", end="")
-        print(f"  not launched in their file {unlaunched}, files not readable {unreadable}")
-        if options.arguments and integers:
-            print(f"  integer arguments with a value: {valued} of {integers} ({valued / integers:.1%})")
-        if options.causes:
-            for cause, kernels_of in sorted(missing.items(), key=lambda entry: -len(entry[1])):
-                print(f"  {len(kernels_of):4} {cause}")
-                print("".join(f"         {where}\n" for where in kernels_of), end="")
-        if options.why:
-            print("\n".join(lines))
-            for cause, number in causes.most_common(12):
-                print(f"  {number:4} {cause}")
-    if total:
-        print(f"all {total}: read {total_read} ({total_read / total:.1%})", end="")
-        print(f", arguments too {total_known} ({total_known / total:.1%})", end="")
-        print(f", computed from an assumed variable {total_computed} ({total_computed / total:.1%})", end="")
-        print(f", assumed {total - total_read - total_computed}")
-    if len(milliseconds) > 1:
-        worst = max(milliseconds)
-        print(
-            f"reading launches: median {statistics.median(milliseconds):.1f} ms, most {worst:.0f} ms a file"
-        )
+    gpu = load_gpu(options.gpu)
+    shares = [share_of(checkout, gpu, seen, alone=options.alone) for checkout in options.checkouts]
+    publish(options.output, "geometry_share", section(shares))
+    if options.kernels:
+        print("\n".join(where for share in shares for kernels in share.missing.values() for where in kernels))
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that include a file of its name and may launch one of `kernels`."""
     name = re.escape(os.fsencode(path.name))
     includes = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?" + name + rb"[>\"]", re.M)
-    near = islice(_near(path.resolve().parent), 3)
+    near = islice(_near(path.resolve().parent), _BESIDE + 1)
     launchers = _mentioning(path, kernels, near, includes)
     note_search(Search.LAUNCHERS, path, tuple(sorted(kernels)), launchers)
     return launchers

@@ -362,6 +362,8 @@ def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> li
     if info.body is not None:
         return []
     parent = callee.semantic_parent
+    if parent is not None and parent.spelling == "thrust":  # its algorithms take iterators by value
+        return []
     is_made_up = info.is_made_up or (parent is not None and body.unit.parsed.is_made_up(parent))
     pairs = zip(info.parameters, arguments, strict=False)
     written = arguments if is_made_up else [a for p, a in pairs if must_name_an_object(p.node.type)]
@@ -437,7 +439,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             fields = default_initialisers(body, constructor)
             names = tuple(field.spelling for field, _ in fields)
             return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
-        if body.is_host and info.body is not None and not info.is_defaulted and type_.fields:
+        if body.is_host and not info.is_builtin and not info.is_defaulted and type_.fields:
             values = tuple(body.expr(a) for a in arguments)
             return constructed(body, constructor.mangled_name, info.name, values, type_, span)
         if not arguments or body.is_host or info.is_builtin:

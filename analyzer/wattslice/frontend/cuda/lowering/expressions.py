@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
@@ -196,7 +198,42 @@ def _(body: Body, node: Node) -> Expr:
         )
     else:
         values = tuple(body.expr(child) for child in children)
+    if body.is_host:
+        values = (*values, *_zeros_behind(len(values), node, type_, body.span(node)))
     return aggregate(body, values, type_, body.span(node))
+
+
+_MOST_ZEROS = 256
+
+
+def _zeros_behind(given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
+    """What `{a, b}` leaves out is zero, where no initialiser of a member says otherwise."""
+    if type_.kind is TypeKind.ARRAY and type_.element is not None:
+        types = [type_.element] * (min(type_.length or 0, _MOST_ZEROS) - given)
+    else:
+        own = node.type.canonical.fields if type_.kind is TypeKind.RECORD and type_.name != "dim3" else ()
+        is_plain = len(own) == len(type_.fields) and all(c.kind < 100 for f in own for c in f.children)
+        offsets = {field.offset_bytes for field in type_.fields if field.bits is None}
+        is_plain = is_plain and len(offsets) == len(type_.fields)
+        types = [field.type for field in type_.fields[given:]] if is_plain else []
+    for inner in types:
+        zero = _zero(inner, span)
+        if zero is None:  # nothing behind it has its place in the list
+            return
+        yield zero
+
+
+def _zero(type_: Type, span: Span) -> Expr | None:
+    if type_.name == "dim3":
+        return Construct((), (), type_, span)
+    if type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER) and type_.lanes == 1:
+        return Constant(0, type_, span)
+    if type_.kind is TypeKind.RECORD and type_.fields:
+        parts = [_zero(field.type, span) for field in type_.fields]
+        known = tuple(part for part in parts if part is not None)
+        names = tuple(field.name for field in type_.fields)
+        return Construct(known, names, type_, span) if len(known) == len(parts) else None
+    return None
 
 
 def aggregate(body: Body, parts: tuple[Expr, ...], type_: Type, span: Span) -> Expr:

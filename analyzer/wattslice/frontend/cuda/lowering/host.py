@@ -25,6 +25,7 @@ from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable, walk_statements
 
 _LAUNCH = re.compile(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
+_DISPATCH = re.compile(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\r?\n)*)", re.M)
 _MOST_FUNCTIONS = 80
@@ -66,12 +67,28 @@ def host_functions(
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
+    for key in launching:
+        _report_dispatch(unit, hosts[key])
     for key in wanted:
         function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
         if function is not None:
             result[key] = function
     _follow_helpers(unit, hosts, result, reuse)
     return tuple(part for function in result.values() for part in (function, *function.lambdas))
+
+
+def _report_dispatch(unit: Unit, function: Node) -> None:
+    """Of the types that a dispatch goes through, one is read."""
+    found = _DISPATCH.search(_bytes_of(unit, function))
+    if found is None:
+        return
+    span = unit.spans.span(function)
+    line = span.line + _bytes_of(unit, function).count(b"\n", 0, found.start())
+    default = "long" if b"INTEGRAL" in found[0] or b"INDEX" in found[0] else "float"
+    default = "c10::Half" if b"REDUCED" in found[0] else default
+    fix = "" if default != "float" else "; -D WATTSLICE_DISPATCHED=double reads it for double"
+    message = f"{found[0].decode()} goes through several types, of which {default} is assumed{fix}"
+    unit.report("PW006", Severity.NOTE, replace(span, line=line, end_line=line), message)
 
 
 def _launching_macros(unit: Unit) -> set[str]:
