@@ -54,13 +54,11 @@ def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
     changed = write_entry(_GPUS / f"{gpu}.toml", sensor_facts(found.folder / RESULT), found)
     print(f"{gpu}.toml: {', '.join(changed) or 'nothing measured for it'}")
     make_section(_ACCURACY, gpu)
-    data = str(measurements_path(gpu))
     steps = (
         ("wattslice", "train", "--gpu", gpu, "--out", str(_TRAINED / gpu)),
         ("wattslice", "train", "--gpu", gpu, "--model", "roofline", "--out", str(_TRAINED / gpu)),
-        ("wattslice", "evaluate", "--gpu", gpu, "--data", data),
-        ("wattslice_tools.accuracy.accuracy_page", str(_ACCURACY), gpu),
         ("wattslice_corpora.records.page", str(_DATASETS)),
+        ("wattslice_tools.accuracy.accuracy_page", str(_ACCURACY), gpu),  # it evaluates
     )
     failed: list[str] = []
     for module, *words in steps:
