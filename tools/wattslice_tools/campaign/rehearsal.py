@@ -21,7 +21,14 @@ from wattslice_corpora.measuring.builder import find_nvcc
 from wattslice_corpora.measuring.errors import MeasureError
 from wattslice_tools.accuracy.accuracy_page import replace_section
 from wattslice_tools.campaign.home import LOG, PACKET, boards, merge, read_lines
-from wattslice_tools.campaign.planned import any_board, left_for, log_rows, pieces_of, plan_table
+from wattslice_tools.campaign.planned import (
+    any_board,
+    left_for,
+    lines_of_next,
+    log_rows,
+    pieces_of,
+    plan_table,
+)
 from wattslice_tools.campaign.sections import Section
 
 ROOT = Path(__file__).parents[3]
@@ -91,14 +98,12 @@ def piece_command(campaign: Path, *more: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a piece did. `seconds`: by the stand-in's clock; `size_bytes`, `members`: of what came home."""
+    """What a piece did. `seconds`: by the stand-in's clock, None: cut off; the rest: of what came home."""
 
     number: int
-    seconds: float
+    seconds: float | None
     size_bytes: int
     members: int
-    status: int
-    words: tuple[str, ...]
 
 
 def rehearse(
@@ -146,14 +151,14 @@ def _made(campaign: Path) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     for number in range(1, _pieces_made(campaign) + 1):
         out = campaign / "build" / f"out-{number}"
-        seconds, status, *words = (out / "words.txt").read_text().splitlines()
+        words = (out / "words.txt").read_text().split() if (out / "words.txt").exists() else []
         packets = sorted(out.glob(f"{PACKET}-*.tar.gz"))
         members = 0
         for packet in packets:
             with tarfile.open(packet) as tar:
                 members += len(tar.getnames())
         size = sum(packet.stat().st_size for packet in packets)
-        pieces.append(Piece(number, float(seconds), size, members, int(status), tuple(words)))
+        pieces.append(Piece(number, float(words[0]) if words else None, size, members))
     return tuple(pieces)
 
 
@@ -189,10 +194,17 @@ def log_page(campaign: Path, speed: float, thin: tuple[int | None, float]) -> st
         shares = predicted[piece.number - 1] if piece.number <= len(predicted) else ()
         last = f"section {shares[-1].section.letter}" if shares else "–"
         lines.append(
-            f"| {piece.number} | {piece.seconds / 60:.1f} | {piece.size_bytes / 2**20:.2f} MiB | "
+            f"| {piece.number} | {_minutes(piece.seconds)} | {piece.size_bytes / 2**20:.2f} MiB | "
             f"{piece.members} | {last} |"
         )
+    for found in boards(campaign)[:1]:
+        lines += ["", "After the last of these pieces:", ""]
+        lines += [f"- {line}" for line in lines_of_next(left_for(campaign, found, each), budget_s)]
     return "\n".join([*lines, ""])
+
+
+def _minutes(seconds: float | None) -> str:
+    return "cut off" if seconds is None else f"{seconds / 60:.1f}"
 
 
 def _merged_rows(rows: Iterable[dict[str, object]]) -> list[str]:
