@@ -231,3 +231,16 @@ def test_the_type_of_a_dispatch_is_an_assumption(tmp_path, type_, bits):
     assert element is not None
     assert element.bits == bits
     assert any("AT_DISPATCH_FLOATING_TYPES goes through" in note.message for note in program.diagnostics)
+
+
+def test_what_is_assumed_for_another_launch_is_not_host_code(tmp_path):
+    text = """
+__global__ void j(int n) {}
+int threads = 64, h = 1024, mode = 0;
+void nobody_calls(int threads, int h) { j<<<h / threads, threads>>>(1); }
+void show() { k<<<h / threads, threads>>>(1); }
+int main() { if (mode) show(); scanf("%d", &h); show(); }
+"""
+    shown, other = launches(tmp_path, HEAD + text)
+    assert (shown.kernel.name, other.kernel.name) == ("k", "j")
+    assert shown.source is other.source is LaunchSource.ASSUMED

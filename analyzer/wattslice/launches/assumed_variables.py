@@ -87,6 +87,9 @@ def with_assumed_variables(
         if instance.node in solved and is_read(instance):
             site = sites[instance.node]
             used = {**{name: why for name, why in site.others.items() if name in values}, **site.causes}
+            if not site.causes:  # read only with what is assumed for other sites
+                every = ((name, why) for other in sites.values() for name, why in other.causes.items())
+                used = {name: why for name, why in every if name in values} | used
             assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
             kept.append(replace(instance, assumed=assumed))
     return without_dead(with_assumed_arguments(kept, latest))
@@ -94,7 +97,12 @@ def with_assumed_variables(
 
 def _note_causes(sites: Mapping[ir.LaunchCall, _Site], latest: Sequence[LaunchInstance]) -> bool:
     """Add the unknown variables of sites that are not read yet; False when there are no new ones."""
-    done = {instance.node for instance in latest if is_read(instance)}
+    running = {kernel_key(instance) for instance in latest if instance.is_certain}
+    done = {
+        instance.node
+        for instance in latest
+        if is_read(instance) and (instance.is_certain or kernel_key(instance) not in running)
+    }
     found = False
     for instance in latest:
         site = sites.get(instance.node)

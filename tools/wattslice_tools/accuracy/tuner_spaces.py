@@ -265,13 +265,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", default="", help="spaces whose name and GPU have this in them")
     given = parser.parse_args(arguments)
     judged: list[Judged] = []
+    status = 0
     for space in SPACES:
-        if given.only in f"{space.kernel.name} {space.gpu_id} {space.goal.value}":
-            judged.append(judge(space, given.measured, given.sources, given.most, given.jobs))
-            print("\n".join((*table(judged[-1:]), *disagreements(judged[-1]))), file=sys.stderr, flush=True)
-    text = "\n".join((*table(judged), "", *moved(judged)))
-    words = [] if given.document is None else [given.document]
-    return write_section(words, "wattslice_tools.accuracy.tuner_spaces", (BEGIN, END), text)
+        if given.only not in f"{space.kernel.name} {space.gpu_id} {space.goal.value}":
+            continue
+        judged.append(judge(space, given.measured, given.sources, given.most, given.jobs))
+        print("\n".join((*table(judged[-1:]), *disagreements(judged[-1]))), file=sys.stderr, flush=True)
+        if given.document is not None:  # after each space: all of them take long
+            text = "\n".join((*table(judged), "", *moved(judged)))
+            status = write_section([given.document], "tuner_spaces", (BEGIN, END), text)
+    if given.document is None:
+        print("\n".join((*table(judged), "", *moved(judged))))
+    return status
 
 
 if __name__ == "__main__":

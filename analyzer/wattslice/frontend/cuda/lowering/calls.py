@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -354,6 +356,10 @@ def _is_virtual(node: Node, callee: Node) -> bool:
     return named is None or all(child.kind >= 100 for child in named.children)
 
 
+_OF_C = re.compile(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse)[A-Z]")
+"""Libraries for C, where nothing is passed by reference."""
+
+
 def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> list[Expr]:
     """Addresses of the objects that a function whose body is not here gets by reference, and may write."""
     info = body.unit.function(callee)
@@ -362,7 +368,8 @@ def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> li
     if info.body is not None:
         return []
     parent = callee.semantic_parent
-    if parent is not None and parent.spelling == "thrust":  # its algorithms take iterators by value
+    is_thrust = parent is not None and parent.spelling == "thrust"  # its algorithms take iterators by value
+    if is_thrust or _OF_C.match(info.name):
         return []
     is_made_up = info.is_made_up or (parent is not None and body.unit.parsed.is_made_up(parent))
     pairs = zip(info.parameters, arguments, strict=False)
