@@ -166,6 +166,123 @@ class _Writer:
         return "{ " + " ".join(lines) + " " + self.store() + " }"
 
 
+class _ObjectWriter(_Writer):
+    """Writes kernels whose bounds and guards come out of records, tables, pointers and shared scalars.
+
+    `values`: names of integers that such things hold. All are bounded, so that every loop ends soon.
+    """
+
+    def __init__(self, random: Random, axes: int) -> None:
+        super().__init__(random, axes)
+        self.names = 0
+        self.shares = True  # no thread has returned yet, and none waits alone
+        self.values: list[str] = []
+
+    def value(self) -> str:
+        """A small number, of which it is not plain where it comes from."""
+        if self.values and self.random.random() < 0.75:
+            return f"({self.random.choice(self.values)} & 15)"
+        return self.random.choice(["(n & 7)", "(m & 7)", "3", f"(int)({self.index()} & 3)"])
+
+    def setting(self) -> str:
+        """Declares an object, or writes one in some way."""
+        self.names += 1
+        v = f"v{self.names}"
+        a, b, c = self.value(), self.value(), self.value()
+        ways = [
+            (v, f"int {v} = {a}; int* p{v} = &{v}; *p{v} = {b};"),
+            (v, f"int {v} = {a}; set(&{v}, {b});"),
+            (v, f"int {v} = {a}; int w{v} = {b}; exchange({v}, w{v});"),
+            (v, f"int {v} = {a}; memcpy(&{v}, &m, 4);"),
+            (v, f"int {v} = {a}; ((unsigned char*)&{v})[0] = {b};"),
+            (v, f"int {v} = {a}; int w{v} = 1; int* p{v} = {self.test()} ? &{v} : &w{v}; *p{v} = {b};"),
+            (v, f"int {v} = {a}; auto f{v} = [=]() mutable {{ {v} += {b}; return {v}; }}; {v} += f{v}();"),
+            (v, f"int {v} = {a}; auto f{v} = [&]() {{ {v} += {b}; }}; f{v}(); f{v}();"),
+            (f"{v}.x", f"P {v} = {{{a}, {b}}}; {v}.x = {c};"),
+            (f"{v}.y", f"P {v} = {{{a}, {b}}}; P* p{v} = &{v}; p{v}->x = {c};"),
+            (f"{v}.y", f"P {v} = {{{a}, {b}}}; ((int*)&{v})[{self.index()} & 1] = {c};"),
+            (f"{v}.x", f"P {v} = {{{a}, {b}}}; for (int j = 0; j < {c}; ++j) {v} = more({v});"),
+            (f"{v}.x", f"P {v} = {{{a}, {b}}}; for (int j = 0; j < 9; ++j) {v}.y += j;"),
+            (f"{v}.i", f"U {v}; {v}.i = {a}; {v}.u = {b};"),
+            (f"{v}.x", f"int2 {v} = make_int2({a}, {b}); if ({self.test()}) {v}.x = {c};"),
+            (f"{v}[{self.index()} & 3]", f"const int {v}[4] = {{{a}, {b}, {c}, 5}};"),
+            (f"{v}[1]", f"int {v}[4] = {{{a}, {b}, {c}}}; {v}[{self.index()} & 3] = {self.value()};"),
+            (f"{v}[2]", f"int {v}[4] = {{{a}, {b}}}; for (int j = 0; j < 4; ++j) {v}[j] += {c};"),
+            (f"{v}[2]", f"int {v}[4] = {{{a}}}; int* p{v} = {v} + 1; p{v}[1] = {b};"),
+            (f"{v}[0]", f"int {v}[2]; {v}[0] = {a}; if ({self.test()}) {{ {v}[0] += {b}; }}"),
+            (v, f"int {v} = {a}; if ({self.test()}) {{ {v} = {b}; }} else {{ {v} += {c}; }}"),
+            (v, f"int {v} = 0; while ({v} < {a} + 2) {{ if ({v} == {b}) break; {v} += 1; }}"),
+            (v, f"int {v} = {a}; for (int j = 0; j < {b}; ++j) {{ {v} += j; if ({v} > 9) break; }}"),
+            (v, f"short {v} = (short)({a} + 65530); {v} += {b};"),
+        ]
+        if self.shares:
+            first = "threadIdx.x + threadIdx.y + threadIdx.z == 0"
+            ways += [
+                (v, f"__shared__ int {v}; if ({first}) {v} = n; __syncthreads();"),
+                (v, f"__shared__ int {v}; if ({first}) {v} = blockIdx.x; __syncthreads();"),
+                (
+                    f"{v}[{self.index()} & 3]",
+                    f"__shared__ int {v}[4]; if ({first}) {{ for (int j = 0; j < 4; ++j) {v}[j] = j * 3; }} "
+                    "__syncthreads();",
+                ),
+            ]
+        name, text = self.random.choice(ways)
+        self.values.append(name)
+        return text
+
+    def statement(self, depth: int, may_leave: bool) -> str:
+        draw = self.random.random()
+        if draw < 0.35:
+            return self.deep_loop()
+        if draw < 0.5:
+            compare = self.random.choice(["<", ">", "=="])
+            return f"if ({self.value()} {compare} {self.value()}) {{ {self.store()} }}"
+        return super().statement(depth, may_leave)
+
+    def deep_loop(self) -> str:
+        """One to three loops inside each other, whose bounds may follow the counters around."""
+        counters: list[str] = []
+        text = ""
+        for _ in range(self.number(1, 1, 2, 3)):
+            self.loops += 1
+            i = f"i{self.loops}"
+            start = self.random.choice(["0", "0", *counters])
+            limit = self.random.choice([self.value(), self.value(), "6", *(f"{c} + 2" for c in counters)])
+            text += f"for (int {i} = {start}; {i} < {limit}; ++{i}) {{ "
+            if self.random.random() < 0.2:
+                text += f"if ({i} == {self.value()}) {self.random.choice(['continue', 'break'])}; "
+            counters.append(i)
+        return text + self.store() + " }" * len(counters)
+
+
+OBJECTS = """
+struct P { int x, y; };
+union U { int i; unsigned u; };
+__device__ void set(int* p, int n) { *p = n; }
+__device__ void exchange(int& a, int& b) { int c = a; a = b; b = c; }
+__device__ P more(P s) { s.x += 1; return s; }
+"""
+
+
+def draw_objects(seed: int) -> RandomKernel:
+    """The same with objects that are written in other ways than by their names; `OBJECTS` goes before it."""
+    random = Random(seed)
+    axes = random.choice([1, 1, 2, 3])
+    block = random.choice({1: [(64, 1, 1), (96, 1, 1)], 2: [(16, 8, 1)], 3: [(8, 4, 2)]}[axes])
+    grid = tuple(random.choice([1, 2, 5, 40] if axis < axes else [1]) for axis in range(3))
+    writer = _ObjectWriter(random, axes)
+    lines = [f"const int {a} = blockIdx.{a} * blockDim.{a} + threadIdx.{a};" for a in "xyz"[:axes]]
+    if axes == 2:
+        lines.append("const int linear = y * (gridDim.x * blockDim.x) + x;")
+    lines += [writer.setting() for _ in range(random.choice([1, 2, 3]))]
+    lines += [writer.statement(1, may_leave=False) for _ in range(random.choice([1, 2, 2]))]
+    lines.append(writer.store())
+    text = f"__global__ void k{seed}(int* out, int n, int m) {{\n  " + "\n  ".join(lines) + "\n}\n"
+    return RandomKernel(
+        text, (grid[0], grid[1], grid[2]), block, random.choice([3, 37, 900]), random.choice([1, 6, 77])
+    )
+
+
 def draw(seed: int) -> RandomKernel:
     """The kernel number `seed`: always the same one."""
     random = Random(seed)

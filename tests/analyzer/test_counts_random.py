@@ -10,7 +10,7 @@ import pytest
 from wattslice import ir
 
 from .lowered import lower
-from .random_kernels import RandomKernel, answer, draw, truth
+from .random_kernels import OBJECTS, RandomKernel, answer, draw, draw_objects, truth
 
 KERNELS_OF_A_FILE = 25
 WARP_ERROR = 0.02
@@ -97,3 +97,36 @@ def test_counts_are_those_of_the_whole_grid(tmp_path: Path, file: int) -> None:
 @pytest.mark.parametrize("file", range(QUICK_FILES, ALL_FILES))
 def test_counts_of_many_kernels_are_those_of_the_whole_grid(tmp_path: Path, file: int) -> None:
     check(tmp_path, file)
+
+
+def check_objects(folder: Path, file: int) -> int:
+    """How many kernels are counted without any assumption: those have to be right."""
+    seeds = range(file * KERNELS_OF_A_FILE, (file + 1) * KERNELS_OF_A_FILE)
+    drawn = {f"k{seed}": draw_objects(seed) for seed in seeds}
+    program = lower(folder, OBJECTS + "\n".join(kernel.text for kernel in drawn.values()))
+    assert len(program.kernels) == len(drawn)
+    exact = 0
+    for kernel in program.kernels:
+        told = {entry.rule for entry in answer(kernel, drawn[kernel.name]).assumptions}
+        if told <= {"PW028"}:
+            exact += 1
+            assert not differences(kernel, drawn[kernel.name]), drawn[kernel.name]
+    return exact
+
+
+def test_counts_that_need_no_assumption_are_right_whatever_writes_a_variable(tmp_path: Path) -> None:
+    assert check_objects(tmp_path, 0) > KERNELS_OF_A_FILE // 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", range(1, ALL_FILES))
+def test_many_counts_that_need_no_assumption_are_right(tmp_path: Path, file: int) -> None:
+    check_objects(tmp_path, file)
+
+
+def test_a_way_out_that_some_threads_never_meet(tmp_path: Path) -> None:
+    """`j == b` with `j` beyond `b` from the start never leaves: no closed form tells when."""
+    inner = "for (int j = i; j < 8; ++j) { if (j == (int)(blockIdx.x & 3)) break; out[j] = i; }"
+    text = f"__global__ void k(int* out, int n, int m) {{ for (int i = 0; i < 6; ++i) {{ {inner} }} }}"
+    (kernel,) = lower(tmp_path, text).kernels
+    assert not differences(kernel, RandomKernel(text, (5, 1, 1), (32, 1, 1), 1, 1))

@@ -523,6 +523,36 @@ def test_a_loop_around_an_unrolled_one_runs_several_iterations_a_round():
     assert 16 <= mix_of(nest).number(K.BRANCH) <= 18  # four iterations of the outer loop are one round
 
 
+def test_a_product_of_bits_runs_on_the_tensor_cores():
+    """`bmma_sync` is one BMMA, no shuffle; of bits each thread holds a word of a tile and two sums."""
+    kernel, profile = launched(
+        "#include <mma.h>\nusing namespace nvcuda;\n"
+        "__global__ void k(int* out, const unsigned* a) {\n"
+        "  wmma::fragment<wmma::matrix_a, 8, 8, 128, wmma::experimental::precision::b1, wmma::row_major> x;\n"
+        "  wmma::fragment<wmma::matrix_b, 8, 8, 128, wmma::experimental::precision::b1, wmma::col_major> y;\n"
+        "  wmma::fragment<wmma::accumulator, 8, 8, 128, int> c;\n"
+        "  wmma::fill_fragment(c, 0); wmma::load_matrix_sync(x, a, 128); wmma::load_matrix_sync(y, a, 128);\n"
+        "  for (int i = 0; i < 8; ++i) wmma::bmma_sync(c, x, y, c);\n"
+        "  wmma::store_matrix_sync(out, c, 8, wmma::mem_row_major);\n"
+        "}\nint main() { k<<<1, 32>>>(0, 0); }\n"
+    )
+    mix = lower_instructions(kernel, profile)
+    assert (mix.number(K.HMMA), mix.number(K.SHFL), mix.number(K.LDG)) == (8, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("loops", "executed"),
+    [
+        # 2 016 iterations in SASS of sm_80 and sm_90: two loads, FFMA, ISETP and branch each, no address
+        ("for (int i = 0; i < 64; ++i)\n#pragma unroll\nfor (int j = 0; j < i; ++j)", 5 * 2016),
+        ("for (int i = 0; i < 64; ++i)\n#pragma unroll\nfor (int j = i; j < 64; ++j)", 5 * 2080),
+    ],
+)
+def test_copies_of_a_triangle_that_a_pragma_unrolls_leave_by_a_test_each(loops: str, executed: int):
+    mix = mix_of(f"float s = 0;\n{loops} s += b[i * 64 + j] * b[j];\na[threadIdx.x] = s;")
+    assert sum(mix.number(kind) for kind in K) == pytest.approx(executed, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "loads"),
     [

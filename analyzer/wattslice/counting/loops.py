@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
@@ -128,12 +128,14 @@ class _Trip:
     """What is known of the iterations of a loop as it is entered.
 
     `trips`: how many are begun; `leaving`: the one that a known test in the body ends, None where no such
-    test is known. `is_exact`: neither may data end the loop earlier.
+    test is known. `is_exact`: neither may data end the loop earlier. `has_open_exit`: no closed form
+    tells in which iteration some test in the body ends it, so that iterations must be told apart.
     """
 
     trips: _Trips
     leaving: _Trips | None
     is_exact: bool
+    has_open_exit: bool = False
 
 
 class Loops(ExpressionEvaluator):
@@ -167,6 +169,8 @@ class Loops(ExpressionEvaluator):
         shape = state.shape(loop)
         known = self._known_trips(shape, mask)
         exact = known is None or known.is_exact
+        if known is not None and known.has_open_exit:
+            shape = replace(shape, iterations_differ=True)
         frame = LoopFrame(state.masks.none, state.masks.none)
         around = [(outer, outer.broken) for outer in state.loops]
         call = state.calls[-1]
@@ -315,11 +319,11 @@ class Loops(ExpressionEvaluator):
         if setting is not None:
             return _Trip(self._of_the_source(shape, int(setting), mask), None, True)
         found = self._least(loop, mask, [self._trips_of(shape, bound, mask) for bound in shape.bounds])
-        leaving = self._least(
-            loop,
-            mask,
-            [self._trips_of(shape, bound, mask, exit_) for exit_ in shape.exits for bound in exit_.bounds],
-        )
+        ways_out = [
+            [self._trips_of(shape, bound, mask, exit_) for bound in exit_.bounds] for exit_ in shape.exits
+        ]
+        leaving = self._least(loop, mask, [trips for way in ways_out for trips in way])
+        has_open_exit = any(all(trips is None for trips in way) for way in ways_out)
         by_data = shape.has_other_conjuncts or (found is None and not is_endless(loop))
         begun = self._least(loop, mask, [found, None if leaving is None else leaving + 1])
         if begun is None:
@@ -337,7 +341,7 @@ class Loops(ExpressionEvaluator):
             )
         else:
             self._tell_unused_profile(loop)
-        return _Trip(_plain(begun), None if leaving is None else _plain(leaving), not by_data)
+        return _Trip(_plain(begun), None if leaving is None else _plain(leaving), not by_data, has_open_exit)
 
     def _least(self, loop: ir.Loop, mask: Mask, found: list[_Trips | None]) -> _Trips | None:
         """The least of those that are known, lane by lane."""

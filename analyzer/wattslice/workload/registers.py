@@ -83,7 +83,7 @@ def array_width(type_: ir.Type) -> int:
             return array_width(type_.element) * (type_.length or 0)
         return -(-type_.size_bytes // 4)
     fragment = _FRAGMENT.search(type_.name)
-    if fragment is None or not type_.fields:
+    if fragment is None or not type_.fields or type_.fields[0].type.length == 1:
         return width(type_)
     rows, columns, depth = map(int, fragment.groups()[1:])
     element = type_.fields[0].type.element or type_.fields[0].type

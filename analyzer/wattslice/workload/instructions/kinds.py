@@ -207,7 +207,7 @@ def call_cost(
     plain = name.removeprefix("__builtin_").removeprefix("__nv_").removeprefix("std::")
     if plain == "__powf" and base is not None:  # 2 to the x is one exp2, and b to the x one of x * log2(b)
         return (*((InstructionKind.FMUL, 1.0),) * (base != 2.0), *_EXP2)
-    is_tile = plain in ("mma_sync", "load_matrix_sync", "store_matrix_sync")
+    is_tile = plain in ("mma_sync", "bmma_sync", "load_matrix_sync", "store_matrix_sync")
     if "shfl" in plain or (plain.endswith(("_sync", "ballot", "all", "any")) and not is_tile):
         return ((InstructionKind.SHFL, 1.0),)
     if plain in _ONE:

@@ -69,6 +69,8 @@ FULL_UNROLL_SIZE = 1500
 TRIANGLE_COPIES, TRIANGLE_TESTS, TRIANGLE_SIZE = 8, 15, 435
 """A loop around one that follows its counter is unrolled when its copies have at most that size, with the
 inner loop as it was unrolled by four before; with an array of the thread's own it is one like any other."""
+MOST_EXITS = 64.0
+"""Copies, each with a test, that a bare `#pragma unroll` makes of a loop that follows a counter at most."""
 PARTIAL_UNROLL = 4.0
 """Copies of the body of an innermost loop without branches, barriers or exits."""
 FURTHER_UNROLL = 16.0
@@ -183,8 +185,13 @@ class Loops(Expressions):
         strides = not (body.has_barrier or body.has_unsigned_index)
         strides = strides and all(variable.type.signed for variable in steps)
         unroll = 1.0
+        exits = self.exits_of_copies(stmt, steps) if stmt.unroll == 0 and simple and not constant else None
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
+        elif exits is not None:
+            unroll = exits
+        elif stmt.unroll == 0 and simple and not full and _unrolls(body, steps):
+            unroll = PARTIAL_UNROLL
         elif (
             stmt.unroll is None
             and simple
@@ -213,7 +220,30 @@ class Loops(Expressions):
             strides,
             body.single_stores,
             trips,
+            exits is not None,
         )
+
+    def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
+        """The copies that a bare `#pragma unroll` makes of a loop that follows the counter of one around it.
+
+        As many as it runs at most, each with the test that leaves; None where that is not known, or too much.
+        """
+        counters: dict[Variable, float] = {}
+        regions = {level.entry_region: level.trips for level in self.stack if level.has_constant_trips}
+        for loop in self.facts.loops:
+            if (trips := regions.get(loop.region)) is not None:
+                counters.update(dict.fromkeys(_steps(loop, self.facts.blocks[loop.body]), trips))
+        others = _bounds(stmt) - frozenset(steps)
+        if not steps or not others or not all(map(_is_constant, steps.values())):
+            return None
+        most = 0.0
+        for variable in others:
+            value = self.environment.get(variable)
+            if variable in counters:
+                most = max(most, counters[variable])
+            elif value is None or value.shape is not Shape.CONSTANT:
+                return None
+        return most if 1.0 < most <= MOST_EXITS else None
 
     def copies_of(self, facts: CodeFacts, counters: frozenset[Variable]) -> _Copies | None:
         """A stretch of code in loops over `counters` with all loops in it unrolled; None when one stays."""
@@ -315,15 +345,16 @@ class Loops(Expressions):
             return None
         before = len(self.created)
         condition = yield self.expression(stmt.condition, stmt.test_region)
+        rounds = 1.0 if level.copies_leave else 1.0 / level.unroll
         for value in self.created[before:]:
             if value.place.region == stmt.test_region:
-                value.place = value.place._replace(scale=1.0 / level.unroll)
-        cost = ((InstructionKind.BRANCH, 1.0 / level.unroll),)
+                value.place = value.place._replace(scale=rounds)
+        cost = ((InstructionKind.BRANCH, rounds),)
         self.root(level.body_region, cost, (condition,))
         # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
         # over, is there a full round
         guard: Cost = ((InstructionKind.BRANCH, 1.0),)
-        if level.unroll > 1 and not level.has_constant_trips:
+        if level.unroll > 1 and not level.has_constant_trips and not level.copies_leave:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
         self.root(level.entry_region, guard, ())

@@ -27,7 +27,7 @@ class LoopLevel:
 
     `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
     `single_stores`: memory spaces that exactly one statement in the loop stores to. `trips`: iterations per
-    entry, None when unknown.
+    entry, None when unknown. `copies_leave`: each copy tests whether it is the last.
     """
 
     parent: LoopLevel | None
@@ -42,6 +42,7 @@ class LoopLevel:
     steps_pointers: bool = False
     single_stores: frozenset[MemorySpace] = frozenset()
     trips: float | None = None
+    copies_leave: bool = False
 
     @property
     def copies(self) -> float:

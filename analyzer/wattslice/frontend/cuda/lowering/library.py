@@ -275,6 +275,7 @@ _STORES = {
 }
 _WORD_BYTES = 4
 _FRAGMENT = re.compile(r"fragment<(?:\w+::)*(?P<use>\w+), (?P<m>\d+), (?P<n>\d+), (?P<k>\d+)[,>]")
+_PACKED = re.compile(r"precision::(b1|u4|s4)\b")
 
 
 def _tile(fragment: str, layout: str) -> Tile | None:
@@ -283,6 +284,9 @@ def _tile(fragment: str, layout: str) -> Tile | None:
     if match is None:
         return None
     m, n, k = (int(match[name]) for name in "mnk")
+    packed = _PACKED.search(fragment)
+    if packed is not None and match["use"] != "accumulator":
+        k //= 32 if packed[1] == "b1" else 8  # in memory they are words
     is_column_major = "col_major" in fragment or "col_major" in layout
     return tile_of(match["use"].removeprefix("matrix_"), m, n, k, is_column_major=is_column_major)
 
