@@ -144,6 +144,20 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Skew:
+    """Operations of the longest warp of a block, relative to those of the mean warp of the launch.
+
+    `mean_block`: mean over blocks. `longest_block`: of the block that takes longest.
+    """
+
+    mean_block: float = 1.0
+    longest_block: float = 1.0
+
+
+NO_SKEW = Skew()
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionProfile:
     """Counts for one launch of one kernel, indexed by region and site.
 
@@ -160,6 +174,7 @@ class ExecutionProfile:
     arms: tuple[BranchArm, ...]
     assumptions: tuple[Assumption, ...]
     sampling: Sampling | None = None
+    skew: Skew = NO_SKEW
 
 
 def total_counts(kernel: ir.Kernel, profile: ExecutionProfile) -> OperationCounts:
