@@ -82,6 +82,18 @@ class Example(Struct, frozen=True):
             raise ValueError(f"{self.benchmark}: watts and seconds must be positive")
 
 
+LIKELY = 0.61
+"""Part of the (logarithmic) way to the upper end of a 90 % interval that one standard deviation is."""
+
+
+def may_reach(limit_w: float, power_w: float, high_w: float) -> bool:
+    """Whether watts of which 19 in 20 stay below `high_w` reach the limit in one case of six or more.
+
+    A limit that the far end of a wide interval touches is no warning.
+    """
+    return power_w > 0 and power_w * (high_w / power_w) ** LIKELY >= limit_w
+
+
 class Interval(Struct, frozen=True):
     """A range of measured / predicted watts, and what it may claim.
 

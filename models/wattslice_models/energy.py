@@ -18,13 +18,14 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice_models.contract import Interval
+from wattslice_models.contract import Interval, may_reach
 from wattslice_models.execution_time import (
     Clocks,
     Resource,
     TimeParameters,
     Utilisation,
     core_clock_mhz,
+    core_clock_range_mhz,
     moved_bytes,
     predict_time,
 )
@@ -59,6 +60,8 @@ SHARED_CLOCK_SHARE = 0.5
 
 An assumption: every training launch fills the chip, so that no fit can tell. SMs take about half of a die.
 """
+CLOCK_HALVINGS = 12
+"""Steps to the clock that the power limit allows: to less than 1 MHz."""
 MULTIPLIERS = (Component.FP32, Component.INTEGER_MULTIPLY)
 """The same units make both since Volta; the integer multipliers of older chips are taken to be alike."""
 
@@ -73,9 +76,9 @@ class ComponentPower(Struct, frozen=True):
 class EnergyPrediction(Struct, frozen=True):
     """Watts, seconds and joules of one launch.
 
-    `power_w` is the average board power, clipped at the board's limit, in [`power_low_w`, `power_high_w`];
+    `power_w` is the average board power, at most the board's limit, in [`power_low_w`, `power_high_w`];
     `interval_source` says what the interval may claim. `energy_j` = power_w · time_s. `may_hit_power_limit`:
-    the upper end of the interval reaches the limit; None when the limit is unknown. `transferred_from`: id of
+    see `may_reach`; None when the limit is unknown. `transferred_from`: id of
     the GPU whose measurements the coefficients come from when it is not the one asked for, else empty.
     """
 
@@ -218,7 +221,10 @@ class EnergyModel(Struct, frozen=True):
     def predict(
         self, workload: Workload, gpu: Gpu, clocks: Clocks | None = None, time_s: float | None = None
     ) -> EnergyPrediction:
-        """Watts, seconds and joules of one launch; `time_s` replaces the predicted time (a measured one).
+        """Watts, seconds and joules of one launch, all at one clock: the one asked for (else the boost
+        clock), or where its watts exceed the board's limit the highest that the limit allows.
+
+        `time_s` replaces the predicted time (a measured one); watts are then clipped at the limit.
 
         Raises ``ValueError`` for another GPU than the model's and for a time that is not positive.
         """
@@ -226,20 +232,23 @@ class EnergyModel(Struct, frozen=True):
             raise ValueError(f"a model of {self.gpu_id} cannot speak for {gpu.id}")
         if time_s is not None and not 0 < time_s < math.inf:
             raise ValueError(f"a kernel cannot take {time_s} s")
-        clocks = clocks or Clocks()
+        asked = clocks or Clocks()
+        limit = gpu.power_limit_w
+        clocks, throttled = asked, ()
+        if limit is not None and time_s is None and self._power_w(workload, gpu, asked) > limit:
+            clocks = self._clocks_that_fit(workload, gpu, asked, limit)
+            throttled = (
+                f"{self._power_w(workload, gpu, asked):.0f} W at {core_clock_mhz(gpu, asked):.0f} MHz would "
+                f"exceed the limit of {limit:g} W: watts and seconds are those at {clocks.core_mhz:.0f} MHz, "
+                "the highest clock that it allows",
+            )
         timing = predict_time(workload, gpu, clocks, self.time)
         seconds = timing.time_s if time_s is None else time_s
         components = self.component_powers(workload, gpu, clocks, seconds)
         power_w = math.fsum(component.power_w for component in components)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
-        limit = gpu.power_limit_w
         low_w, high_w = power_w * self.interval.low, power_w * self.interval.high
-        reaches = None if limit is None else high_w >= limit
-        if limit is not None and power_w > limit:
-            notes = (
-                *notes,
-                f"{power_w:.0f} W would exceed the limit of {limit:g} W: the board lowers its clocks",
-            )
+        reaches = None if limit is None else may_reach(limit, power_w, high_w) or bool(throttled)
         power_w, low_w, high_w = (
             value if limit is None else min(value, limit) for value in (power_w, low_w, high_w)
         )
@@ -256,8 +265,24 @@ class EnergyModel(Struct, frozen=True):
             interval_source=self.interval.source,
             transferred_from="" if self.measured_on == self.gpu_id else self.measured_on,
             in_trained_domain=in_domain,
-            notes=(*timing.notes, *notes),
+            notes=(*timing.notes, *notes, *throttled),
         )
+
+    def _power_w(self, workload: Workload, gpu: Gpu, clocks: Clocks) -> float:
+        """Watts at these clocks, whatever the board's limit."""
+        time_s = predict_time(workload, gpu, clocks, self.time).time_s
+        return math.fsum(part.power_w for part in self.component_powers(workload, gpu, clocks, time_s))
+
+    def _clocks_that_fit(self, workload: Workload, gpu: Gpu, asked: Clocks, limit_w: float) -> Clocks:
+        """The highest core clock below the one asked for whose watts the limit allows; at least the lowest
+        that such a board has."""
+        low, high = core_clock_range_mhz(gpu)[0], core_clock_mhz(gpu, asked)
+        low = min(low, high)
+        for _ in range(CLOCK_HALVINGS):
+            middle = 0.5 * (low + high)
+            fits = self._power_w(workload, gpu, replace(asked, core_mhz=middle)) <= limit_w
+            low, high = (middle, high) if fits else (low, middle)
+        return replace(asked, core_mhz=low)
 
     def component_powers(
         self, workload: Workload, gpu: Gpu, clocks: Clocks, time_s: float

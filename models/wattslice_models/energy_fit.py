@@ -114,7 +114,7 @@ def _fit(rows: tuple[TimedRow, ...], gpu: Gpu) -> EnergyModel:
         active_w=active_w,
         energies=best.energies,
         voltage=best.voltage,
-        time=fit_time(rows, gpu),
+        time=fit_time(rows),
         core_mhz_min=float(work.core_mhz.min()),
         core_mhz_max=reference_mhz,
         interval=UNCALIBRATED,

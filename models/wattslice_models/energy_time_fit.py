@@ -1,62 +1,66 @@
-"""Fits the time parameters of a GPU to measured seconds. Needs numpy and scipy."""
+"""Fits time parameters to measured seconds, of one GPU or of several together. Needs numpy and scipy."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, cast
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
-from wattslice_models.energy_rows import TimedRow
+from wattslice_models.contract import Subject
+from wattslice_models.energy_rows import Array, TimedRow
 from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, TimeParameters, predict_time
-from wattslice_models.gpu import Gpu
-from wattslice_models.time_limits import FITTED_TIME_PARAMETERS, time_limits
+from wattslice_models.time_limits import TIME_PRIORS
 
 _scipy: Any = optimize  # scipy has no types
 
 
-def fit_time(rows: tuple[TimedRow, ...], gpu: Gpu) -> TimeParameters:
+ERROR_SCALE = 0.1
+"""Relative error from which on a run counts less."""
+
+
+def fit_time(rows: tuple[TimedRow, ...]) -> TimeParameters:
     """Time parameters that make the logarithms of predicted and measured times agree best.
 
     Cauchy's loss: some programs take twice the time that any parameters explain (mixbench on doubles), and
-    must not bend the others.
+    must not bend the others. Runs of one program at ten clocks are one piece of evidence; each parameter is
+    held near its default by `TIME_PRIORS`.
     """
-    names = FITTED_TIME_PARAMETERS
-    known = set(TimeParameters.__struct_fields__)
-    assert set(names) <= known, f"not a time parameter: {set(names) - known}"
+    names = [prior.name for prior in TIME_PRIORS]
     start = np.array([getattr(DEFAULT_TIME_PARAMETERS, name) for name in names])
-    limits = [time_limits(name) for name in names]
-    lower, upper = (np.log(np.array(ends) / start) for ends in zip(*limits, strict=True))
+    lower, upper = (
+        np.log(np.array(ends) / start) for ends in zip(*((p.low, p.high) for p in TIME_PRIORS), strict=True)
+    )
+    deviations = np.array([prior.deviation for prior in TIME_PRIORS])
+    measured = np.log([row.time_s for row in rows])
+    programs = Counter(_program(row) for row in rows)
+    weights = np.array([programs[_program(row)] ** -0.5 for row in rows])
 
-    def parameters(logs: NDArray[np.float64]) -> TimeParameters:
+    def parameters(logs: Array) -> TimeParameters:
         values = {name: float(value) for name, value in zip(names, start * np.exp(logs), strict=True)}
         return replace(DEFAULT_TIME_PARAMETERS, **values)
 
-    def errors(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def errors(logs: Array) -> Array:
         trial = parameters(logs)
-        return np.array(
-            [
-                np.log(
-                    sum(
-                        launch.repeat
-                        * predict_time(launch.workload, gpu, row.example.subject.clocks, trial).time_s
-                        for launch in row.example.subject.launches
-                    )
-                    / row.time_s
-                )
-                for row in rows
-            ]
-        )
+        off = (np.log([subject_time_s(row.example.subject, trial) for row in rows]) - measured) / ERROR_SCALE
+        return np.concatenate([weights * np.sign(off) * np.sqrt(np.log1p(off**2)), logs / deviations])
 
     found = _scipy.least_squares(
-        errors,
-        np.zeros(len(names)),
-        bounds=(lower, upper),
-        loss="cauchy",
-        f_scale=0.1,
-        diff_step=0.02,
-        max_nfev=40,
+        errors, np.zeros(len(names)), bounds=(lower, upper), diff_step=0.02, max_nfev=40
     )
-    return parameters(cast("NDArray[np.float64]", found.x))
+    return parameters(cast("Array", found.x))
+
+
+def subject_time_s(subject: Subject, parameters: TimeParameters) -> float:
+    """Seconds of all launches of one iteration."""
+    return sum(
+        launch.repeat * predict_time(launch.workload, subject.gpu, subject.clocks, parameters).time_s
+        for launch in subject.launches
+    )
+
+
+def _program(row: TimedRow) -> tuple[str, str, str, str]:
+    example = row.example
+    return example.subject.gpu.id, example.benchmark, example.kernel, example.arguments

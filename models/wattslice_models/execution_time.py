@@ -38,6 +38,8 @@ class Resource(StrEnum):
     L2 = "L2 bandwidth"
     DRAM = "DRAM bandwidth"
     LATENCY = "latency"
+    LONGEST_BLOCK = "longest block"
+    DISPATCH = "start of blocks"
     LAUNCH = "launch overhead"
 
 
@@ -75,38 +77,30 @@ class TimePrediction(Struct, frozen=True):
 
 
 class TimeParameters(Struct, frozen=True):
-    """What the catalogue does not say about a GPU: achievable bandwidths and latencies.
+    """What neither catalogue nor source says. Shares are of what the architecture's facts allow.
 
-    The defaults are round numbers from public microbenchmarking of Volta and Turing (Jia et al. 2018, 2019;
-    recalled, not re-read); a trained model replaces those that its measurements determine. Latencies are in
-    core cycles, that of DRAM in seconds because memory does not follow the core clock.
+    The defaults are those of a board that nobody measured: near what suits all measured boards together
+    (docs/appendix/seconds.md), rounded. A trained model has those of its own board, held near them.
     """
 
     launch_overhead_s: float = 3e-6
-    dram_efficiency: float = 0.85
-    """Achievable share of the DRAM bandwidth on the board's specification sheet."""
-    l2_bytes_per_clock_per_sm: float = 28.0
-    l1_bytes_per_clock_per_sm: float = 64.0
-    shared_passes_per_clock: float = 1.0
-    """128-byte passes through shared memory per clock and SM."""
-    issue_efficiency: float = 0.9
-    """Achievable share of the peak rate of issue and pipes."""
-    l1_latency_cycles: float = 30.0
-    l2_latency_cycles: float = 200.0
-    """On top of the L1 latency."""
-    dram_latency_s: float = 200e-9
-    """On top of the L2 latency."""
-    shared_latency_cycles: float = 22.0
-    barrier_cycles: float = 20.0
-    overlap: float = 4.0
+    dram_share: float = 1.0
+    l2_share: float = 1.0
+    issue_share: float = 0.87
+    """Of the peak rate of issue, pipes, and load/store units."""
+    overlap: float = 2.0
     """Exponent p with which arithmetic, memory and waiting overlap; 1: not at all."""
-    instructions_in_flight: float = 2.0
-    """Independent instructions of one warp between two dependent ones (instruction-level parallelism)."""
+    latency_share: float = 1.0
+    """Of the length of a warp by its chain of dependences: what the schedule of the compiler leaves of it."""
 
 
 DEFAULT_TIME_PARAMETERS = TimeParameters()
 
-_OUTSIDE_THE_SM = frozenset({Resource.L2, Resource.DRAM, Resource.LATENCY, Resource.LAUNCH})
+_WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
+_OF_THE_CHIP = (Resource.L2, Resource.DRAM, Resource.DISPATCH)
+_OUTSIDE_THE_SM = frozenset({*_WAITING, *_OF_THE_CHIP, Resource.LAUNCH})
+BARRIER_CYCLES = 20.0
+"""From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
 
 def core_clock_mhz(gpu: Gpu, clocks: Clocks) -> float:
@@ -210,7 +204,7 @@ def predict_time(
     instructions = workload.instructions
     # A warp occupies its pipe whole, however few of its lanes there are or take part.
     lanes = warps * gpu.warp_size * workload.divergence
-    seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_efficiency / hertz}
+    seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_share / hertz}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
     shared_units = 0.0 if gpu.architecture.has_one_integer_pipe else instructions.integer_multiply
     # A conversion from or to 64 bits is as slow as the slower of special functions and fp64: 2 a clock and
@@ -225,23 +219,29 @@ def predict_time(
     ):
         if number and not rate:
             notes.append(f"rate of the {resource} unknown on the {gpu.name}: that of fp32 assumed")
-        rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.issue_efficiency
+        rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.issue_share
         seconds[resource] = lanes * number / rate / hertz
     per_warp = workload.issue_slots_per_warp
     issue = gpu.architecture.warp_instructions_per_clock_per_sm
-    seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_efficiency) / hertz
-    load_store = own * moved.shared_passes / parameters.shared_passes_per_clock
-    load_store += own * moved.l1_bytes / parameters.l1_bytes_per_clock_per_sm
+    seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_share) / hertz
+    chip = gpu.architecture
+    load_store = own * moved.shared_passes * 128.0 / chip.shared_bytes_per_clock_per_sm
+    load_store += own * moved.l1_bytes / chip.l1_bytes_per_clock_per_sm
     held = warps * instructions.load_store * workload.divergence
-    seconds[Resource.LOAD_STORE] = max(load_store, held) / hertz
+    seconds[Resource.LOAD_STORE] = max(load_store, held) / parameters.issue_share / hertz
     if workload.texture_fetches:
         units = gpu.architecture.texture_units_per_sm
         seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
-    seconds[Resource.LATENCY] = _latency_s(workload, gpu, parameters, moved, per_warp, hertz)
+    rounds = math.ceil(workload.blocks / (gpu.sm_count * resident_blocks(workload)))
+    warp_s = warp_length_s(workload, gpu, parameters, moved, clocks)
+    seconds[Resource.LATENCY] = rounds * workload.mean_block * warp_s
+    seconds[Resource.LONGEST_BLOCK] = workload.longest_block * warp_s if workload.longest_block > 1.0 else 0.0
     # Outside the SMs.
-    seconds[Resource.L2] = moved.l2_bytes / (parameters.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz)
+    seconds[Resource.DISPATCH] = workload.blocks * chip.block_dispatch_cycles / hertz
+    l2_bytes_per_s = chip.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz
+    seconds[Resource.L2] = moved.l2_bytes / (l2_bytes_per_s * parameters.l2_share)
     bandwidth = gpu.memory_bandwidth_bytes_per_s * memory_clock_scale(gpu, clocks)
-    seconds[Resource.DRAM] = moved.dram_bytes / (bandwidth * parameters.dram_efficiency)
+    seconds[Resource.DRAM] = moved.dram_bytes / (bandwidth * chip.dram_efficiency * parameters.dram_share)
     seconds[Resource.LAUNCH] = parameters.launch_overhead_s
     time_s = parameters.launch_overhead_s + _overlapped_s(seconds, parameters.overlap)
     ranked = sorted(seconds, key=lambda resource: -seconds[resource])
@@ -255,8 +255,8 @@ def predict_time(
 
 def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:
     """Seconds that resources take side by side: a p-norm of SM, memory and latency."""
-    memory = max(seconds[Resource.L2], seconds[Resource.DRAM])
-    latency = seconds[Resource.LATENCY]
+    memory = max(seconds[resource] for resource in _OF_THE_CHIP)
+    latency = max(seconds[resource] for resource in _WAITING)
     sm = max(seconds[resource] for resource in seconds if resource not in _OUTSIDE_THE_SM)
     slowest = max(memory, latency, sm)
     if not slowest:
@@ -272,26 +272,27 @@ def _integer_clocks(workload: Workload, gpu: Gpu) -> float:
     return multiply + rest if gpu.architecture.has_one_integer_pipe else max(multiply, rest)
 
 
-def _latency_s(
-    workload: Workload,
-    gpu: Gpu,
-    parameters: TimeParameters,
-    moved: MovedBytes,
-    instructions_per_warp: float,
-    hertz: float,
+def resident_blocks(workload: Workload) -> float:
+    """Blocks that an SM holds at a time, if the grid has so many."""
+    return max(1.0, workload.active_warps_per_sm / workload.warps_per_block)
+
+
+def warp_length_s(
+    workload: Workload, gpu: Gpu, parameters: TimeParameters, moved: MovedBytes, clocks: Clocks
 ) -> float:
-    """Time that waiting takes: rounds of resident warps, each as long as one warp's chain of dependences."""
-    resident_blocks = max(1.0, workload.active_warps_per_sm / workload.warps_per_block)
-    rounds = math.ceil(workload.blocks / (gpu.sm_count * resident_blocks))
-    loads = workload.global_loads
+    """Seconds that a warp alone on its SM takes: its chain of dependent instructions, loads and barriers."""
+    chip = gpu.architecture
+    hertz = 1e6 * core_clock_mhz(gpu, clocks)
+    loads = workload.global_loads if workload.dependent_loads is None else workload.dependent_loads
     if loads is None:
         loads = max(0.0, workload.instructions.load_store - workload.shared_accesses)
-    past_l1 = moved.l2_bytes / moved.l1_bytes if moved.l1_bytes else 0.0
-    past_l2 = moved.dram_bytes / moved.l1_bytes if moved.l1_bytes else 0.0
-    load_s = (parameters.l1_latency_cycles + min(1.0, past_l1) * parameters.l2_latency_cycles) / hertz
-    load_s += min(1.0, past_l2) * parameters.dram_latency_s
-    alu_cycles = gpu.architecture.dependent_issue_cycles
-    cycles = instructions_per_warp * alu_cycles / parameters.instructions_in_flight
-    cycles += workload.shared_accesses * parameters.shared_latency_cycles / parameters.instructions_in_flight
-    cycles += workload.barriers * parameters.barrier_cycles
-    return rounds * (cycles / hertz + loads * load_s / (workload.loads_in_flight or 1.0))
+    past_l1 = min(1.0, moved.l2_bytes / moved.l1_bytes) if moved.l1_bytes else 0.0
+    past_l2 = min(1.0, moved.dram_bytes / moved.l1_bytes) if moved.l1_bytes else 0.0
+    load_cycles = chip.l1_latency_cycles + past_l1 * (chip.l2_latency_cycles - chip.l1_latency_cycles)
+    load_s = load_cycles / hertz + past_l2 * 1e-9 * chip.dram_latency_ns
+    slots, shared = workload.issue_slots_per_warp, workload.dependent_shared
+    dependent = 0.5 * slots if workload.dependent_instructions is None else workload.dependent_instructions
+    cycles = chip.dependent_issue_cycles * dependent
+    cycles += chip.shared_latency_cycles * (0.5 * workload.shared_accesses if shared is None else shared)
+    cycles = max(cycles, slots) + workload.barriers * BARRIER_CYCLES
+    return parameters.latency_share * (cycles / hertz + loads * load_s)

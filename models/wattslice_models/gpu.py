@@ -72,6 +72,19 @@ class Architecture(Struct, frozen=True):
     allocates_registers_per_block: bool
     is_like_measured: bool
     """Whether energies measured on another architecture may be carried over to it."""
+    shared_latency_cycles: float
+    l1_latency_cycles: float
+    l2_latency_cycles: float
+    """Of a load that hits there, from issue to use."""
+    dram_latency_ns: float
+    """On top of `l2_latency_cycles`: memory does not follow the core clock."""
+    shared_bytes_per_clock_per_sm: float
+    l1_bytes_per_clock_per_sm: float
+    l2_bytes_per_clock_per_sm: float
+    dram_efficiency: float
+    """Achievable share of the bandwidth on the specification sheet: refresh and turns take the rest."""
+    block_dispatch_cycles: float
+    """Clocks between two blocks that the whole GPU starts."""
 
     sources: tuple[NumberSource, ...]
 

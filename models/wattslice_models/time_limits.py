@@ -1,34 +1,29 @@
-"""Which time parameters measurements determine, and between which limits."""
+"""Which time parameters measurements determine: how far from their defaults, and between which limits."""
 
 from __future__ import annotations
 
-from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS
+from typing import NamedTuple
 
-FITTED_TIME_PARAMETERS = (
-    "launch_overhead_s",
-    "dram_efficiency",
-    "l2_bytes_per_clock_per_sm",
-    "l1_bytes_per_clock_per_sm",
-    "shared_passes_per_clock",
-    "issue_efficiency",
-    "overlap",
-    "l2_latency_cycles",
-    "dram_latency_s",
-    "instructions_in_flight",
+
+class TimePrior(NamedTuple):
+    """A fitted time parameter: standard deviation of its logarithm around the default, lowest, highest."""
+
+    name: str
+    deviation: float
+    low: float
+    high: float
+
+
+TIME_PRIORS = (
+    TimePrior("launch_overhead_s", 1.0, 1e-6, 2e-5),
+    TimePrior("dram_share", 0.05, 0.8, 1.05),
+    TimePrior("l2_share", 0.1, 0.7, 1.1),
+    TimePrior("issue_share", 0.05, 0.75, 1.0),
+    TimePrior("overlap", 0.25, 1.5, 12.0),
+    TimePrior("latency_share", 0.2, 0.4, 2.5),
 )
-TIME_RANGE = 3.0
-"""How far a parameter may move from its default, as a factor either way, unless TIME_LIMITS says."""
-TIME_LIMITS: tuple[tuple[str, float, float], ...] = (
-    ("dram_efficiency", 0.3, 0.95),  # refresh and turns of the bus take their share
-    ("issue_efficiency", 0.3, 1.0),
-    ("l1_bytes_per_clock_per_sm", 16.0, 128.0),  # the width of its data path
-    ("instructions_in_flight", 1.0, 6.0),  # a warp has one at least
-)
-"""What a parameter cannot be for what it means: name, lowest, highest."""
 
 
 def time_limits(name: str) -> tuple[float, float]:
     """The lowest and the highest value that a fitted time parameter may take."""
-    known = next((limits[1:] for limits in TIME_LIMITS if limits[0] == name), None)
-    start = float(getattr(DEFAULT_TIME_PARAMETERS, name))
-    return known or (start / TIME_RANGE, start * TIME_RANGE)
+    return next((prior.low, prior.high) for prior in TIME_PRIORS if prior.name == name)

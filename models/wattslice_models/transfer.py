@@ -9,7 +9,8 @@ two rough guides:
 - power limit per peak fp32 throughput: boards are built to draw about their limit at full load.
 
 Idle power is the catalogue's where known, else the measured board's in proportion to the limits; so are
-leakage and the power of active SMs. The energy of a DRAM byte is that of a measured board with the same kind
+leakage and the power of active SMs. Seconds come from the facts of its architecture, with the default
+time parameters. The energy of a DRAM byte is that of a measured board with the same kind
 of memory (HBM or not). None of this was measured on the GPU asked for: the interval is widened accordingly.
 """
 
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 
 from wattslice_models.contract import Interval
 from wattslice_models.energy import Component, EnergyModel, NoEnergyModel, VoltageCurve
+from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS
 from wattslice_models.gpu import Gpu
 
 SAME_CHIP_WIDENING = 1.15
@@ -96,6 +98,7 @@ def _other_chip(
         voltage=VoltageCurve(model.voltage.floor, model.voltage.knee_mhz * clock, gpu.boost_clock_mhz),
         core_mhz_min=model.core_mhz_min * clock,
         core_mhz_max=gpu.boost_clock_mhz,
+        time=DEFAULT_TIME_PARAMETERS,
         notes=(*model.notes, note),
     )
     return _widened(scaled, OTHER_CHIP_WIDENING, note)

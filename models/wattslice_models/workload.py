@@ -65,10 +65,18 @@ class Workload(Struct, frozen=True):
     global_loads: float | None = None
     """Global load instructions per thread: a warp waits for loads, not for stores. Unknown: all of
     `instructions.load_store` that do not go to shared memory."""
-    loads_in_flight: float | None = None
-    """Independent global loads a warp may have outstanding (memory-level parallelism). Unknown: 1."""
+    dependent_instructions: float | None = None
+    """Arithmetic instructions of a warp that wait for one another, in those of fp32. Unknown: half."""
+    dependent_shared: float | None = None
+    """Loads from shared memory and shuffles of the same chain. Unknown: half of `shared_accesses`."""
+    dependent_loads: float | None = None
+    """Loads from global memory or textures of the same chain. Unknown: all of `global_loads`."""
     footprint_bytes: float | None = None
     """Distinct bytes of global memory that the whole launch touches."""
+    mean_block: float = 1.0
+    """Length of the longest warp of a block, mean over blocks, relative to the mean warp of the launch."""
+    longest_block: float = 1.0
+    """Length of the longest warp of the longest block, relative to the mean warp of the launch."""
     live_operands: float = 1.0
     """Share of the arithmetic that works on live values. The rest is idle, and draws less: hardly a bit of
     its operands toggles, because they are always zero or infinite, or the same in every thread. No source

@@ -396,7 +396,8 @@ SAME = (
 
 INSTRUCTIONS = 0.06
 WATTS = 0.03
-"""How far executed instructions and watts may differ among ways that a compiler sees through."""
+SECONDS = 0.05
+"""How far executed instructions, watts and seconds may differ among ways that a compiler sees through."""
 
 
 class Answer(Struct, frozen=True):
@@ -404,6 +405,7 @@ class Answer(Struct, frozen=True):
     bytes_moved: float
     instructions: float
     power_w: float
+    time_s: float
     notes: frozenset[str]
 
 
@@ -417,6 +419,7 @@ def answer(sample: Sample, way: Way) -> Answer:
     assert kernel.instructions_per_thread is not None
     assert kernel.bytes_per_thread is not None
     assert kernel.power_w is not None, text
+    assert kernel.time_s is not None
     threads = 1
     for extent in (*kernel.grid, *kernel.block):
         threads *= extent
@@ -426,6 +429,7 @@ def answer(sample: Sample, way: Way) -> Answer:
         kernel.bytes_per_thread * threads,
         sum(one.number for one in kernel.instructions_per_thread) * threads,
         kernel.power_w,
+        kernel.time_s,
         frozenset(assumption.rule for assumption in kernel.assumptions),
     )
 
@@ -446,3 +450,4 @@ def test_another_way_of_writing_has_the_same_counts(sample: Sample, name: str):
         assert found.bytes_moved == pytest.approx(expected.bytes_moved, rel=1e-9)
         assert found.instructions == pytest.approx(expected.instructions, rel=INSTRUCTIONS)
         assert found.power_w == pytest.approx(expected.power_w, rel=WATTS)
+        assert found.time_s == pytest.approx(expected.time_s, rel=SECONDS)

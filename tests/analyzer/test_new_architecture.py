@@ -21,6 +21,15 @@ multiplies_16_bits = { value = %s, source = "assumed" }
 l1_keeps_global_loads = { value = true, source = "assumed" }
 allocates_registers_per_block = { value = false, source = "assumed" }
 is_like_measured = { value = %s, source = "assumed" }
+shared_latency_cycles = { value = 23, source = "assumed" }
+l1_latency_cycles = { value = 33, source = "assumed" }
+l2_latency_cycles = { value = 211, source = "assumed" }
+dram_latency_ns = { value = 256, source = "assumed" }
+shared_bytes_per_clock_per_sm = { value = 128, source = "assumed" }
+l1_bytes_per_clock_per_sm = { value = 125, source = "assumed" }
+l2_bytes_per_clock_per_sm = { value = 35.5, source = "assumed" }
+dram_efficiency = { value = 0.9, source = "assumed" }
+block_dispatch_cycles = { value = 1.5, source = "assumed" }
 """
 SAXPY = """__global__ void saxpy(int n, float a, const float* x, float* y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

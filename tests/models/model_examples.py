@@ -24,7 +24,7 @@ def subject(
         l2_bytes=256,
         dram_bytes=256,
         global_loads=64,
-        loads_in_flight=4,
+        dependent_loads=16,
         footprint_bytes=1e9,
     )
     return Subject(

@@ -134,3 +134,20 @@ def test_a_prediction_takes_less_than_a_millisecond():
             ready.predict(WORK, V100)
         times.append((time.thread_time() - start) / 20)
     assert min(times) < 1e-3
+
+
+def test_a_board_at_its_limit_runs_at_the_clock_that_fits_in_watts_seconds_and_joules():
+    hungry = model(energies=tuple(ComponentEnergy(c, 4e-11, 4e-11, True) for c in DYNAMIC))
+    free = hungry.predict(WORK, replace(V100, power_limit_w=None))
+    assert free.power_w > 300.0
+    held = hungry.predict(WORK, V100)
+    assert held.power_w == pytest.approx(250.0, rel=0.01)
+    assert held.may_hit_power_limit is True
+    (told,) = (note for note in held.notes if "would exceed" in note)
+    mhz = float(told.split("are those at ")[1].split()[0])
+    assert 500.0 < mhz < 1380.0
+    there = hungry.predict(WORK, V100, Clocks(mhz))  # what the board does when that clock is set
+    assert held.time_s == pytest.approx(there.time_s, rel=0.01)
+    assert held.time_s > 1.05 * free.time_s
+    assert held.energy_j == held.power_w * held.time_s < free.energy_j
+    assert hungry.predict(WORK, V100, Clocks(mhz + 5.0)).power_w == pytest.approx(held.power_w, rel=0.005)

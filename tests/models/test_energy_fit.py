@@ -32,7 +32,7 @@ TRUTH = EnergyPowerModel(
         active_w=30.0,
         energies=tuple(energy(c) for c in Component if c not in STATIC),
         voltage=VoltageCurve(0.7, 690.0, 1380.0),
-        time=TimeParameters(dram_efficiency=0.75, launch_overhead_s=5e-6, overlap=12.0),
+        time=TimeParameters(dram_share=0.97, launch_overhead_s=4e-6, overlap=2.3),
         core_mhz_min=600.0,
         core_mhz_max=1380.0,
         interval=UNCALIBRATED,
@@ -42,13 +42,25 @@ TRUTH = EnergyPowerModel(
 
 
 def rows():
-    """Three made-up microbenchmarks with sweeps of arithmetic density, measured without noise."""
+    """Four made-up microbenchmarks with sweeps of arithmetic density, measured without noise."""
     works = [("fma", Instructions(fp32=50.0 * k, load_store=4.0), 16.0, 0.0) for k in range(1, 9)]
     works += [("int", Instructions(integer=50.0 * k, load_store=4.0), 16.0, 0.0) for k in range(1, 9)]
     works += [("shared", Instructions(fp64=5.0 * k, load_store=60.0 * k), 4.0, 60.0 * k) for k in range(1, 9)]
+    works += [("lone", Instructions(fp32=500.0 * k, load_store=4.0), 0.0, 0.0) for k in range(1, 9)]
     for number, (benchmark, instructions, moved, passes) in enumerate(works):
         work = Workload(
-            4000, 256, 64.0, instructions, None, moved, moved, moved, passes, passes, global_loads=4.0
+            80 if benchmark == "lone" else 4000,
+            256,
+            64.0,
+            instructions,
+            None,
+            moved,
+            moved,
+            moved,
+            passes,
+            passes,
+            global_loads=4.0,
+            dependent_loads=1.0,
         )
         for mhz in (600.0, 990.0, 1380.0):
             subject = Subject(V100, Clocks(mhz, 876.0), (RepeatedLaunch(work),))
@@ -69,6 +81,7 @@ def pairs():
                 None,
                 *(3 * [64.0 * share]),
                 global_loads=4.0,
+                dependent_loads=1.0,
                 live_operands=live,
                 live_data=live,
             )

@@ -212,6 +212,15 @@ multiplies_16_bits = { value = false, source = "x" }
 l1_keeps_global_loads = { value = true, source = "x" }
 allocates_registers_per_block = { value = false, source = "x" }
 is_like_measured = { value = true, source = "x" }
+shared_latency_cycles = { value = 23, source = "x" }
+l1_latency_cycles = { value = 33, source = "x" }
+l2_latency_cycles = { value = 211, source = "x" }
+dram_latency_ns = { value = 256, source = "x" }
+shared_bytes_per_clock_per_sm = { value = 128, source = "x" }
+l1_bytes_per_clock_per_sm = { value = 125, source = "x" }
+l2_bytes_per_clock_per_sm = { value = 35.5, source = "x" }
+dram_efficiency = { value = 0.9, source = "x" }
+block_dispatch_cycles = { value = 1.5, source = "x" }
 
 [architecture.chips.GV100]
 texture_units_per_sm = { value = 8, source = "x" }

@@ -105,6 +105,7 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
         arms=tuple(_arms(state, profile, sampling)),
         assumptions=tuple(state.tallies.assumptions.values()),
         sampling=sampling,
+        skew=state.tallies.skew(state.threads),
     )
 
 

@@ -90,8 +90,9 @@ class ExpressionEvaluator:
         environment, assumptions = dict(state.environment), dict(state.tallies.assumptions)
         assumed = dict(state.inputs.assumed)
         by_block, state.tallies.by_block = state.tallies.by_block, None
+        lengths, state.tallies.lengths = state.tallies.lengths, state.tallies.lengths.copy()
         value = self.evaluate(expr, mask)
-        state.tallies.by_block = by_block
+        state.tallies.by_block, state.tallies.lengths = by_block, lengths
         state.tallies.thread_counts, state.tallies.warp_counts = threads, warps
         state.environment, state.tallies.assumptions = environment, assumptions
         state.inputs.assumed = assumed

@@ -139,6 +139,19 @@ class Sampling(Struct, frozen=True):
     relative_error: float
 
 
+class Skew(Struct, frozen=True):
+    """Operations of the longest warp of a block, relative to those of the mean warp of the launch.
+
+    `mean_block`: mean over blocks. `longest_block`: of the block that takes longest.
+    """
+
+    mean_block: float = 1.0
+    longest_block: float = 1.0
+
+
+NO_SKEW = Skew()
+
+
 class ExecutionProfile(Struct, frozen=True):
     """Counts for one launch of one kernel, indexed by region and site.
 
@@ -155,6 +168,7 @@ class ExecutionProfile(Struct, frozen=True):
     arms: tuple[BranchArm, ...]
     assumptions: tuple[Assumption, ...]
     sampling: Sampling | None = None
+    skew: Skew = NO_SKEW
 
 
 def total_counts(kernel: ir.Kernel, profile: ExecutionProfile) -> OperationCounts:

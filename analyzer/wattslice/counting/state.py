@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
+import numpy as np
 from msgspec import Struct, field
 
 from wattslice import ir
 from wattslice.counting.boundaries import Boundaries
 from wattslice.counting.estimates import BlockCounts
-from wattslice.counting.profile import ProbabilitySource
-from wattslice.counting.sampling import Mask, Masks, SampledThreads
+from wattslice.counting.profile import ProbabilitySource, Skew
+from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.values import Value, select
 from wattslice.ir.loops import LoopShape, shape_of
 from wattslice.ir.objects import objects
+from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
 
 SURVEYS = 1 << 23
@@ -82,8 +85,10 @@ class StandIns(Struct, frozen=True, order=True):
 class Tallies:
     """What one evaluation has found so far, and what it had to assume."""
 
-    def __init__(self, kernel: ir.Kernel) -> None:
+    def __init__(self, kernel: ir.Kernel, lanes: int = 0) -> None:
         self._kernel = kernel
+        self._work = _work_by_region(kernel)
+        self.lengths = np.zeros(lanes)  # operations of each lane
         self.thread_counts = [0.0] * kernel.region_count
         self.warp_counts = [0.0] * kernel.region_count
         self.loops: dict[int, LoopTally] = {}
@@ -98,6 +103,8 @@ class Tallies:
         """One run of `region` under `mask`."""
         self.thread_counts[region] += mask.thread_mean
         self.warp_counts[region] += mask.warp_mean
+        if self._work[region]:
+            self.lengths += self._work[region] * mask.weights
         if self.by_block is not None:
             self.by_block.add(region, mask)
 
@@ -149,6 +156,18 @@ class Tallies:
         """The file of `span`; empty when it is the kernel's own."""
         return "" if span.file == self._kernel.span.file else span.file
 
+    def skew(self, threads: SampledThreads) -> Skew:
+        """How much longer than the mean warp the longest one of a block is."""
+        warps = self.lengths.reshape(-1, WARP_SIZE).max(axis=1)
+        mean = float((warps * threads.warp_population).sum())
+        if not mean:
+            return Skew()
+        blocks = self.lengths.reshape(-1, threads.block_lanes).max(axis=1)
+        return Skew(
+            max(1.0, float((blocks * threads.block_population).sum()) / mean),
+            max(1.0, float(blocks.max()) / mean),
+        )
+
     @property
     def has_assumed_a_parameter(self) -> bool:
         """True when the value of some parameter had to be assumed, and was read."""
@@ -184,7 +203,7 @@ class State:
         self.objects = objects(launch.kernel)
         self.has_blocks = True  # or the lanes are iterations that are looked at together
         self.inputs = Inputs(launch)
-        self.tallies = Tallies(launch.kernel)
+        self.tallies = Tallies(launch.kernel, threads.population.size)
         self.environment: dict[ir.RegisterKey, Value] = {}
         self.live = self.masks.all
         self.boundaries: Boundaries | None = None  # of the first evaluations, which find where blocks differ
@@ -226,3 +245,12 @@ class State:
             if old is not None:
                 value = select(mask.active, value, old)
         self.environment[key] = value
+
+
+@lru_cache(maxsize=4)
+def _work_by_region(kernel: ir.Kernel) -> tuple[float, ...]:
+    """Operations of one run of each region."""
+    work = [0.0] * kernel.region_count
+    for operation in operations(kernel):
+        work[operation.region] += operation.number
+    return tuple(work)

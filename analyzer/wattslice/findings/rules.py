@@ -292,10 +292,10 @@ RULES: tuple[Rule, ...] = (
         name="may-hit-power-limit",
         severity=Severity.WARNING,
         told_by="findings",
-        what="The upper end of the predicted interval reaches the power limit of the GPU.",
+        what="Watts reach the power limit of the GPU, or do so in one case of six or more.",
         why=(
-            "At the limit the GPU lowers its clocks: the kernel then runs longer than predicted, and watts "
-            "stay at the limit."
+            "At the limit the GPU lowers its clocks: the kernel runs longer, watts stay at the limit. Where "
+            "the predicted watts exceed it, the seconds are those at the clock that fits."
         ),
         example="gemm: 287 W (255-310 W) on a GPU limited to 300 W",
         remedy="Predict at a lower clock with --core-mhz, or measure the kernel on the GPU.",

@@ -16,7 +16,7 @@ from wattslice.power.slices import (
     unknown_watts,
 )
 from wattslice.slicing.features import SliceFeatures
-from wattslice_models.contract import PowerModel, RepeatedLaunch, Subject
+from wattslice_models.contract import PowerModel, RepeatedLaunch, Subject, may_reach
 from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.execution_time import (
     DEFAULT_TIME_PARAMETERS,
@@ -121,7 +121,10 @@ def _with_limit(
     question: PowerQuestion, watts: ProgramWatts, timing: TimePrediction, model: str
 ) -> PowerAnswer:
     limit = question.gpu.power_limit_w
-    reaches = None if limit is None or watts.power_high_w is None else watts.power_high_w >= limit
+    power_w, high_w = watts.power_w, watts.power_high_w
+    reaches = None
+    if limit is not None and power_w is not None and high_w is not None:
+        reaches = may_reach(limit, power_w, high_w)
     if limit is not None:
         watts = limited(watts, limit)
     return PowerAnswer(

@@ -23,6 +23,7 @@ from wattslice.power.paths import (
     with_trips,
 )
 from wattslice.power.slices import OperationPrices, region_energies
+from wattslice_models.contract import may_reach
 
 MOST_SWUNG = 8
 """Branches whose interval is carried into the watts: those whose paths cost most."""
@@ -137,7 +138,7 @@ def with_swings(answers: MethodAnswers, method: Method) -> tuple[PowerAnswer, tu
         up = math.fsum((high - power_w) ** 2 for _, high in ends)
         high_w = power_w + math.sqrt((high_w - power_w) ** 2 + up)
         if limit_w is not None:
-            reaches = reaches or high_w >= limit_w
+            reaches = reaches or may_reach(limit_w, power_w, high_w)
             high_w = min(high_w, limit_w)
     wider = replace(watts, power_low_w=low_w, power_high_w=high_w)
     return replace(found, watts=wider, may_hit_power_limit=reaches), (

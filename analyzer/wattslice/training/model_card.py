@@ -11,7 +11,7 @@ from wattslice_models.energy import MULTIPLIERS, Component, ComponentEnergy
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.execution_time import TimeParameters
 from wattslice_models.learners import ENTRIES, MEANS
-from wattslice_models.time_limits import FITTED_TIME_PARAMETERS, time_limits
+from wattslice_models.time_limits import TIME_PRIORS, time_limits
 from wattslice_models.trained_regression import Coefficient, TrainedRegression
 
 TABLE_HEAD = (
@@ -246,7 +246,7 @@ def _energy_coefficients(found: EnergyPowerModel) -> list[str]:
             for entry in model.energies
         ),
         "",
-        "Time: " + ", ".join(_time_parameter(model.time, name) for name in FITTED_TIME_PARAMETERS) + ".",
+        "Time: " + ", ".join(_time_parameter(model.time, prior.name) for prior in TIME_PRIORS) + ".",
         "",
     ]
 

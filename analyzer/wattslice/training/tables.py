@@ -17,7 +17,9 @@ from wattslice.launches.resolver import resolve_launches
 from wattslice.training.launch_rows import launch_features, launch_rows
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_corpora.records import (
+    UNKNOWN_DATA,
     DataCard,
+    LiveShare,
     MeasuredRow,
     RecordError,
     SliceRow,
@@ -140,6 +142,7 @@ def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
 
 
 _SOURCES = "sources"
+_ZEROS = LiveShare("", None, 0.0, 0.0)
 
 
 class CampaignFeatures(Struct, frozen=True):
@@ -183,7 +186,8 @@ def campaign_features(folder: Path, measured: tuple[MeasuredRow, ...], gpu: Gpu)
                 programs[source.path] = read_cuda(source.path, ParseOptions())
             launch = _launch(programs[source.path], row, source.corpus, gpu)
             place = source.path.name
-            rows = launch_rows(*run, 0, row.kernel, place, 1, launch_features(launch, gpu))
+            live = _ZEROS if row.input == "zeros" else UNKNOWN_DATA
+            rows = launch_rows(*run, 0, row.kernel, place, 1, launch_features(launch, gpu), live)
             workloads.append(rows.workload)
             slices += rows.slices
         except (WattsliceError, RecordError, ValueError) as error:

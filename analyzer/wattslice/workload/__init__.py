@@ -1,1 +1,1 @@
-"""What the machine executes for a launch: instructions, registers, occupancy, traffic, parallelism."""
+"""What the machine executes for a launch: instructions, registers, occupancy, traffic."""

@@ -11,7 +11,6 @@ from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import KernelLaunch
 from wattslice.workload.instructions import InstructionKind, InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
-from wattslice.workload.parallelism import loads_in_flight
 from wattslice.workload.registers import estimate_registers
 from wattslice.workload.traffic import Traffic, traffic
 from wattslice_models.gpu import Gpu
@@ -77,6 +76,8 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
     return LaunchWork(counts, mix, moved, work)
 
 
+MOST_IN_FLIGHT = 16.0
+"""Outstanding loads of one warp taken to be possible at most: a bound of ours, not measured."""
 TENSOR_FMA_PER_THREAD = 16 * 16 * 16 / 32
 """Multiply-adds of one warp-wide 16x16x16 `mma_sync`, per thread."""
 
@@ -103,6 +104,7 @@ def workload(
     active_warps_per_sm: int,
 ) -> Workload:
     """What one launch does, from its counts, its executed instructions and the bytes it moves."""
+    loads = counts.global_load + counts.texture_load
     return Workload(
         blocks=launch.blocks,
         threads_per_block=launch.threads_per_block,
@@ -117,8 +119,12 @@ def workload(
         texture_fetches=counts.texture_load,
         atomics=counts.atomic,
         barriers=counts.barrier,
-        global_loads=counts.global_load + counts.texture_load,
-        loads_in_flight=loads_in_flight(launch.kernel, profile),
+        global_loads=loads,
+        dependent_instructions=mix.chain.arithmetic,
+        dependent_shared=mix.chain.shared,
+        dependent_loads=max(mix.chain.far, loads / MOST_IN_FLIGHT),
+        mean_block=profile.skew.mean_block,
+        longest_block=profile.skew.longest_block,
         footprint_bytes=traffic.footprint_bytes,
     )
 

@@ -90,9 +90,13 @@ class GpuBench:
         for configuration in configurations:
             self._build(configuration.source)
 
+    def program(self, source: Path) -> Path:
+        """What was built of `source`, when it is ready. Raises as `Builder.build`."""
+        return self._build(source).result()
+
     def measure(self, configuration: Configuration) -> Measured:
         """Idle, then the program, sampled throughout."""
-        program = self._build(configuration.source).result()
+        program = self.program(configuration.source)
         command = Command(program, configuration.arguments, environment=visible(self._board))
         timing = self._timing
         with Sampler(self._sensor, timing.period_s, seed=zlib.crc32(configuration.name.encode())) as sampler:

@@ -11,7 +11,10 @@ from wattslice_corpora.measuring.plan import KERNELS, SLICES, SWEEP
 from wattslice_corpora.measuring.power import Method
 from wattslice_corpora.measuring.sensor import Board
 
-_USES = (
+Use = tuple[str, str, str]
+"""What the key of a data set begins with, what its rows may serve, and what they are of."""
+
+USES: tuple[Use, ...] = (
     (SLICES, "training", "synthetic slices of wattslice's generator"),
     (SWEEP, "training", "the intensity sweep of wattslice's generator, for the energy roofline"),
     (KERNELS, "test", "kernels of wattslice's corpus at two or three sizes"),
@@ -37,16 +40,24 @@ def protocol(timing: Timing) -> str:
 
 
 def write_card(
-    folder: Path, board: Board, key: str, chip: str, timing: Timing, method: Method | None
+    folder: Path,
+    board: Board,
+    key: str,
+    chip: str,
+    timing: Timing,
+    method: Method | None,
+    uses: tuple[Use, ...] = USES,
 ) -> None:
     """``card.toml`` in `folder`. `key`: the short name of the board in the data sets' keys."""
-    (folder / "card.toml").write_text(card(board, key, chip, timing, method), encoding="utf-8")
+    (folder / "card.toml").write_text(card(board, key, chip, timing, method, uses), encoding="utf-8")
 
 
-def card(board: Board, key: str, chip: str, timing: Timing, method: Method | None) -> str:
+def card(
+    board: Board, key: str, chip: str, timing: Timing, method: Method | None, uses: tuple[Use, ...] = USES
+) -> str:
     """The card as TOML."""
     limit = "unknown" if board.power_limit_w is None else f"{board.power_limit_w:g} W"
-    datasets = "\n".join(_dataset(f"{name}-{key}", use, what, timing, method) for name, use, what in _USES)
+    datasets = "\n".join(_dataset(f"{name}-{key}", use, what, timing, method) for name, use, what in uses)
     return (
         f"# Where the runs of the table beside this card come from. An empty text is unknown.\n\n"
         f"board = {_quoted(f'{board.name}, power limit {limit}')}\n"

@@ -186,6 +186,26 @@ class Journal:
             draft.unlink(missing_ok=True)
 
 
+def read_entries(folder: Path) -> tuple[Entry, ...]:
+    """What the journal in `folder` holds, whoever wrote it and whoever writes it now; none without one.
+
+    Damaged lines and lines of other columns are left out.
+    """
+    path = folder / _JOURNAL
+    found: dict[str, Entry] = {}
+    for line in path.read_bytes().split(b"\n") if path.exists() else ():
+        values = _verified(line)
+        if values is None or "name" not in values:
+            continue
+        try:
+            entry = _decoded(values)
+        except (KeyError, TypeError):
+            continue
+        found.pop(entry.name, None)
+        found[entry.name] = entry
+    return tuple(found.values())
+
+
 def _encoded(entry: Entry, identity: str) -> bytes:
     return _checked({"identity": identity, **cast("dict[str, object]", to_builtins(entry))})
 

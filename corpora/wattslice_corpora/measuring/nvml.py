@@ -60,13 +60,17 @@ class NvmlSensor:
         time_s = time.monotonic()
         try:
             values = nvml.nvmlDeviceGetFieldValues(self._handle, list(_FIELDS))
+            instant_w, average_w, memory_w, energy_j = (_milli(value) for value in values)
+        except (nvml.NVMLError_FunctionNotFound, nvml.NVMLError_NotSupported, nvml.NVMLError_NoPermission):
+            instant_w = average_w = memory_w = energy_j = None
         except nvml.NVMLError as error:
             raise SensorError(str(error)) from None
-        instant_w, average_w, memory_w, energy_j = (_milli(value) for value in values)
         if average_w is None:  # drivers that do not know the fields
             average_w = self._ask("nvmlDeviceGetPowerUsage", scale=1e-3)
         if energy_j is None:
             energy_j = self._ask("nvmlDeviceGetTotalEnergyConsumption", scale=1e-3)
+        if average_w is None and energy_j is None:
+            raise SensorError("the board tells neither power nor energy")
         reasons = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
         return Reading(
             time_s=time_s,

@@ -51,17 +51,21 @@ def campaign_plan(
     boards of one kind differ and must not be fitted as one. `weights`: what an access is worth on this GPU,
     for the densities of the slices. The sources of the slices are written into `folder`.
     """
-    slices = tuple(_slice(spec, SLICES, board, folder) for spec in default_grid(sm_count, weights))
+    slices = tuple(
+        slice_configuration(spec, SLICES, board, folder) for spec in default_grid(sm_count, weights)
+    )
     programs = [program for program in load_manifest() if program.repeatable]
     largest = tuple(
-        configuration for program in programs for configuration in _kernels(program, program.runs[-1], board)
+        configuration
+        for program in programs
+        for configuration in kernel_configurations(program, program.runs[-1], board)
     )
     smaller = tuple(
         configuration
         for program in programs
         for run in program.runs[:-1]
         if run.size is not RunSize.SMALL  # that one is for checking on a CPU, and mostly gaps on a GPU
-        for configuration in _kernels(program, run, board)
+        for configuration in kernel_configurations(program, run, board)
     )
     chance = random.Random(seed)
     repeated = chance.sample([*slices, *largest], min(_REPEATED, len(slices) + len(largest)))
@@ -94,7 +98,7 @@ def sweep_plan(sm_count: int, board: str, folder: Path, seed: int = 0) -> tuple[
     folder.mkdir(parents=True, exist_ok=True)
     comments = ("the intensity sweep of the campaign in this folder: flops and bytes of one launch",)
     write_table(sweep_beside(folder / MEASURED_TABLE), comments, SweepRow, tuple(map(_sweep_row, sweep)))
-    configurations = [_slice(point.spec, SWEEP, board, folder) for point in sweep]
+    configurations = [slice_configuration(point.spec, SWEEP, board, folder) for point in sweep]
     random.Random(seed).shuffle(configurations)
     return tuple(configurations)
 
@@ -139,7 +143,8 @@ def _share(configurations: tuple[Configuration, ...], number: int, parts: int) -
     return configurations[size * number // parts : size * (number + 1) // parts]
 
 
-def _slice(spec: SliceSpec, dataset: str, board: str, folder: Path) -> Configuration:
+def slice_configuration(spec: SliceSpec, dataset: str, board: str, folder: Path) -> Configuration:
+    """The configuration that measures a slice; its source is written into `folder`."""
     path = folder / _SOURCES / f"{spec.name}.cu"
     text = source(spec)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -162,7 +167,8 @@ def _sweep_row(point: SweepSlice) -> SweepRow:
     return SweepRow(point.spec.name, KERNEL_NAME, "", kind.value, flops, moved)
 
 
-def _kernels(program: CorpusKernel, run: CorpusRun, board: str) -> tuple[Configuration, ...]:
+def kernel_configurations(program: CorpusKernel, run: CorpusRun, board: str) -> tuple[Configuration, ...]:
+    """One for every kernel of a program of the corpus, at one size."""
     version = sha256(program.file, *sorted(KERNEL_DIRECTORY.rglob("*.cuh")))
     return tuple(
         Configuration(

@@ -47,7 +47,11 @@ class WorkloadRow(Struct, frozen=True):
     atomics: float
     barriers: float
     global_loads: float | None
-    loads_in_flight: float | None
+    dependent_instructions: float | None
+    dependent_shared: float | None
+    dependent_loads: float | None
+    mean_block: float
+    longest_block: float
     footprint_bytes: float | None
     live_operands: float
     live_data: float

@@ -1,9 +1,11 @@
 // A stand-in for the CUDA runtime on a machine without a GPU: kernels compute nothing and take FAKE_KERNEL_US.
 // What the "GPU" is doing stands in the file FAKE_GPU_STATE, where the stand-in for NVML (nvml.cpp) reads it.
+// FAKE_WATTS=program: watts and microseconds follow from the program's name; else 300 W.
 // A kernel of a library takes FAKE_US_PER_KB microseconds for every KiB of its file instead.
 // FAKE_CRASH=launch: the fifth launch ends the program by a signal. FAKE_HANG=1: synchronising never returns.
 #include <cuda_runtime_api.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -22,9 +24,27 @@ State* gpu() {
 
 long long libraryNs = 0;
 
+// The same for every build of a program: the key of the build is left out.
+unsigned nameHash() {
+    static const unsigned hash = [] {
+        unsigned value = 2166136261u;
+        const char* end = strrchr(program_invocation_short_name, '-');
+        for (const char* c = program_invocation_short_name; *c && c != end; ++c) {
+            value = (value ^ static_cast<unsigned char>(*c)) * 16777619u;
+        }
+        return value >> 8;
+    }();
+    return hash;
+}
+
+double aboveIdleW() { return getenv("FAKE_WATTS") ? 60.0 + nameHash() % 400 : 230.0; }
+
 long long kernelNs() {
     if (libraryNs > 0) {
         return libraryNs;
+    }
+    if (getenv("FAKE_WATTS")) {
+        return (60 + nameHash() % 1009) * 1000LL;
     }
     const char* text = getenv("FAKE_KERNEL_US");
     return (text ? atoll(text) : 100) * 1000LL;
@@ -44,9 +64,13 @@ void sleepUntil(long long ns) {
 void work(long long launches) {
     const long long now = monotonicNs();
     State* state = gpu();
-    if (now > state->busyUntilNs + kGraceNs) {
-        state->busyBeforeNs += state->busyUntilNs > 0 ? state->busyUntilNs + kGraceNs - state->busyFromNs : 0;
+    const long long until = state->busyUntilNs + kGraceNs;
+    if (now > until || state->aboveIdleW != aboveIdleW()) {
+        if (state->busyUntilNs > 0) {
+            state->doneJ += ((now < until ? now : until) - state->busyFromNs) * 1e-9 * state->aboveIdleW;
+        }
         state->busyFromNs = state->busyUntilNs = now;
+        state->aboveIdleW = aboveIdleW();
     }
     state->busyUntilNs += launches * kernelNs();
 }
@@ -73,6 +97,7 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 char __cudaInitModule(void**) { return 0; }
 void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*) {}
+void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st* stream) {
     pendingGrid = grid, pendingBlock = block, pendingShared = shared, pendingStream = stream;
     return 0;
@@ -191,13 +216,31 @@ cudaError_t cudaFree(void* pointer) {
     free(pointer);
     return cudaSuccess;
 }
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
-    memcpy(to, from, bytes);
+// Nothing computes on device memory: it is reserved, never touched, and reads as zeros.
+cudaError_t cudaMemcpy(void* to, const void*, size_t bytes, cudaMemcpyKind kind) {
+    if (kind == cudaMemcpyDeviceToHost) {
+        memset(to, 0, bytes);
+    }
     return cudaSuccess;
 }
-cudaError_t cudaMemset(void* to, int value, size_t bytes) {
-    memset(to, value, bytes);
+cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, size_t, cudaMemcpyKind) { return cudaSuccess; }
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
+    return {x, y, z, w, kind};
+}
+cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc*, size_t, size_t, unsigned) {
+    *array = nullptr;
     return cudaSuccess;
 }
+cudaError_t cudaFreeArray(cudaArray_t) { return cudaSuccess; }
+cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void*, size_t, size_t, size_t, cudaMemcpyKind) {
+    return cudaSuccess;
+}
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc*, const cudaTextureDesc*,
+                                    const cudaResourceViewDesc*) {
+    *texture = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t) { return cudaSuccess; }
+cudaError_t cudaMemset(void*, int, size_t) { return cudaSuccess; }
 
 }  // extern "C"

@@ -1,6 +1,7 @@
 // A stand-in for libnvidia-ml.so.1: a board that draws 70 W idle and 300 W busy, whose readings move every
-// 100 ms as Hopper's do. FAKE_SENSOR=dead: readings never move; =lost: the board is gone; =old: no power
-// fields, as before Ampere; =throttled: heat slows the clocks.
+// 100 ms as Hopper's do. FAKE_BOARD: its name. FAKE_SENSOR=dead: readings never move; =lost: the board is gone; =old: no power
+// fields, as before Ampere; =throttled: heat slows the clocks; =held: readings move every 4 s only; =clock: the clock
+// moves under load. Compiled with -DFEWER_FUNCTIONS, an old driver: it lacks the fields, clocks, throttle reasons.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +10,7 @@
 
 namespace {
 
-constexpr double kIdleW = 70.0, kBusyW = 300.0;
+constexpr double kIdleW = 70.0;
 enum { kOk = 0, kNotSupported = 3, kGpuIsLost = 15 };
 
 State* gpu() {
@@ -22,7 +23,10 @@ bool sensor(const char* kind) {
     return text && strcmp(text, kind) == 0;
 }
 
-long long lastUpdateNs() { return monotonicNs() / 100000000LL * 100000000LL; }
+long long lastUpdateNs() {
+    const long long period = sensor("held") ? 4000000000LL : 100000000LL;
+    return monotonicNs() / period * period;
+}
 
 // The sensor's own noise, the same whenever one reading is asked for twice.
 double noiseW(long long ns) { return std::sin(ns * 1e-7) * 1.5; }
@@ -39,12 +43,12 @@ double watts() {
     if (sensor("dead")) {
         return kIdleW;
     }
-    return (busyNs(at) > 0 && at < gpu()->busyUntilNs + kGraceNs ? kBusyW : kIdleW) + noiseW(at);
+    return (busyNs(at) > 0 && at < gpu()->busyUntilNs + kGraceNs ? gpu()->aboveIdleW : 0.0) + kIdleW + noiseW(at);
 }
 
 double joules() {
     const long long at = lastUpdateNs();
-    return (at * kIdleW + (gpu()->busyBeforeNs + busyNs(at)) * (kBusyW - kIdleW)) * 1e-9;
+    return (at * kIdleW + busyNs(at) * gpu()->aboveIdleW) * 1e-9 + gpu()->doneJ;
 }
 
 }  // namespace
@@ -69,7 +73,9 @@ int nvmlShutdown() { return kOk; }
 int nvmlDeviceGetCount_v2(unsigned* count) { return *count = 1, kOk; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned, void** handle) { return *handle = gpu(), kOk; }
 int nvmlDeviceGetHandleByPciBusId_v2(const char*, void** handle) { return *handle = gpu(), kOk; }
-int nvmlDeviceGetName(void*, char* text, unsigned length) { return strncpy(text, "Fake GPU", length), kOk; }
+int nvmlDeviceGetName(void*, char* text, unsigned length) {
+    return strncpy(text, getenv("FAKE_BOARD") ? getenv("FAKE_BOARD") : "Fake GPU", length), kOk;
+}
 int nvmlDeviceGetUUID(void*, char* text, unsigned length) { return strncpy(text, "GPU-0123abcd-fake", length), kOk; }
 int nvmlSystemGetDriverVersion(char* text, unsigned length) { return strncpy(text, "580.00", length), kOk; }
 int nvmlSystemGetCudaDriverVersion_v2(int* version) { return *version = 13000, kOk; }
@@ -85,7 +91,11 @@ int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) { return *milliwatts = 
 int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) {
     return *millijoules = joules() * 1e3, kOk;
 }
-int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) { return *mhz = type == 1 ? 1980 : 3201, kOk; }
+#ifndef FEWER_FUNCTIONS
+int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) {
+    const bool low = sensor("clock") && monotonicNs() / 700000000LL % 2 == 0;
+    return *mhz = type == 1 ? (low ? 1500 : 1980) : 3201, kOk;
+}
 int nvmlDeviceGetTemperature(void*, int, unsigned* celsius) { return *celsius = 40, kOk; }
 int nvmlDeviceGetCurrentClocksEventReasons(void*, unsigned long long* reasons) {
     return *reasons = sensor("throttled") ? 0x40 : gpu()->busyUntilNs > monotonicNs() ? 0 : 1, kOk;
@@ -108,6 +118,7 @@ int nvmlDeviceGetFieldValues(void*, int count, FieldValue* values) {
     }
     return kOk;
 }
+#endif
 const char* nvmlErrorString(int) { return "the stand-in says no"; }
 
 }  // extern "C"

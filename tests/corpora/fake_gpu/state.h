@@ -1,4 +1,5 @@
-// What the stand-ins share: since when and until when the "GPU" is busy, and how long it was before that.
+// What the stand-ins share: since when and until when the "GPU" is busy, at how many watts above idle, and what that
+// took before.
 // Launches queued up to half a second late run as if they had come in time: a test machine may be under load.
 #pragma once
 
@@ -13,7 +14,8 @@ constexpr long long kGraceNs = 500000000;
 struct State {
     long long busyFromNs;
     long long busyUntilNs;
-    long long busyBeforeNs;
+    double aboveIdleW;
+    double doneJ;  // above idle, of all that was before
 };
 
 inline State* mapState() {

@@ -142,7 +142,7 @@ class Memory(Operators):
             ):
                 return 1.0, 1.0
             number *= trips
-            if number > MOST_COPIES:
+            if not 0 < number <= MOST_COPIES:  # of none, in a loop that never runs, nothing is shared
                 return 1.0, 1.0
             width = coefficient * int(step.number)
             offsets = {offset + width * copied for offset in offsets for copied in range(trips)}

@@ -25,6 +25,7 @@ from wattslice.ir import (
     Switch,
     TypeKind,
 )
+from wattslice.workload.instructions.chains import NO_CHAIN, Chain, warp_chain
 from wattslice.workload.instructions.charging import Charge, Request, charges
 from wattslice.workload.instructions.expressions import Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
@@ -36,13 +37,16 @@ class Lowered(NamedTuple):
     """The instructions of a kernel by kind and region.
 
     `issued_only`: what warps issue although no thread counts it. `issuers`: for a region that is predicated,
-    not branched around, the region whose every run issues it.
+    not branched around, the region whose every run issues it. `values`: those that instructions compute, for
+    `roots`, which happen whether or not anybody uses a value.
     """
 
     instructions: list[Charge]
     requests: list[Request]
     issued_only: list[Charge]
     issuers: dict[int, int]
+    values: list[Value]
+    roots: list[Value]
 
 
 @lru_cache(maxsize=16)
@@ -53,8 +57,9 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
     """
     lowering = Lowering(kernel, trips)
     drive(lowering.kernel_body())
-    instructions, requests, _, _ = charges(lowering.roots, isa)
-    return Lowered(_merged(instructions), requests, _merged(lowering.issued_only), lowering.issuers)
+    instructions, requests, values, _ = charges(lowering.roots, isa)
+    issued_only = _merged(lowering.issued_only)
+    return Lowered(_merged(instructions), requests, issued_only, lowering.issuers, values, lowering.roots)
 
 
 def _merged(found: list[Charge]) -> list[Charge]:
@@ -231,11 +236,13 @@ class InstructionMix(Struct, frozen=True):
     `per_thread`: mean executed by a launched thread. `per_warp`: mean issued by a warp; larger than
     `per_thread` when lanes diverge, since an instruction is issued once however few lanes execute it, and a
     predicated one even when none does. `requests`: how often each load and store of the source is made.
+    `chain`: the instructions of a warp that wait for one another, on the mean.
     """
 
     per_thread: tuple[InstructionCount, ...]
     per_warp: tuple[InstructionCount, ...]
     requests: tuple[RequestCount, ...]
+    chain: Chain = NO_CHAIN
 
     def number(self, kind: InstructionKind) -> float:
         """Executed instructions of `kind` per thread; 0 when there are none."""
@@ -263,7 +270,8 @@ def lower_instructions(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa
         per_warp[kind] += number * profile.warp_counts[lowered.issuers.get(region, region)]
     for kind, region, number in lowered.issued_only:
         per_warp[kind] += number * profile.warp_counts[region]
-    return InstructionMix(_counts(per_thread), _counts(per_warp), _requests(lowered, profile))
+    chain = warp_chain(lowered.values, lowered.roots, profile.warp_counts)
+    return InstructionMix(_counts(per_thread), _counts(per_warp), _requests(lowered, profile), chain)
 
 
 def _requests(lowered: Lowered, profile: ExecutionProfile) -> tuple[RequestCount, ...]:

@@ -1,0 +1,144 @@
+"""From the rows of a campaign to what is shipped: tables, models, cards, documents, the board's entry."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+
+from wattslice.training.tables import tables_of_file
+from wattslice_corpora.measuring.errors import MeasureError
+from wattslice_corpora.records import (
+    SliceRow,
+    WorkloadRow,
+    card_path,
+    measurements_path,
+    read_measurements,
+    read_sweep,
+    slices_path,
+    sweep_path,
+    workloads_path,
+    write_table,
+)
+from wattslice_models.gpu import UnknownGpuError, load_gpu
+from wattslice_tools.accuracy.accuracy_page import begin_marker
+from wattslice_tools.campaign.home import BoardFolder, boards, write_tables
+from wattslice_tools.campaign.sensor_check import RESULT
+
+SECTION_END = "<!-- evaluate: end of the generated part -->"
+"""The last line of every section of the document."""
+_ROOT = Path(__file__).parents[3]
+_GPUS = _ROOT / "models" / "wattslice_models" / "gpus"
+_TRAINED = _ROOT / "models" / "wattslice_models" / "trained"
+_ACCURACY = _ROOT / "docs" / "appendix" / "accuracy.md"
+_DATASETS = _ROOT / "docs" / "appendix" / "datasets.md"
+
+
+def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
+    """Everything that follows from the rows of one board, anew. Raises `MeasureError`.
+
+    The tables of the GPU are replaced, so that the rows of one board stand alone; two boards are two tables.
+    """
+    found = _board(campaign, key)
+    gpu = gpu_of(found, gpu_id)
+    write_tables(found)
+    if not any(row.power_valid for row in read_measurements(found.folder / "measured.csv")):
+        raise MeasureError(f"{found.folder}: no row has valid watts, nothing to learn from")
+    _tables(found, gpu)
+    changed = write_entry(_GPUS / f"{gpu}.toml", sensor_facts(found.folder / RESULT), found)
+    print(f"{gpu}.toml: {', '.join(changed) or 'nothing measured for it'}")
+    make_section(_ACCURACY, gpu)
+    steps = (
+        ("wattslice", "train", "--gpu", gpu, "--out", str(_TRAINED / gpu)),
+        ("wattslice", "train", "--gpu", gpu, "--model", "roofline", "--out", str(_TRAINED / gpu)),
+        ("wattslice_corpora.records.page", str(_DATASETS)),
+        ("wattslice_tools.accuracy.accuracy_page", str(_ACCURACY), gpu),  # it evaluates
+    )
+    failed: list[str] = []
+    for module, *words in steps:
+        print(f"== {module} {' '.join(words)}", flush=True)
+        done = subprocess.run([sys.executable, "-m", module, *words], check=False, cwd=_ROOT)
+        if done.returncode == 2:
+            failed.append(f"{module} {words[0]}")
+    print("== look at the difference, then: pytest --update-golden tests/docs tests/analyzer")
+    if failed:
+        print(f"not done: {'; '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _board(campaign: Path, key: str | None) -> BoardFolder:
+    found = [one for one in boards(campaign) if key in (None, one.folder.name)]
+    if len(found) != 1:
+        names = ", ".join(one.folder.name for one in boards(campaign)) or "none"
+        raise MeasureError(f"{campaign}: which board? --board is one of: {names}")
+    return found[0]
+
+
+def gpu_of(found: BoardFolder, gpu_id: str | None) -> str:
+    """The board's id in the catalogue, by its name or as given. Raises `MeasureError`."""
+    name = gpu_id or found.board.name.removeprefix("NVIDIA ")
+    try:
+        return load_gpu(name).id
+    except UnknownGpuError as error:
+        raise MeasureError(f"{error}: say which with --gpu") from None
+
+
+def _tables(found: BoardFolder, gpu: str) -> None:
+    """The rows, our features of them, the sweep and the card, where those of every GPU stand."""
+    table = found.folder / "measured.csv"
+    tables = tables_of_file(table, load_gpu(gpu))
+    comments = (f"campaign on {found.board.name}, board {found.folder.name}; card: {gpu}.toml",)
+    shutil.copyfile(table, measurements_path(gpu))
+    shutil.copyfile(found.folder / "card.toml", card_path(gpu))
+    write_table(workloads_path(gpu), comments, WorkloadRow, tables.workloads)
+    write_table(slices_path(gpu), comments, SliceRow, tables.slices)
+    sweep = found.folder / "measured_sweep.csv"
+    if sweep.is_file() and read_sweep(sweep):
+        shutil.copyfile(sweep, sweep_path(gpu))
+    for run, reason in tables.reasons:
+        print(f"without features: {' '.join(run)}: {reason}")
+
+
+def sensor_facts(path: Path) -> tuple[tuple[str, float], ...]:
+    """What the sensor check says of the entries of a GPU's file; nothing without a check."""
+    if not path.is_file():
+        return ()
+    check = json.loads(path.read_text(encoding="utf-8")).get("check")
+    if not check:
+        return ()
+    values = (
+        ("idle_power_w", check["without_context"]["power_w"], 1.0),
+        ("nvml_update_period_ms", check["instant_period_s"], 1e3),
+        ("memory_clock_mhz", check["after_load"]["memory_mhz"], 1.0),
+    )
+    return tuple((name, round(value * scale, 1)) for name, value, scale in values if value is not None)
+
+
+def write_entry(path: Path, facts: Iterable[tuple[str, float]], found: BoardFolder) -> tuple[str, ...]:
+    """Replaces what was measured in the file of a GPU; returns the names. Other lines stay as they are."""
+    text = path.read_text(encoding="utf-8")
+    today, key = date.today().isoformat(), found.folder.name
+    source = f"campaign of {today} on board {key}, driver {found.board.driver}"
+    changed: list[str] = []
+    for name, value in facts:
+        line = f'{name} = {{ value = {value:g}, source = "{source}" }}'
+        text, count = re.subn(rf"(?m)^{name} = .*$", line, text)
+        if count:
+            changed.append(f"{name} = {value:g}")
+    tomllib.loads(text)
+    path.write_text(text, encoding="utf-8")
+    return tuple(changed)
+
+
+def make_section(page: Path, gpu: str) -> None:
+    """A place for the GPU in the document, after the last one."""
+    text = page.read_text(encoding="utf-8")
+    if begin_marker(gpu) not in text:
+        before, end, after = text.rpartition(SECTION_END)
+        page.write_text(f"{before}{end}\n\n{begin_marker(gpu)}\n{SECTION_END}{after}", encoding="utf-8")
