@@ -13,11 +13,11 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from wattslice_corpora.instruction_kernels import Added
 from wattslice_corpora.measuring.bench import Timing

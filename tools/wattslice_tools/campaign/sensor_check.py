@@ -9,10 +9,10 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from wattslice_corpora.measuring.bench import visible
 from wattslice_corpora.measuring.builder import Builder
