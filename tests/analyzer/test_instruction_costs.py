@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace
 
 from wattslice import ir
@@ -293,11 +294,9 @@ def test_a_measured_table_needs_few_columns_in_any_order(tmp_path: Path) -> None
     energies = measured_energies(table, None, optimized=True, variant=Variant.LATENCY, method=None)
     assert energies.price("add.s32").energy_j == 2e-7
     section = PAGE.partition("## Measured tables")[2].partition("## JSON")[0]
-    names = MeasuredInstruction.__struct_fields__
-    without_default = names[: len(names) - len(MeasuredInstruction.__struct_defaults__)]
-    for name in names:
+    for one in structs.fields(MeasuredInstruction):
         needed, _, optional = section.partition("may be missing")
-        assert f"`{name}`" in (needed if name in without_default else optional), name
+        assert f"`{one.name}`" in (needed if one.required else optional), one.name
 
 
 @pytest.mark.parametrize(

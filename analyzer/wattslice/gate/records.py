@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from msgspec import Struct
 
@@ -20,8 +19,7 @@ _COMMENT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchRecord:
+class LaunchRecord(Struct, frozen=True):
     """One launch: `kernel` is the qualified name, `file` a path that both states share.
 
     `ordinal` from 1 counts the launches of a kernel in a file. `body`: hash of the kernel's text without
@@ -40,8 +38,8 @@ class LaunchRecord:
     time_s: float | None
     model: str
     body: str
-    tokens: tuple[str, ...] = field(default=(), compare=False)
-    analysis: KernelAnalysis | None = field(default=None, compare=False)
+    tokens: tuple[str, ...] = ()
+    analysis: KernelAnalysis | None = None
 
     @property
     def name(self) -> str:

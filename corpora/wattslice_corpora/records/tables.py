@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
@@ -77,7 +77,7 @@ def read_table(
 
 def _check_columns(place: str, header: list[str], row_type: type[Struct]) -> None:
     """Raises `RecordError` where a column is missing that every table needs, or one stands twice."""
-    needed = row_type.__struct_fields__[: len(row_type.__struct_fields__) - len(row_type.__struct_defaults__)]
+    needed = [one.name for one in structs.fields(row_type) if one.required]
     if missing := [name for name in needed if name not in header]:
         raise RecordError(
             f"{place}: without {'column' if len(missing) == 1 else 'columns'} {', '.join(missing)}"
