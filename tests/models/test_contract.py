@@ -53,7 +53,7 @@ def test_a_model_predicts_watts_in_an_interval(
         assert prediction.power_w > 0
         assert prediction.power_low_w == pytest.approx(0.8 * prediction.power_w)
         limit_w = example.subject.gpu.power_limit_w
-        assert prediction.power_high_w in (pytest.approx(1.3 * prediction.power_w), limit_w)
+        assert prediction.power_high_w in (pytest.approx(1.3 * prediction.power_w), pytest.approx(limit_w))
         assert prediction.interval_source == "a test"
 
 
@@ -101,6 +101,6 @@ def test_a_subject_far_from_the_training_data_says_so(model: PowerModel, data: t
 @but(ModelKind.MEAN)
 def test_a_clock_never_measured_says_so(model: PowerModel, data: tuple[Example, ...]):
     assert model.predict(data[0].subject).in_trained_domain
-    far = model.predict(subject(density=4.0, core_mhz=2600.0))
+    far = model.predict(subject(density=4.0, core_mhz=200.0))
     assert not far.in_trained_domain
     assert far.notes

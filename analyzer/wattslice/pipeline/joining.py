@@ -158,9 +158,10 @@ def _worth_telling(group: Sequence[_Told]) -> list[_Told]:
             read[told.name, told.place].add(told.by)
 
     def is_known_better(told: _Told) -> bool:
-        if told.place is None:  # a template of which another result has an instance is no kernel of its own
-            is_template = any(name.startswith(f"{told.name}<") for name in names)
-            return is_template or told.name in launched
+        if any(name.startswith(f"{told.name}<") for name in names):
+            return True  # a template of which another result has an instance is no kernel of its own
+        if told.place is None:
+            return told.name in launched
         is_assumed = told.kernel.launch_source is LaunchSource.ASSUMED
         return is_assumed and not read[told.name, told.place] <= {told.by}
 
