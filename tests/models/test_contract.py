@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from msgspec import Struct
 
 from wattslice_models.contract import Example, Interval, Learner, ModelKind, NotEnoughDataError, PowerModel
 from wattslice_models.frozen_json import decoded, dumps
@@ -59,6 +60,7 @@ def test_a_model_predicts_watts_in_an_interval(
 
 @each_learner
 def test_a_model_is_frozen(model: PowerModel):
+    assert isinstance(model, Struct)
     name = model.__struct_fields__[0]
     with pytest.raises(AttributeError, match="immutable"):
         setattr(model, name, None)

@@ -95,7 +95,7 @@ def _style_sheet(view: PageView) -> str:
 
 
 def _colours(colours: PageColours) -> str:
-    return "".join(f"--{name}:{getattr(colours, name)};" for name in colours.__slots__)
+    return "".join(f"--{name}:{getattr(colours, name)};" for name in colours.__struct_fields__)
 
 
 class PageColours(Struct, frozen=True):
