@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.frontend.project.runs import ProgramArguments
@@ -25,8 +26,7 @@ class Precision(Enum):
     TENSOR = "tensor cores"
 
 
-@dataclass(frozen=True, slots=True)
-class RooflinePoint:
+class RooflinePoint(Struct, frozen=True):
     """A place in the pictures: flops per byte of DRAM, flops per second, watts (None: unknown)."""
 
     intensity: float
@@ -34,8 +34,7 @@ class RooflinePoint:
     power_w: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Roofline:
+class Roofline(Struct, frozen=True):
     """One launch and the roofs above it.
 
     `flops`: of all precisions, per launch, special functions left out; `precision`: that which takes longest
@@ -76,8 +75,7 @@ class Roofline:
         return tuple(self.at(place) for place in sorted(places))
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(Struct, frozen=True):
     """`rules` are not told of line `line` of `file`, for the stated `reason`; lines count from 1.
 
     `comment_line`: where it is written. `file` is spelt as findings spell it.
@@ -90,8 +88,7 @@ class Suppression:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class SourceText:
+class SourceText(Struct, frozen=True):
     """A source file as it was analysed: its lines (index 0 is line 1) without their ends."""
 
     file: str
@@ -105,8 +102,7 @@ class BranchClass(Enum):
     DENSE = "dense"
 
 
-@dataclass(frozen=True, slots=True)
-class SliceAnalysis:
+class SliceAnalysis(Struct, frozen=True):
     """One slice of a kernel with its features and its watts.
 
     `length` |C_i| (Def. 5), `arithmetic_density` Ã = N_a / N_mem (2), None when N_mem is 0;
@@ -127,8 +123,7 @@ class SliceAnalysis:
     sub_slices: tuple[SubSlice, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LineHeat:
+class LineHeat(Struct, frozen=True):
     """What one source line draws: watts, and its share of the kernel's power above idle.
 
     `file` may be a header when a device function of another file was inlined.
@@ -141,8 +136,7 @@ class LineHeat:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ArmAnalysis:
+class ArmAnalysis(Struct, frozen=True):
     """One arm of a branch and what it does to the watts.
 
     `probability` that a visit of the branch takes it, from `probability_low` to `probability_high`.
@@ -169,8 +163,7 @@ class ArmAnalysis:
     leaves: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MethodWatts:
+class MethodWatts(Struct, frozen=True):
     """The kernel's power by each method (`methods.py`), whichever was chosen; None: unknown."""
 
     bspm_w: float | None = None
@@ -178,8 +171,7 @@ class MethodWatts:
     expected_w: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileUse:
+class ProfileUse(Struct, frozen=True):
     """The profile that was used: the name of its `file`, how many `branches` of the kernel it knows."""
 
     file: str
@@ -187,8 +179,7 @@ class ProfileUse:
     data_sets: int
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """A place in the source that costs power, and what is at stake there per launch of the kernel.
 
     `power_w` and `energy_j`: how much lower the kernel's mean power and its energy would be without
@@ -225,8 +216,7 @@ def lines_told(lines: tuple[int, ...]) -> str:
     return f"line{'s' * (len(lines) > 1)} {shown}"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelAnalysis:
+class KernelAnalysis(Struct, frozen=True):
     """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why."""
 
     name: str
@@ -271,8 +261,7 @@ class KernelAnalysis:
     roofline: Roofline | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """The result of one run over one or several files, in the order the files were given.
 
     `sources`: the files themselves and others that kernels heat, where they were asked to be kept. `unread`:

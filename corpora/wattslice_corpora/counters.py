@@ -8,14 +8,14 @@ digits come from the source with four significant ones.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.records import MEASUREMENT_DIRECTORY, Dim3, read_table
 
 
-@dataclass(frozen=True, slots=True)
-class CounterRow:
+class CounterRow(Struct, frozen=True):
     """Counters of one launch, the median over the clocks it was measured at; units as nvprof's.
 
     `clocks`: pairs of core and memory clock that the median was taken over. `changes_with_clock`: the
@@ -77,7 +77,9 @@ class CounterRow:
         return self.block_x, self.block_y, self.block_z
 
 
-COUNTERS: tuple[str, ...] = tuple(field.name for field in fields(CounterRow) if field.type == "float")
+COUNTERS: tuple[str, ...] = tuple(
+    name for name in CounterRow.__struct_fields__ if CounterRow.__annotations__[name] == "float"
+)
 """The counters of a row by their nvprof names, in the order of the table."""
 
 

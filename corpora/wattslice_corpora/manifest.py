@@ -6,10 +6,11 @@ Wang & Chen 2013 (Tables 2 and 3); the others span what people run on GPUs.
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
 
 KERNEL_DIRECTORY = Path(__file__).parent / "kernels"
 
@@ -44,8 +45,7 @@ class VariantRole(StrEnum):
     BAD = "bad"
 
 
-@dataclass(frozen=True, slots=True)
-class PaperProgram:
+class PaperProgram(Struct, frozen=True):
     """The row of Wang & Chen 2013 with the measured watts of the program of the same task."""
 
     name: str
@@ -53,24 +53,21 @@ class PaperProgram:
     branch_class: BranchClass
 
 
-@dataclass(frozen=True, slots=True)
-class SizeArgument:
+class SizeArgument(Struct, frozen=True):
     """One command-line argument of a program and the value it has when left out."""
 
     name: str
     default: int
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusRun:
+class CorpusRun(Struct, frozen=True):
     """One choice of all command-line arguments, in order."""
 
     size: RunSize
     arguments: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A program, or one `kernel` of it, as the good or the bad member of the pair named `pair`."""
 
     pair: str
@@ -78,8 +75,7 @@ class Variant:
     kernel: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusLaunch:
+class CorpusLaunch(Struct, frozen=True):
     """One launch configuration that `main` uses with the default sizes.
 
     `grid` and `block` are (x, y, z) in blocks and threads; `dimensions` is 1, 2 or 3;
@@ -95,8 +91,7 @@ class CorpusLaunch:
     occurrence: int
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusKernel:
+class CorpusKernel(Struct, frozen=True):
     """One program of the corpus: a CUDA file with its kernels, a host `main` and a CPU reference.
 
     `family` is the directory it stands in. `runs` go from small to large. `why_not_repeatable` says why
@@ -167,8 +162,7 @@ def _family(path: Path) -> tuple[CorpusKernel, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """A TOML table that says where it stands when something is wrong with it."""
 
     path: Path

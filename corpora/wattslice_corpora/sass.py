@@ -11,8 +11,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 _SECTION = re.compile(r"\s*\.section\s+\.text\.(\S+?),")
 _LABEL = re.compile(r"(\.L\w+|\$\S+):")
@@ -25,8 +26,7 @@ class NoDisassemblerError(RuntimeError):
     """nvdisasm is not on this machine; the message says how to get it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """`@[!]predicate opcode operands`; predicate empty when there is none."""
 
     predicate: str
@@ -35,8 +35,7 @@ class Instruction:
     operands: str
 
 
-@dataclass(frozen=True, slots=True)
-class SassFunction:
+class SassFunction(Struct, frozen=True):
     """One kernel: its instructions and where the labels point (index of the next instruction)."""
 
     name: str

@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import csv
 import math
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.types import PowerFactors
@@ -37,8 +38,7 @@ _SHMEMBENCH_SHARED_FIXED = 12
 _SHMEMBENCH_SHARED_PER_ITERATION = 20
 
 
-@dataclass(frozen=True, slots=True)
-class AccessEnergies:
+class AccessEnergies(Struct, frozen=True):
     """Energy of one 4-byte access of one thread, in joules, on one GPU; there is none for constant memory."""
 
     gpu_id: str
@@ -49,8 +49,7 @@ class AccessEnergies:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     gpu_id: str
     benchmark: str
     iterations: int

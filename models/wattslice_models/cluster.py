@@ -15,16 +15,14 @@ paper's finding that energy-to-solution stays while time-to-solution falls. Ever
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class OneNode:
+class OneNode(Struct, frozen=True):
     """A component on one node of some kind. `power_w`: that node at work, `idle_power_w`: without work.
 
     The power has an interval; all three are NaN when it is unknown. `idle_power_w` NaN: unknown. `fixed_s` of
@@ -44,8 +42,7 @@ class OneNode:
         return self.time_s * self.power_w
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentRuns:
+class ComponentRuns(Struct, frozen=True):
     """Ways to run one component, in arrays of one length. All times in s, energies in J, powers in W.
 
     `compute_s`, `communication_s` are the parts of `time_s` before any overlap. `highest_power_w` of all

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -32,8 +32,7 @@ class Pattern(StrEnum):
     HALO = "halo"
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """Latency of one message in seconds, bandwidth of one node's connection in bytes/s (inf: free of charge).
 
     Raises ``ValueError`` for a negative latency and a bandwidth that is not positive.
@@ -49,8 +48,7 @@ class Network:
             raise ValueError(f"a bandwidth of {self.bandwidth_bytes_per_s} bytes/s: must be positive")
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """One exchange of a component, `count` times (the paper's *iters*).
 
     `data_bytes` of all nodes together, for HALO of all six faces of the domain; `dimensions` (1 to 3): along
@@ -70,8 +68,7 @@ class Exchange:
             raise ValueError(f"a domain cut along {self.dimensions} axes: must be 1, 2 or 3")
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTraffic:
+class NodeTraffic(Struct, frozen=True):
     """What one node does in one exchange: bytes received Q_in and sent Q_out, messages of both ways."""
 
     received_bytes: Array

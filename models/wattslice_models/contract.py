@@ -7,9 +7,10 @@ geometry, the GPU's catalogue entry and the clocks the user set; never a measure
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct
 
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
@@ -26,16 +27,14 @@ class ModelKind(StrEnum):
     ENERGY = "energy"
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedLaunch:
+class RepeatedLaunch(Struct, frozen=True):
     """One launch of a timed iteration, made `repeat` times."""
 
     workload: Workload
     repeat: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class SliceSample:
+class SliceSample(Struct, frozen=True):
     """One slice as the slice models of Wang & Chen 2013 see it.
 
     `arithmetic_density` Ã (eq. (2)), None when the slice touches no memory. `sm_saturation` Sa in (0, 1]
@@ -50,8 +49,7 @@ class SliceSample:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """One timed iteration of a program on a GPU at given clocks, as any model may see it.
 
     `launches`: at least one. `slices`: of all launches together; empty when nobody computed them.
@@ -63,8 +61,7 @@ class Subject:
     slices: tuple[SliceSample, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A subject whose average board power was measured. `time_s`: of one iteration, None when unknown.
 
     Rows of one `benchmark` are never split between training and test: they are one piece of evidence.
@@ -97,8 +94,7 @@ def may_reach(limit_w: float, power_w: float, high_w: float) -> bool:
     return power_w > 0 and power_w * (high_w / power_w) ** LIKELY >= limit_w
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """A range of measured / predicted watts, and what it may claim.
 
     `low` <= 1 <= `high`. `coverage`: the share of kernels it is meant to hold, in (0, 1).

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, cast, overload
 
 import numpy as np
+from msgspec import Struct
 
 from wattslice_models.quantity import Array, Quantity, Values
 
 
-@dataclass(frozen=True, slots=True)
-class CpuRates(Generic[Values]):
+class CpuRates(Struct, Generic[Values], frozen=True):
     """A CPU at one clock and number of cores (Tables 25 to 29, 37), or arrays of such states of one shape."""
 
     flop_per_s: Values
@@ -29,8 +28,7 @@ class CpuRates(Generic[Values]):
     dram_bytes_per_s: Values
 
 
-@dataclass(frozen=True, slots=True)
-class LoopCoefficients:
+class LoopCoefficients(Struct, frozen=True):
     """Tables 30, 40, 41: shares of the CPU's rates that one loop reaches.
 
     ``None`` for a flop share: the loop computes nothing, it only moves data. Raises ``ValueError`` for
@@ -61,8 +59,7 @@ class LoopCoefficients:
             raise ValueError("no level of memory has a share: the loop could not move a byte")
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """A loop of a program: its work, its traffic through all levels of memory, and its coefficients.
 
     Raises ``ValueError`` for work without a flop share.

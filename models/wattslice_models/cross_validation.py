@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from wattslice_models.contract import Example, Interval, Learner, NotEnoughDataError, PowerModel
 from wattslice_models.types import Prediction
@@ -29,8 +30,7 @@ class Unit(StrEnum):
         return example.benchmark if self is Unit.BENCHMARK else example.subject.gpu.id
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOut(Struct, frozen=True):
     """An example predicted by a model that never saw its benchmark."""
 
     example: Example

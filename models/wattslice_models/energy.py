@@ -13,8 +13,10 @@ and linear from there on.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_models.contract import Interval, may_reach
 from wattslice_models.execution_time import (
@@ -64,16 +66,14 @@ MULTIPLIERS = (Component.FP32, Component.INTEGER_MULTIPLY)
 """The same units make both since Volta; the integer multipliers of older chips are taken to be alike."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentPower:
+class ComponentPower(Struct, frozen=True):
     """Average watts one component draws while the kernel runs."""
 
     component: Component
     power_w: float
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyPrediction:
+class EnergyPrediction(Struct, frozen=True):
     """Watts, seconds and joules of one launch.
 
     `power_w` is the average board power, at most the board's limit, in [`power_low_w`, `power_high_w`];
@@ -102,16 +102,14 @@ class EnergyPrediction:
         return math.fsum(part.power_w for part in self.components if part.component in STATIC_COMPONENTS)
 
 
-@dataclass(frozen=True, slots=True)
-class NoEnergyModel:
+class NoEnergyModel(Struct, frozen=True):
     """No energy model for a GPU, and why."""
 
     gpu_id: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentWork:
+class ComponentWork(Struct, frozen=True):
     """Work of one launch in one component: thread instructions, warp issue slots (`ISSUE`) or bytes."""
 
     component: Component
@@ -152,8 +150,7 @@ def live_share(component: Component, workload: Workload) -> float:
     return workload.live_data if component is Component.DRAM else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class VoltageCurve:
+class VoltageCurve(Struct, frozen=True):
     """Core voltage relative to the one at `reference_mhz`: `floor` up to `knee_mhz`, from there linear to 1.
 
     Above the reference clock, the highest that was measured, it is taken not to rise any more.
@@ -173,8 +170,7 @@ class VoltageCurve:
         return self.floor + (1.0 - self.floor) * min(1.0, max(0.0, rise))
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentEnergy:
+class ComponentEnergy(Struct, frozen=True):
     """Joules per unit of work (see `ComponentWork`) at the reference voltage.
 
     `energy_j`: on live data; `idle_energy_j`: on data of which hardly a bit toggles (`live_share`).
@@ -195,8 +191,7 @@ class ComponentEnergy:
         return live * self.energy_j + (1.0 - live) * self.idle_energy_j
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyModel:
+class EnergyModel(Struct, frozen=True):
     """Watts of any `Workload` on the GPU `gpu_id`.
 
     `idle_w`, `leakage_w`, `active_w`: P_idle, P_leakage and P_active of the module's equation, for the whole

@@ -14,9 +14,9 @@ that no training kernel uses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_models.contract import UNCALIBRATED, Example, ModelKind, NotEnoughDataError
 from wattslice_models.energy import Component, ComponentEnergy, EnergyModel, VoltageCurve
@@ -53,8 +53,7 @@ MEASUREMENT_NOISE = 0.05
 """Relative error of one kernel's watts; a prior counts as much as a kernel that is wrong by a factor 2."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyLearner:
+class EnergyLearner(Struct, frozen=True):
     """Learns the energy model of one GPU."""
 
     @property
@@ -86,8 +85,7 @@ class EnergyLearner:
         return EnergyPowerModel(_fit(rows, gpu))
 
 
-@dataclass(frozen=True, slots=True)
-class _Solution:
+class _Solution(Struct, frozen=True):
     """Watts and energies that fit best at one voltage curve. `watts`: idle, leakage, active."""
 
     watts: tuple[float, float, float]

@@ -8,10 +8,10 @@ power, issue, addresses, errors of the byte counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from msgspec import Struct
 
 from wattslice_models.energy import Component
 from wattslice_models.energy_rows import Array, TimedRow, WorkRates
@@ -22,16 +22,14 @@ SAME_BYTES = 0.01
 """How far, relatively, seconds and DRAM bytes of two runs may differ for them to match."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedPairs:
+class MatchedPairs(Struct, frozen=True):
     """Indices of runs that differ in how live their values are alone, and of their idle counterparts."""
 
     live: tuple[int, ...]
     idle: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LiveEnergies:
+class LiveEnergies(Struct, frozen=True):
     """Joules at the reference voltage that live values draw more than idle ones: per multiply-add (or fp32
     instruction or integer multiplication), per byte of DRAM. `loss`: of the differences of watts.
     """

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_models.contract import Interval, ModelKind, RepeatedLaunch, Subject
 from wattslice_models.energy import EnergyModel, EnergyPrediction
 from wattslice_models.types import Prediction
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyPowerModel:
+class EnergyPowerModel(Struct, frozen=True):
     """An `EnergyModel` that answers for a whole timed iteration."""
 
     model: EnergyModel

@@ -24,8 +24,10 @@ All methods take floats or numpy arrays of floats, and give the same back.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
 Numbers = TypeVar("Numbers", float, "NDArray[np.float64]")
 
 
-@dataclass(frozen=True, slots=True)
-class TimeRoofline:
+class TimeRoofline(Struct, frozen=True):
     """What is known of a machine without its energies: seconds of a flop and of a byte, as if alone.
 
     `flop_time_s` (τ_flop) and `byte_time_s` (τ_mem) finite and above 0. Raises ``ValueError`` for others.
@@ -83,8 +84,7 @@ class TimeRoofline:
         return self.flops_per_s(intensity) * self.flop_time_s
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyRoofline(TimeRoofline):
+class EnergyRoofline(TimeRoofline, frozen=True):
     """A machine by its costs: seconds and joules of a flop and of a byte, watts of being on.
 
     `flop_time_s` (τ_flop), `byte_time_s` (τ_mem) and `flop_energy_j` (ε_flop) above 0, `byte_energy_j`

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from wattslice_models.energy_roofline import EnergyRoofline
 from wattslice_models.learners import MissingPackageError
@@ -61,8 +62,7 @@ class SweepPrecision(StrEnum):
     DOUBLE = "double"
 
 
-@dataclass(frozen=True, slots=True)
-class SweepPoint:
+class SweepPoint(Struct, frozen=True):
     """One run of a sweep: W flops, Q bytes of slow memory, T seconds, E joules.
 
     All finite and above 0, but `traffic_bytes`, which may be 0. Raises ``ValueError`` for others.
@@ -88,8 +88,7 @@ class SweepPoint:
         return self.work_flop / self.traffic_bytes if self.traffic_bytes else math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Coefficient:
+class Coefficient(Struct, frozen=True):
     """An estimate with its standard error, in the unit of the estimate; t of zero, and the p-value of that.
 
     `t` None: an exact fit, whose standard error is zero.
@@ -106,8 +105,7 @@ class Coefficient:
         return self.p_value < LEVEL
 
 
-@dataclass(frozen=True, slots=True)
-class BestRates:
+class BestRates(Struct, frozen=True):
     """The best that the runs of a sweep achieved: its roofs in time.
 
     `single_reached`, `double_reached`: whether more intensity no longer made the flops faster; if not, the
@@ -135,8 +133,7 @@ class BestRates:
         return 1.0 / self.bytes_per_s
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyRooflineFit:
+class EnergyRooflineFit(Struct, frozen=True):
     """What the regression found.
 
     `single_flop_energy_j` (ε_s), `byte_energy_j` (ε_mem), `constant_power_w` (π0) and `double_extra_energy_j`

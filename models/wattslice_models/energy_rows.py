@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice_models.contract import Example
@@ -15,8 +14,7 @@ from wattslice_models.gpu import Gpu
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class TimedRow:
+class TimedRow(Struct, frozen=True):
     """An example whose time is known."""
 
     example: Example
@@ -33,8 +31,7 @@ class TimedRow:
         return tuple(launch.workload.blocks for launch in self.example.subject.launches)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkRates:
+class WorkRates(Struct, frozen=True):
     """Work per measured second of every run: rows are runs, columns `components`.
 
     Fp32 instructions and integer multiplications stand together under FP32, because the same units make both.
@@ -68,8 +65,7 @@ def work_rates(rows: tuple[TimedRow, ...], gpu: Gpu) -> WorkRates:
     )
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(Struct):
     total: float = 0.0
     live: float = 0.0
 

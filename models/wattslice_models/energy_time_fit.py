@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+from msgspec.structs import replace
 from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
 from wattslice_models.contract import Subject

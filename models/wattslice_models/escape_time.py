@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Generic
+
+from msgspec import Struct
 
 from wattslice_models.execution_time import Clocks, core_clock_mhz, memory_clock_scale
 from wattslice_models.gpu import Gpu
@@ -27,8 +28,7 @@ WARP_SIZE = 32
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class KernelCharacteristics:
+class KernelCharacteristics(Struct, frozen=True):
     """Table 8, independent of GPU and domain: counts are for one cell, or for whatever `gpu_time` counts.
 
     The three shares are parts of the lane slots that issued warps occupy (32 times the warp instructions):
@@ -59,10 +59,10 @@ class KernelCharacteristics:
     """IPC_e"""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value: float = getattr(self, field.name)
+        for name in self.__struct_fields__:
+            value: float = getattr(self, name)
             if not 0 <= value < math.inf:
-                raise ValueError(f"{field.name} = {value}: must be finite and not negative")
+                raise ValueError(f"{name} = {value}: must be finite and not negative")
         for name in ("memory_efficiency", "instructions_per_clock_per_sm"):
             if not getattr(self, name):
                 raise ValueError(f"{name} = 0: must be positive")
@@ -74,8 +74,7 @@ class KernelCharacteristics:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class GpuCharacteristics:
+class GpuCharacteristics(Struct, frozen=True):
     """Table 10: what the model knows about a GPU. ``None``: a rate that is unknown, or no such unit."""
 
     name: str
@@ -118,8 +117,7 @@ class GpuCharacteristics:
         return memory_efficiency * (0.25 if memory_efficiency < 0.4 else 2.0 / 3.0)
 
 
-@dataclass(frozen=True, slots=True)
-class GpuTime(Generic[Values]):
+class GpuTime(Struct, Generic[Values], frozen=True):
     """Table 11: the seven times of one kernel, seconds."""
 
     idle_s: Values

@@ -15,8 +15,9 @@ warp whose instructions wait for one another cannot go faster, and only so many 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
@@ -42,8 +43,7 @@ class Resource(StrEnum):
     LAUNCH = "launch overhead"
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(Struct, frozen=True):
     """Clocks of the arithmetic units and of the memory, MHz; ``None``: those of the catalogue.
 
     Both as nvidia-smi counts them, which for the memory is half the data rate of a pin: 3505 MHz for a GTX
@@ -59,16 +59,14 @@ class Clocks:
                 raise ValueError(f"a clock of {value} MHz: must be positive")
 
 
-@dataclass(frozen=True, slots=True)
-class Utilisation:
+class Utilisation(Struct, frozen=True):
     """Share of the kernel's time that `resource` is busy, in [0, 1]."""
 
     resource: Resource
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class TimePrediction:
+class TimePrediction(Struct, frozen=True):
     """Seconds of one launch, the resource that sets them, and how busy each resource is, busiest first."""
 
     time_s: float
@@ -78,8 +76,7 @@ class TimePrediction:
     """What had to be assumed because the workload or the catalogue does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimeParameters:
+class TimeParameters(Struct, frozen=True):
     """What neither catalogue nor source says. Shares are of what the architecture's facts allow.
 
     The defaults are those of a board that nobody measured: near what suits all measured boards together
@@ -138,8 +135,7 @@ def memory_clock_range_mhz(gpu: Gpu) -> tuple[float, float]:
     return round(full_mhz / 40), round(1.5 * full_mhz)
 
 
-@dataclass(frozen=True, slots=True)
-class MovedBytes:
+class MovedBytes(Struct, frozen=True):
     """Bytes that one launch moves at each level, and 128-byte passes through shared memory."""
 
     l1_bytes: float

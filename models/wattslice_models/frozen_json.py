@@ -1,4 +1,4 @@
-"""Frozen dataclasses as JSON and back, by their type hints: names, full precision, nothing more or less.
+"""Frozen structs as JSON and back, by their type hints: names, full precision, nothing more or less.
 
 What a hint asks of a value is worked out once per hint: thousands of records are read in a second.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, NoReturn, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 _Record = TypeVar("_Record")
 _Hint = Any
@@ -40,8 +41,8 @@ def encoded(value: object) -> object:
 
 @cache
 def _writer(kind: type[Any]) -> _Writer:
-    if is_dataclass(kind):
-        names = tuple(field.name for field in fields(kind))
+    if issubclass(kind, Struct):
+        names = kind.__struct_fields__
 
         def write_record(value: object) -> object:
             found: dict[str, object] = {}
@@ -86,8 +87,8 @@ def _reader(hint: _Hint, exact: bool) -> _Reader:
     if origin is frozenset:
         items = _tuple((get_args(hint)[0], ...), exact)
         return lambda value: frozenset(cast("tuple[object, ...]", items(value)))
-    if is_dataclass(cast("object", hint)):
-        return _record(cast("type[object]", hint), exact)
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return _record(hint, exact)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _enum(hint)
     return _plain(cast("type[object]", hint), exact)
@@ -163,8 +164,7 @@ def _tuple(hints: tuple[Any, ...], exact: bool) -> _Reader:
     return read
 
 
-def _record(record: type[object], exact: bool) -> _Reader:
-    names = [field.name for field in fields(cast("Any", record))]
+def _record(record: type[Struct], exact: bool) -> _Reader:
     # Looked up when first used: a record may hold records of its own kind.
     readers: list[tuple[str, _Reader]] = []
 
@@ -174,7 +174,7 @@ def _record(record: type[object], exact: bool) -> _Reader:
         entries = cast("dict[str, object]", value)
         if not readers:
             hints = get_type_hints(record)
-            readers[:] = [(name, _reader(hints[name], exact)) for name in names]
+            readers[:] = [(name, _reader(hints[name], exact)) for name in record.__struct_fields__]
         found: dict[str, object] = {}
         name = ""
         try:

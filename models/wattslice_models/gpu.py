@@ -13,11 +13,11 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
-from dataclasses import dataclass
-from dataclasses import fields as dataclass_fields
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 _GPU_DIRECTORY = Path(__file__).parent / "gpus"
 _ARCHITECTURE_DIRECTORY = _GPU_DIRECTORY / "architectures"
@@ -41,16 +41,14 @@ class GpuFileError(ValueError):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class NumberSource:
+class NumberSource(Struct, frozen=True):
     """Where the number in field `field` of a `Gpu` comes from, or, for an unknown one, why it is unknown."""
 
     field: str
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """What the chips of one GPU generation have in common: facts that only change with the architecture.
 
     `generation`: its place in their order in time. Chips that differ from the others of their generation
@@ -91,8 +89,7 @@ class Architecture:
     sources: tuple[NumberSource, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """One GPU board. ``None`` means unknown; `source_of` gives the source, or why it is unknown.
 
     Rates are operations per clock cycle and streaming multiprocessor (SM): an FMA counts as one operation
@@ -183,9 +180,9 @@ class _Numbers:
         self.identity = identity
         # The annotations are strings here, which is exactly what is needed to see what a field may hold.
         self.annotations = {
-            field.name: str(field.type)
-            for field in dataclass_fields(record)
-            if field.name not in (*identity, "sources")
+            name: str(record.__annotations__[name])
+            for name in record.__struct_fields__
+            if name not in (*identity, "sources")
         }
 
     def nearest(self, key: str) -> str:

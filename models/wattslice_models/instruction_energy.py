@@ -17,14 +17,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from wattslice_models.instruction_rows import STAND_INS, opcodes_of, reason_without, same_code
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionEnergy:
+class InstructionEnergy(Struct, frozen=True):
     """One row of a table: joules of one execution by one thread; None: the table has no number.
 
     `category` and `instruction` as the table names them. `opcodes`: the PTX opcodes that the row holds for, a
@@ -80,8 +80,7 @@ class Basis(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """Joules of one execution, None without, and what of it is above idle.
 
     `row`: of the table, empty without. `reason`: of a stand-in why it may stand, without a price why there is
@@ -95,8 +94,7 @@ class Price:
     above_idle_j: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionEnergies:
+class InstructionEnergies(Struct, frozen=True):
     """A table of energies of one GPU (its catalogue id), compiled with (-O3) or without (-O0) optimisation.
 
     `method`: how the power was read: ``papi``, ``mtsm``, ...; `source`: where the numbers come from.
@@ -145,8 +143,7 @@ class InstructionEnergies:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class PricedInstruction:
+class PricedInstruction(Struct, frozen=True):
     """All executions of one opcode by one thread (a mean over threads, so a fraction is possible)."""
 
     opcode: str
@@ -159,8 +156,7 @@ class PricedInstruction:
         return None if self.price.energy_j is None else self.executions * self.price.energy_j
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadEnergy:
+class ThreadEnergy(Struct, frozen=True):
     """What one thread executes and what of it has an energy; the dearest first, then those without one."""
 
     instructions: tuple[PricedInstruction, ...]
@@ -203,16 +199,14 @@ class ThreadEnergy:
         return None if entry.energy_j is None or not whole else entry.energy_j / whole
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutedInstruction:
+class ExecutedInstruction(Struct, frozen=True):
     """One instruction of the program text and how often a thread executes it (mean over threads)."""
 
     opcode: str
     executions: float
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchEnergy:
+class LaunchEnergy(Struct, frozen=True):
     """Joules of the priced instructions of a launch.
 
     `most_j`: each takes the time of its own pipe and nothing overlaps, idle power included. `above_idle_j`:

@@ -9,7 +9,8 @@ sign and any rounding, and not for a form that becomes other instructions: `mul.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _ROUNDED = r"(\.r[nzmp]i?)?(\.ftz)?(\.sat)?"
 _CORRECT = r"\.r[nzmp](\.ftz)?"
@@ -84,8 +85,7 @@ def opcodes_of(category: str, instruction: str) -> str:
     raise KeyError(f"{category}: {instruction}")
 
 
-@dataclass(frozen=True, slots=True)
-class StandIn:
+class StandIn(Struct, frozen=True):
     """What an instruction without an energy of its own may be counted as, for who wants to: a guess.
 
     `opcodes` (a regular expression) count as `times` that of the first of `instead` with a known energy.

@@ -5,9 +5,10 @@ Modules are imported when asked for: predicting needs neither scipy nor torch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
+
+from msgspec import Struct
 
 from wattslice_models.contract import Example, Learner, ModelKind, PowerModel
 
@@ -23,8 +24,7 @@ class MissingPackageError(ImportError):
         self.package = package
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """What an example must have to be learnt from. `bytes_followed`: addresses that our analysis followed."""
 
     time: bool = False
@@ -42,8 +42,7 @@ class Needs:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class LearnerEntry:
+class LearnerEntry(Struct, frozen=True):
     """One way to learn. `several_gpus`: whether one model can learn from, and speak for, several GPUs."""
 
     name: str

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_models.contract import UNCALIBRATED, Example, Interval, ModelKind, NotEnoughDataError, Subject
 from wattslice_models.execution_time import core_clock_mhz, memory_clock_scale
 from wattslice_models.types import Prediction
 
 
-@dataclass(frozen=True, slots=True)
-class MeanModel:
+class MeanModel(Struct, frozen=True):
     """Predicts the mean watts of the training examples for everything."""
 
     power_w: float
@@ -31,8 +32,7 @@ class MeanModel:
         return self.interval.around(self.power_w, in_domain=True)
 
 
-@dataclass(frozen=True, slots=True)
-class MeanLearner:
+class MeanLearner(Struct, frozen=True):
     """Learns the mean."""
 
     @property
@@ -48,8 +48,7 @@ class MeanLearner:
         return MeanModel(power_w, UNCALIBRATED)
 
 
-@dataclass(frozen=True, slots=True)
-class ClockMean:
+class ClockMean(Struct, frozen=True):
     """Mean watts on one GPU at a core clock and a memory clock; `memory_scale`: relative to the full one."""
 
     gpu_id: str
@@ -66,8 +65,7 @@ class ClockMean:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ClockMeanModel:
+class ClockMeanModel(Struct, frozen=True):
     """Predicts the mean watts at the nearest measured clocks for every kernel."""
 
     clocks: tuple[ClockMean, ...]
@@ -89,8 +87,7 @@ class ClockMeanModel:
         return self.interval.around(nearest.power_w, in_domain=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ClockMeanLearner:
+class ClockMeanLearner(Struct, frozen=True):
     """Learns the mean at each pair of clocks: what is left to a model is to tell kernels apart."""
 
     @property

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, overload
 
 import numpy as np
+from msgspec import Struct
 
 from wattslice_models.quantity import Array, Quantity, Values
 
 
-@dataclass(frozen=True, slots=True)
-class PartPower(Generic[Values]):
+class PartPower(Struct, Generic[Values], frozen=True):
     """Watts of one part of a node, package or memory: under a stress test at this clock and number of cores
     (E(f, n) of Table 32), and idle (E(f, idle)).
     """
@@ -25,8 +24,7 @@ class PartPower(Generic[Values]):
     idle_w: Values
 
 
-@dataclass(frozen=True, slots=True)
-class PowerCoefficients:
+class PowerCoefficients(Struct, frozen=True):
     """How much of both a program draws, Section 5.3: U and S of a package, X and Y of memory.
 
     Found by regression, so either may be negative. Raises ``ValueError`` for non-finite numbers.
@@ -42,8 +40,7 @@ class PowerCoefficients:
             raise ValueError(f"coefficients {self.full_share}, {self.idle_share}: must be finite")
 
 
-@dataclass(frozen=True, slots=True)
-class NodeEnergy(Generic[Values]):
+class NodeEnergy(Struct, Generic[Values], frozen=True):
     """Joules of one node for one program."""
 
     package_j: Values

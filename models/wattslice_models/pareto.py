@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice_models.workflow_energy import Outcomes
@@ -24,8 +24,7 @@ class Objective(StrEnum):
     DELAY_PRODUCT = "least-energy-delay"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Bounds that a configuration must keep; None: none. What is exactly at one keeps it.
 
     `power_budget_w` bounds the phase of the workflow that draws most.

@@ -14,13 +14,13 @@ Where the paper contradicts itself:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice_models.types import AccessCounts, ArithmeticDensity, PowerFactors
 
 
-@dataclass(frozen=True, slots=True)
-class SlicePower:
+class SlicePower(Struct, frozen=True):
     """One slice C_i: predicted power in watts, and its length |C_i| in executable statements (Def. 5)."""
 
     power_w: float
@@ -33,8 +33,7 @@ class SlicePower:
             raise ValueError(f"slice length must be finite and not negative, not {self.length}")
 
 
-@dataclass(frozen=True, slots=True)
-class SubSlice:
+class SubSlice(Struct, frozen=True):
     """One sub-slice C_ij: its length, how probably it executes, and what it does (eq. (14), Def. 7)."""
 
     length: float

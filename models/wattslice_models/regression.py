@@ -10,9 +10,10 @@ For the other three GPUs the paper prints no measured watts, so the same two rat
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_models.types import ArithmeticDensity, Prediction
 
@@ -47,8 +48,7 @@ def outside_fitted_range(what: str, value: float, low: float, high: float) -> tu
     return () if low <= value <= high else (f"{what} {value:g} outside the fitted range [{low:g}, {high:g}]",)
 
 
-@dataclass(frozen=True, slots=True)
-class RegressionModel:
+class RegressionModel(Struct, frozen=True):
     """Slice power of one GPU as a function of SM saturation Sa and arithmetic density Ã."""
 
     gpu_id: str

@@ -6,14 +6,13 @@ and leave out the proof. `residual_tests` computes the tests; these records hold
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 LEVEL = 0.05
 """A test that finds something this improbable rejects."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResidualTest:
+class ResidualTest(Struct, frozen=True):
     """One test: `p_value` is the chance of a statistic this extreme if the assumption holds (two-sided).
 
     Both numbers None: the test could not be made, for the reason `why_not`.
@@ -35,8 +34,7 @@ class ResidualTest:
         return f"{self.name} {self.statistic:.3g}, {p_value}"
 
 
-@dataclass(frozen=True, slots=True)
-class RegressionDiagnostics:
+class RegressionDiagnostics(Struct, frozen=True):
     """The residuals ln(predicted / measured) of the runs that one set of coefficients was fitted to.
 
     `runs`: how many. `mean_absolute_error`, `worst_error`: of |predicted / measured - 1|, of the fit, not of

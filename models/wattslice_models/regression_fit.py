@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from scipy import optimize, stats  # pyright: ignore[reportMissingTypeStubs]
 
@@ -54,8 +54,7 @@ SINGULAR = 1e-7
 """Columns of the Jacobian (scaled to length 1) whose smallest singular value is below this are dependent."""
 
 
-@dataclass(frozen=True, slots=True)
-class RegressionLearner:
+class RegressionLearner(Struct, frozen=True):
     """Learns the regression of one GPU."""
 
     @property
@@ -86,8 +85,7 @@ class RegressionLearner:
         return TrainedRegression(gpu_ids[0], tuple(clocks), _domain(runs), left_out, UNCALIBRATED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """An example as the fit sees it; weights of the dense slices add up to 1."""
 
     densities: tuple[float, ...]
@@ -151,8 +149,7 @@ def _by_clock(runs: Sequence[_Run], mhz: Callable[[_Run], float]) -> list[list[_
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Design:
+class _Design(Struct, frozen=True):
     """The runs of one clock as arrays: slices one after another, `starts` the first slice of each run."""
 
     densities: Array
@@ -200,8 +197,7 @@ class _Design:
         return np.column_stack([columns, beta[1] * slopes]) / (columns @ beta[:2])[:, None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Solution:
+class _Solution(Struct, frozen=True):
     """beta_0, beta_1, beta_2, and the scale of the loss that they minimise."""
 
     beta: Array

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
@@ -19,8 +19,7 @@ LOSS_BOUND = 0.1
 """Relative error from which the loss of a fit grows linearly, so that fits can be compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class RobustFit:
+class RobustFit(Struct, frozen=True):
     """`solution`, shape (unknowns,), not negative; `loss`: Huber's of the errors left, and the prior's."""
 
     solution: Array

@@ -7,8 +7,9 @@ and the hash of the tables. It is a model of sweeps, about a machine: `--model a
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_models.energy_roofline_fit import EnergyRooflineFit, SweepPrecision
 from wattslice_models.frozen_json import decoded, encoded
@@ -18,8 +19,7 @@ NAME = "roofline"
 FILE_NAME = f"{NAME}.json"
 
 
-@dataclass(frozen=True, slots=True)
-class SweepResidual:
+class SweepResidual(Struct, frozen=True):
     """One run of a sweep at one pair of clocks, and its energy by the fit.
 
     `held_out_energy_j`: by a fit without this run; None where the others cannot be fitted. `relative_...`:
@@ -43,8 +43,7 @@ class SweepResidual:
     relative_held_out_energy_j: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ClockFit:
+class ClockFit(Struct, frozen=True):
     """The fits at one pair of clocks; None: not told.
 
     `fit`: the paper's. `relative_fit`: with errors in proportion to E / W (see `energy_roofline_fit`).
@@ -60,8 +59,7 @@ class ClockFit:
     relative_held_out_error: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedRoofline:
+class TrainedRoofline(Struct, frozen=True):
     """All fits of one GPU, the fastest core clock first. `caveats`: what is wrong with the data, in words."""
 
     provenance: Provenance
@@ -84,7 +82,7 @@ class TrainedRoofline:
 
 def save_roofline(folder: Path, trained: TrainedRoofline) -> Path:
     """Write ``roofline.json`` into `folder`. Raises ``OSError`` when it cannot be written."""
-    columns = [field.name for field in fields(SweepResidual)]
+    columns = list(SweepResidual.__struct_fields__)
     document = {
         "schema_version": SCHEMA_VERSION,
         "name": NAME,
@@ -108,7 +106,7 @@ def load_roofline(path: Path) -> TrainedRoofline:
     """Read what `save_roofline` wrote. Raises `ModelFileError`, and ``OSError`` when it cannot be read."""
     document = read_document(path)
     try:
-        columns = [field.name for field in fields(SweepResidual)]
+        columns = list(SweepResidual.__struct_fields__)
         if document["residual_columns"] != columns or document["name"] != NAME or not document["fits"]:
             raise ValueError("name, fits or columns of the residuals")
         return TrainedRoofline(

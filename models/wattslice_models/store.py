@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 from wattslice_models.contract import PowerModel
 from wattslice_models.energy import EnergyModel, NoEnergyModel
@@ -36,8 +37,7 @@ class ModelFileError(ValueError):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class Residual:
+class Residual(Struct, frozen=True):
     """One training row with its benchmark left out of the fit. `held_out_w` None: nothing was predicted."""
 
     dataset: str
@@ -50,24 +50,21 @@ class Residual:
     held_out_w: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFile(Struct, frozen=True):
     """A table that a model was trained on: its name and the SHA-256 of its bytes."""
 
     name: str
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """A package that took part in training."""
 
     package: str
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """What a model was made of, and with."""
 
     gpu_ids: tuple[str, ...]
@@ -76,8 +73,7 @@ class Provenance:
     versions: tuple[Version, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedModel:
+class TrainedModel(Struct, frozen=True):
     """A model file. `name`: of its learner."""
 
     name: str
@@ -86,8 +82,7 @@ class TrainedModel:
     residuals: tuple[Residual, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateError:
+class CandidateError(Struct, frozen=True):
     """Mean relative error of the held-out runs that all candidates spoke about; None: the `reason` why."""
 
     name: str
@@ -95,8 +90,7 @@ class CandidateError:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Which model ``auto`` means for a GPU, and why: what cross-validation on the training data can tell.
 
     `by_rule`: cross-validation had too few kinds of programs to choose by, a rule chose instead.
@@ -110,7 +104,7 @@ class Choice:
 
 def save(folder: Path, trained: TrainedModel) -> Path:
     """Write ``<name>.json`` into `folder`. Raises ``OSError`` when it cannot be written."""
-    columns = [field.name for field in fields(Residual)]
+    columns = list(Residual.__struct_fields__)
     document = {
         "schema_version": SCHEMA_VERSION,
         "name": trained.name,
@@ -135,7 +129,7 @@ def load(path: Path) -> TrainedModel:
     document = read_document(path)
     try:
         known = entry(document["name"])
-        columns = [field.name for field in fields(Residual)]
+        columns = list(Residual.__struct_fields__)
         if document["residual_columns"] != columns or document["kind"] != known.kind.value:
             raise ValueError("kind or columns of the residuals")
         return TrainedModel(

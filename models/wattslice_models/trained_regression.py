@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_models.contract import Interval, ModelKind, SliceSample, Subject
 from wattslice_models.execution_time import core_clock_mhz
@@ -32,8 +34,7 @@ NEGLIGIBLE_SHARE = 0.05
 """Slices that together hold less of the statements than this are not told to lie outside."""
 
 
-@dataclass(frozen=True, slots=True)
-class DenseSlice:
+class DenseSlice(Struct, frozen=True):
     """A slice that touches memory, with its weight > 0 in the run; dimensionless all three."""
 
     arithmetic_density: float
@@ -50,8 +51,7 @@ def dense_slices(slices: Sequence[SliceSample]) -> tuple[DenseSlice, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Coefficient:
+class Coefficient(Struct, frozen=True):
     """A fitted coefficient and its 95 % confidence interval, from the Jacobian at the solution.
 
     The interval takes the fit as linear there and the errors as independent and identically distributed, with
@@ -65,8 +65,7 @@ class Coefficient:
     high: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ClockRegression:
+class ClockRegression(Struct, frozen=True):
     """Eq. (4) at one pair of clocks: beta_0 and beta_1 in W, beta_2 without unit, and what residuals say.
 
     `density_min`, `density_max`: of the slices it was fitted to. `memory_mhz`: None when
@@ -91,8 +90,7 @@ class ClockRegression:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RegressionDomain:
+class RegressionDomain(Struct, frozen=True):
     """What the training runs span; clocks are those of the coefficients.
 
     `no_density_share_max`: the largest share of a run's statements in slices that touch no memory.
@@ -127,8 +125,7 @@ class RegressionDomain:
         return notes
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedRegression:
+class TrainedRegression(Struct, frozen=True):
     """A regression trained for one GPU. `clocks`: at least one, by memory clock, then core clock, ascending.
 
     `runs_without_density`: training runs that eq. (4) cannot speak about, left out.

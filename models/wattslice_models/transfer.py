@@ -16,7 +16,7 @@ of memory (HBM or not). None of this was measured on the GPU asked for: the inte
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from wattslice_models.contract import Interval
 from wattslice_models.energy import Component, EnergyModel, NoEnergyModel, VoltageCurve

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """Predicted average board power in watts, with an interval; all three are ``None`` when it is unknown.
 
     Raises ``ValueError`` for an interval that does not hold the prediction, for a prediction without
@@ -38,8 +37,7 @@ class Prediction:
         return cls(None, None, None, "", False, (reason,))
 
 
-@dataclass(frozen=True, slots=True)
-class ArithmeticDensity:
+class ArithmeticDensity(Struct, frozen=True):
     """Power-weighted arithmetic density Ã, operations per normalised access; ``None`` with a reason.
 
     Ã is undefined for a slice that touches no memory: it is then neither infinite nor zero.
@@ -53,8 +51,7 @@ class ArithmeticDensity:
             raise ValueError("exactly an undefined density has a reason")
 
 
-@dataclass(frozen=True, slots=True)
-class AccessCounts:
+class AccessCounts(Struct, frozen=True):
     """Memory accesses by memory space, dimensionless: n_0 ... n_3 of Wang & Chen 2013, eq. (1)."""
 
     global_memory: float = 0.0
@@ -63,8 +60,7 @@ class AccessCounts:
     texture_memory: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class PowerFactors:
+class PowerFactors(Struct, frozen=True):
     """Power of an access relative to a global one: r_0 = 1 ... r_3 of Wang & Chen 2013, section 2.3."""
 
     global_memory: float

@@ -18,10 +18,10 @@ Tensors have double precision; the first dimension is the network.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
+from msgspec import Struct
 from torch import Tensor
 
 from wattslice_models.contract import NotEnoughDataError
@@ -38,8 +38,7 @@ BINS = 16
 """Pieces of an interval in which |df/dx| is estimated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(Struct, frozen=True):
     """Measured runs and their slices.
 
     `inputs`: distinct slices x inputs, logarithms taken; `of_board`: which inputs are numbers of the board.
@@ -60,8 +59,7 @@ class Runs:
     reference: Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Networks:
+class Networks(Struct, frozen=True):
     """Networks side by side: scales of input and output, and what the descent moves.
 
     `low`, `high`: networks x inputs. `log_power_mean`, `log_power_half_range`: networks. `weights`: networks

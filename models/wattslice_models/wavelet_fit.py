@@ -12,11 +12,11 @@ import random
 from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from msgspec import Struct
 from torch import Tensor
 
 from wattslice_models.contract import Example, ModelKind, NotEnoughDataError, Subject
@@ -48,8 +48,7 @@ _Setting = tuple[str, float, float]
 """GPU, core clock in MHz, memory clock relative to the catalogue's."""
 
 
-@dataclass(frozen=True, slots=True)
-class WaveletLearner:
+class WaveletLearner(Struct, frozen=True):
     """Learns a wavelet network: with GPUs of the catalogue, or numbered as published."""
 
     numbered_gpus: bool = False

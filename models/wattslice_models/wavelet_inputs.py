@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice_models.contract import SliceSample, Subject
 from wattslice_models.execution_time import core_clock_mhz, memory_clock_scale
@@ -12,8 +13,7 @@ SAME = 0.01
 """Numbers that differ by less than this share are the same, read twice: 876 and 877 MHz."""
 
 
-@dataclass(frozen=True, slots=True)
-class InputKind:
+class InputKind(Struct, frozen=True):
     """One input of the network: its name and unit; whether its logarithm counts; a number of the board?
 
     A training set holds few boards: whatever is fitted to their numbers is thinly supported.
@@ -24,8 +24,7 @@ class InputKind:
     of_board: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class InputRange:
+class InputRange(Struct, frozen=True):
     """The range of one input in the training data, in its unit."""
 
     name: str
@@ -52,8 +51,7 @@ class InputRange:
         return math.log1p(value) if self.logarithmic else value
 
 
-@dataclass(frozen=True, slots=True)
-class ClockFactor:
+class ClockFactor(Struct, frozen=True):
     """Watts at these clocks relative to those at the GPU's reference clocks, where it is 1.
 
     `memory_scale`: memory clock relative to the catalogue's.
@@ -65,8 +63,7 @@ class ClockFactor:
     factor: float
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedGpus:
+class NumberedGpus(Struct, frozen=True):
     """GPUs as the paper numbers them: 0, 1, ... in the order of `gpu_ids`; clocks by factor."""
 
     gpu_ids: tuple[str, ...]
@@ -112,8 +109,7 @@ class NumberedGpus:
         return tuple(one for one in factors if one.memory_scale == nearest)
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueGpus:
+class CatalogueGpus(Struct, frozen=True):
     """GPUs by the numbers of their catalogue entry."""
 
     def cannot(self, subject: Subject) -> str:

@@ -27,7 +27,9 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_models.contract import Interval, ModelKind, Subject
 from wattslice_models.types import Prediction
@@ -56,8 +58,7 @@ def scaled_sigmoid(x: float) -> float:
     return SIGMOID_HEIGHT * math.tanh(SIGMOID_SLOPE * x / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Wavelon:
+class Wavelon(Struct, frozen=True):
     """One node of the wavelet layer: morlet((weights · inputs - translation) / dilation) · output_weight."""
 
     weights: tuple[float, ...]
@@ -76,8 +77,7 @@ def network_output(wavelons: tuple[Wavelon, ...], inputs: tuple[float, ...]) -> 
     return scaled_sigmoid(math.fsum(wavelon.output(inputs) for wavelon in wavelons))
 
 
-@dataclass(frozen=True, slots=True)
-class WaveletModel:
+class WaveletModel(Struct, frozen=True):
     """A trained wavelet network.
 
     `log_power_mean`, `log_power_half_range`: an answer y of the network means exp(mean + half_range · y)

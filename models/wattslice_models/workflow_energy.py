@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice_models.cluster import ComponentRuns
@@ -32,8 +32,7 @@ _ROUNDING = 1e-12
 """Relative waiting time below which nobody waits: n * (T / n) - T need not be 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
+class Outcomes(Struct, frozen=True):
     """Every configuration of a workflow; arrays of length c, `choice` (c, k): which way component k runs.
 
     Times in s, energies in J, powers in W, `delay_product_js` in J*s. `idle_j` is the part of `energy_j` that

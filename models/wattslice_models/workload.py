@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(Struct, frozen=True):
     """Executed instructions by pipe, mean per launched thread (what the lowering makes of the source).
 
     An FMA is one instruction; a vector load is one instruction. `special` counts the special-function unit
@@ -29,8 +29,7 @@ class Instructions:
     """The part of `special` that converts from or to a 64-bit type: it holds the fp64 units too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """One kernel launch, independent of the GPU in meaning (`active_warps_per_sm` comes from occupancy).
 
     Everything "per thread" is the mean over all launched threads. ``None`` is unknown: the models then use
@@ -91,10 +90,10 @@ class Workload:
         if not self.active_warps_per_sm > 0:
             raise ValueError(f"{self.active_warps_per_sm} active warps per SM: the launch cannot run")
         for part in (self, self.instructions):
-            for field in fields(part):
-                value = getattr(part, field.name)
+            for name in part.__struct_fields__:
+                value = getattr(part, name)
                 if isinstance(value, (int, float)) and not 0 <= value < math.inf:
-                    raise ValueError(f"{field.name} = {value}: must be finite and not negative")
+                    raise ValueError(f"{name} = {value}: must be finite and not negative")
 
     @property
     def warps_per_block(self) -> int:

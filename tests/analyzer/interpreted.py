@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -17,8 +17,7 @@ from .lowered import lower
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """`arrays`: the array arguments afterwards, in their order."""
 
     program: ir.Program

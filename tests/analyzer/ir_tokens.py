@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.ir.walking import deep_recursion
@@ -29,10 +30,10 @@ def ir_tokens(program: ir.Program) -> list[str]:
             found.append(f"{len(part)} of")
             for entry in part:
                 visit(entry)
-        elif is_dataclass(part):
+        elif isinstance(part, Struct):
             found.append(type(part).__name__)
-            for field in fields(part):
-                visit(getattr(part, field.name))
+            for name in part.__struct_fields__:
+                visit(getattr(part, name))
         else:
             found.append(repr(part))
 

@@ -1,8 +1,9 @@
 """A campaign's folder without a GPU: made-up watts of kernels whose sources lie beside the table."""
 
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from wattslice_corpora.records import MeasuredRow, write_table
 
@@ -45,7 +46,7 @@ faults = ["not a measurement"]
 
 def row(benchmark: str, core_mhz: float, power_w: float, time_s: float | None, dataset: str) -> MeasuredRow:
     """A valid row of kernel `work`."""
-    cells: Any = dict.fromkeys(field.name for field in fields(MeasuredRow))
+    cells: Any = dict.fromkeys(MeasuredRow.__struct_fields__)
     cells.update(
         dataset=dataset,
         benchmark=benchmark,

@@ -7,10 +7,10 @@ interpreter runs it over the whole grid; counting has to find the same without d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 
 import numpy as np
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.counting.count import count
@@ -22,8 +22,7 @@ OUT_WORDS = 1024
 MOST_THREADS = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
-class RandomKernel:
+class RandomKernel(Struct, frozen=True):
     """`text`: a CUDA function; `n`, `m`: values of its parameters."""
 
     text: str

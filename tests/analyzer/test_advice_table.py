@@ -1,8 +1,8 @@
 """The section of the terminal report that advises."""
 
 import io
-from dataclasses import replace
 
+from msgspec.structs import replace
 from rich.console import Console
 
 from wattslice.analysis import Advice

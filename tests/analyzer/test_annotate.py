@@ -3,10 +3,10 @@
 import html
 import io
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from wattslice.analysis import SourceText

@@ -7,10 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from wattslice.cli import main
 
@@ -23,8 +23,7 @@ def kernel(body: str, before: str = "") -> str:
     return f"{before}\n__global__ void k(float* x, int n) {{\n{body}\n}}\n{launch}\n"
 
 
-@dataclass
-class Run:
+class Run(Struct):
     status: int
     out: str
     err: str

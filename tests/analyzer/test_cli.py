@@ -4,12 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from msgspec.structs import replace
 
 import wattslice
 from wattslice.cli import main

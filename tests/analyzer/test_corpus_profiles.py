@@ -1,8 +1,7 @@
 """The data specs of the corpus: every branch is met, and what a profile says is what was executed."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wattslice.branch_profile.binding import bind
 from wattslice.branch_profile.making import branches, make_profile

@@ -2,10 +2,10 @@
 
 import random
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("scipy")
 

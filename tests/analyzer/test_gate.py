@@ -1,5 +1,6 @@
 import io
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wattslice.config.budgets import Budget
 from wattslice.findings.findings import Finding, findings_of, why_unknown

@@ -1,8 +1,8 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from wattslice.analysis import Suppression
 from wattslice.commands.gate import gate

@@ -1,8 +1,8 @@
 import json
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.counting.profile import LoopTrips

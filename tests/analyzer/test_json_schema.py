@@ -2,13 +2,13 @@
 
 import json
 import types
-from dataclasses import fields, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 import wattslice_corpora
 from wattslice.analysis import (
@@ -122,7 +122,7 @@ def test_every_field_of_a_record_is_described_and_nothing_else(name: str):
         OTHER_NAMES.get(record, {}),
         NOT_TOLD.get(record, set[str]()),
     )
-    all_names = {field.name for field in fields(record)}
+    all_names = set(record.__struct_fields__)
     assert {*names, *left_out} <= all_names
     expected = {names.get(name, name): hints[name] for name in all_names - left_out}
     assert set(told["properties"]) == set(told["required"]) == set(expected)
@@ -144,7 +144,7 @@ def test_every_field_of_a_record_is_described_and_nothing_else(name: str):
 def test_the_other_objects_of_the_schema_are_those_of_records():
     kernel = SCHEMA["$defs"]["kernel"]["properties"]
     assert set(kernel["counts_per_thread"]["properties"]) == set(JSON_NAMES)
-    watts = {field.name.removesuffix("_w") for field in fields(MethodWatts)}
+    watts = {name.removesuffix("_w") for name in MethodWatts.__struct_fields__}
     assert set(kernel["methods"]["properties"]) == set(kernel["methods"]["required"]) == watts
     plain = {name for name, node in SCHEMA["$defs"].items() if node["type"] != "object"}
     assert set(SCHEMA["$defs"]) - plain == set(TOLD_IN)

@@ -1,8 +1,7 @@
 """From tables to examples: what joins, what is left out, and why."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wattslice.errors import WattsliceError
 from wattslice.training.examples import examples, examples_of

@@ -5,12 +5,12 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import is_dataclass
 from pathlib import Path
 from typing import get_args, get_type_hints
 
 import click
 import pytest
+from msgspec import Struct
 
 import wattslice
 from wattslice import api as library
@@ -139,7 +139,7 @@ def types_in(found: object) -> set[type]:
         return {one for part in get_args(found) for one in types_in(part)}
     own = {found} if found.__module__.startswith("wattslice") else set()
     parts = {*get_args(found)}
-    if is_dataclass(found):
+    if issubclass(found, Struct):
         parts |= set(get_type_hints(found).values())
         getters = [entry.fget for entry in vars(found).values() if isinstance(entry, property)]
         parts |= {get_type_hints(getter)["return"] for getter in getters}

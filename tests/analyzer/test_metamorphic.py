@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
 
 import pytest
+from msgspec import Struct, field
 
 from wattslice import analyze_text
 
@@ -32,8 +32,7 @@ class Constants(Enum):
     CONSTEXPR = auto()
 
 
-@dataclass
-class Way:
+class Way(Struct):
     """How a sample is written; collects what stands in front of the kernel."""
 
     loops: Loops = Loops.FOR
@@ -401,8 +400,7 @@ SECONDS = 0.05
 """How far executed instructions, watts and seconds may differ among ways that a compiler sees through."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     counts: tuple[float, ...]
     bytes_moved: float
     instructions: float

@@ -3,11 +3,11 @@
 import json
 import math
 import re
-from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import wattslice_corpora
 import wattslice_models
@@ -29,6 +29,7 @@ from wattslice.report import projection_picture as picture
 from wattslice.report.projection import projection_json, write_projection
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.escape_time import GpuCharacteristics, gpu_time
+from wattslice_models.frozen_json import encoded
 from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Objective
 from wattslice_tools.papers.escape2018_projection import escape2018_projection
@@ -629,7 +630,7 @@ def test_the_overhead_of_launches_is_not_divided_among_gpus(projected):
 def test_all_configurations_stand_in_json_as_each_of_them(projected):
     found = projected(BASE)
     document = json.loads(projection_json(found, True))
-    assert document["configurations"] == [json.loads(json.dumps(asdict(entry))) for entry in all_of(found)]
+    assert document["configurations"] == [encoded(entry) for entry in all_of(found)]
     assert document["pareto_front"][0] in document["configurations"]
     assert "configurations" not in json.loads(projection_json(found, False))
 

@@ -1,10 +1,10 @@
 """PTX whose source is there: launches, arguments and names of parameters are those of the source."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import wattslice_corpora
 from wattslice import ir

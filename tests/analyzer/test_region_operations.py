@@ -1,9 +1,9 @@
 """What one run of each region costs, by the convention of docs/counting.md."""
 
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.counting.profile import total_counts
 from wattslice.ir import INT32, Binary, BinaryOp, Block, Constant, Expr, ExprStmt, If, Span

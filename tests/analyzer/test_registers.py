@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.frontend.c import read_c
 from wattslice.frontend.cuda.read import read_cuda

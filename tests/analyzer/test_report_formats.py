@@ -5,13 +5,13 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis
 from wattslice.cli import main

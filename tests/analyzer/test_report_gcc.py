@@ -1,5 +1,6 @@
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis
 from wattslice.findings.findings import Finding, findings_of

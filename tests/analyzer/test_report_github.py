@@ -1,10 +1,10 @@
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from wattslice.cli import main
 from wattslice.findings.findings import Finding, findings_of

@@ -6,11 +6,11 @@ import re
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.analysis import LineHeat, SourceText
 from wattslice.cli import main
@@ -228,7 +228,10 @@ def test_equal_names_are_told_apart_on_narrow_pages_as_well():
 
 
 def test_kernels_of_one_name_keep_their_own_advice(tmp_path):
-    text = "__global__ void k(float *y) {{ y[threadIdx.x] += {}.0f; }}\nint main() {{ k<<<100, 64>>>(0); }}\n"
+    text = """
+__global__ void k(float *y) {{ y[(blockIdx.x * 256 + threadIdx.x) * 32] += {}.0f; }}
+int main() {{ k<<<1000, 256>>>(0); }}
+"""
     files = tmp_path / "a.cu", tmp_path / "b.cu"
     for number, file in enumerate(files):
         file.write_text(text.format(number))

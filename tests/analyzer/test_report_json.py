@@ -1,5 +1,6 @@
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wattslice.counting.profile import LoopTrips
 from wattslice.report.json import render_json

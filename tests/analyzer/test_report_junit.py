@@ -1,9 +1,9 @@
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis
 from wattslice.findings.findings import Finding, findings_of

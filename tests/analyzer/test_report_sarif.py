@@ -4,7 +4,6 @@ import subprocess
 import sys
 import time
 import zlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -12,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, Suppression
 from wattslice.findings.findings import Finding, findings_of

@@ -8,12 +8,12 @@ import re
 import subprocess
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis
 from wattslice.cli import main

@@ -1,8 +1,7 @@
 """Rooflines against the formulas of Choi et al. 2013 and figures worked out by hand."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wattslice.analysis import Precision, Roofline
 from wattslice.ir.operation_counts import OperationCounts

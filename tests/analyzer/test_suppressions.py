@@ -1,8 +1,8 @@
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.analysis import Advice, Suppression
 from wattslice.config.config import Config, Options, make_config

@@ -1,8 +1,7 @@
 """Bytes at each level for access patterns whose traffic is known by hand."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wattslice.frontend.c import read_c
 from wattslice.workload.instructions import lower_instructions

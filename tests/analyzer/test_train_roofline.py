@@ -2,10 +2,11 @@
 
 import json
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 pytest.importorskip("scipy")
 pytest.importorskip("pywt")
@@ -44,8 +45,7 @@ FLOP_ENERGY_J = {OperationKind.FP32: 3e-12, OperationKind.FP64: 8e-12}
 FLOPS_PER_S = {OperationKind.FP32: 50e12, OperationKind.FP64: 25e12}
 
 
-@dataclass
-class SweepBench:
+class SweepBench(Struct):
     """A board that draws what an energy roofline says, give or take; both relative."""
 
     time_jitter: float = 0.02

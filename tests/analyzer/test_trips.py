@@ -1,8 +1,7 @@
 """Loops that data end: the range of their iterations, the counts that follow, and what it costs in watts."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wattslice.branch_profile.profile import ArmProbability, BranchProfile, DataSet
 from wattslice.config.config import Config, Facts

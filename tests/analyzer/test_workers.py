@@ -6,13 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from distributed import LocalCluster
 from msgspec import structs
+from msgspec.structs import replace
 
 from wattslice.config.config import Config, Execution, Options, make_config
 from wattslice.config.gpu_choice import GpuChoice

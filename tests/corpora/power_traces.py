@@ -1,7 +1,9 @@
 """Traces as a Hopper board gives them: readings every 15 ms that move every 100 ms, and an energy counter."""
 
 import math
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_corpora.measuring.program import Window
 from wattslice_corpora.measuring.sensor import Reading, Throttle
@@ -10,8 +12,7 @@ from wattslice_corpora.measuring.trace import Trace
 IDLE_W = 70.0
 
 
-@dataclass(frozen=True)
-class Course:
+class Course(Struct, frozen=True):
     """A second of idling, a kernel of `busy_w` for `window_s` after a warm-up of a second."""
 
     busy_w: float = 300.0

@@ -8,7 +8,8 @@ and conversions to integers are kept inside of what C++ defines; a pragma makes 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 GRID = 3
 INPUTS = 64
@@ -47,8 +48,7 @@ def block_of(seed: int) -> int:
     return 64 if seed % 2 else 40
 
 
-@dataclass
-class Writer:
+class Writer(Struct):
     """One kernel being written; `names` are the variables in scope, by their class (i, f, d)."""
 
     draw: random.Random

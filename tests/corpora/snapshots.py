@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -29,8 +29,7 @@ _ADDRESSING = (
 )  # as CUDA numbers them
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MemoryObject:
+class MemoryObject(Struct, frozen=True, eq=False):
     """An allocation, a variable or a texture's array: what it held `before` and `after` the launch."""
 
     kind: str
@@ -40,16 +39,14 @@ class MemoryObject:
     after: Bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument as written in the launch: "integer", "unsigned", "float", "pointer" or "record"."""
 
     kind: str
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTexture:
+class RecordedTexture(Struct, frozen=True):
     """What is behind a texture object; `height` 0: linear memory at `address`."""
 
     object: int
@@ -60,8 +57,7 @@ class RecordedTexture:
     address_modes: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
+class Snapshot(Struct, frozen=True, eq=False):
     """One launch; `signature` is the instance of the kernel as g++ writes it."""
 
     kernel: str
@@ -122,8 +118,7 @@ def _read(folder: Path) -> Snapshot:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Replay:
+class Replay(Struct, frozen=True, eq=False):
     """A recorded launch for the interpreter; `addresses` of the snapshot's allocations in `memory`."""
 
     snapshot: Snapshot

@@ -6,8 +6,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.synthetic import KERNEL_NAME, OperationKind, Plan, SliceSpec, Space, source
 from wattslice_corpora.synthetic.kinds import SCALAR_KINDS
@@ -27,8 +28,7 @@ TILE_LOADS = 4
 """A tile from global memory is four LDG of a thread; from shared memory one LDSM."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopCounts:
+class LoopCounts(Struct, frozen=True):
     """Instructions in the text of the outer loop, the body of the inner one counted once."""
 
     operations: int

@@ -1,8 +1,7 @@
 """The table of hardware counters, and what its numbers mean where a kernel's truth is evident."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wattslice_corpora.counters import CounterRow, counters_path, read_counters
 from wattslice_corpora.records import RecordError, write_table

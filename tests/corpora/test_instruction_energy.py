@@ -6,13 +6,13 @@ import math
 import random
 import statistics
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from wattslice_corpora.measuring.bench import Measured, failed_row, measured_row
 from wattslice_corpora.measuring.instruction_energy import (

@@ -7,11 +7,11 @@ import subprocess
 import sys
 import time
 import zlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_corpora.measuring import journal as journal_module
 from wattslice_corpora.measuring.bench import Configuration, Measured

@@ -62,7 +62,7 @@ int main() {
 
 BENCH = """
 import json, sys
-from dataclasses import asdict
+from msgspec.structs import asdict
 from pathlib import Path
 from wattslice_corpora.measuring.bench import Configuration, GpuBench, Timing, measured_row
 from wattslice_corpora.measuring.builder import Builder, find_nvcc
@@ -176,7 +176,7 @@ def wattslice(fake_gpu: Path, *arguments: str, **fakes: str) -> subprocess.Compl
 
 def sensor_says(fake_gpu: Path, **fakes: str) -> subprocess.CompletedProcess[str]:
     code = (
-        "import json; from dataclasses import asdict\n"
+        "import json; from msgspec.structs import asdict\n"
         "from wattslice_corpora.measuring.nvml import NvmlSensor\n"
         "from wattslice_corpora.measuring.sensor import SensorError\n"
         "sensor = NvmlSensor()\n"

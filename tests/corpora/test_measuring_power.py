@@ -1,8 +1,8 @@
 import math
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_corpora.measuring.power import Method, counter_power, integrated_power, power_of
 from wattslice_corpora.measuring.sensor import Reading, Throttle

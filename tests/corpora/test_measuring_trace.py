@@ -1,8 +1,8 @@
 import gzip
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_corpora.measuring.trace import TraceError, read_trace, write_trace
 

@@ -1,8 +1,7 @@
 """The machine parameters of Choi et al. 2013: as written down, and honest about what was only recalled."""
 
-from dataclasses import astuple
-
 import pytest
+from msgspec.structs import astuple
 
 from wattslice_corpora.published import (
     PublishedTableError,

@@ -1,8 +1,8 @@
 from collections import Counter
-from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_corpora.measuring.bench import Timing
 from wattslice_corpora.measuring.card import write_card
@@ -58,7 +58,9 @@ FULL = MeasuredRow(
     throttled=True,
     reason="",
 )
-OPTIONAL = [field.name for field in fields(MeasuredRow) if str(field.type).endswith("| None")]
+OPTIONAL = [
+    name for name in MeasuredRow.__struct_fields__ if MeasuredRow.__annotations__[name].endswith("| None")
+]
 FAILED = replace(FULL, **dict.fromkeys(OPTIONAL), power_valid=False, reason="the sensor is dead", input="")
 
 
@@ -241,8 +243,8 @@ def test_the_page_of_the_data_sets_is_up_to_date():
     assert path.read_text(encoding="utf-8") == datasets_page(), (
         "run `python -m wattslice_corpora.records.page docs/appendix/datasets.md`"
     )
-    for field in fields(MeasuredRow):
-        assert f"`{field.name}`" in path.read_text(encoding="utf-8")
+    for name in MeasuredRow.__struct_fields__:
+        assert f"`{name}`" in path.read_text(encoding="utf-8")
 
 
 def test_the_page_is_written_or_the_fault_told(tmp_path, capsys):

@@ -29,9 +29,10 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+
+from msgspec import Struct
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -277,8 +278,7 @@ def _entry() -> tuple[Path, dict[bytes, bytes]]:
     return entry, {b"NAME": entry.name.encode(), **answers}
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """An input format: the file that is mutated, what stands beside it, and the commands that read it.
 
     Of the commands one is chosen. `samples` are what is mutated. `place` puts a mutant where the commands
@@ -517,8 +517,7 @@ _MUTATIONS = (
 # --------------------------------------------------------------------------------- runs
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What became of a mutant; `defect` is empty when all is well."""
 
     defect: str

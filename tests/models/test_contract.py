@@ -1,10 +1,10 @@
 """What every model must do, whatever it is made of."""
 
-import dataclasses
 import json
 import math
 
 import pytest
+from msgspec import Struct
 
 from wattslice_models.contract import Example, Interval, Learner, ModelKind, NotEnoughDataError, PowerModel
 from wattslice_models.frozen_json import decoded, dumps
@@ -54,14 +54,15 @@ def test_a_model_predicts_watts_in_an_interval(
         assert prediction.power_w > 0
         assert prediction.power_low_w == pytest.approx(0.8 * prediction.power_w)
         limit_w = example.subject.gpu.power_limit_w
-        assert prediction.power_high_w in (pytest.approx(1.3 * prediction.power_w), limit_w)
+        assert prediction.power_high_w in (pytest.approx(1.3 * prediction.power_w), pytest.approx(limit_w))
         assert prediction.interval_source == "a test"
 
 
 @each_learner
 def test_a_model_is_frozen(model: PowerModel):
-    name = dataclasses.fields(model)[0].name  # pyright: ignore[reportArgumentType]
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    assert isinstance(model, Struct)
+    name = model.__struct_fields__[0]
+    with pytest.raises(AttributeError, match="immutable"):
         setattr(model, name, None)
 
 
@@ -102,6 +103,6 @@ def test_a_subject_far_from_the_training_data_says_so(model: PowerModel, data: t
 @but(ModelKind.MEAN)
 def test_a_clock_never_measured_says_so(model: PowerModel, data: tuple[Example, ...]):
     assert model.predict(data[0].subject).in_trained_domain
-    far = model.predict(subject(density=4.0, core_mhz=2600.0))
+    far = model.predict(subject(density=4.0, core_mhz=200.0))
     assert not far.in_trained_domain
     assert far.notes

@@ -1,6 +1,6 @@
-from dataclasses import dataclass, replace
-
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_models.contract import Example, ModelKind, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut, Unit, calibrated_interval, dealt, hold_out_each
@@ -16,8 +16,7 @@ def held_out(benchmark: str, ratio: float) -> HeldOut:
     return HeldOut(example, Prediction(100.0, 100.0, 100.0, "test", True))
 
 
-@dataclass(frozen=True)
-class Spy:
+class Spy(Struct, frozen=True):
     """A learner that remembers what it was shown."""
 
     shown: list[set[str]]

@@ -1,7 +1,7 @@
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_models.contract import Interval
 from wattslice_models.energy import Component, ComponentEnergy, EnergyModel, VoltageCurve

@@ -1,9 +1,8 @@
 """The energy roofline against the equations of Choi et al. 2013 and figures worked out by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from wattslice_models.energy_roofline import EnergyRoofline
 

@@ -1,12 +1,12 @@
 """The regression of Choi et al. 2013: what went in comes out, with errors that mean what they say."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from wattslice_models.energy_roofline import EnergyRoofline
 from wattslice_models.energy_roofline_fit import (

@@ -1,8 +1,8 @@
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 
 import pytest
+from msgspec import Struct
 
 from wattslice_models.frozen_json import FrozenJsonError, decoded, dumps
 
@@ -11,14 +11,12 @@ class Colour(StrEnum):
     RED = "red"
 
 
-@dataclass(frozen=True)
-class Inner:
+class Inner(Struct, frozen=True):
     value_w: float
     name: str
 
 
-@dataclass(frozen=True)
-class Outer:
+class Outer(Struct, frozen=True):
     colour: Colour
     inner: tuple[Inner, ...]
     pair: tuple[int, float]

@@ -1,9 +1,9 @@
 """The learner finds a law it is shown, says how surely, and is not moved by a run measured wrongly."""
 
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_models.contract import Example, NotEnoughDataError, SliceSample
 from wattslice_models.execution_time import Clocks

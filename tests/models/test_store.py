@@ -1,7 +1,7 @@
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_models.contract import UNCALIBRATED
 from wattslice_models.energy import EnergyModel, NoEnergyModel

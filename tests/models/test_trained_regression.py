@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_models.contract import Interval, SliceSample, Subject
 from wattslice_models.execution_time import Clocks

@@ -1,9 +1,9 @@
-import dataclasses
 import itertools
 import math
 import random
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_models.contract import Example, NotEnoughDataError, SliceSample, Subject
 from wattslice_models.execution_time import Clocks
@@ -27,7 +27,7 @@ def shares(*slices: tuple[float, float], gpu_id: str = GPU.id, relative_clock: f
     gpu = load_gpu(gpu_id)
     parts = tuple(SliceSample("global", density, 1.0, 12, weight) for density, weight in slices)
     clocks = Clocks(relative_clock * gpu.boost_clock_mhz, None)
-    return dataclasses.replace(subject(1.0), gpu=gpu, clocks=clocks, slices=parts)
+    return replace(subject(1.0), gpu=gpu, clocks=clocks, slices=parts)
 
 
 def measured(benchmark: str, what: Subject, power_w: float) -> Example:
@@ -105,7 +105,7 @@ def test_the_frozen_model_predicts_what_was_trained(
     data = (
         *mixtures,
         *(
-            measured(one.benchmark, dataclasses.replace(one.subject, clocks=Clocks(700.0)), 0.6 * one.power_w)
+            measured(one.benchmark, replace(one.subject, clocks=Clocks(700.0)), 0.6 * one.power_w)
             for one in mixtures
         ),
     )
@@ -133,7 +133,7 @@ def test_a_network_never_sees_what_it_holds_out():
     assert not held_out[-1].any()
     assert all(len(runs.benchmark[row].unique()) == 1 for row in held_out[:-1])
     spoilt_rows = held_out[1]
-    spoilt = dataclasses.replace(
+    spoilt = replace(
         runs,
         log_power=torch.where(spoilt_rows, runs.log_power + 5.0, runs.log_power),
         inputs=torch.where(spoilt_rows.unsqueeze(1), runs.inputs * 100.0, runs.inputs),
@@ -208,10 +208,7 @@ def test_a_gpu_never_measured_is_judged_by_its_catalogue_numbers():
         ),
         (examples()[:5] + examples()[-5:], "10 examples"),
         (
-            tuple(
-                dataclasses.replace(one, subject=dataclasses.replace(one.subject, slices=()))
-                for one in examples()
-            ),
+            tuple(replace(one, subject=replace(one.subject, slices=())) for one in examples()),
             "0 examples",
         ),
     ],

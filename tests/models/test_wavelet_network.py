@@ -1,10 +1,10 @@
-import dataclasses
 import json
 import math
 import subprocess
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_models.contract import Interval, SliceSample, Subject
 from wattslice_models.execution_time import Clocks
@@ -52,7 +52,7 @@ def model(*wavelons: Wavelon) -> WaveletModel:
 
 
 def run(*slices: SliceSample, clocks: Clocks | None = None) -> Subject:
-    return dataclasses.replace(subject(1.0), slices=slices, clocks=clocks or Clocks(1380.0, 876.0))
+    return replace(subject(1.0), slices=slices, clocks=clocks or Clocks(1380.0, 876.0))
 
 
 def part(density: float | None, weight: float = 1.0) -> SliceSample:
@@ -133,21 +133,21 @@ def test_watts_follow_the_factor_of_the_clock():
 
 
 def test_a_gpu_without_number_is_unknown():
-    prediction = model().predict(dataclasses.replace(run(part(1.0)), gpu=load_gpu("t4")))
+    prediction = model().predict(replace(run(part(1.0)), gpu=load_gpu("t4")))
     assert prediction.power_w is None
     assert "t4 is none of v100_pcie" in prediction.notes[0]
 
 
 def test_a_gpu_without_power_limit_is_unknown_to_the_catalogue():
-    gpu = dataclasses.replace(GPU, power_limit_w=None)
-    network = dataclasses.replace(model(), gpus=CatalogueGpus())
-    assert network.predict(dataclasses.replace(run(part(1.0)), gpu=gpu)).power_w is None
+    gpu = replace(GPU, power_limit_w=None)
+    network = replace(model(), gpus=CatalogueGpus())
+    assert network.predict(replace(run(part(1.0)), gpu=gpu)).power_w is None
 
 
 def test_inputs_inside_their_ranges_may_still_be_far():
     # Density 9 is scaled to 0: 1 from both landmarks, and Sa 0.5 to -1: 2 from both.
     near = model().predict(run(part(9.0)))
-    far = model().predict(run(dataclasses.replace(part(9.0), sm_saturation=0.5)))
+    far = model().predict(run(replace(part(9.0), sm_saturation=0.5)))
     assert near.in_trained_domain
     assert not far.in_trained_domain
     assert "from the nearest trained one" in far.notes[0]
@@ -155,7 +155,7 @@ def test_inputs_inside_their_ranges_may_still_be_far():
 
 @pytest.mark.parametrize("gpus", [NumberedGpus((GPU.id,), FACTORS), CatalogueGpus()])
 def test_a_network_reads_back_exactly(gpus: NumberedGpus | CatalogueGpus):
-    network = dataclasses.replace(model(DENSITY_WAVELON), gpus=gpus, log_power_mean=1 / 3)
+    network = replace(model(DENSITY_WAVELON), gpus=gpus, log_power_mean=1 / 3)
     assert decoded(WaveletModel, json.loads(dumps(network))) == network
 
 

@@ -1,8 +1,8 @@
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import wattslice_tools.public_sets.__main__ as command
 from wattslice.errors import WattsliceError
@@ -44,7 +44,7 @@ def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
 
 
 def run(arguments, benchmark="bench", kernel="saxpy"):
-    cells: Any = dict.fromkeys(field.name for field in fields(MeasuredRow))
+    cells: Any = dict.fromkeys(MeasuredRow.__struct_fields__)
     cells.update(benchmark=benchmark, kernel=kernel, arguments=arguments)
     return MeasuredRow(**cells)
 

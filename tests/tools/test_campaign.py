@@ -8,10 +8,11 @@ import shutil
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice_corpora.measuring.bench import Configuration, Measured
 from wattslice_corpora.measuring.chip import Chip
@@ -42,8 +43,7 @@ class KilledError(BaseException):
     """The machine is gone."""
 
 
-@dataclass
-class FakeMachine:
+class FakeMachine(Struct):
     """A GPU that takes `each_s` for a configuration; it dies before measurement number `dies_at`."""
 
     each_s: float = 4.0

@@ -1,9 +1,9 @@
 """Our counts beside hardware counters: the import, the quantities, the causes, the document."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import wattslice_tools.public_sets.counters.__main__ as command
 from wattslice.errors import WattsliceError

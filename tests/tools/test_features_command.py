@@ -2,10 +2,10 @@
 
 import contextlib
 import subprocess
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice_corpora.records import (
     MeasuredRow,
@@ -51,7 +51,7 @@ def project(tmp_path):
     git(tmp_path / "kernels", "add", ".")
     git(tmp_path / "kernels", "commit", "--quiet", "-m", "a kernel")
     (tmp_path / "recipes.toml").write_text(RECIPES)
-    cells: Any = dict.fromkeys(field.name for field in fields(MeasuredRow))
+    cells: Any = dict.fromkeys(MeasuredRow.__struct_fields__)
     cells.update(
         dataset="own",
         benchmark="axpy",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.branch_profile.making import branches
@@ -26,8 +28,7 @@ _Branches = dict[str, frozenset[tuple[str, int, int]]]
 """By the name that entries give a kernel (empty: any): file, line and column of its branches."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoundProfile:
+class BoundProfile(Struct, frozen=True):
     """What a profile says of one program.
 
     `profile` has the entries that are about it, on today's lines. `fitting` and `lost` are places in the
@@ -77,8 +78,7 @@ def _is_branch(entry: ArmProbability, file: str, branches: frozenset[tuple[str, 
     return any((file, entry.line) == (where, line) for where, line, _ in branches)
 
 
-@dataclass(frozen=True, slots=True)
-class _Home:
+class _Home(Struct, frozen=True):
     """One file of the program beside what the profile knows of it.
 
     `name`: how the profile calls it, empty when it knows nothing of its lines. `is_other`: only its name is

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.inputs import file_bytes
@@ -31,8 +32,7 @@ class Making(Enum):
     HAND = "hand"
 
 
-@dataclass(frozen=True, slots=True)
-class ArmCount:
+class ArmCount(Struct, frozen=True):
     """What one data set counted of one arm: threads that came to its branch, and that took the arm.
 
     `kernel`: qualified name. `line` and `column` (from 1) of the branch: for `if`, `switch` and loops where
@@ -55,16 +55,14 @@ class ArmCount:
     warp_taken: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DataSetCounts:
+class DataSetCounts(Struct, frozen=True):
     """Everything that one data set counted."""
 
     name: str
     arms: tuple[ArmCount, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DataSet:
+class DataSet(Struct, frozen=True):
     """One data set of a profile, and what it counts in the mean."""
 
     name: str
@@ -78,8 +76,7 @@ class LineDigest(NamedTuple):
     indent: int
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLines:
+class SourceLines(Struct, frozen=True):
     """A source as it was when the profile was made: the SHA-256 of its bytes, and its lines."""
 
     file: str
@@ -87,8 +84,7 @@ class SourceLines:
     lines: tuple[LineDigest, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ArmProbability:
+class ArmProbability(Struct, frozen=True):
     """Mean probability that a visit of the branch on `line` of `file` takes `arm` (Wang & Chen 2013, eq. 14).
 
     `probability` is None when no data set came to the branch. `kernel` empty: of any kernel. `column` 0: of
@@ -110,8 +106,7 @@ class ArmProbability:
     warp_taken: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BranchProfile:
+class BranchProfile(Struct, frozen=True, eq=False):
     """All measured arms, in the order of the file, and how they were measured.
 
     `sources` is empty for a profile that is not tied to its source. `command` makes the profile anew; empty

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
+from msgspec.structs import replace
 
 from wattslice.commands.common import analysis_options, analyzed_words, options_from
 from wattslice.commands.output import (

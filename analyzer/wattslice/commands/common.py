@@ -6,13 +6,13 @@ import difflib
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
+from msgspec.structs import replace
 
 from wattslice.commands.output import FILE, Command, files_progress, message
 from wattslice.commands.streams import writing

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from wattslice.commands.analyze import no_kernels
 from wattslice.commands.common import analysis_options, analyzed, configured, gate_options, options_from

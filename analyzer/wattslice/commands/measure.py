@@ -7,11 +7,11 @@ import shlex
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
 from wattslice.commands.table import FAILED, FINE
@@ -51,8 +51,7 @@ class _Seconds(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  
 _SECONDS = _Seconds()
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
+class _Options(Struct, frozen=True):
     """What the command line said. `file` None: a campaign, or `instructions`. `occurrence` counts from 1."""
 
     file: Path | None

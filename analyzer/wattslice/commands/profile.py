@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from wattslice.commands.common import options_from, some_options
 from wattslice.commands.output import CONTEXT, FILE, message, told_when_slow, write_result
@@ -173,8 +173,7 @@ def _check_way(given: dict[str, object]) -> None:
         raise click.UsageError(f"--data SPEC says what the kernels are to run on ({remedy})")
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """What data sets counted, and how."""
 
     counted: Sequence[DataSetCounts]

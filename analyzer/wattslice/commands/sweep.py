@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from wattslice.commands.common import configured, options_from, some_options
 from wattslice.commands.output import CONTEXT, FILE, format_option, message, steps_progress, write_result

@@ -10,17 +10,17 @@ import math
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.documents import Value
 from wattslice.errors import WattsliceError
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """Bounds for the kernels that match `kernel` and `file`; None: no bound. What is exactly at one passes.
 
     `max_power_w` W, `max_energy_j` J and `max_time_s` s of one launch; `min_density`, `max_density`: of

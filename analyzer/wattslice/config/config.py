@@ -6,11 +6,11 @@ import difflib
 import math
 import os
 import re
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice.branch_profile.files import read_branch_profile
@@ -63,8 +63,7 @@ class Options(Choices, frozen=True, kw_only=True):
     paths: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """How watts are predicted.
 
     `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that makes a
@@ -77,8 +76,7 @@ class Prediction:
     dense_from: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What the user says of the runs of the program.
 
     `overrides` come from options and settings; `typed_overrides` are those of the options alone, which must
@@ -91,8 +89,7 @@ class Facts:
     branch_profile: BranchProfile | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(Struct, frozen=True):
     """What runs the analysis and where results are kept; it decides no result.
 
     `jobs` processes, 0: one per core; `cache`: the folder of kept results, None: without.
@@ -105,8 +102,7 @@ class Execution:
     cache_limit_bytes: int = DEFAULT_CACHE_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """One run.
 
     `files` as the user wrote them, at least one. `notes` are for the user (stderr). `keep_sources`: the

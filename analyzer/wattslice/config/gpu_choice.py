@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.documents import parse_toml
 from wattslice.errors import WattsliceError
@@ -15,8 +16,7 @@ DRIVER_FOLDER = Path("/proc/driver/nvidia/gpus")
 """Where NVIDIA's Linux driver names the GPUs of this machine; reading it costs nothing and needs no tool."""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuChoice:
+class GpuChoice(Struct, frozen=True):
     """The chosen GPU and where the choice comes from: "--gpu", "settings", "this machine" or "default".
 
     `passed_over` is the name of a GPU in this machine that the catalogue does not have, else empty.

@@ -7,13 +7,14 @@ here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum, Flag, auto
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.config.budgets import Budget
 
@@ -91,8 +92,7 @@ _KINDS: dict[object, Kind] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """A row. `key` is what settings files call it; `--key` on the command line, or `flag`.
 
     `adds`: what several places say adds up, else the first that says something counts. `stays`: a path that

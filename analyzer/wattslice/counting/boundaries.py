@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -47,8 +48,7 @@ _Source = ir.Expr | ir.Loop
 """What reports something: an expression, or a loop for its trips."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Common:
+class _Common(Struct, frozen=True, eq=False):
     """What all blocks have in common, by lane. `runs`: the lanes that run in some block."""
 
     values: Ints
@@ -63,8 +63,7 @@ class _Common:
         return _Common(self.values - other.values, self.runs & other.runs)
 
 
-@dataclass(slots=True, eq=False)
-class _Run:
+class _Run(Struct, eq=False):
     """A loop being run, in its `iteration`.
 
     `trips`: their linear forms, none where blocks do not differ in them; `axes`: those that they depend on.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -29,8 +29,7 @@ MOST_BOXES = 32
 """Pieces of which blocks are drawn each; in more than that, from the whole grid."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Draw:
+class Draw(Struct, frozen=True, eq=False):
     """The blocks drawn: of each, the stratum that it is of, and how many blocks that holds."""
 
     plan: Plan
@@ -75,8 +74,7 @@ def drawn(grid: tuple[int, int, int], pieces: Plan | None, block: tuple[int, int
     return Draw(Plan(structure, places, coordinates, np.array(weights), cells, *bounds), cells, volumes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Boxes:
+class _Boxes(Struct, frozen=True, eq=False):
     """Boxes of coordinates: at least `low` and below `high`, both of shape (boxes, axes)."""
 
     low: Ints

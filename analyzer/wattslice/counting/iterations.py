@@ -10,11 +10,12 @@ the nodes come to is compared with what was looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -48,8 +49,7 @@ class SurveyError(Exception):
     """The iterations of a loop cannot be looked at together."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LookedAt:
+class LookedAt(Struct, frozen=True, eq=False):
     """The threads and iterations of a look: `threads[thread_of]` are the lanes `lanes` of the launch.
 
     `threads`: one lane of each kind of thread, which nothing that decides in the loop tells apart; `share`:
@@ -72,8 +72,7 @@ class LookedAt:
         return self.kinds == self.threads.size
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Survey:
+class Survey(Struct, frozen=True, eq=False):
     """How often each of `regions` runs: `runs[region, iteration, thread]` of what was looked at.
 
     `alive[iteration, thread]`: the thread begins the iteration; `leaves`: and leaves the loop in it. `error`:
@@ -113,8 +112,7 @@ class Survey:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(Struct, frozen=True, eq=False):
     """Iterations to run, ascending, with the number that each stands for.
 
     `error`: how far the counts of a statement may be off, as a share of the iterations; 0: they are exact.

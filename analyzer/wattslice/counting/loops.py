@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -110,8 +111,7 @@ class _End(Enum):
     CUT = auto()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Stratum:
+class _Stratum(Struct, frozen=True, eq=False):
     """An iteration to run, which stands for those from `first` to below `end`; arrays where lanes differ.
 
     It counts `weight` times in the lanes that run it.
@@ -123,8 +123,7 @@ class _Stratum:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Trip:
+class _Trip(Struct, frozen=True, eq=False):
     """What is known of the iterations of a loop as it is entered.
 
     `trips`: how many are begun; `leaving`: the one that a known test in the body ends, None where no such

@@ -9,10 +9,11 @@ loops by Simpson's rule. With a period p, an axis of the grid is two axes here: 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 FEW = 8
@@ -32,8 +33,7 @@ class TooManyPiecesError(Exception):
     """The grid falls into more pieces than may be evaluated."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Split:
+class Split(Struct, frozen=True, eq=False):
     """Where `coefficients · coordinates + constants`, linear in a block's coordinates, passes 0 from below.
 
     `coefficients`: shape (axes, lanes); `constants`: (lanes,), one for each lane of a block.
@@ -51,8 +51,7 @@ class Split:
         return tuple(part.tobytes() for part in (self.coefficients, self.constants, self.low, self.high))
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """One axis of the coordinates: of grid axis `real` the remainder by `period`, or the quotient."""
 
     real: int
@@ -60,8 +59,7 @@ class Axis:
     is_remainder: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Structure:
+class Structure(Struct, frozen=True, eq=False):
     """What is known of how the blocks of a grid differ.
 
     `periods`, `degrees`: per axis of the grid; the degree of what loops and ramps of conditions add up.
@@ -137,8 +135,7 @@ class Structure:
         return replace(self, periods=periods, single=single, splits=())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(Struct, frozen=True, eq=False):
     """The blocks to evaluate, each by its place (x, y, z) in the grid and its coordinates.
 
     `places`: shape (blocks, 3); `coordinates`: (blocks, axes). `weights`: blocks of the grid that each stands
@@ -217,8 +214,7 @@ def _joined(cells: Ints, bounds: Ints) -> Ints:
         cells = joined
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Starts:
+class _Starts(Struct, frozen=True, eq=False):
     """Where pieces begin along an axis, as rows linear in the coordinates of the axes outside it.
 
     `slopes`: shape (rows, axes), `constants`: (rows,). `low`, `high`: bounds, of all (axes,) or of

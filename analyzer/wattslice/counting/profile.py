@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.ir.operation_counts import OperationCounts, operations, weighted_counts
@@ -20,8 +21,7 @@ class ProbabilitySource(Enum):
     DEFAULT = "default"  # data-dependent, and nothing speaks for either way: the stated default
 
 
-@dataclass(frozen=True, slots=True)
-class BranchArm:
+class BranchArm(Struct, frozen=True):
     """One arm of a branch: `region` of its statement, mean `probability` that a visit takes it.
 
     `column` (from 1) of where `line` says, 0 when nobody asked. `file`: as in `Assumption`. `is_open`: data
@@ -65,8 +65,7 @@ def spread(probability: float) -> tuple[float, float]:
     return max(0.0, probability - deviation), min(1.0, probability + deviation)
 
 
-@dataclass(frozen=True, slots=True)
-class LoopTrips:
+class LoopTrips(Struct, frozen=True):
     """Mean iterations per entry of one loop; None in `trip_count` when unknown (then `assumed` was used).
 
     `file`: as in `Assumption`. `is_most`: what was assumed is the bound that it cannot exceed.
@@ -80,8 +79,7 @@ class LoopTrips:
     is_most: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """The part of an object that was seen to be touched, as a box: `low` to below `high` along each axis.
 
     Memory has one axis, in bytes (`unit_bytes` 1); a texture has one per coordinate, in texels.
@@ -107,8 +105,7 @@ class Reach:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SiteStatistics:
+class SiteStatistics(Struct, frozen=True):
     """How one textual memory access behaves, averaged over sampled warps.
 
     `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local).
@@ -127,8 +124,7 @@ class SiteStatistics:
     access_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """Counts that are estimates: of `of_blocks` only `blocks`, drawn at random, were evaluated.
 
     `reason`: what in the kernel kept the others from being known. `thread_errors`, `warp_errors`: how far
@@ -143,8 +139,7 @@ class Sampling:
     relative_error: float
 
 
-@dataclass(frozen=True, slots=True)
-class Skew:
+class Skew(Struct, frozen=True):
     """Operations of the longest warp of a block, relative to those of the mean warp of the launch.
 
     `mean_block`: mean over blocks. `longest_block`: of the block that takes longest.
@@ -157,8 +152,7 @@ class Skew:
 NO_SKEW = Skew()
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionProfile:
+class ExecutionProfile(Struct, frozen=True):
     """Counts for one launch of one kernel, indexed by region and site.
 
     `sampling`: None when all blocks are known.

@@ -9,10 +9,10 @@ Where guards cut the grid elsewhere, `pieces` says which blocks are evaluated.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice.counting.pieces import Plan, Planner, Structure, TooManyPiecesError
@@ -24,8 +24,7 @@ MOST_LANES = 1 << 16
 """Lanes that the pieces of a grid may take; a grid in more pieces is sampled."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SampledThreads:
+class SampledThreads(Struct, frozen=True, eq=False):
     """The sampled lanes, warp by warp (blocks padded to whole warps).
 
     `thread_idx`, `block_idx`: three int64 arrays of shape (lanes,), or ints where all lanes agree.
@@ -131,8 +130,7 @@ def _typical(plan: Plan) -> tuple[int, ...]:
     return (middle, *(block for block in many if block != middle))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Mask:
+class Mask(Struct, frozen=True, eq=False):
     """Weights of shape (lanes,); `thread_mean` and `warp_mean` are their means over the launch.
 
     A warp issues as often as its busiest lane asks for, hence `warp_mean` ≥ `thread_mean`. `certain`: the

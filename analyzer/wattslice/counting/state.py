@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct, field
 
 from wattslice import ir
 from wattslice.counting.boundaries import Boundaries
@@ -28,8 +28,7 @@ class BudgetExceededError(Exception):
     """The evaluation of one kernel took more steps than allowed."""
 
 
-@dataclass(slots=True)
-class LoopTally:
+class LoopTally(Struct):
     """Entries and iterations of one loop, as thread means."""
 
     span: ir.Span
@@ -40,8 +39,7 @@ class LoopTally:
     is_most: bool = True  # no more iterations than these, where they are not known
 
 
-@dataclass(slots=True)
-class LoopFrame:
+class LoopFrame(Struct):
     """A loop, switch or breakable block being run: lanes that left it or skip to its next iteration.
 
     `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
@@ -59,8 +57,7 @@ class LoopFrame:
     is_block: bool = False  # a breakable block
 
 
-@dataclass(slots=True)
-class CallFrame:
+class CallFrame(Struct):
     """The kernel or an inlined call being run: lanes that returned, and with which values.
 
     `data_leave`: not empty when data decide a return in a loop, even if it is assumed never to happen; True
@@ -73,8 +70,7 @@ class CallFrame:
     loop_depth: int = 0
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class StandIns:
+class StandIns(Struct, frozen=True, order=True):
     """`number` of `longest` iterations that differ stand for all: `error` is the share that may be missed.
 
     `depth`: such loops inside each other, this one included.

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -22,8 +23,7 @@ Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2
 Number = int | float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unknown:
+class Unknown(Struct, frozen=True, eq=False):
     """`u + delta` with an unknown u: the same u in all lanes of a warp when `uniform`.
 
     The known part keeps coalescing visible: in `a[row_start + threadIdx.x]` only the base is unknown.
@@ -37,16 +37,14 @@ class Unknown:
     stride: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pointer:
+class Pointer(Struct, frozen=True, eq=False):
     """An address: `root` object (None when unknown) plus an offset in bytes."""
 
     root: ir.Variable | None
     offset: Number | Lanes | Unknown
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chance:
+class Chance(Struct, frozen=True, eq=False):
     """A truth value known only by its probability, for all lanes or per lane.
 
     `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say.
@@ -56,8 +54,7 @@ class Chance:
     uniform: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class Record(Struct, frozen=True, eq=False):
     """A struct or vector value: values by member path."""
 
     members: tuple[tuple[tuple[str, ...], Value], ...]

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice.analysis import Advice, Analysis, KernelAnalysis, Suppression, also_in, lines_told
 from wattslice.findings.rules import RULES
@@ -22,8 +24,7 @@ _EXPLAINS = {rule.id: rule.explains_unknown for rule in RULES if rule.explains_u
 _Said = TypeVar("_Said", bound=Advice | Assumption)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing to tell, with its rule. `kernel` is empty for findings about a file; `fix` may be empty.
 
     `line` counts from 1; 0 means the whole file. `power_w`, `energy_j`: what is at stake, as in `Advice`.
@@ -46,7 +47,7 @@ class Finding:
     launch_line: int | None = None
     also_lines: tuple[int, ...] = ()
     silenced_lines: tuple[int, ...] = ()
-    about: Advice | Assumption | None = field(default=None, repr=False)
+    about: Advice | Assumption | None = field(default=None)
 
     @property
     def lines(self) -> frozenset[int]:

@@ -16,8 +16,9 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.ir import Severity
@@ -30,8 +31,7 @@ Check = Callable[["LaunchFacts"], "Iterator[Advice]"]
 """Looks for places of a launch that cost power."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One kind of finding: `what` happened, `why` it matters, an `example`, and the `remedy`.
 
     `severity`: how much such findings matter as a rule; each of them tells its own. `told_by`: the stage (a

@@ -10,7 +10,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.analysis import Suppression
 from wattslice.findings.quoting import Quoter
@@ -33,8 +34,7 @@ _WELL_FORMED = re.compile(r"wattslice:\s*ignore\s*\[(?P<ids>[^\]]*)\]\s*(?P<reas
 _EXAMPLE = "such as // wattslice: ignore[PW016] a table of 16 entries"
 
 
-@dataclass(frozen=True, slots=True)
-class Suppressed:
+class Suppressed(Struct, frozen=True):
     """What the comments of some files say, and what is wrong with them (PW025)."""
 
     suppressions: tuple[Suppression, ...] = ()

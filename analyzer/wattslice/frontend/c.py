@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions

@@ -14,9 +14,10 @@ import stat
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+from msgspec import Struct
 
 MOST_BYTES = 64 << 20
 """No file that is read whole is larger."""
@@ -54,16 +55,14 @@ class Search(Enum):
     LAUNCHERS = "launchers"  # the files beside a file that include it and launch kernels
 
 
-@dataclass(frozen=True, slots=True)
-class TextInput:
+class TextInput(Struct, frozen=True):
     """A file whose content counted. `sha256` of its bytes, or of nothing if it could not be read."""
 
     path: str
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class SearchInput:
+class SearchInput(Struct, frozen=True):
     """A search: what was asked `about` which file or folder, and `answer`, a digest of the paths found."""
 
     search: Search
@@ -72,8 +71,7 @@ class SearchInput:
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """Everything one analysis saw. `present`, `absent`: where a file was looked for, and was or was not."""
 
     texts: tuple[TextInput, ...]

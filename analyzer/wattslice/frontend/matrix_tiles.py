@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wattslice.ir import (
     INT32,
@@ -21,8 +21,7 @@ from wattslice.ir import (
 _WARP = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(Struct, frozen=True):
     """A matrix tile in memory: `rows` stretches of `columns` elements each, one leading dimension apart."""
 
     rows: int

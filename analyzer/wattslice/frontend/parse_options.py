@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 DEFAULT_STANDARD, DEFAULT_C_STANDARD = "c++17", "gnu17"
 
 
-@dataclass(frozen=True, slots=True)
-class ParseOptions:
+class ParseOptions(Struct, frozen=True):
     """How to read a file. Everything has a default that suits a file without a build system.
 
     `include_dirs` are searched first. `defines` are `NAME` or `NAME=VALUE`. `compile_commands` is the folder

@@ -16,10 +16,12 @@ import re
 import shlex
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
@@ -189,8 +191,7 @@ def _is_source(path: str) -> bool:
     return os.path.splitext(path)[1] in CALLER_SUFFIXES  # noqa: PTH122  (a million times over a repository)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """What a comparison needs: files to analyse now (of `config.files`) and then (from the top folder).
 
     `changed`: every source that differs, is new or gone. `needed`: what an analysis of the revision reads.

@@ -12,8 +12,9 @@ import math
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
@@ -39,8 +40,7 @@ class BaselineError(WattsliceError):
     """A baseline that cannot be read, or not be compared with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """What figures were predicted with. `coefficients`, `settings`: hashes of the models and of what else
     shapes a prediction (method, branches, clocks, sizes, launches, macros).
     """
@@ -51,8 +51,7 @@ class Made:
     version: str = __version__
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """A baseline file. Files are relative to its folder; those that were `unread` had no result."""
 
     path: Path
@@ -132,7 +131,7 @@ def write_baseline(path: Path, analysis: Analysis, made: Made) -> tuple[int, int
 
 def baseline_text(made: Made, records: Iterable[LaunchRecord], unread: Iterable[str] = ()) -> str:
     """The file's text."""
-    head = [_TITLE, *(f"# {field.name} {getattr(made, field.name)}" for field in fields(Made))]
+    head = [_TITLE, *(f"# {name} {getattr(made, name)}" for name in Made.__struct_fields__)]
     head += (f"# {_UNREAD} {_quoted(file)}" for file in sorted(unread))
     ordered = sorted(records, key=lambda record: (record.file, record.kernel, record.ordinal))
     lines = ["\t".join(_COLUMNS), *("\t".join(_cells(record)) for record in ordered)]
@@ -187,7 +186,7 @@ def read_baseline(path: Path) -> Baseline:
     above = lines.index(columns) if columns in lines else 0
     comments = [line[2:].partition(" ") for line in lines[:above] if line.startswith("# ")]
     head = {name: value for name, _, value in comments}
-    names = [field.name for field in fields(Made)]
+    names = list(Made.__struct_fields__)
     if not all(name in head for name in names):
         raise BaselineError("its head is not complete", path=path, remedy=_REMEDY.format(path.name))
     body = ((number, line) for number, line in enumerate(lines[above + 1 :], above + 2) if line)

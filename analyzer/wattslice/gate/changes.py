@@ -9,8 +9,10 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.errors import WattsliceError
@@ -30,8 +32,7 @@ _IDLE_TEXT = re.compile(r"\s*(?://.*|/\*.*|\*.*|[{}();]*)\s*")
 """Lines that say nothing: blank, brackets, comments."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineChange:
+class LineChange(Struct, frozen=True):
     """What a line costs more (W or J) than before: `line` of `file` now. `is_edited`: its text is new."""
 
     file: str
@@ -41,8 +42,7 @@ class LineChange:
     is_edited: bool
 
 
-@dataclass(slots=True)
-class Blame:
+class Blame(Struct):
     """Explains pairs of launches of two states. `shared_old`, `shared_new`: paths common to both states.
 
     `changed`: paths of all files that differ.
@@ -167,8 +167,7 @@ _GATHER, _GEOMETRY, _SIZE = "PW016", "PW011", "PW010"
 _PLACES = re.compile(r"\b(?:line \d+|trip_L\d+(?:@\S+)?)")
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """What fails a comparison: an increase of at least `tolerance` (0.05: 5 %) of one of `fail_on` that is a
     real one with a probability of at least `confidence`.
 
@@ -183,8 +182,7 @@ class Policy:
     unknown: Severity = Severity.ERROR
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One quantity of one launch before and after. `low`, `high`: where the true ratio lies with 90 %.
 
     `p_worse`: that it really rose. Nothing changed: `ratio`, `low` and `high` are 1, and `p_worse` 0.

@@ -9,12 +9,12 @@ for pairs of runs on one board at one clock, how the measured ratio lay around t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 DATA = Path(__file__).with_name("ratio_trust.json")
 
@@ -38,8 +38,7 @@ class Kin(StrEnum):
     PROGRAMS = "programs"
 
 
-@dataclass(frozen=True, slots=True)
-class Knot:
+class Knot(Struct, frozen=True):
     """From a predicted increase of exp(`log_ratio`) on: the measured one was an increase with `p_worse`.
 
     `error_low`, `error_high`: 5 % and 95 % quantiles of ln(measured ratio) - ln(predicted ratio).
@@ -52,8 +51,7 @@ class Knot:
     pairs: int
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """The knots of one model, kin and quantity, by rising `log_ratio`, the first at 0."""
 
     model: str
@@ -73,8 +71,7 @@ class Curve:
         return math.expm1(min(found)) if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
+class _Document(Struct, frozen=True):
     curves: tuple[Curve, ...]
 
 

@@ -6,7 +6,8 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.quoting import Quoter
@@ -18,8 +19,7 @@ _COMMENT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchRecord:
+class LaunchRecord(Struct, frozen=True):
     """One launch: `kernel` is the qualified name, `file` a path that both states share.
 
     `ordinal` from 1 counts the launches of a kernel in a file. `body`: hash of the kernel's text without
@@ -38,8 +38,8 @@ class LaunchRecord:
     time_s: float | None
     model: str
     body: str
-    tokens: tuple[str, ...] = field(default=(), compare=False)
-    analysis: KernelAnalysis | None = field(default=None, compare=False)
+    tokens: tuple[str, ...] = ()
+    analysis: KernelAnalysis | None = None
 
     @property
     def name(self) -> str:
@@ -82,8 +82,7 @@ def body_tokens(kernel: KernelAnalysis, quoter: Quoter) -> tuple[str, ...]:
     return tuple("@" if token == kernel.name else token for token in _TOKEN.findall(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """The same launch before and after. `similarity` of the two bodies, 0 to 1; None when it is not known."""
 
     old: LaunchRecord
@@ -96,8 +95,7 @@ class Pair:
         return self.old.kernel != self.new.kernel
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
+class Matching(Struct, frozen=True):
     """Which launches belong together, and those that have no partner."""
 
     pairs: tuple[Pair, ...]

@@ -16,8 +16,9 @@ import subprocess
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 
@@ -50,8 +51,7 @@ class GitError(WattsliceError):
     """No repository, no such revision, or git cannot say; the message has git's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One path of a tree; `mode` as git has it, `size` -1 for a submodule and for what this clone lacks."""
 
     path: str
@@ -70,8 +70,7 @@ class Entry:
         return self.mode == "160000"
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """A commit of the repository at `root` (its top folder); `name` as the user wrote it."""
 
     root: Path
@@ -177,8 +176,7 @@ def _environment() -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """A revision's sources below `root`, as they were. `notes`: what could not be had as it was."""
 
     root: Path

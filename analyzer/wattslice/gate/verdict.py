@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.config.budgets import Budget
@@ -87,8 +88,7 @@ def unknown_bounds(kernel: KernelAnalysis, budget: Budget) -> tuple[str, ...]:
     return tuple(bound.quantity for bound in _bounds(kernel, budget) if bound.value is None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(Struct, frozen=True):
     quantity: str
     value: float | None
     limit: float
@@ -162,8 +162,7 @@ class UnknownPolicy(Enum):
         return Severity.ERROR if self is UnknownPolicy.FAIL else Severity.WARNING
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """What a comparison with the state `against` found; `pairs`: launches that were compared."""
 
     against: str
@@ -171,8 +170,7 @@ class Compared:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Outcome of the gate: `findings` over budget (PW020), unverifiable (PW022), worse (PW023), and notes.
 
     It passes when none of them is an error. `suppressed`: those that a comment in the source accepts.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.ir.walking import evaluations
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryAccess:
+class MemoryAccess(Struct, frozen=True):
     """One load or store as written; `A[i] += x` is one of each at the same `site`.
 
     `root` None: which object is accessed is not evident. `is_atomic`: the store half of an atomic.

@@ -14,9 +14,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.ir import OperationClass, OperationCount, Semantics, Type, TypeKind
 
@@ -36,8 +38,7 @@ class Cost(Enum):
 Number = int | float
 
 
-@dataclass(frozen=True, slots=True)
-class Builtin:
+class Builtin(Struct, frozen=True):
     """What is known of the functions `names` (between blanks), or of those that a pattern matches.
 
     `declared`: by the prelude, for each name in place of `{}`: `int(int, int)` for a device function, else a

@@ -12,15 +12,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import COMPARE
 from wattslice.ir.objects import FOLLOWED
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Induction:
+class Induction(Struct, frozen=True, eq=False):
     """`variable = variable op amount` once an iteration (`amount` in bytes for pointers: times `scale`)."""
 
     variable: ir.Variable
@@ -35,8 +36,7 @@ class Induction:
         return amount * self.scale if isinstance(amount, int) and self.op is ir.BinaryOp.ADD else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
+class Bound(Struct, frozen=True, eq=False):
     """One conjunct of the loop's condition: `counter comparison limit`, the counter that of `induction`.
 
     `shift` is what the test itself adds to the counter before comparing (`--n > 0`: -1).
@@ -48,8 +48,7 @@ class Bound:
     shift: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Exit:
+class Exit(Struct, frozen=True, eq=False):
     """`if (...) break;` or `return` that each iteration meets: `bounds` hold as long as it is not taken.
 
     `behind_step`: the counters that have taken this iteration's step there.
@@ -62,8 +61,7 @@ class Exit:
     has_other_conjuncts: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoopShape:
+class LoopShape(Struct, frozen=True, eq=False):
     """The static facts of one loop.
 
     `assigned`: the registers that it writes. `overwritten`: records, vectors and objects in memory of which
@@ -574,8 +572,7 @@ class _NoSumError(Exception):
     """An expression is no counter plus something that the loop does not change."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Header:
+class _Header(Struct, frozen=True, eq=False):
     """What a conjunct of a loop's condition is read with.
 
     `known`: what a body has given to registers ahead of the test at its bottom, `stepped`: the counters that

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from wattslice.ir.accesses import register_assignments
 from wattslice.ir.tree import (
@@ -46,8 +47,7 @@ FOLLOWED = (MemorySpace.LOCAL, MemorySpace.SHARED, MemorySpace.CONSTANT)
 _NUMBERS = (TypeKind.INT, TypeKind.BOOL)
 
 
-@dataclass(frozen=True, slots=True)
-class Objects:
+class Objects(Struct, frozen=True):
     """What is known of a kernel's objects for being reached in no other way than by their names.
 
     `otherwise`: places that read a register as another type than its own. `hidden`: registers that may be

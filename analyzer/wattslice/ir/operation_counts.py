@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.ir.walking import decision_region, evaluations
@@ -21,8 +22,7 @@ SPACE_OF: dict[ir.OperationClass, ir.MemorySpace] = {
 """The memory space that a load or store of a class works on; atomics name theirs themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperationCounts:
+class OperationCounts(Struct, frozen=True):
     """Operations by class of the JSON contract (`counts_per_thread`); `integer` is the contract's `int`.
 
     Unit: operations, per whatever the context counts (one run of a region, one launched thread).
@@ -61,7 +61,7 @@ class OperationCounts:
         return self.fp32 + self.fp64 + self.integer + self.special + self.fp16 + self.tensor
 
 
-FIELD_NAMES: tuple[str, ...] = tuple(field.name for field in fields(OperationCounts))
+FIELD_NAMES: tuple[str, ...] = OperationCounts.__struct_fields__
 JSON_NAMES: tuple[str, ...] = tuple("int" if name == "integer" else name for name in FIELD_NAMES)
 CLASS_FIELD: dict[ir.OperationClass, str] = {
     cls: ("integer" if cls is ir.OperationClass.INT else cls.value) for cls in ir.OperationClass

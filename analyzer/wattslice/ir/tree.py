@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.ir.operators import (
     AtomicOp,
@@ -18,8 +19,7 @@ from wattslice.ir.operators import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Where a node was written: 1-based line and column of its start, and its last line."""
 
     file: str
@@ -41,8 +41,7 @@ class TypeKind(IdentityEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One member of a struct or union; `offset_bytes` from the start of the record, `bits` of a bit-field."""
 
     name: str
@@ -51,8 +50,7 @@ class Field:
     bits: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(Struct, frozen=True):
     """A source type.
 
     `bits` is the width of one scalar; `lanes` > 1 for CUDA vector types (`float4`: FLOAT, 32 bits,
@@ -127,8 +125,7 @@ class VariableRole(IdentityEnum):
     TEMPORARY = "temporary"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class Variable(Struct, frozen=True, eq=False):
     """A named object; identity is equality (two inlined copies of a local are two variables).
 
     `space` is where the object itself lives: REGISTER for scalars and small records, LOCAL for local
@@ -150,8 +147,7 @@ class Variable:
     is_restrict: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RegisterPlace:
+class RegisterPlace(Struct, frozen=True, eq=False):
     """A register variable, or a part of it: `v.x` is `path=("x",)`; `s.a.b` is `("a", "b")`."""
 
     variable: Variable
@@ -159,8 +155,7 @@ class RegisterPlace:
     type: Type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MemoryPlace:
+class MemoryPlace(Struct, frozen=True, eq=False):
     """An object in memory of `type` at `address` (a pointer-valued expression, in bytes).
 
     `root` is the variable the address is derived from when that is evident (array, pointer parameter,
@@ -179,8 +174,7 @@ class MemoryPlace:
 Place = RegisterPlace | MemoryPlace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Constant:
+class Constant(Struct, frozen=True, eq=False):
     """A literal or anything the frontend folded (sizeof, constexpr, enumerators, template values)."""
 
     value: int | float
@@ -188,8 +182,7 @@ class Constant:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Builtin:
+class Builtin(Struct, frozen=True, eq=False):
     """`threadIdx.x` and friends; `axis` 0, 1, 2 (0 for warpSize)."""
 
     kind: BuiltinKind
@@ -198,8 +191,7 @@ class Builtin:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Read:
+class Read(Struct, frozen=True, eq=False):
     """The value of a register variable or of a part of one; in host code, of any variable."""
 
     place: RegisterPlace
@@ -207,8 +199,7 @@ class Read:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Load:
+class Load(Struct, frozen=True, eq=False):
     """A read from memory: one access of `place.space`."""
 
     place: MemoryPlace
@@ -216,8 +207,7 @@ class Load:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AddressOf:
+class AddressOf(Struct, frozen=True, eq=False):
     """The address of a variable's first byte: `&x`, or an array that decays to a pointer.
 
     `offset_bytes`: of a member of a register variable, `&x.y`.
@@ -229,8 +219,7 @@ class AddressOf:
     offset_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PointerOffset:
+class PointerOffset(Struct, frozen=True, eq=False):
     """`pointer + index * scale_bytes (+ offset_bytes)`, from a subscript, pointer arithmetic or a member.
 
     `written` is True when the programmer wrote a `+`/`-` operator (which then counts as one int operation);
@@ -248,8 +237,7 @@ class PointerOffset:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unary:
+class Unary(Struct, frozen=True, eq=False):
     """A unary operation."""
 
     op: UnaryOp
@@ -258,8 +246,7 @@ class Unary:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Binary:
+class Binary(Struct, frozen=True, eq=False):
     """A binary operation; `operand_type` is the common type it is carried out in (comparisons yield BOOL)."""
 
     op: BinaryOp
@@ -270,8 +257,7 @@ class Binary:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Logical:
+class Logical(Struct, frozen=True, eq=False):
     """`left && right`, `left || right`; `right_region` counts how often the right side is evaluated.
 
     `span` is that of the right side: it tells the operators of `a && b && c` apart.
@@ -285,8 +271,7 @@ class Logical:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Select:
+class Select(Struct, frozen=True, eq=False):
     """`condition ? then : otherwise`; each arm is a region."""
 
     condition: Expr
@@ -298,8 +283,7 @@ class Select:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cast:
+class Cast(Struct, frozen=True, eq=False):
     """A conversion, explicit or implicit, that changes the representation."""
 
     operand: Expr
@@ -307,8 +291,7 @@ class Cast:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Assign:
+class Assign(Struct, frozen=True, eq=False):
     """`target = value` or `target op= value` (then `op` is set, carried out in `operand_type`)."""
 
     target: Place
@@ -319,8 +302,7 @@ class Assign:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Increment:
+class Increment(Struct, frozen=True, eq=False):
     """`++x`, `x--` …: `delta` is +1 or -1 (elements for pointers: `step_bytes` then is the pointee size)."""
 
     target: Place
@@ -331,16 +313,14 @@ class Increment:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OperationCount:
+class OperationCount(Struct, frozen=True, eq=False):
     """`number` source operations of class `operation`."""
 
     operation: OperationClass
     number: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Intrinsic:
+class Intrinsic(Struct, frozen=True, eq=False):
     """A call the frontend does not follow: library function, builtin, inline assembly, undefined function.
 
     `operations` are the source operations one execution costs, by class (empty for printf and the like).
@@ -359,8 +339,7 @@ class Intrinsic:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Atomic:
+class Atomic(Struct, frozen=True, eq=False):
     """An atomic read-modify-write on `place`; `arguments` are the operands after the address."""
 
     op: AtomicOp
@@ -370,8 +349,7 @@ class Atomic:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TextureFetch:
+class TextureFetch(Struct, frozen=True, eq=False):
     """`tex1Dfetch`, `tex2D`, … (`is_store` for surface writes) of `texture` (None when not evident).
 
     `coordinates`: the arguments after the texture; of a surface write what it stores before them.
@@ -386,8 +364,7 @@ class TextureFetch:
     function: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Construct:
+class Construct(Struct, frozen=True, eq=False):
     """A value built from parts: `make_float4(...)`, `dim3(x, y)`, braces, struct copies. Costs nothing."""
 
     arguments: tuple[Expr, ...]
@@ -396,8 +373,7 @@ class Construct:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Extract:
+class Extract(Struct, frozen=True, eq=False):
     """One member of a record- or vector-valued expression that is not a place (`f(x).y`)."""
 
     value: Expr
@@ -406,8 +382,7 @@ class Extract:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InlinedCall:
+class InlinedCall(Struct, frozen=True, eq=False):
     """A followed call: bind `parameters[i] = arguments[i]`, run `body`, yield what `Return` gives.
 
     Reference parameters are substituted by the frontend and do not appear here.
@@ -441,8 +416,7 @@ UNREAD = "a statement that could not be read"
 """The callee that stands for host code that could not be read: it may write what its arguments point at."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(Struct, frozen=True, eq=False):
     """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling).
 
     `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
@@ -458,8 +432,7 @@ class Call:
     is_virtual: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Text:
+class Text(Struct, frozen=True, eq=False):
     """Host code only: a string literal (names and defaults of command-line options)."""
 
     value: str
@@ -467,8 +440,7 @@ class Text:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LaunchCall:
+class LaunchCall(Struct, frozen=True, eq=False):
     """Host code only: `kernel<<<grid, block, shared_bytes, stream>>>(arguments)` or cudaLaunchKernel.
 
     `kernel` is the mangled name of the (instantiated) kernel. `grid` and `block` are expressions of type
@@ -515,8 +487,7 @@ Expr = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ExprStmt:
+class ExprStmt(Struct, frozen=True, eq=False):
     """An expression run for its effect."""
 
     expr: Expr
@@ -524,8 +495,7 @@ class ExprStmt:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Declare:
+class Declare(Struct, frozen=True, eq=False):
     """A declaration of a register variable or local array, with its initial value if it has one."""
 
     variable: Variable
@@ -534,8 +504,7 @@ class Declare:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class Block(Struct, frozen=True, eq=False):
     """A sequence of statements; a `Break` inside may leave it when it `is_breakable`, as PTX does."""
 
     statements: tuple[Stmt, ...]
@@ -544,8 +513,7 @@ class Block:
     is_breakable: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class If:
+class If(Struct, frozen=True, eq=False):
     """`if`; `region` counts evaluations of the condition; the arms have regions of their own."""
 
     condition: Expr
@@ -563,8 +531,7 @@ class LoopKind(IdentityEnum):
     DO = "do"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class Loop(Struct, frozen=True, eq=False):
     """Any loop: `region` counts entries, `test_region` tests, `step_region` evaluations of the step.
 
     `unroll`: the number in `#pragma unroll N`; 0 for the bare pragma (full); None without a pragma.
@@ -585,8 +552,7 @@ class Loop:
     is_folded: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class Case(Struct, frozen=True, eq=False):
     """A `case`/`default` group: its labels (None = default) and the statements up to the next one.
 
     Without a `break` at its end control falls through to the next case.
@@ -596,8 +562,7 @@ class Case:
     body: Block
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Switch:
+class Switch(Struct, frozen=True, eq=False):
     """`switch`; `region` counts evaluations of the selector."""
 
     selector: Expr
@@ -606,8 +571,7 @@ class Switch:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Return:
+class Return(Struct, frozen=True, eq=False):
     """Return from the kernel or from the innermost `InlinedCall`."""
 
     value: Expr | None
@@ -615,8 +579,7 @@ class Return:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Break:
+class Break(Struct, frozen=True, eq=False):
     """Leave the innermost loop, switch or breakable block; of PTX, that many of them (`levels`)."""
 
     region: int
@@ -624,8 +587,7 @@ class Break:
     levels: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Continue:
+class Continue(Struct, frozen=True, eq=False):
     """Next iteration of the innermost loop."""
 
     region: int
@@ -643,8 +605,7 @@ class Severity(IdentityEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """Something a reader must know, with a stable rule id (`wattslice explain RULE`)."""
 
     rule: str
@@ -654,8 +615,7 @@ class Diagnostic:
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class Function(Struct, frozen=True, eq=False):
     """A host function, lowered without inlining, for reading launch geometry.
 
     `reference_parameters`: the parameters that name an object of the caller (`int& blocks`). `lambdas`: those
@@ -674,8 +634,7 @@ class Function:
     copied: frozenset[Variable] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MachineInstruction:
+class MachineInstruction(Struct, frozen=True):
     """One instruction of a kernel that was read from PTX.
 
     `opcode` is the mnemonic with the modifiers that make a difference to its cost (`ld.global.f32`,
@@ -687,8 +646,7 @@ class MachineInstruction:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentPart:
+class ArgumentPart(Struct, frozen=True):
     """What a parameter of a kernel from PTX is in the source of that kernel: a part of an argument.
 
     `argument` counts the parameters of the source from 0; `offset_bytes` from the start of a by-value struct.
@@ -700,8 +658,7 @@ class ArgumentPart:
     number_name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Kernel:
+class Kernel(Struct, frozen=True, eq=False):
     """A `__global__` function (or a C function analysed as one), instantiated and inlined.
 
     `name` is the plain name, `qualified_name` with namespaces and template arguments. `region_count` and
@@ -733,8 +690,7 @@ class Kernel:
     max_registers: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Program:
+class Program(Struct, frozen=True, eq=False):
     """One translation unit: its kernels, the host functions around their launches, what could not be read.
 
     `source_lines` are the lines of the main file, for quoting (index 0 is line 1). `origin`: of a PTX file,

@@ -8,7 +8,8 @@ uses it, also in the grids of other launches, exactly as `--set n=VALUE` would d
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.instances import LaunchInstance, geometry_of, is_read, kernel_key

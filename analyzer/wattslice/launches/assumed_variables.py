@@ -11,7 +11,9 @@ all would leave the GPU partly empty, it is the smallest 1024 * 4^k at which one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.agreement import with_assumed_arguments
@@ -37,8 +39,7 @@ Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
 """Reads the launches again, with more variables fixed."""
 
 
-@dataclass(slots=True)
-class _Site:
+class _Site(Struct):
     """What is known of one launch in the source that could not be read."""
 
     causes: dict[str, Unknown]  # variables its geometry needs, with the reason why each is unknown

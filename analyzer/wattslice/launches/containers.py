@@ -5,7 +5,7 @@ An object holds its elements as an array would, from its start on; a vector its 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.memory import Memory, Pointer, Record, Unknown, Value

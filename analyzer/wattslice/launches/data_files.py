@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.inputs import file_bytes, note_file, note_text, repository_root

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
@@ -20,8 +21,7 @@ class AssumedVariable(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LaunchInstance:
+class LaunchInstance(Struct, frozen=True, eq=False):
     """One time that a launch is reached: the evaluated configuration, and by which calls."""
 
     node: ir.LaunchCall
@@ -43,8 +43,7 @@ class LaunchInstance:
     given: ProgramArguments | None = None  # what makes it other than in a run without options
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(Struct, frozen=True):
     """Grid and block as far as they are known."""
 
     grid: Dim3 | None

@@ -10,9 +10,10 @@ loops are visited at their first, middle and last iteration. Steps are bounded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from enum import Enum, auto
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments

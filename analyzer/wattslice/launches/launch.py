@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePath
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
@@ -30,8 +31,7 @@ ASSUMED_SIZE = 1024
 """Value assumed for a size that nobody knows and nothing hints at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(Struct, frozen=True):
     """Something the analysis had to assume, the line it concerns, and the option that settles it.
 
     `file`: empty for the kernel's own file, else the file of an inlined function or of the host code.
@@ -90,8 +90,7 @@ class ConstantValue(NamedTuple):
     value: int | float
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchOverride:
+class LaunchOverride(Struct, frozen=True):
     """`--launch KERNEL=gx,gy,gz:bx,by,bz[:smem]`; `dynamic_shared_bytes` None when not given."""
 
     kernel: str
@@ -100,8 +99,7 @@ class LaunchOverride:
     dynamic_shared_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """`--set [KERNEL.]NAME=VALUE`; `kernel` None: for every kernel and for the host code."""
 
     kernel: str | None
@@ -109,8 +107,7 @@ class Setting:
     value: int | float
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(Struct, frozen=True):
     """What the user fixed on the command line, already parsed and free of contradictions."""
 
     launches: tuple[LaunchOverride, ...] = ()
@@ -120,8 +117,7 @@ class Overrides:
 NO_OVERRIDES = Overrides()
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLaunch:
+class KernelLaunch(Struct, frozen=True):
     """One launch of one kernel: its geometry and everything known about its arguments.
 
     `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;

@@ -9,7 +9,8 @@ for all: the one whose number of threads is nearest to the mean (the middle one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.agreement import extent_of, number_of

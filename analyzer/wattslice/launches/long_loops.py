@@ -7,13 +7,13 @@ them. Of any other that the loop may write nothing is known once iterations are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice import ir
 
 
-@dataclass(frozen=True, slots=True)
-class LoopWrites:
+class LoopWrites(Struct, frozen=True):
     """What a loop may write: `steady` by the same amount in each iteration, and `others`.
 
     `may_end_early`: a jump out of it depends on what it writes. `members`: of others, the scalar members that

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import converted, fold
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True, eq=False):
     """A value that the source does not tell, and why; `variable`, when set with --set, would settle it.
 
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
@@ -26,7 +27,17 @@ class Unknown:
     is_option: bool = False
     likely: int | float | None = None
     least: int | None = None  # no number below it is possible: argc is at least 1
-    around: Pointer | None = field(default=None, compare=False)
+    around: Pointer | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are unknown for the same reason and in the same way, in whatever object."""
+        return type(other) is Unknown and self._told() == other._told()
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
+    def _told(self) -> tuple[object, ...]:
+        return (self.reason, self.variable, self.is_option, self.likely, self.least)
 
 
 class Overlap(NamedTuple):
@@ -36,8 +47,7 @@ class Overlap(NamedTuple):
     widest_bytes: int
 
 
-@dataclass(slots=True, eq=False)
-class Storage:
+class Storage(Struct, eq=False):
     """Memory of one variable or allocation: scalars by byte offset.
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
@@ -57,24 +67,28 @@ class Storage:
     overlaps: Mapping[int, Overlap] = field(default_factory=dict[int, Overlap])
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(Struct, frozen=True, eq=False):
     """The address of a byte in a storage; `length`: of an element, the cell with its vector's length."""
 
     storage: Storage
     offset: int
-    length: int | None = field(default=None, compare=False)
+    length: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same address, of whatever element."""
+        return type(other) is Pointer and self.storage == other.storage and self.offset == other.offset
+
+    def __hash__(self) -> int:
+        return hash((self.storage, self.offset))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class Record(Struct, frozen=True, eq=False):
     """A struct, array, vector or dim3 as a value: scalars by byte offset from its start."""
 
     cells: dict[int, Value]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Closure:
+class Closure(Struct, frozen=True, eq=False):
     """A lambda as a value: the function, and the variables around it by what they mean there."""
 
     function: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.errors import WattsliceError
@@ -148,8 +149,7 @@ def _without_spaces(name: str) -> str:
     return "".join(name.split())
 
 
-@dataclass(frozen=True, slots=True)
-class KernelNames:
+class KernelNames(Struct, frozen=True):
     """How one kernel may be named on the command line, and the variables that `--set` may name in it.
 
     `parameters` are those of the `variables` that are told first.
@@ -162,8 +162,7 @@ class KernelNames:
     parameters: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(Struct, frozen=True):
     """Everything in one program that an override may name."""
 
     kernels: tuple[KernelNames, ...] = ()

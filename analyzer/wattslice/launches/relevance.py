@@ -10,8 +10,9 @@ it is taken to pass.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from wattslice import ir
 from wattslice.launches import host_api
@@ -20,8 +21,7 @@ from wattslice.launches.host_api import base_of, symbol_of
 from wattslice.launches.memory import is_text_object
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarType:
+class ScalarType(Struct, frozen=True):
     """All objects of one scalar type that pointers reach."""
 
     kind: ir.TypeKind
@@ -37,8 +37,7 @@ _FILES = ScalarType(ir.TypeKind.RECORD, 0)
 Location = ir.Variable | ScalarType
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(Struct):
     """Locations an expression defines and uses, the program's functions it calls, whether it launches."""
 
     defines: set[Location] = field(default_factory=set[Location])
@@ -229,8 +228,7 @@ _DEEPEST_MEMBERS = 3
 _LARGEST_CONSTANT = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Relevance:
+class Relevance(Struct, frozen=True):
     """Statements that need not run, and functions that need not be followed."""
 
     skipped: frozenset[ir.Stmt] = frozenset()

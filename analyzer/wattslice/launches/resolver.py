@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
@@ -263,8 +265,7 @@ ArgumentFinder = Callable[[Path], ProgramArguments | None]
 """What the program whose `main` is in this file is run with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True):
     """Who is asked about other files. None: nobody.
 
     `callers`, only when a geometry or an argument would have to be assumed: the host code that calls the

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import fold
@@ -31,8 +32,7 @@ _Values = tuple[int | float, ...]  # at each of _ENDS
 _Axis = tuple[bool, int]  # whether of the grid, and which
 
 
-@dataclass(frozen=True, slots=True)
-class AgreeingSize:
+class AgreeingSize(Struct, frozen=True):
     """The value that a parameter must have; `is_check`: of a bounds check, so the most that it can be."""
 
     value: int

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from lsprotocol import types
+from msgspec import Struct
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.errors import WattsliceError
@@ -28,8 +28,7 @@ WRITE_SETTINGS = "wattslice.writeSettings"
 _IGNORE = re.compile(r"//[ \t]*wattslice:[ \t]*ignore\[[^\]]*(?=\])")
 
 
-@dataclass(frozen=True, slots=True)
-class Abilities:
+class Abilities(Struct, frozen=True):
     """What the client can apply: edits of documents with their versions, files to be created, and edits that
     the server sends by itself.
     """
@@ -39,8 +38,7 @@ class Abilities:
     applies_edits: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A request for actions: the lines (from 0, both included) and what is underlined there."""
 
     first: int
@@ -212,8 +210,7 @@ _KEYS = {"--set": "set", "--launch": "launch"}
 _LOOP = re.compile(r"trip_L(\d+)(?:@(.+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class SettingEntry:
+class SettingEntry(Struct, frozen=True):
     """One entry of a list in the settings file: `set` or `launch`, and what to add to it."""
 
     key: str

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Annotated, cast
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from msgspec.structs import replace
+from msgspec.structs import replace as replaced
 
 from wattslice.config.budgets import Budget
 from wattslice.config.config import Config, Options, check_entries, check_settings, make_config, merged
@@ -96,8 +95,7 @@ def read_client_settings(value: object, root: Path | None) -> tuple[ClientSettin
     return replace(NO_CLIENT_SETTINGS, choices=replace(_NO_CHOICES, **choices), **own), tuple(complaints)
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """How a document is analysed, and the budgets that its kernels must keep."""
 
     config: Config

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from lsprotocol import types
+from msgspec import Struct, field
 
 from wattslice.config.settings import find_settings
 from wattslice.errors import WattsliceError
@@ -26,8 +26,7 @@ _KERNEL_MARK = "__global__"
 _MOST_MAPS = 7
 
 
-@dataclass(slots=True, eq=False)
-class Open:
+class Open(Struct, eq=False):
     """An open document: what is shown of it, and what is wrong with its present text.
 
     `torn`: the kernels that cannot be read in the text of `view`; `kept` shows them as they were.

@@ -6,11 +6,12 @@ Only files within the folders that the editor has open are written.
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 import tomlkit
+from msgspec import Struct
+from msgspec.structs import replace
 from pygls.uris import to_fs_path
 from tomlkit.exceptions import TOMLKitError
 
@@ -24,8 +25,7 @@ _MOST_BYTES = 1 << 16
 """Of a file that is edited: while it is read to keep every blank of it, nothing else is answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFile:
+class SettingsFile(Struct, frozen=True):
     """A settings file to edit; `text` is None when the file is yet to be created."""
 
     path: Path
@@ -78,8 +78,7 @@ _Mapping = MutableMapping[str, object]
 _Stamp = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
+class _Pending(Struct, frozen=True):
     text: str
     stamp: _Stamp | None
 

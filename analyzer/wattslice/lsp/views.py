@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from lsprotocol import types
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
 from wattslice.config.budgets import Budget
@@ -21,8 +22,7 @@ _UNREADABLE = ("PW001", "PW002")
 """Rules of text that could not be read: typical of a text in the middle of being typed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Torn:
+class Torn(Struct, frozen=True):
     """A kernel that stands in the text at `line`, and could not be read. `why`: findings that say so."""
 
     name: str

@@ -7,10 +7,11 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from wattslice.analysis import Analysis
 from wattslice.config.budgets import Budget
@@ -30,8 +31,7 @@ _MOST_ANALYZERS = 4
 """Settings in use at once; each has an analyzer that remembers what it has read."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class Task(Struct, frozen=True, eq=False):
     """One text to analyse. `configure` reads its settings anew and may raise `WattsliceError`."""
 
     uri: str
@@ -42,8 +42,7 @@ class Task:
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(Struct, frozen=True, eq=False):
     """What became of a task: an `analysis`, or the `error` that there is none. `seconds` it took,
     `processor_s` of the whole process. `budgets`: those of its settings.
     """

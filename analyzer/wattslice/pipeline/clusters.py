@@ -17,9 +17,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, cast
+
+from msgspec import Struct
 
 from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
@@ -28,8 +29,7 @@ CONNECT_TIMEOUT_S = 5
 _WATCH_S = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """A call without result, and why."""
 
     reason: str
@@ -94,8 +94,7 @@ def _safe_path() -> Generator[None]:
             os.environ["PYTHONSAFEPATH"] = before
 
 
-@dataclass(frozen=True, slots=True)
-class _Watch:
+class _Watch(Struct, frozen=True):
     """Begins, in a worker, to look whether process `parent` still is the one that began it.
 
     A worker that waits for work holds both ends of its pipes: it would wait on after its parent was killed,

@@ -9,10 +9,12 @@ anew only where its kernel, its geometry or its arguments are.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
@@ -80,8 +82,7 @@ class _Answers(Generic[Answer]):
 _Stamp = tuple[int, int, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _StampedCaller:
+class _StampedCaller(Struct, frozen=True):
     """Host code of another file, and the state of the files it was read from."""
 
     caller: CallerProgram
@@ -105,8 +106,7 @@ _Question = TypeVar("_Question")
 _Heard = tuple[tuple[_Question, Answer], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     """The host code once read: what it asked about other files and was told, and its launches by kernel."""
 
     callers: _Heard[frozenset[str], Sequence[Program]]

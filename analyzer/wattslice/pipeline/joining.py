@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import KernelAnalysis, SourceText, Suppression
 from wattslice.branch_profile.binding import BoundProfile
@@ -20,8 +22,7 @@ from wattslice.launches.launch import LaunchSource
 from wattslice.launches.overrides import KnownNames
 
 
-@dataclass(frozen=True, slots=True)
-class FileAnalysis:
+class FileAnalysis(Struct, frozen=True):
     """What one file gave: its kernels, launch by launch, and everything to be said about it."""
 
     file: str
@@ -107,8 +108,7 @@ def _renamed_kernel(kernel: KernelAnalysis, name: Callable[[str], str]) -> Kerne
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     """A launch, and the number of the result that tells of it."""
 
     kernel: KernelAnalysis
@@ -158,9 +158,10 @@ def _worth_telling(group: Sequence[_Told]) -> list[_Told]:
             read[told.name, told.place].add(told.by)
 
     def is_known_better(told: _Told) -> bool:
-        if told.place is None:  # a template of which another result has an instance is no kernel of its own
-            is_template = any(name.startswith(f"{told.name}<") for name in names)
-            return is_template or told.name in launched
+        if any(name.startswith(f"{told.name}<") for name in names):
+            return True  # a template of which another result has an instance is no kernel of its own
+        if told.place is None:
+            return told.name in launched
         is_assumed = told.kernel.launch_source is LaunchSource.ASSUMED
         return is_assumed and not read[told.name, told.place] <= {told.by}
 

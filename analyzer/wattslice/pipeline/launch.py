@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import (
     BranchClass,
@@ -39,8 +40,7 @@ from wattslice_models.access_power import access_power_factors
 from wattslice_models.gpu import Gpu
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchResult:
+class LaunchResult(Struct, frozen=True):
     """The analysis of one launch and what has to be said about it."""
 
     kernel: KernelAnalysis

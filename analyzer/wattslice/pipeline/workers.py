@@ -13,9 +13,10 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
+
+from msgspec import Struct
 
 from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
@@ -28,8 +29,7 @@ _alone = threading.Lock()
 """A dask worker may run several threads; an analysis changes the recursion limit of the process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workers:
+class Workers(Struct, frozen=True):
     """Who does the work: `jobs` processes (0: one per core), here or where `scheduler` sends them."""
 
     jobs: int
@@ -37,8 +37,7 @@ class Workers:
     scheduler: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Work(Generic[Item, Result]):
+class _Work(Struct, Generic[Item, Result], frozen=True):
     """What travels to a worker: the function, and what tells the worker that it is in the right place.
 
     `marks`: a folder for marks. `program`: the digest of the wattslice that asks, empty on this machine.

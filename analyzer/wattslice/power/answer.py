@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.config.options import ModelChoice
 from wattslice.ir.operation_counts import OperationCounts
@@ -31,8 +32,7 @@ from wattslice_models.store import ModelFileError, energy_model, load_choice, po
 from wattslice_models.workload import Workload
 
 
-@dataclass(frozen=True, slots=True)
-class PowerQuestion:
+class PowerQuestion(Struct, frozen=True):
     """What is asked. `workload` None: the launch cannot run, `cannot_run` says why."""
 
     gpu: Gpu
@@ -44,8 +44,7 @@ class PowerQuestion:
     cannot_run: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PowerAnswer:
+class PowerAnswer(Struct, frozen=True):
     """`watts` of the program and its slices, the `model` that gave them ("none" when none could).
 
     `rule` is the rule id of the diagnostic that an unknown power gets. `board_notes` hold for every kernel on

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import ArmAnalysis
 from wattslice.counting.profile import BranchArm, ExecutionProfile
@@ -29,8 +31,7 @@ LEAST_SHARE = 0.005
 """Of what a kernel's operations draw: branches whose paths cost less cannot move its watts by much."""
 
 
-@dataclass(frozen=True, slots=True)
-class Swing:
+class Swing(Struct, frozen=True):
     """The least and the most that the kernel draws while `arm` moves over the interval of its probability."""
 
     arm: BranchArm

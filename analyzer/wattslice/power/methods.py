@@ -24,8 +24,9 @@ Black-Scholes, which it also calls dense, have no dividing branch at all here, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum
+
+from msgspec import Struct, field
 
 from wattslice.analysis import BranchClass
 from wattslice.config.config import Config
@@ -80,8 +81,7 @@ DIVIDING = (0.02, 0.95)
 """An arm divides when its probability lies strictly between these."""
 
 
-@dataclass(frozen=True, slots=True)
-class BranchDensity:
+class BranchDensity(Struct, frozen=True):
     """`divided_share` in [0, 1] of executed logical statements, and the class `threshold` makes of it."""
 
     divided_share: float
@@ -110,8 +110,7 @@ def branch_density(
     return BranchDensity(executed_length(divided, counts) / total if total else 0.0, threshold)
 
 
-@dataclass(slots=True)
-class MethodAnswers:
+class MethodAnswers(Struct):
     """One launch that was counted, and the model's answers about it, each worked out once.
 
     `expected`: the counts with the best probabilities known, `work` and `features` what they make;

@@ -9,9 +9,11 @@ of what stands in an arm (and, behind an arm that leaves, of what follows) and l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.counting.profile import BranchArm, ExecutionProfile, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE
@@ -33,8 +35,7 @@ from wattslice.ir import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Struct, frozen=True):
     """What runs when a branch goes one way: the `regions` of an arm, or of what follows one that leaves.
 
     `arm`: the region of the arm; `of_region`: the branch. `negated`: it runs when the arm is *not* taken (an
@@ -191,8 +192,7 @@ TRIPS_SPREAD = 8.0
 assumed 8 may be 1 to 64. A convention; measured ones were 1.06 to 512 (docs/branches.md)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Struct, frozen=True):
     """An arm (its region) that leaves a loop: the regions `inside` it, and those `behind` it."""
 
     arm: int
@@ -200,8 +200,7 @@ class Exit:
     behind: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TripRange:
+class TripRange(Struct, frozen=True):
     """The `regions` inside one loop, and between which factors of the assumed its iterations may be.
 
     `loop`: its own region. `exits`: arms that leave it, assumed never to be taken.

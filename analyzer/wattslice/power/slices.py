@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
@@ -25,8 +27,7 @@ from wattslice_models.regression import RegressionModel
 from wattslice_models.types import ArithmeticDensity
 
 
-@dataclass(frozen=True, slots=True)
-class SliceWatts:
+class SliceWatts(Struct, frozen=True):
     """Power of one slice while it runs, P_i of (9), and its share of the program's power."""
 
     power_w: float | None
@@ -60,8 +61,7 @@ class OperationPrices(NamedTuple):
         return sum(number * price for number, price in zip(counts.values(), self, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramWatts:
+class ProgramWatts(Struct, frozen=True):
     """Board power of one launch. All watts None: unknown, `reason` says why. `slices` as the features came.
 
     `prices`: what source operations cost under this model, for heat.
@@ -304,8 +304,7 @@ def _energy_prices(component_w: dict[Component, float], counts: OperationCounts)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LineShare:
+class LineShare(Struct, frozen=True):
     """`share` in [0, 1] of a kernel's dynamic energy that the operations written on one line cost."""
 
     file: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wattslice.branch_profile.profile import ArmCount, DataSetCounts
 from wattslice.config.config import Config

@@ -7,8 +7,10 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.branch_profile.making import arm_counts
 from wattslice.branch_profile.profile import ArmCount, DataSetCounts
@@ -38,16 +40,14 @@ class ProfilingError(WattsliceError):
     """A kernel that cannot be chosen or profiled."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """`steps` of the interpreter per data set, and the memory of its arrays."""
 
     steps: int
     memory_mib: int
 
 
-@dataclass(frozen=True, slots=True)
-class DataSetRun:
+class DataSetRun(Struct, frozen=True):
     """One data set run on one kernel. `note` is for the user's eyes, or empty."""
 
     kernel: str
@@ -64,8 +64,7 @@ class DataSetRun:
         return math.prod((*self.shape.grid, *self.shape.block))
 
 
-@dataclass(frozen=True, slots=True)
-class KnownLaunch:
+class KnownLaunch(Struct, frozen=True):
     """What the host code says of the launches of a kernel, with what it leaves open as None.
 
     `is_certain`: all of them have this grid and block, read from the host code without assuming anything.

@@ -6,7 +6,6 @@ import difflib
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import fields
 
 from wattslice.documents import Table, Value
 from wattslice.projection.escape_published import ACRANEB2, published_names
@@ -194,7 +193,7 @@ def _is_acraneb2(published: Value) -> bool:
 
 def _characteristics(value: Value) -> KernelCharacteristics:
     table = value.table()
-    names = [field.name for field in fields(KernelCharacteristics)]
+    names = list(KernelCharacteristics.__struct_fields__)
     table.only(*names)
     try:
         return KernelCharacteristics(**{name: not_negative(table.value(name)) for name in names})

@@ -6,8 +6,10 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.config.config import Config, Options, make_config
@@ -33,8 +35,7 @@ Analyses = Callable[[KernelUse, str], Analysis]
 """The analysis of the source of a kernel for one GPU."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelsOnGpu:
+class KernelsOnGpu(Struct, frozen=True):
     """All kernels of a component for one step on one GPU: seconds and average watts of the board.
 
     `launching_s` of `time_s` is for launches, however small a part of the work each of them does.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from wattslice.projection.assumptions import assumptions_of
 from wattslice.projection.kernels import Analyses, caching_analyses
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 MOST_CONFIGURATIONS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectedComponent:
+class ProjectedComponent(Struct, frozen=True):
     """A component's ways on one node and, from each, its runs on all its node counts: way after way."""
 
     component: Component
@@ -44,8 +43,7 @@ class ProjectedComponent:
         return len(self.component.node_counts)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One component in one configuration; its energy is without that of idle nodes. None: unknown."""
 
     component: str
@@ -73,8 +71,7 @@ class Part:
         return ", ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """One way to run the whole workflow. None: unknown, and `Projection.problems` say why.
 
     `energy_low_j`, `energy_high_j` carry the intervals of the powers; `idle_j` of the energy is drawn by
@@ -94,8 +91,7 @@ class Configuration:
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Projection:
+class Projection(Struct, frozen=True):
     """The result; `front` and the values of `best` are indices of configurations, fastest first.
 
     The front is that of the configurations that keep the limits; `over_limits` are known to exceed one.
@@ -269,8 +265,7 @@ def _part(component: ProjectedComponent, run: int) -> Part:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Scaling:
+class Scaling(Struct, frozen=True):
     """One way to run one component, among the numbers of nodes that were tried.
 
     `fastest_nodes`: the fewest that are as fast as any; `speedup` and `energy_ratio` there over the fewest

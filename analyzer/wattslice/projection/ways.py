@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from wattslice.projection.escape_published import characterised_source, characterised_time_s
 from wattslice.projection.kernels import Analyses, kernels_on_gpu, static_source
@@ -93,8 +94,7 @@ def _cores(entry: CpuPower) -> int:
 Number = TypeVar("Number", int, float)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """One way to run a component on one node; cores and clock of a CPU node, GPUs of a GPU node.
 
     `source` says where its time comes from. `alone` is for all steps of the workflow.
@@ -120,8 +120,7 @@ class Way:
         return " ".join(parts)
 
 
-@dataclass(slots=True)
-class WaysOfComponent:
+class WaysOfComponent(Struct):
     """Collected while a component goes through the node kinds: its ways, what is unknown, what is assumed.
 
     `idle_problems`: of node kinds whose idle power is unknown, which matters only where they wait.

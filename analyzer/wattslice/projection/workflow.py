@@ -5,9 +5,10 @@ Times, work and exchanges are those of one step; `Workflow.steps` multiplies the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice_models.communication import Exchange, Network
@@ -24,8 +25,7 @@ class WorkflowError(WattsliceError):
     """A workflow file that cannot be read, or says something impossible; the message names the key."""
 
 
-@dataclass(frozen=True, slots=True)
-class CpuState:
+class CpuState(Struct, frozen=True):
     """What a CPU can do at a clock with some cores."""
 
     cores: int
@@ -33,8 +33,7 @@ class CpuState:
     rates: CpuRates[float]
 
 
-@dataclass(frozen=True, slots=True)
-class CpuPower:
+class CpuPower(Struct, frozen=True):
     """Watts of package and memory under a stress test with some cores; `clock_mhz` None: at any clock."""
 
     cores: int
@@ -43,8 +42,7 @@ class CpuPower:
     memory_w: float
 
 
-@dataclass(frozen=True, slots=True)
-class CpuNode:
+class CpuNode(Struct, frozen=True):
     """The CPU of a node kind: every pair of `cores` and `clocks_mhz` is a configuration.
 
     `states` are its rates (empty: unknown), `rates_source` says where they come from. Powers in W;
@@ -60,8 +58,7 @@ class CpuNode:
     full: tuple[CpuPower, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GpuNode:
+class GpuNode(Struct, frozen=True):
     """The GPUs of a node kind, `gpus` of them per node. `gpu_idle_w` of one GPU, None: unknown."""
 
     gpu_id: str
@@ -70,8 +67,7 @@ class GpuNode:
     gpu_idle_w: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeKind:
+class NodeKind(Struct, frozen=True):
     """One kind of node; `place` is where it stands in the file."""
 
     name: str
@@ -79,8 +75,7 @@ class NodeKind:
     processor: CpuNode | GpuNode
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A component's time and power as somebody measured or knows them, on one node of a kind.
 
     `cores`, `clock_mhz`: of a CPU node, None where its kind has only one; the time is that of one GPU on a
@@ -107,8 +102,7 @@ class TimeModel(StrEnum):
     ESCAPE = "escape"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelUse:
+class KernelUse(Struct, frozen=True):
     """A kernel of a source file that is analysed for every GPU; `kernel` None: every launch of the file.
 
     `launches` per step; the rest are options of ``wattslice analyze``.
@@ -127,8 +121,7 @@ class KernelUse:
     model: TimeModel = TimeModel.OWN
 
 
-@dataclass(frozen=True, slots=True)
-class CharacterisedKernels:
+class CharacterisedKernels(Struct, frozen=True):
     """Kernels whose ESCAPE characteristics are known (Table 8), on a domain of so many cells (N).
 
     `gpu_power_w`: watts of one GPU by node kind; those that are not there are unknown. `source`: where the
@@ -142,8 +135,7 @@ class CharacterisedKernels:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(Struct, frozen=True):
     """One part of a workflow: on what it may run, and what is known of its work.
 
     `measured` counts before `kernels`, `characterised` (GPU nodes) and `loops` (CPU nodes). `on`: the node
@@ -165,8 +157,7 @@ class Component:
     memory: PowerCoefficients = FULL_LOAD
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
+class Workflow(Struct, frozen=True):
     """All of the file. `network` None: exchanges cost nothing, and there are none.
 
     `hides_communication`: behind computation. `waits_busy`: nodes that wait for the network draw as much as

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.config.config import Config
 from wattslice.config.sources import is_ptx
@@ -27,8 +28,7 @@ from wattslice_models.instruction_energy import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KernelCost:
+class KernelCost(Struct, frozen=True):
     """What one thread of a launch executes, and its energy; `thread` None when it cannot be told (`reason`).
 
     `launch`: of all threads, known only of energies measured on a full board.
@@ -50,8 +50,7 @@ class KernelCost:
     assumptions: tuple[Assumption, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CostedFile:
+class CostedFile(Struct, frozen=True):
     """The kernels of a PTX file in its order, and what has to be said about it."""
 
     kernels: tuple[KernelCost, ...]

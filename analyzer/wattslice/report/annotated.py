@@ -12,9 +12,10 @@ from __future__ import annotations
 import textwrap
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TextIO
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -36,8 +37,7 @@ LEAST_FOLDED = 4
 """Lines that a fold hides at least: fewer stay where they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineMark:
+class LineMark(Struct, frozen=True):
     """What the launch `launch` (an index into `Analysis.kernels`) draws on one line.
 
     `share` of what its operations draw, in [0, 1]; `energy_j` per launch, None where the time is unknown.
@@ -52,8 +52,7 @@ class LineMark:
     slices: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedKernel:
+class AnnotatedKernel(Struct, frozen=True):
     """A kernel in the source and its launches (indices into `Analysis.kernels`), that with most joules first.
 
     Instances of one template are launches of one kernel here: their lines are the same. `line`: where it
@@ -65,8 +64,7 @@ class AnnotatedKernel:
     launches: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedLine:
+class AnnotatedLine(Struct, frozen=True):
     """One line: its marks, the shown one first, and the findings about it.
 
     `whose`: qualified names of the kernel whose watts follow and of the others that run the line, where that
@@ -80,8 +78,7 @@ class AnnotatedLine:
     whose: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedFile:
+class AnnotatedFile(Struct, frozen=True):
     """A file with its heat. `is_whole` False: the text was not kept, there are the lines with heat only.
 
     `findings`: those about none of the lines. `is_included`: a header that kernels of other files heat.
@@ -304,8 +301,7 @@ def write_annotated(analysis: Analysis, file: TextIO, *, show_all: bool = False)
     file.write("".join(f"{line.rstrip()}\n" for line in capture.get().split("\n")[:-1]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Margin:
+class _Margin(Struct, frozen=True):
     """What the margin of one file has room for, in columns."""
 
     letters: int

@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 
@@ -23,8 +24,7 @@ Renderer = Callable[["Analysis", "tuple[Finding, ...]", "int | None"], str]
 """Makes one text of an analysis, findings beside it, and the exit status that the command will end with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """One format: who reads it, and what of findings and kernels stands in it, as docs/formats.md says.
 
     `renderer`: the module of `wattslice.report` and the function (a `Renderer`) in it; it loads when asked

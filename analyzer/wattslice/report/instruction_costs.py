@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TextIO
 
+from msgspec import Struct
 from rich.table import Table
 from rich.text import Text
 
@@ -30,8 +30,7 @@ _ALONE = (
 _FULL = "Energies were measured on a full board; their sum takes pipes never to work at the same time."
 
 
-@dataclass(frozen=True, slots=True)
-class TableOfGpus:
+class TableOfGpus(Struct, frozen=True):
     """The table of one GPU and, for comparison, those of others."""
 
     own: InstructionEnergies

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from enum import Enum
 from typing import TypeVar, cast
+
+from msgspec.structs import replace
 
 from wattslice.analysis import Advice, Analysis, ArmAnalysis, KernelAnalysis, SliceAnalysis
 from wattslice.counting.profile import LoopTrips

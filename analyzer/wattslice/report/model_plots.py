@@ -6,8 +6,9 @@ A line for each predictor; as pictures, measured against predicted watts, residu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.report.pictures import COLOURS, DASHED, MANY_POINTS, Axes, Figure, check, plain, save_picture
 from wattslice.training.evaluation import GpuEvaluation, Score
@@ -22,16 +23,14 @@ _LEAST_WIDTH_INCHES = 6.5
 _RATIOS = (0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """Predictions of one model."""
 
     title: str
     predicted: tuple[HeldOut, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """Points (kernels learnt from, mean relative error) of one model."""
 
     title: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
+from msgspec import Struct
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -19,8 +19,7 @@ Quote = Callable[[str, int], str]
 _PLACE = 24
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """One data set that was run: `thread_instructions` in all, in `time_s`."""
 
     kernel: str

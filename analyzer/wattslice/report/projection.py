@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
 from typing import TextIO
 
 from rich.table import Table
@@ -13,6 +12,7 @@ from wattslice.projection.projection import Configuration, Part, Projection
 from wattslice.report.terminal import make_console, plain_table, print_stripped
 from wattslice.units import UNKNOWN, energy, prefixed, printable, printable_json, three_digits, time
 from wattslice.version import __version__
+from wattslice_models.frozen_json import encoded
 from wattslice_models.pareto import Objective
 
 _NAMES = {
@@ -180,16 +180,16 @@ def projection_json(projection: Projection, everything: bool) -> str:
         "steps": workflow.steps,
         "overlap": workflow.overlap,
         "objective": workflow.objective.value,
-        "limits": asdict(workflow.limits),
+        "limits": encoded(workflow.limits),
         "configuration_count": len(projection.outcomes),
         "within_limits_count": int(projection.within_limits.sum()),
         "unknown_limits_count": projection.unknown_limits,
         "best": {
-            objective.value: None if index is None else asdict(projection.configuration(index))
+            objective.value: None if index is None else encoded(projection.configuration(index))
             for objective, index in projection.best
         },
-        "pareto_front": [asdict(projection.configuration(index)) for index in projection.front],
-        "scaling": [asdict(entry) for entry in projection.scaling],
+        "pareto_front": [encoded(projection.configuration(index)) for index in projection.front],
+        "scaling": [encoded(entry) for entry in projection.scaling],
         "unknown": list(projection.problems),
         "assumptions": list(projection.assumptions),
     }
@@ -201,8 +201,8 @@ def projection_json(projection: Projection, everything: bool) -> str:
     return text.removesuffix("\n}") + ',\n  "configurations": [\n    ' + ",\n    ".join(lines) + "\n  ]\n}\n"
 
 
-_PARTS = tuple(field.name for field in fields(Part))
-_CONFIGURATION = tuple(field.name for field in fields(Configuration))
+_PARTS = Part.__struct_fields__
+_CONFIGURATION = Configuration.__struct_fields__
 
 
 def _line(entry: Configuration) -> str:

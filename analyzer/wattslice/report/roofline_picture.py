@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from wattslice.report.pictures import (
     COLOURS,
@@ -39,8 +40,7 @@ _BINARY_OCTAVES = 16
 _MANY_DECADES = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """One of the pictures side by side.
 
     `line`: of a machine at an intensity, None: unknown; `of_kernel`: the same of a kernel.
@@ -222,8 +222,7 @@ _RADII = (8.0, 11.0, 15.0, 20.0, 26.0, 33.0)
 _DEGREES = range(30, 390, 30)
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """A rectangle by its sides, in typographic points, y upwards."""
 
     left: float

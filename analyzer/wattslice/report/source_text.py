@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from wattslice.ir import MemorySpace
 
@@ -28,8 +29,7 @@ class TextKind(Enum):
     DIRECTIVE = "directive"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A stretch of one line of one kind."""
 
     kind: TextKind
@@ -90,8 +90,7 @@ def _kind(group: str | None, text: str) -> TextKind:
     return TextKind.KEYWORD if text in _KEYWORDS else TextKind.PLAIN
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceStyle:
+class SpaceStyle(Struct, frozen=True):
     """How a memory space is shown: its letter, and colours as #rrggbb for terminals and both pages."""
 
     name: str

@@ -10,9 +10,9 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -22,8 +22,7 @@ _GAP = 2
 _WORD = " "
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column of a table: its heading and a cell per row.
 
     `give_up`: columns with a higher number go first, those with 0 never. `least`: cells below which a column

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis, Precision, Roofline, RooflinePoint
 from wattslice.config.config import Config
@@ -34,8 +36,7 @@ class PowerSource(Enum):
     ROOFLINE = "the roofline"
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedKernel:
+class PlacedKernel(Struct, frozen=True):
     """One launch against `machine`, whose roofs are those of its `precision`; None is unknown.
 
     `flops` and `dram_bytes` per launch; `intensity` flops per byte. `power_w`: of the power model of the run,
@@ -164,8 +165,7 @@ def _energy_bound(machine: Machine | None, intensity: float | None) -> Bound | N
 _USUAL = (Precision.FP32, Precision.FP64)
 
 
-@dataclass(frozen=True, slots=True)
-class Rooflines:
+class Rooflines(Struct, frozen=True):
     """`machines` at least one; `kernels` None: no file was given. `gpu_source` as in `Config`."""
 
     machines: tuple[Machine, ...]

@@ -13,9 +13,11 @@ that of a byte on its way through DRAM, L2 and L1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import Precision
 from wattslice.errors import WattsliceError
@@ -69,8 +71,7 @@ _SWEEP_PRECISIONS = {Precision.FP32: SweepPrecision.SINGLE, Precision.FP64: Swee
 _PUBLISHED_PRECISIONS = {"single": Precision.FP32, "double": Precision.FP64}
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """The roofs in one kind of arithmetic.
 
     `gpu_id`, `name`: of the GPU, or of the machine of a paper. `roofline`: an `EnergyRoofline` where the

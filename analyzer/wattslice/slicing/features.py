@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.counting.profile import BranchArm, ExecutionProfile
@@ -18,8 +20,7 @@ from wattslice_models.program_power import SubSlice, arithmetic_density, normali
 from wattslice_models.types import AccessCounts, PowerFactors
 
 
-@dataclass(frozen=True, slots=True)
-class SliceFeatures:
+class SliceFeatures(Struct, frozen=True):
     """What one slice does for one launch (Wang & Chen 2013, section 2.3 and Def. 5), per launched thread.
 
     `length` |C_i|: executed effective logical statements, each times its count (Def. 5 with Algorithm 1);

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.operation_counts import SPACE_OF, Operation, decision, own_operations
@@ -99,8 +101,7 @@ def pointer_bases(pointer: ir.Expr) -> tuple[ir.Variable, ...]:
     return tuple(found)
 
 
-@dataclass(slots=True, eq=False)
-class Draft:
+class Draft(Struct, eq=False):
     """A logical statement to be. `is_binding`: it only names what other statements compute."""
 
     index: int
@@ -119,8 +120,7 @@ class Draft:
     is_binding: bool = False
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """A loop, call or kernel that a jump may leave: the last jump seen and the result of a call."""
 
     is_call: bool
@@ -128,8 +128,7 @@ class Frame:
     guard: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What governs a statement: innermost predicate and chain of branch arms."""
 
     predicate: int | None

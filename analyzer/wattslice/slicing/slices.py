@@ -6,7 +6,8 @@ The rule for statements that several slices could claim is told, with an example
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wattslice import ir
 from wattslice.slicing.flatten import flatten
@@ -21,8 +22,7 @@ from wattslice.slicing.statements import (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DependenceGraph:
+class DependenceGraph(Struct, frozen=True, eq=False):
     """Logical statements and their dependences, all by statement index.
 
     `data[i]`: statements whose values i takes; `control[i]`: predicates and jumps that decide whether i runs.
@@ -44,8 +44,7 @@ _Values = int
 """A set as bits: statement i is bit i; above them one token per loop for values of a previous iteration."""
 
 
-@dataclass(slots=True)
-class _Region:
+class _Region(Struct):
     """A branch, loop or call being read: what was written in it, and the values from before."""
 
     before: dict[Key, _Values] = field(default_factory=dict[Key, _Values])
@@ -196,8 +195,7 @@ def _written_in_loops(
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Slice:
+class Slice(Struct, frozen=True, eq=False):
     """One slice `C = (K, S, V)`: the logical statements S that go with the accesses to one memory space.
 
     `variables`: names of V, in order of appearance. `lines`: source lines of S in the kernel's own file, in

@@ -7,9 +7,10 @@ the unit of slice length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.ir.operation_counts import Operation
@@ -33,8 +34,7 @@ class StatementKind(Enum):
     BARRIER = "barrier"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MemoryKey:
+class MemoryKey(Struct, frozen=True, eq=False):
     """A set of memory objects that may overlap: one space, one class of roots (None: any root).
 
     Identity is equality: `Aliases` makes one of each.
@@ -65,8 +65,7 @@ class Arm(NamedTuple):
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LogicalStatement:
+class LogicalStatement(Struct, frozen=True, eq=False):
     """One logical statement. `index` is its place in the kernel's tuple of them.
 
     `region`: where it executes; single `operations` may lie in regions below it (arms of `?:`). `space` and
@@ -110,8 +109,7 @@ Event = int | Mark
 """The index of a logical statement, or a mark."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlatKernel:
+class FlatKernel(Struct, frozen=True):
     """The logical statements of a kernel, and the order in which control meets them.
 
     `statements` is sorted by index. `events` names each statement once, in evaluation order, between the

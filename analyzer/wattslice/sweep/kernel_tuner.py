@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.errors import WattsliceError
 from wattslice.sweep.run import Goal, Outcome, PredictedVariant, Sweep
@@ -39,8 +40,7 @@ class _File(msgspec.Struct, frozen=True):
     problem_size: list[int] | int | str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TuningSpace:
+class TuningSpace(Struct, frozen=True):
     """What a cache file says: the parameters with all their values, and the variants that are in the cache.
 
     `measured_s[i]`: seconds of `variants[i]`, None where it failed or has no time. `problem`: its extents.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.config.config import Config
@@ -42,8 +44,7 @@ class Goal(Enum):
     ENERGY = "energy"
 
 
-@dataclass(frozen=True, slots=True)
-class VariantLaunch:
+class VariantLaunch(Struct, frozen=True):
     """One launch of a variant. Registers are estimated; shared memory in bytes per block."""
 
     kernel: str
@@ -59,8 +60,7 @@ class VariantLaunch:
     is_assumed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedVariant:
+class PredictedVariant(Struct, frozen=True):
     """A variant and what all its launches take together, each made once.
 
     `time_s` and `energy_j` are None unless `outcome` is PREDICTED; `reason` then says why.
@@ -83,8 +83,7 @@ class PredictedVariant:
         return self.time_s if goal is Goal.TIME else self.energy_j
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """All variants, in the order of the space."""
 
     gpu_id: str
@@ -120,8 +119,7 @@ def _predicted(variants: Sequence[PredictedVariant]) -> Iterator[PredictedVarian
     return (variant for variant in variants if variant.outcome is Outcome.PREDICTED)
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(Struct, frozen=True):
     """What to predict: the variants, the launches of each, and the kernels that count (empty: all).
 
     `known`: further numbers that the launches may name.
@@ -165,14 +163,12 @@ def predict(
     return tuple(answer.variant for answer in answers)
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(Struct, frozen=True):
     variant: Variant
     launches: tuple[LaunchOverride, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     variant: PredictedVariant
     names: KnownNames | None = None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from wattslice.training.judging import spearman
 
@@ -14,8 +14,7 @@ DIFFERS = 1.1
 """Pairs of variants whose measured times differ by more than this factor have a sign to get right."""
 
 
-@dataclass(frozen=True, slots=True)
-class TuningScore:
+class TuningScore(Struct, frozen=True):
     """Predicted against measured amounts (seconds or joules) of the same variants.
 
     `sign_right`: share of the `pairs` of variants, measured more than 10 % apart, that the prediction orders

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.launches.launch import LaunchOverride, Setting
@@ -16,8 +17,7 @@ MOST_VARIANTS = 100_000
 _OPEN, _CLOSE = "([{", ")]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Macro:
+class Macro(Struct, frozen=True):
     """A macro and its values, as the compiler would get them after ``-D NAME=``."""
 
     name: str

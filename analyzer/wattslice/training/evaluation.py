@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.errors import WattsliceError
 from wattslice.training.examples import Examples, LeftOut, examples_of
@@ -27,8 +28,7 @@ COUNTERS = "counters"
 COUNTERS_TITLE = "DCGM counters of the same run"
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """What one predictor did. `about`: where its coefficients come from. `loses_to`: titles of the means that
     are nearer to the measured watts over the same runs.
 
@@ -44,8 +44,7 @@ class Score:
     source_only: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
+class Protocol(Struct, frozen=True):
     """One way to judge. `absent`: predictors that could not take part, and why. `is_test` False: the models
     know these runs.
     """
@@ -57,8 +56,7 @@ class Protocol:
     is_test: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class TimeScore:
+class TimeScore(Struct, frozen=True):
     """|predicted / measured - 1| of the seconds of iterations whose launches are all known."""
 
     runs: int
@@ -68,8 +66,7 @@ class TimeScore:
     spearman: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class GpuEvaluation:
+class GpuEvaluation(Struct, frozen=True):
     """Everything about one GPU. `trained_runs`: 0 where nothing of it may be trained on."""
 
     gpu: Gpu
@@ -80,8 +77,7 @@ class GpuEvaluation:
     left_out: tuple[LeftOut, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What to evaluate. `file` None: the committed tables. `retrain` False: only models trained before."""
 
     gpu: Gpu
@@ -396,8 +392,7 @@ _Clocks = tuple[float | None, float | None]
 _Key = tuple[str, str, str, str, float | None, float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """A measured run and the utilisations counted in it, in the order of the table's columns."""
 
     example: Example
@@ -410,8 +405,7 @@ class Counted:
         return clocks.core_mhz, clocks.memory_mhz
 
 
-@dataclass(frozen=True, slots=True)
-class CounterModel:
+class CounterModel(Struct, frozen=True):
     """Watts at the clocks of the training runs: a constant, then one coefficient for each utilisation."""
 
     coefficients: dict[_Clocks, tuple[float, ...]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.training.tables import MeasuredTables, measured_tables
 from wattslice_corpora.records import MeasuredRow, SliceRow, Use, WorkloadRow
@@ -14,8 +15,7 @@ from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Instructions, Workload
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """Measured runs of a program (or at a clock) that give no example, and why."""
 
     benchmark: str
@@ -23,8 +23,7 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Examples:
+class Examples(Struct, frozen=True):
     """What some tables give for one use. `left_out`: the rows of that use that gave no example."""
 
     examples: tuple[Example, ...]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice_models.contract import NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut, calibrated_interval
 
 
-@dataclass(frozen=True, slots=True)
-class Errors:
+class Errors(Struct, frozen=True):
     """Relative errors |predicted / measured - 1| over some runs, and Spearman's rank correlation."""
 
     runs: int
@@ -21,8 +21,7 @@ class Errors:
     spearman: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """What some predictions are worth. `errors` None: nothing was predicted; `silent`: runs without one.
 
     `coverage`: share of runs whose measured watts lie in the predicted interval; None without intervals.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
@@ -36,16 +38,14 @@ from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """Runs without features, each ``benchmark``, with kernel and arguments where it has some, and why."""
 
     runs: tuple[str, ...]
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchFeatures:
+class LaunchFeatures(Struct, frozen=True):
     """What every model may know of one launch. `doubt`: why its bytes are in doubt, else empty."""
 
     workload: Workload
@@ -53,16 +53,14 @@ class LaunchFeatures:
     slices: tuple[SliceFeatures, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchRows:
+class LaunchRows(Struct, frozen=True):
     """One launch of a run as the tables have it."""
 
     workload: WorkloadRow
     slices: tuple[SliceRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunFeatures:
+class RunFeatures(Struct, frozen=True):
     """Our features of measured runs. `left_out`: the runs of which a launch could not be analysed."""
 
     rows: tuple[WorkloadRow, ...]

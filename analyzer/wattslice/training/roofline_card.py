@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.training.roofline_training import RooflineResult
 from wattslice_models.energy_roofline_fit import Coefficient, EnergyRooflineFit, SweepPrecision
@@ -19,8 +20,7 @@ def _order(value: float) -> int:
     return math.floor(math.log10(abs(value))) if value else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """One line of a report: a coefficient in the `unit` that a person reads, `scale` times what is stored."""
 
     symbol: str
@@ -61,8 +61,7 @@ def estimates(fit: EnergyRooflineFit) -> tuple[Estimate, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Roof:
+class Roof(Struct, frozen=True):
     """A roof in time: what the sweep achieved, and what the catalogue says; None: unknown. Per second.
 
     `reached` False: the roof lies above what was achieved.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import Precision
 from wattslice.errors import WattsliceError
@@ -56,8 +58,7 @@ _IDLE_DATA = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RooflineResult:
+class RooflineResult(Struct, frozen=True):
     """What one training found. `cards`: what is known of the data; `left_out`: runs that took no part."""
 
     gpu: Gpu
@@ -66,14 +67,12 @@ class RooflineResult:
     left_out: tuple[LeftOut, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     row: MeasuredRow
     point: SweepPoint
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     measured: tuple[MeasuredRow, ...]
     sweep: tuple[SweepRow, ...]
     card: DataCard | None

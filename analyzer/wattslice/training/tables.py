@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
@@ -43,8 +44,7 @@ Run = tuple[str, str, str]
 """Benchmark, kernel and arguments."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredTables:
+class MeasuredTables(Struct, frozen=True):
     """Measured runs with our features of them. `card` None: nobody has told what the runs may serve.
 
     `reasons`: why runs have no features, where that is known. `files`: what all of it was read from.
@@ -145,8 +145,7 @@ _SOURCES = "sources"
 _ZEROS = LiveShare("", None, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class CampaignFeatures:
+class CampaignFeatures(Struct, frozen=True):
     """`reasons`: why runs (benchmark, kernel, arguments) have no features."""
 
     workloads: tuple[WorkloadRow, ...]
@@ -154,8 +153,7 @@ class CampaignFeatures:
     reasons: tuple[tuple[tuple[str, str, str], str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     path: Path
     corpus: CorpusKernel | None
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import platform
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import metadata
 from math import fsum
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.training.examples import Examples, LeftOut, examples_of
@@ -43,8 +44,7 @@ LEAST_SPOKEN = 0.9
 PACKAGES = ("wattslice", "numpy", "scipy", "torch", "PyWavelets")
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingData:
+class TrainingData(Struct, frozen=True):
     """What is learnt from. `cards` with `faults` and protocols; empty where nobody has told."""
 
     gpus: tuple[Gpu, ...]
@@ -54,16 +54,14 @@ class TrainingData:
     files: tuple[DataFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(Struct, frozen=True):
     """Mean relative error of held-out runs when so many kernels (the mean of the folds) taught the model."""
 
     kernels: float
     error: float
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedEntry:
+class TrainedEntry(Struct, frozen=True):
     """One model with what cross-validation showed. `passed_over`: examples it could not learn from."""
 
     entry: LearnerEntry
@@ -73,8 +71,7 @@ class TrainedEntry:
     passed_over: tuple[LeftOut, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingResult:
+class TrainingResult(Struct, frozen=True):
     """All models of one run, and the choice among them."""
 
     data: TrainingData

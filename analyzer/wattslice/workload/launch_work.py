@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.counting.profile import ExecutionProfile, total_counts
 from wattslice.ir.operation_counts import OperationCounts
@@ -16,8 +17,7 @@ from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Instructions, Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Residency:
+class Residency(Struct, frozen=True):
     """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
     the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring, and how much
     L2 holds (None: unknown), how many blocks run at a time on the whole GPU.
@@ -33,8 +33,7 @@ class Residency:
     resident_blocks: int
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchWork:
+class LaunchWork(Struct, frozen=True):
     """Counts, executed instructions and traffic of one launch; `workload` None when the launch cannot run."""
 
     counts: OperationCounts

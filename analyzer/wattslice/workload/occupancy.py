@@ -10,8 +10,9 @@ driver chooses the carve-out so).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from wattslice.ir import Kernel, Type, TypeKind, Variable
 from wattslice_models.gpu import Gpu
@@ -26,8 +27,7 @@ class LimitingResource(Enum):
     SHARED_MEMORY = "shared memory"
 
 
-@dataclass(frozen=True, slots=True)
-class Occupancy:
+class Occupancy(Struct, frozen=True):
     """What one SM holds at a time.
 
     `occupancy` = active warps / maximal warps, 0 when the launch cannot run; `failure` then says why, and
@@ -42,8 +42,7 @@ class Occupancy:
     failure: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SmSaturation:
+class SmSaturation(Struct, frozen=True):
     """Share of SMs that work (Wang & Chen 2013, Def. 4), dimensionless in [0, 1].
 
     `peak` is the definition as printed, min(1, blocks / SMs). `mean` refines it by the last wave: blocks

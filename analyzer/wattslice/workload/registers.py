@@ -12,8 +12,9 @@ nothing until they are changed. The weights are fitted to what ptxas reports (se
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import accumulate
+
+from msgspec import Struct, field
 
 from wattslice import ir
 from wattslice.workload.instructions.liveness import liveness
@@ -25,8 +26,7 @@ REGISTERS_OF_A_CALL = 24
 _REAL_CALLS = frozenset({"printf", "vprintf", "malloc", "free", "assert", "__assertfail", "__assert_fail"})
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterPressure:
+class RegisterPressure(Struct, frozen=True):
     """What the estimate is made of, in 32-bit registers.
 
     `live`: most variables alive at once, temporaries included. `arrays`: of arrays and fragments. `values`:
@@ -47,16 +47,14 @@ class RegisterPressure:
     makes_calls: bool
 
 
-@dataclass(slots=True)
-class _Interval:
+class _Interval(Struct):
     first: int
     last: int
     defined_before_use: bool
     width: int
 
 
-@dataclass(slots=True)
-class _LoopRange:
+class _LoopRange(Struct):
     start: int
     end: int
     roots: set[ir.Variable] = field(default_factory=set[ir.Variable])

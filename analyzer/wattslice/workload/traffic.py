@@ -15,8 +15,9 @@ probability of the rest; each sector is fetched once anyway. Of an array of unkn
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 from wattslice import ir
 from wattslice.counting.profile import ExecutionProfile, Reach, SiteStatistics
@@ -28,8 +29,7 @@ from wattslice.launches.launch import Dim3, KernelLaunch
 from wattslice.workload.instructions.statements import RequestCount
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(Struct, frozen=True):
     """Bytes per launched thread at each level, and shared-memory passes per warp.
 
     `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
@@ -47,8 +47,7 @@ class Traffic:
     gathered: tuple[MemoryAccess, ...]
 
 
-@dataclass(slots=True)
-class _Object:
+class _Object(Struct):
     """What all accesses of one kind to one object add up to, in bytes per warp and per block."""
 
     requested: float = 0.0
@@ -291,16 +290,14 @@ def _footprint(*tables: dict[Variable | None, _Object]) -> float | None:
     return sum(box.bytes for box in boxes.values() if box is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class SharedObject:
+class SharedObject(Struct, frozen=True):
     """What a launch touches of one object, in distinct bytes, and the axes its parts differ along."""
 
     distinct_bytes: float
     axes: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class L2Reuse:
+class L2Reuse(Struct, frozen=True):
     """How often an object comes from DRAM, when blocks that share it run too far apart for L2 to keep it.
 
     The blocks of `grid`, `resident` at a time, go through `objects` with an L2 cache of `l2_bytes`. They run

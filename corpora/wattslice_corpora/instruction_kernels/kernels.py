@@ -13,7 +13,7 @@ assembler neither removes nor merges instances, nor unrolls one loop other than 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wattslice_corpora.instruction_kernels.operands import Operand
 
@@ -21,8 +21,7 @@ ENTRY = "chain"
 _STEPS = (("a", "c", "p"), ("b", "d", "q"))
 
 
-@dataclass(frozen=True, slots=True)
-class ChainInstruction:
+class ChainInstruction(Struct, frozen=True):
     """A PTX instruction, or several that only make sense together, as one instance of a chain.
 
     `name`: the opcode; several joined by ``+``. `text`: an instance, `{x}` the register that the chain runs

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from wattslice_corpora.instruction_kernels.kernels import ChainInstruction
 from wattslice_corpora.sass import Instruction, SassFunction
@@ -36,8 +37,7 @@ _HALF = {"HADD2": "HFMA2", "HFMA2.MMA": "HFMA2"}
 _APPROXIMATED = {"div", "rem", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2"}
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(Struct, frozen=True):
     """What one instance adds to the loop: how often each opcode, and how many instructions altogether."""
 
     opcodes: tuple[tuple[str, Fraction], ...]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_corpora.measuring.builder import Builder
 from wattslice_corpora.measuring.errors import MeasureError
@@ -19,8 +21,7 @@ from wattslice_corpora.measuring.trace import Trace
 from wattslice_corpora.records import MeasuredRow
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """One launch of one program to be measured. `name` is unique and fit for a file name.
 
     `version`: changes whenever the program does; a result of another version does not count.
@@ -37,8 +38,7 @@ class Configuration:
     input: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Seconds of a measurement: idle before, warm-up (dropped), window, and mean time between readings.
 
     `start_limit_s`: how long a program may take until it makes the launch.
@@ -51,8 +51,7 @@ class Timing:
     start_limit_s: float = START_LIMIT_S
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A launch and the trace taken while it was repeated."""
 
     launch: Launch

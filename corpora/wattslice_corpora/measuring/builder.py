@@ -7,8 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
 from wattslice_corpora.records import sha256
@@ -24,8 +25,7 @@ _WRAPPED = (
 _BUILD_LIMIT_S = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Builder:
+class Builder(Struct, frozen=True):
     """nvcc and how to call it. `folder`: where programs are kept; the same source is not built twice.
 
     `architecture`: as nvcc's ``-arch`` wants it; ``native`` is the GPU of this machine.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.bench import Bench, Configuration, failed_row, measured_row
 from wattslice_corpora.measuring.errors import ConfigurationError
@@ -16,8 +17,7 @@ _AHEAD = 8
 _FIRST_GUESS_S = 8.0
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """After a configuration: `done` of `total`, its row, and how long the rest would take."""
 
     done: int
@@ -27,8 +27,7 @@ class Progress:
     remaining_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What one slice of time brought. `measured`: also those again; `left`: those never measured yet."""
 
     measured: int

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.errors import MeasureError
 
 _SM_COUNT, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
+class Chip(Struct, frozen=True):
     """`architecture` as nvcc's ``-arch`` wants it, e.g. ``sm_90``."""
 
     sm_count: int

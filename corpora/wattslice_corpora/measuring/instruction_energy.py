@@ -13,7 +13,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_corpora.instruction_kernels import Added
 from wattslice_corpora.measuring.instruction_plan import Run, Study, Variant
@@ -27,8 +29,7 @@ RESOLVED = 2.0
 _STEPS_W = (1.0, 0.1, 0.01, 0.001)
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchEnergy:
+class LaunchEnergy(Struct, frozen=True):
     """Joules of a launch of one kernel, one for each valid run; `time_s`: mean of a launch."""
 
     energies_j: tuple[float, ...]
@@ -40,8 +41,7 @@ class LaunchEnergy:
         return statistics.fmean(self.energies_j)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """Joules of one instruction. `standard_error_j` None: nothing was measured twice; see `RESOLVED`."""
 
     energy_j: float

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_corpora.instruction_kernels import INSTRUCTIONS, ChainInstruction, chain_ptx
 from wattslice_corpora.measuring.bench import Configuration
@@ -46,8 +48,7 @@ class Variant(StrEnum):
         return {Variant.LATENCY: 1, Variant.THROUGHPUT: _THREADS_IN_BLOCK}[self]
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
+class Study(Struct, frozen=True):
     """One instruction in one variant, assembled with -O3 (`optimized`) or -O0."""
 
     instruction: ChainInstruction
@@ -65,8 +66,7 @@ class Study:
         return _stem_without(self.instruction, self.optimized)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One kernel to be measured once; `repeat` counts from 0.
 
     `study`: what it is for; of a kernel without instances, the first one of all that are measured against it.

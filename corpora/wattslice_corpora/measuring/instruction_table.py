@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wattslice_corpora.measuring.bench import Timing
 from wattslice_corpora.measuring.card import protocol

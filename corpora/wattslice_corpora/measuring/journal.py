@@ -13,10 +13,12 @@ import json
 import os
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import asdict
 
 from wattslice_corpora.measuring.errors import MeasureError
 from wattslice_corpora.measuring.power import MethodPowers
@@ -28,8 +30,7 @@ MEASURED_TABLE = "measured.csv"
 _JOURNAL, _METHODS, _TRACES = "journal.jsonl", "methods.csv", "traces"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One measured configuration. `powers`: by every method; None when there was no trace.
 
     `name`, `version`: of the configuration; a result of another version of it does not count.
@@ -41,8 +42,7 @@ class Entry:
     powers: MethodPowers | None
 
 
-@dataclass(frozen=True, slots=True)
-class MethodRow:
+class MethodRow(Struct, frozen=True):
     """A line of ``methods.csv``: the watts of one configuration by every method."""
 
     name: str
@@ -207,14 +207,14 @@ def read_entries(folder: Path) -> tuple[Entry, ...]:
 
 
 def _encoded(entry: Entry, identity: str) -> bytes:
-    return _checked({"identity": identity, **asdict(entry)})
+    return _checked({"identity": identity, **cast("dict[str, object]", to_builtins(entry))})
 
 
 def _decoded(values: Mapping[str, Any]) -> Entry:
     row = cast("dict[str, Any]", values["row"])
-    for field in fields(MeasuredRow):
-        if isinstance(row[field.name], list):  # JSON has no tuples
-            row[field.name] = tuple(cast("list[int]", row[field.name]))
+    for name in MeasuredRow.__struct_fields__:
+        if isinstance(row[name], list):  # JSON has no tuples
+            row[name] = tuple(cast("list[int]", row[name]))
     powers = None if values["powers"] is None else MethodPowers(**values["powers"])
     return Entry(values["name"], values["version"], MeasuredRow(**row), powers)
 

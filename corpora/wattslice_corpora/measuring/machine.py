@@ -6,8 +6,9 @@ import importlib.util
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.bench import GpuBench, Timing
 from wattslice_corpora.measuring.builder import Builder, find_nvcc
@@ -19,8 +20,7 @@ from wattslice_corpora.measuring.sensor import Board, SensorError
 _MOST_BUILDS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What measuring needs. `key`: a short name of the board, of its UUID, for the keys of data sets."""
 
     board: Board

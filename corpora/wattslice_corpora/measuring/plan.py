@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wattslice_corpora.manifest import KERNEL_DIRECTORY, CorpusKernel, CorpusRun, RunSize, load_manifest
 from wattslice_corpora.measuring.bench import Configuration

@@ -7,9 +7,10 @@ universal threshold (Biometrika 81(3), 1994), which keeps steps as steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +23,7 @@ _STEADY = 0.03
 """A plateau stays within this share of its own level."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plateau:
+class Plateau(Struct, frozen=True):
     """Steady power from `begin_s` to `end_s`: `power_w` is the mean, `noise_w` the scatter of readings."""
 
     begin_s: float

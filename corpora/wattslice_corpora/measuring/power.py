@@ -12,8 +12,9 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.plateau import FEWEST_READINGS, Plateau, find_plateau
 from wattslice_corpora.measuring.sensor import CAPPING, SLOWING, Reading, Throttle
@@ -44,8 +45,7 @@ class Method(StrEnum):
     PAPI = "PAPI"
 
 
-@dataclass(frozen=True, slots=True)
-class MethodPowers:
+class MethodPowers(Struct, frozen=True):
     """Board watts of one trace by every method; None where the board does not offer what it takes."""
 
     energy_counter_w: float | None
@@ -63,8 +63,7 @@ class MethodPowers:
         }[method]
 
 
-@dataclass(frozen=True, slots=True)
-class Power:
+class Power(Struct, frozen=True):
     """What a trace says. `invalid`: why the watts are not to be used, empty when they are.
 
     `energy_j`: of one launch. `capped`: the board held its power limit, so that the kernel would have drawn

@@ -9,8 +9,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.errors import ConfigurationError
 
@@ -26,8 +27,7 @@ _LAST_BYTES = 4096
 _LAST_WORDS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """One launch as the program made it. `index` counts all launches of the program from 0.
 
     `name`: of the kernel, with namespaces and template arguments: ``ns::scale<float>``. `shared_bytes` is
@@ -44,8 +44,7 @@ class Launch:
     pci_bus_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """From `begin_s` to `end_s` (``CLOCK_MONOTONIC``) the launch ran `launches` times without a break.
 
     `elapsed_s`: the same span by the GPU's own clock.
@@ -57,8 +56,7 @@ class Window:
     elapsed_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Which launch: number `occurrence` of those of `kernel` (empty: of all kernels).
 
     `kernel`: ``ns::scale<float>``, ``ns::scale`` or ``scale``.
@@ -68,16 +66,14 @@ class Choice:
     occurrence: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(Struct, frozen=True):
     """A launch that was repeated, and when."""
 
     launch: Launch
     window: Window
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A built program with its arguments, run in `folder` (this one, when None).
 
     `environment`: variables set besides those of this process.

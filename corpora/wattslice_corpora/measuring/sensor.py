@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Flag
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class SensorError(RuntimeError):
@@ -31,8 +32,7 @@ SLOWING = Throttle.SW_THERMAL | Throttle.HW_THERMAL
 """Heat. HW_SLOWDOWN alone does not say why: the power brake sets it as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Struct, frozen=True):
     """The GPU as its driver names it. `power_limit_w`: the limit in force; None when not told."""
 
     name: str
@@ -43,8 +43,7 @@ class Board:
     power_limit_w: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What the sensors said at one moment; None for what the board does not tell.
 
     `time_s`: ``CLOCK_MONOTONIC``. `instant_w`: board power over the sensor's own short window; `average_w`:

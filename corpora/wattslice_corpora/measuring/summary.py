@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.journal import Entry
 from wattslice_corpora.measuring.power import Method
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """Relative differences (fractions) of some watts from others that should be the same."""
 
     number: int
@@ -19,16 +19,14 @@ class Spread:
     worst: float
 
 
-@dataclass(frozen=True, slots=True)
-class MethodSpread:
+class MethodSpread(Struct, frozen=True):
     """How far the watts of one method lie from the energy counter's, over valid configurations."""
 
     method: Method
     spread: Spread | None
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """`idle_w`: median over all configurations. `repeats`: (highest - lowest) / mean of the same launch."""
 
     rows: int

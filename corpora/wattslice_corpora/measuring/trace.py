@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from dataclasses import dataclass, fields
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.program import Window
 from wattslice_corpora.measuring.sensor import Reading, Throttle
 
-_COLUMNS = tuple(field.name for field in fields(Reading))
+_COLUMNS = Reading.__struct_fields__
 _MARKS = ("start_s", "begin_s", "end_s", "launches", "elapsed_s", "failures")
 
 
@@ -19,8 +20,7 @@ class TraceError(ValueError):
     """A trace that cannot be read; the message names file and line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """Readings in order of time; before `start_s` the GPU idled, within `window` the launch was repeated.
 
     `failures`: how often the board did not answer.

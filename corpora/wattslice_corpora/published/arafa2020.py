@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.published.tables import PublishedTableError, table_rows
 
 _TABLE = Path(__file__).parent / "arafa2020" / "table1.csv"
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionEnergyRow:
+class InstructionEnergyRow(Struct, frozen=True):
     """Arafa et al. 2020, Table I: one kind of PTX instruction on one GPU.
 
     `energy_j`: whole-board power times the latency of an instruction in a dependent chain of one thread, so a

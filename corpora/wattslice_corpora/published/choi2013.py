@@ -5,8 +5,9 @@ The paper itself was not at hand: the files say of every table and number whethe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.published.tables import PublishedRow, PublishedTableError, table_rows
 
@@ -14,8 +15,7 @@ _TABLES = Path(__file__).parent / "choi2013"
 SINGLE, DOUBLE = "single", "double"
 
 
-@dataclass(frozen=True, slots=True)
-class MachineRow:
+class MachineRow(Struct, frozen=True):
     """One machine in one precision: what `EnergyRoofline` of the models takes, and its names.
 
     `power_limit_w` None: none is given.
@@ -32,8 +32,7 @@ class MachineRow:
     power_limit_w: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class FigureLabel:
+class FigureLabel(Struct, frozen=True):
     """A number printed into a figure, as printed: flops per byte, or watts per watt of the flops (2b).
 
     `decimals`: how many are printed. `read`: "slides", where the authors show the figure again, or

@@ -5,8 +5,9 @@ Numbers as printed; where the paper contradicts itself, the docstring of the row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.published.tables import numbers_by, table_rows
 
@@ -14,8 +15,7 @@ _TABLES = Path(__file__).parent / "escape2018"
 _GPUS = ("GeForce 970", "Tesla K20m", "Tesla 2070-q")
 
 
-@dataclass(frozen=True, slots=True)
-class RooflineRow:
+class RooflineRow(Struct, frozen=True):
     """Tables 1 to 6 and 18 to 20: work and traffic of a kernel, or of all of them on a domain of some size.
 
     `time_s`: measured in Tables 4 to 6; modelled in Tables 1 to 3 (equal to Tables 12 to 14) and 18 to 20.
@@ -34,8 +34,7 @@ class RooflineRow:
     difference: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class KernelCharacteristicsRow:
+class KernelCharacteristicsRow(Struct, frozen=True):
     """Table 9: one ACRANEB2 kernel. Shares of time are fractions; counts are for one cell of the domain."""
 
     kernel: str
@@ -51,8 +50,7 @@ class KernelCharacteristicsRow:
     instructions_per_clock_per_sm: float
 
 
-@dataclass(frozen=True, slots=True)
-class GpuCharacteristicsRow:
+class GpuCharacteristicsRow(Struct, frozen=True):
     """Table 10: one GPU; peaks count a multiply-add as two operations, rates per clock and SM as one."""
 
     gpu: str
@@ -69,8 +67,7 @@ class GpuCharacteristicsRow:
     memory_bandwidth_bytes_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationRow:
+class VerificationRow(Struct, frozen=True):
     """Tables 12 to 17: the time of one kernel (``Dwarf``: of all). `modelled_s` is compute, transfer and
     inactive time together: the printed column "Total"; the measured time is the one called "Simulated".
     """

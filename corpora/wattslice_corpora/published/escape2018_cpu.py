@@ -5,8 +5,9 @@ Numbers as printed; where the paper contradicts itself, the docstring of the row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.published.escape2018 import escape2018_path
 from wattslice_corpora.published.tables import PublishedRow, numbers_by, table_rows
@@ -15,8 +16,7 @@ _GHZ = ("1.2", "1.4", "1.6", "1.8", "2", "2.4", "2.6", "turbo")
 _NODES = (1, 2, 4, 8)
 
 
-@dataclass(frozen=True, slots=True)
-class CpuSpecificationRow:
+class CpuSpecificationRow(Struct, frozen=True):
     """Table 21: what the model uses of the Intel Xeon E5-2697v3's specification, of one of its sockets."""
 
     cores: int
@@ -25,8 +25,7 @@ class CpuSpecificationRow:
     double_flop_per_s_per_core: float
 
 
-@dataclass(frozen=True, slots=True)
-class SphericalCaseRow:
+class SphericalCaseRow(Struct, frozen=True):
     """Table 22: input of a spherical-harmonics test case."""
 
     name: str
@@ -43,8 +42,7 @@ class SphericalCaseRow:
     """F"""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopMemoryRow:
+class LoopMemoryRow(Struct, frozen=True):
     """Table 23: memory of one part of the dgemm loop that leinv calls."""
 
     part: str
@@ -53,8 +51,7 @@ class LoopMemoryRow:
     intensity_flop_per_byte: float
 
 
-@dataclass(frozen=True, slots=True)
-class LoopWorkRow:
+class LoopWorkRow(Struct, frozen=True):
     """Table 24: work and traffic of one spherical-harmonics loop, TCO639. ``None``: the loop computes nothing
     (no work), or the intensity is not printed.
     """
@@ -67,8 +64,7 @@ class LoopWorkRow:
     traffic_bytes: float
 
 
-@dataclass(frozen=True, slots=True)
-class CpuStateRow:
+class CpuStateRow(Struct, frozen=True):
     """Tables 25 to 29 (Intel Xeon E5-2697v3) or Table 37 (Xeon Gold 6148): one clock and number of cores.
 
     `clock_ghz`: ``None`` in turbo mode, where the clock falls with the number of cores. `l1_bytes_per_s`:
@@ -85,8 +81,7 @@ class CpuStateRow:
     dram_bytes_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class LoopCoefficientsRow:
+class LoopCoefficientsRow(Struct, frozen=True):
     """Table 30, or Tables 40 and 41: shares of the CPU's rates that a loop reaches.
 
     `l2_share`: ``None`` where print leaves it empty (qpassf.F:537). `flop_share`: ``None`` for a loop that
@@ -102,8 +97,7 @@ class LoopCoefficientsRow:
     flop_offset_per_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class DividedWorkRow:
+class DividedWorkRow(Struct, frozen=True):
     """Table 31: work or traffic of one spherical-harmonics loop on each of `nodes` nodes."""
 
     loop: str

@@ -5,8 +5,9 @@ Numbers as printed; where the paper contradicts itself, the docstring of the row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.published.escape2018 import escape2018_path
 from wattslice_corpora.published.tables import PublishedRow, numbers_by, table_rows
@@ -14,8 +15,7 @@ from wattslice_corpora.published.tables import PublishedRow, numbers_by, table_r
 _BIFFT_CASES = ("200x180_20f", "200x180_525f", "800x720_20f")
 
 
-@dataclass(frozen=True, slots=True)
-class CpuPowerRow:
+class CpuPowerRow(Struct, frozen=True):
     """Table 32: Intel i7-4700EQ under a stress test, 0 cores: idle. Printed in J, used as joules a second."""
 
     cores: int
@@ -23,8 +23,7 @@ class CpuPowerRow:
     memory_w: float
 
 
-@dataclass(frozen=True, slots=True)
-class CoefficientRow:
+class CoefficientRow(Struct, frozen=True):
     """Tables 33, 34, 42, 43: coefficients of ``measured = busy * full + idle * full of 0 cores``.
 
     `full_w`: under a stress test (0 cores: idle); `measured_w`: running the program. Printed in J, used as
@@ -38,8 +37,7 @@ class CoefficientRow:
     idle: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeEnergyRow:
+class NodeEnergyRow(Struct, frozen=True):
     """Table 35: spherical harmonics on an Intel E5-2640v3. 0 cores: idle, where only powers are printed."""
 
     cores: int
@@ -52,8 +50,7 @@ class NodeEnergyRow:
     memory_measured_j: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class GpuPowerRow:
+class GpuPowerRow(Struct, frozen=True):
     """Table 36: average power of a GPU, also as a share of its limit. Printed in W/s, which must be W."""
 
     gpu: str
@@ -62,8 +59,7 @@ class GpuPowerRow:
     share_of_limit: float
 
 
-@dataclass(frozen=True, slots=True)
-class BifftRow:
+class BifftRow(Struct, frozen=True):
     """Tables 38 and 39: BiFFT on one core and on several. `intensity` in flop per byte."""
 
     case: str
@@ -75,8 +71,7 @@ class BifftRow:
     bytes_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class BifftEnergyRow:
+class BifftEnergyRow(Struct, frozen=True):
     """Table 44: measured and modelled energy of one BiFFT case."""
 
     case: str

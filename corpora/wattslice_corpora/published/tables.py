@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 
 class PublishedTableError(ValueError):
@@ -17,8 +18,7 @@ class PublishedTableError(ValueError):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedRow:
+class PublishedRow(Struct, frozen=True):
     """One row: its cells as printed, and where it stands."""
 
     path: Path

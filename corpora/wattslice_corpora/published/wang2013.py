@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.published.tables import table_rows
 
 _TABLES = Path(__file__).parent / "wang2013"
 
 
-@dataclass(frozen=True, slots=True)
-class RegressionRow:
+class RegressionRow(Struct, frozen=True):
     """Wang & Chen 2013, Table 1: ``P = beta_0 Sa + beta_1 Ã^beta_2`` of one GPU, the first two in watts."""
 
     gpu: str
@@ -20,8 +20,7 @@ class RegressionRow:
     beta_2: float
 
 
-@dataclass(frozen=True, slots=True)
-class SparseProgramRow:
+class SparseProgramRow(Struct, frozen=True):
     """Wang & Chen 2013, Table 2: one branch-sparse program on the GTX 280, as printed."""
 
     program: str
@@ -32,8 +31,7 @@ class SparseProgramRow:
     measured_w: float
 
 
-@dataclass(frozen=True, slots=True)
-class DenseProgramRow:
+class DenseProgramRow(Struct, frozen=True):
     """Wang & Chen 2013, Table 3: one branch-dense program on the GTX 280, as printed.
 
     The table prints Sa from 0.3 to 0.8 where the text says that all five programs ran at Sa = 1.
@@ -48,8 +46,7 @@ class DenseProgramRow:
     measured_w: float
 
 
-@dataclass(frozen=True, slots=True)
-class RelativeErrorRow:
+class RelativeErrorRow(Struct, frozen=True):
     """Wang & Chen 2013, Table 4: one relative error, a fraction (0.0422 for the 4.22 % printed)."""
 
     branch_class: str

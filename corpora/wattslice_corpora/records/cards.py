@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY, MeasuredRow
 from wattslice_corpora.records.tables import RecordError
@@ -27,8 +28,7 @@ class Timed(StrEnum):
     RUN = "run"  # the whole run, of a number of launches that nobody recorded: stands in `window_s`
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidRows:
+class InvalidRows(Struct, frozen=True):
     """Rows of a data set whose watts must not be used: those at a clock, of a benchmark, with some arguments.
 
     A clock None: every clock. `benchmark` empty: every program. `arguments` empty: whatever they are.
@@ -50,8 +50,7 @@ class InvalidRows:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class IdlePower:
+class IdlePower(Struct, frozen=True):
     """Board power without work at one pair of clocks."""
 
     core_mhz: float
@@ -59,8 +58,7 @@ class IdlePower:
     power_w: float
 
 
-@dataclass(frozen=True, slots=True)
-class DataSet:
+class DataSet(Struct, frozen=True):
     """Runs that were measured together. An empty text is unknown.
 
     `key` stands in the rows. `recipes`: the recipe file that tells how the programs were run, if there is.
@@ -89,8 +87,7 @@ class DataSet:
     idle: tuple[IdlePower, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DataCard:
+class DataCard(Struct, frozen=True):
     """All that is known of the measured runs of one GPU. `driver` empty: unknown."""
 
     gpu_id: str

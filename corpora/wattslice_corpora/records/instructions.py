@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.records.tables import read_table
 
 VARIANTS = ("latency", "throughput")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredInstruction:
+class MeasuredInstruction(Struct, frozen=True, kw_only=True):
     """What one PTX instruction cost on one board, by one method.
 
     `instruction`: the opcode; ``sub.cc.u32+subc.u32`` are two that were measured as one, the numbers are then

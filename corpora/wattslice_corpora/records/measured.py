@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.records.tables import Dim3, read_table
 
 MEASUREMENT_DIRECTORY = Path(__file__).parents[1] / "measurements"
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredRow:
+class MeasuredRow(Struct, frozen=True):
     """One run of one kernel at one pair of clocks; None is what the data set does not tell.
 
     Which run:

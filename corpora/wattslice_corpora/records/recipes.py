@@ -7,9 +7,10 @@ in host code; none of that code is here.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
 
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
 from wattslice_corpora.records.tables import Dim3, RecordError
@@ -20,16 +21,14 @@ def recipes_path(name: str) -> Path:
     return MEASUREMENT_DIRECTORY / f"{name}.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterValue:
+class ParameterValue(Struct, frozen=True):
     """A kernel parameter and its value: a number, or the name of the program's option that holds it."""
 
     name: str
     value: float | str
 
 
-@dataclass(frozen=True, slots=True)
-class LiveShare:
+class LiveShare(Struct, frozen=True):
     """Shares in [0, 1] of arithmetic and of bytes of DRAM whose values toggle bits (as in `Workload`).
 
     They hold while the program's option `option` is at most `up_to`; without it, always.
@@ -49,16 +48,14 @@ UNKNOWN_DATA = LiveShare("", None, 1.0, 1.0)
 """Data that nothing is known about are taken to be live."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayBytes:
+class ArrayBytes(Struct, frozen=True):
     """A pointer parameter of a kernel and the bytes allocated from where it points."""
 
     name: str
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchRecipe:
+class LaunchRecipe(Struct, frozen=True):
     """One launch of a timed iteration. `kernel` empty: the one that the measurement names.
 
     `grid` None: as many blocks as the GPU holds at a time. `live`: first entry that holds.
@@ -79,8 +76,7 @@ class LaunchRecipe:
         return next((share for share in self.live if share.holds(arguments)), UNKNOWN_DATA)
 
 
-@dataclass(frozen=True, slots=True)
-class BenchmarkRecipe:
+class BenchmarkRecipe(Struct, frozen=True):
     """How one program was run.
 
     `one_of`: an iteration makes only the launch of the kernel that the measurement names. `incomplete`: what
@@ -96,16 +92,14 @@ class BenchmarkRecipe:
     input: str
 
 
-@dataclass(frozen=True, slots=True)
-class WithoutRecipe:
+class WithoutRecipe(Struct, frozen=True):
     """Measured programs of which nobody can tell how they were run: their runs have no features, and why."""
 
     names: tuple[str, ...]
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Recipes:
+class Recipes(Struct, frozen=True):
     """Everything in a recipe file."""
 
     path: Path

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
 from wattslice_corpora.records.tables import read_table
 
 
-@dataclass(frozen=True, slots=True)
-class SliceRow:
+class SliceRow(Struct, frozen=True):
     """Our static features of one slice of one launch of a timed iteration (Wang & Chen 2013, section 2.3).
 
     The first five columns are those of the workload row of the launch; a launch whose kernel touches no

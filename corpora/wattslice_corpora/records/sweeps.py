@@ -6,9 +6,10 @@ far below to far above the balance of the machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
 from wattslice_corpora.records.tables import read_table
@@ -24,8 +25,7 @@ class FlopKind(StrEnum):
     DOUBLE = "double"
 
 
-@dataclass(frozen=True, slots=True)
-class SweepRow:
+class SweepRow(Struct, frozen=True):
     """One run of a sweep, found again among the measured ones by the first three columns.
 
     `precision`: ``single`` or ``double``. `work_flop`: W of one launch, additions and multiplications of that

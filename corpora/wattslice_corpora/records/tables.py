@@ -1,4 +1,4 @@
-"""Tables of typed rows: a CSV whose columns are the fields of a frozen dataclass, in their order.
+"""Tables of typed rows: a CSV whose columns are the fields of a frozen struct, in their order.
 
 Comment lines (``#``) before the header say where a table comes from. An empty cell is unknown: None.
 """
@@ -11,14 +11,15 @@ import io
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from msgspec import Struct, structs
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
 
-_Row = TypeVar("_Row")
+_Row = TypeVar("_Row", bound=Struct)
 
 Dim3 = tuple[int, int, int]
 """x, y, z; in a table ``(x,y,z)``."""
@@ -42,7 +43,7 @@ def read_table(
 
     Raises `RecordError` with file and line (a row cut short, too), and ``OSError`` when unreadable.
     """
-    convert = {field.name: _CONVERT[str(field.type)] for field in fields(cast("Any", row_type))}
+    convert = {name: _CONVERT[str(row_type.__annotations__[name])] for name in row_type.__struct_fields__}
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -74,9 +75,9 @@ def read_table(
     return tuple(rows)
 
 
-def _check_columns(place: str, header: list[str], row_type: type[object]) -> None:
+def _check_columns(place: str, header: list[str], row_type: type[Struct]) -> None:
     """Raises `RecordError` where a column is missing that every table needs, or one stands twice."""
-    needed = [one.name for one in fields(cast("Any", row_type)) if one.default is MISSING]
+    needed = [one.name for one in structs.fields(row_type) if one.required]
     if missing := [name for name in needed if name not in header]:
         raise RecordError(
             f"{place}: without {'column' if len(missing) == 1 else 'columns'} {', '.join(missing)}"
@@ -87,7 +88,7 @@ def _check_columns(place: str, header: list[str], row_type: type[object]) -> Non
 
 def table_text(comments: tuple[str, ...], row_type: type[_Row], rows: tuple[_Row, ...]) -> str:
     """A table that `read_table` reads back exactly (numbers with full precision)."""
-    names = [field.name for field in fields(cast("Any", row_type))]
+    names = row_type.__struct_fields__
     text = io.StringIO()
     text.writelines(f"# {' '.join(comment.split())}\n" for comment in comments)
     writer = csv.writer(text, lineterminator="\n")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
 from wattslice_corpora.records.tables import read_table
 
 
-@dataclass(frozen=True, slots=True)
-class UtilisationRow:
+class UtilisationRow(Struct, frozen=True):
     """Averages over one run, found again by the first six columns, as fractions 0 to 1; None: not recorded.
 
     `sm_active`: SM cycles with at least a warp resident; `sm_occupancy`: resident warps over the most

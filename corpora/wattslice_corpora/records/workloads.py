@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.records.measured import MEASUREMENT_DIRECTORY
 from wattslice_corpora.records.tables import read_table
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadRow:
+class WorkloadRow(Struct, frozen=True):
     """Our static features of one kernel launch of one timed iteration; units as in the `Workload` record.
 
     `launch`: 0, 1, ... for the launches of an iteration, each made `repeat` times. An empty cell is unknown.

@@ -9,7 +9,8 @@ at the same places in every trip.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_corpora.synthetic.kinds import ScalarKind
 from wattslice_corpora.synthetic.spec import THREADS_PER_BLOCK, InputData, Pattern, SliceSpec, Space
@@ -27,8 +28,7 @@ DISTINCT_OFFSETS = 64
 _MOST_VOLATILE_LOADS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Addressing:
+class Addressing(Struct, frozen=True):
     """Text of the addresses, and what docs/counting.md counts of it.
 
     `constants`: (name, value) for the file. `setup` runs once, with `setup_operations` and `setup_accesses`

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
+
+from msgspec import Struct
 
 from wattslice_corpora.synthetic.plan import is_feasible
 from wattslice_corpora.synthetic.spec import (
@@ -29,8 +30,7 @@ _COINCIDENCE = 3.0
 _COINCIDENCE_AT_FULL = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class AccessWeights:
+class AccessWeights(Struct, frozen=True):
     """Power of an access relative to a global one: r of Wang & Chen 2013, eq. (1); 1 counts all alike."""
 
     shared: float = 1.0

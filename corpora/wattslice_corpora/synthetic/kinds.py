@@ -11,7 +11,8 @@ chains of its own, which are never squared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_corpora.synthetic.spec import OperationKind
 
@@ -21,8 +22,7 @@ LIGHT_CHAINS = 4
 """Chains of the light operation, where there is any."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarKind:
+class ScalarKind(Struct, frozen=True):
     """Text of one kind: `{a}` is a chain, `{v}` a loaded value, `{h}` a variable of 32 hashed bits.
 
     `value` is the type computed in, `element` the one in memory, of `element_bytes`, and `texel` the one

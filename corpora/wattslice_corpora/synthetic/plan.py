@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wattslice_corpora.synthetic.addressing import STRIDE, Addressing, addressing
 from wattslice_corpora.synthetic.kinds import CHAINS, LIGHT_CHAINS, SCALAR_KINDS
@@ -54,8 +54,7 @@ _BYTES_PER_CYCLE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What one trip of the loop does, and the counts of a thread that docs/counting.md gives for the launch.
 
     A trip makes `loads`, `rounds` of an inner loop with `round_mains` main operations each, `mains` of them
@@ -86,8 +85,7 @@ class Plan:
         return self.operations / (access_weight * self.accesses) if self.accesses else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Costs:
+class _Costs(Struct, frozen=True):
     """What the operations of a kind count: `light` 0 when there is no such operation."""
 
     main: int

@@ -7,8 +7,9 @@ density and SM saturation, widened by memory space, operation kind, access patte
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 LOWEST_DENSITY = 0.25
 HIGHEST_DENSITY = 8200.0
@@ -60,8 +61,7 @@ class InputData(StrEnum):
     ZEROS = "zeros"
 
 
-@dataclass(frozen=True, slots=True)
-class SliceSpec:
+class SliceSpec(Struct, frozen=True):
     """One synthetic slice for a GPU of `sm_count` multiprocessors.
 
     `density`: power-weighted arithmetic density Ã (Wang & Chen 2013, eq. (2)): arithmetic operations, as

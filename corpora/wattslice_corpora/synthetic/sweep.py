@@ -7,7 +7,7 @@ byte; what it costs is for `wattslice measure` to find, and for `wattslice train
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wattslice_corpora.synthetic.kinds import CHAINS, LIGHT_CHAINS, SCALAR_KINDS
 from wattslice_corpora.synthetic.plan import is_feasible, plan
@@ -21,8 +21,7 @@ KINDS = (OperationKind.FP32, OperationKind.FP64)
 _OVERHEAD = 3 / 16
 
 
-@dataclass(frozen=True, slots=True)
-class SweepSlice:
+class SweepSlice(Struct, frozen=True):
     """One point of the sweep: W in flops and Q in bytes of DRAM, of one launch."""
 
     spec: SliceSpec

@@ -8,16 +8,16 @@ The rules are those of docs/counting.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from fractions import Fraction
 from itertools import product
 
+from msgspec import Struct, field
+
 Amount = int | Fraction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class Counts(Struct, frozen=True, kw_only=True):
     """Operations per launched thread, by the names of the JSON contract (`integer` is `int`)."""
 
     fp32: Amount = 0
@@ -38,7 +38,7 @@ class Counts:
 
     def by_json_name(self) -> dict[str, Amount]:
         """The counts under the keys of `counts_per_thread`."""
-        return {_json_name(f.name): getattr(self, f.name) for f in fields(self)}
+        return {_json_name(name): getattr(self, name) for name in self.__struct_fields__}
 
 
 def _json_name(name: str) -> str:
@@ -57,11 +57,10 @@ class Kind(IntEnum):
 CLASS_OF_KIND = ("integer", "fp16", "fp32", "fp64")
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """How often each class of operation was executed, by all threads together."""
 
-    counts: dict[str, int] = field(default_factory=lambda: {f.name: 0 for f in fields(Counts)})
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(Counts.__struct_fields__, 0))
 
     def add(self, name: str, times: int = 1) -> None:
         self.counts[name] += times
@@ -70,8 +69,7 @@ class Tally:
         return Counts(**{name: Fraction(count, threads) for name, count in self.counts.items()})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Number:
+class Number(Struct, frozen=True, eq=False):
     """A register; each operator is one operation of the kind that C++ converts its operands to.
 
     A Python literal beside it converts to the other's kind.
@@ -160,8 +158,7 @@ class Number:
         return Number(self.tally, self.value, kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """An array in one memory space: each subscript read or written is one access."""
 
     tally: Tally
@@ -176,8 +173,7 @@ class Memory:
         self.tally.add(f"{self.space}_store")
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(Struct, frozen=True):
     """The built-in variables of one thread."""
 
     bx: Number
@@ -189,8 +185,7 @@ class Thread:
     grid_x: Number
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """Makes registers and arrays that share one tally, and counts what is not an operator."""
 
     tally: Tally = field(default_factory=Tally)
@@ -231,8 +226,7 @@ class Machine:
 Dim3 = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One kernel as launched by its file: counts by closed form, and the thread to run for the check."""
 
     file: str

@@ -1,8 +1,7 @@
 """From the option that settles an assumption to the setting, with the values that are assumed now."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wattslice.counting.profile import LoopTrips
 from wattslice.findings.findings import Finding

@@ -1,10 +1,10 @@
 """Findings and figures as an editor shows them, from hand-built analyses."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from msgspec.structs import replace
 
 from wattslice.analysis import Advice, KernelAnalysis, LineHeat
 from wattslice.ir import Diagnostic, Severity

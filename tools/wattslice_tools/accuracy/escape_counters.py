@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.projection.escape_characteristics import workload_characteristics
 from wattslice.training.examples import workload_of
@@ -13,8 +14,7 @@ from wattslice_models.escape_time import KernelCharacteristics
 from wattslice_models.gpu import Gpu
 
 
-@dataclass(frozen=True, slots=True)
-class CountedKernel:
+class CountedKernel(Struct, frozen=True):
     """One launch: its counters, and its characteristics from the source, per launched thread."""
 
     counters: CounterRow

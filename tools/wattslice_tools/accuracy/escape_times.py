@@ -8,7 +8,9 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.config.config import Options, make_config
 from wattslice.counting.count import count
@@ -42,8 +44,7 @@ _COUNTED = "gtx_1080_ti"
 _MEASURED = ("v100_pcie", "quadro_rtx_8000", "gtx_1080_ti")
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusTime:
+class CorpusTime(Struct, frozen=True):
     """Seconds of one launch of the corpus by both models."""
 
     kernel: str
@@ -53,8 +54,7 @@ class CorpusTime:
     limited_by: Resource
 
 
-@dataclass(frozen=True, slots=True)
-class TimedRun:
+class TimedRun(Struct, frozen=True):
     """Seconds of one iteration of a public program: measured, by our model, by Table 11, and by Table 11 with
     the bytes that reach DRAM.
     """

@@ -12,10 +12,11 @@ import argparse
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.errors import WattsliceError
 from wattslice.training.examples import examples, workload_of
@@ -55,8 +56,7 @@ CLOCKS_FITTED = 3
 NEAR = 1.5
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Struct, frozen=True):
     """One measured board; `rows`: its applications, whose launches are all known."""
 
     name: str
@@ -150,8 +150,7 @@ def _fitted(rows: Iterable[TimedRow]) -> TimeParameters:
     return fit_time(tuple(chosen))
 
 
-@dataclass(frozen=True, slots=True)
-class Seconds:
+class Seconds(Struct, frozen=True):
     """Predicted and measured seconds of the same runs."""
 
     predicted: tuple[float, ...]
@@ -228,8 +227,7 @@ def _work(**work: float | None) -> Callable[[Workload], Workload]:
     return lambda workload: replace(workload, **work)
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """A term of the model, and what takes it away."""
 
     name: str

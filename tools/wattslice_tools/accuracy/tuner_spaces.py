@@ -17,8 +17,9 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.config.config import Options, make_config
 from wattslice.config.settings import Settings
@@ -36,8 +37,7 @@ _FIXED = ("kernel_tuner=1", "block_size_z=1")
 """What Kernel Tuner defines beside the parameters."""
 
 
-@dataclass(frozen=True, slots=True)
-class TunedKernel:
+class TunedKernel(Struct, frozen=True):
     """A kernel whose variants were measured.
 
     `sources`: paths below the folder of clones, to be joined in this order after `prefix`. `settings`: the
@@ -52,8 +52,7 @@ class TunedKernel:
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredSpace:
+class MeasuredSpace(Struct, frozen=True):
     """The rows of one GPU in a table. `core_clock_mhz` None: the clock was not locked."""
 
     kernel: TunedKernel
@@ -106,16 +105,14 @@ _AMOUNTS = {Goal.TIME: ("time_ms", 1e-3), Goal.ENERGY: ("energy_j", 1.0)}
 _NO_PARAMETERS = ("gpu", "nvml_gr_clock", "num_regs")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One measured variant: all its macros, and seconds or joules."""
 
     macros: Variant
     amount: float
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """One space: the rows, what was predicted for each, and the score of those that have a prediction."""
 
     space: MeasuredSpace

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice_corpora.manifest import CorpusKernel, RunSize, VariantRole, load_manifest
 from wattslice_models.contract import Example
@@ -13,8 +14,7 @@ CLEAR = 0.05
 """Pairs whose measured watts differ by less than this are not told apart by a board's sensor either."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignScore:
+class SignScore(Struct, frozen=True):
     """Pairs that were predicted, in how many the sign of the change is right; the same for clear changes."""
 
     pairs: int

@@ -13,9 +13,11 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from wattslice_corpora.instruction_kernels import Added
 from wattslice_corpora.measuring.bench import Timing
@@ -44,8 +46,7 @@ _CARD_USES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BoardFolder:
+class BoardFolder(Struct, frozen=True):
     """One board's part of a campaign."""
 
     folder: Path
@@ -86,8 +87,7 @@ def predicted_s(section: Section, count: int, with_check: bool = False) -> float
     return count * each_s + (CHECK_S if with_check else 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """What a section still has to measure: of `total`, `count`. `check`: the sensor check as well."""
 
     section: Section
@@ -101,8 +101,7 @@ class Left:
         return predicted_s(self.section, self.count, self.check)
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """What was done on boards of one kind: (name, version) of configurations and runs, names counted.
 
     `refused`: why there are no counters, else empty. `tried_again`: names that had their second chance.

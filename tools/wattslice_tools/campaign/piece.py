@@ -6,9 +6,10 @@ import shutil
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.bench import Bench, Configuration, visible
 from wattslice_corpora.measuring.campaign import Progress, run_campaign
@@ -46,8 +47,7 @@ _PACK_EVERY_S = 30.0
 _ROOM_BYTES = 50 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Lab:
+class Lab(Struct, frozen=True):
     """What a piece needs of the machine it is on.
 
     `instruction_bench`: for a folder of kernels and the runs of the plan. `check_sensor` writes into a
@@ -91,8 +91,7 @@ def this_lab(device: int, builds: Path, flags: tuple[str, ...]) -> Generator[Lab
         yield Lab(board, chip, key, flags, machine.bench, instructions, check, count)
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """`left` by section after the piece. `trouble`: what ended it early, else empty."""
 
     piece: int
@@ -144,8 +143,7 @@ def _versions(plan: Plan, home: BoardFolder) -> dict[str, str]:
     return {run.name(): run.configuration(home.chip.sm_count, kernels).version for run in plan.instructions}
 
 
-@dataclass(slots=True)
-class _Piece:
+class _Piece(Struct):
     """A piece under way."""
 
     lab: Lab

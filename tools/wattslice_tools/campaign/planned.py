@@ -6,8 +6,9 @@ import os
 import resource
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.builder import Builder, find_nvcc
 from wattslice_corpora.measuring.chip import Chip
@@ -37,8 +38,7 @@ _BEGIN_S = 15.0
 """Assumed, not measured yet: packages, the first builds, the driver."""
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """What one piece takes of a section: configurations and predicted seconds."""
 
     section: Section

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice_corpora.measuring.bench import Configuration
 from wattslice_corpora.measuring.program import Choice
@@ -19,8 +20,7 @@ _DRAM_BYTES = 1 << 30
 _STEPS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """`kernel` as the program launches it, one launch with `amount` on `blocks` blocks.
 
     `units`: of `unit` that one launch does. `latency`: the units wait for each other.
@@ -47,8 +47,7 @@ class Probe:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeRow:
+class ProbeRow(Struct, frozen=True):
     """A line of ``probes.csv``: `time_s` and `energy_above_idle_j` are of one unit. None: not known.
 
     `cycles`: of one unit that waits for the one before; `per_s`: units in a second, where they do not wait.

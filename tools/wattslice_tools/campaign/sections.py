@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from itertools import product
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_corpora.manifest import CorpusKernel, RunSize, load_manifest
 from wattslice_corpora.measuring.bench import Configuration, Timing
@@ -49,8 +51,7 @@ class Section(Enum):
         self.what = what
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """All that is to be measured on one kind of board.
 
     `powers`: by section, for the bench. `instructions`: the runs of section f; `counted`: kernels of g.

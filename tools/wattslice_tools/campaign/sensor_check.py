@@ -9,8 +9,10 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from wattslice_corpora.measuring.bench import visible
 from wattslice_corpora.measuring.builder import Builder
@@ -29,8 +31,7 @@ _PERIOD_S = 0.005
 _SLACK_S = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Idle:
+class Idle(Struct, frozen=True):
     """Medians while nothing runs; the clocks are those that the board chose."""
 
     power_w: float | None
@@ -39,8 +40,7 @@ class Idle:
     temperature_c: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class SensorCheck:
+class SensorCheck(Struct, frozen=True):
     """None: the board does not tell. `delay_s`: from the begin of work to the reading half-way up.
 
     `..._period_s`: median time between changes of a reading under a changing load.
@@ -61,8 +61,7 @@ class SensorCheck:
     failures: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wave:
+class Wave(Struct, frozen=True):
     """When (``CLOCK_MONOTONIC``) the program held its context, and began and ended every burst of work."""
 
     hold_s: float

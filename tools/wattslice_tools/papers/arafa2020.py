@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wattslice.ptx_energy.tables import (
     ADD_KERNEL_S,
@@ -45,8 +45,7 @@ def arafa2020() -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What the two kernels whose times are told may have been: how compiled, of how many instructions."""
 
     optimized: bool
@@ -191,8 +190,7 @@ def _resolution() -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FullLaunch:
+class FullLaunch(Struct, frozen=True):
     """A measured launch, its single-precision multiply-adds, and whose energies they might be priced with."""
 
     gpu_id: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from wattslice.ptx_energy.tables import gpu_of_column
 from wattslice_corpora.published import arafa2020_instruction_energies
@@ -16,8 +17,7 @@ GPUS = {"gtx_titan_x": "Maxwell", "gtx_1080_ti": "Pascal", "titan_v": "Volta", "
 """How the paper calls its GPUs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """One number of the table, in the microjoules that it turns out to hold."""
 
     row: Row

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.report.pictures import fraction
 from wattslice.roofline.machines import published_roofline
@@ -25,8 +27,7 @@ _FAR = 1e9
 """Times the balances: so far off that only flops, or only bytes, cost anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedLabel:
+class CheckedLabel(Struct, frozen=True):
     """A number printed into a figure beside what the equations give; `agrees` to the printed digits."""
 
     label: FigureLabel

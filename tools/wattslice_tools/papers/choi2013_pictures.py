@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wattslice.report.pictures import COLOURS, DASHED, DOTTED, Axes, Figure, fraction, save_picture, upright
 from wattslice.roofline.machines import published_roofline

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.projection.escape_published import acraneb2, published_gpu, published_kernel
 from wattslice_corpora.published import (
@@ -48,8 +49,7 @@ def escape2018() -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RecomputedTime:
+class RecomputedTime(Struct, frozen=True):
     """A row of Tables 12 to 17 beside Table 11 evaluated for it, with N as stated and doubled."""
 
     printed: VerificationRow

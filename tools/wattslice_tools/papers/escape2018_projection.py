@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wattslice.projection.projection import Configuration, Projection, project_workflow
 from wattslice.projection.reader import read_workflow

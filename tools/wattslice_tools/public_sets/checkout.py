@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.training.launch_rows import RunFeatures, run_features
@@ -25,8 +26,7 @@ from wattslice_corpora.records import (
 from wattslice_models.gpu import Gpu
 
 
-@dataclass(frozen=True, slots=True)
-class PublicFeatures:
+class PublicFeatures(Struct, frozen=True):
     """Our features of the runs of one repository on one GPU, and the texts of their two tables."""
 
     features: RunFeatures

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
@@ -18,8 +20,7 @@ from wattslice_corpora.records import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PublicSet:
+class PublicSet(Struct, frozen=True):
     """A data set of the public table: its name there, and the GPU and key of its card here.
 
     `method`: the definition of the watts, in short. `window_s`: how long a kernel was repeated, when told.

@@ -15,15 +15,15 @@ import hashlib
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 _SHOWN, _SHOWN_CHARACTERS = 3, 600
 _PARTS = ("kernels", "diagnostics")
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """What was said of one checkout."""
 
     name: str

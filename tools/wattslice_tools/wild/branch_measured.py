@@ -8,9 +8,11 @@ those of `docs/appendix/accuracy.md`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import BranchClass
 from wattslice.config.config import BranchProfile, Prediction
@@ -48,8 +50,7 @@ class Known(Enum):
     PROFILE = "profile"
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A way to count."""
 
     method: Method
@@ -72,8 +73,7 @@ VARIANTS = (*PLAIN, *INFORMED)
 _ASKED = (*VARIANTS, Variant(Method.EXPECTED, Known.TRIPS))
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What one model says of one variant; `time_s` None for a model without a time."""
 
     model: str
@@ -82,8 +82,7 @@ class Answer:
     time_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class LoopFact:
+class LoopFact(Struct, frozen=True):
     """One loop that data end: mean trips as assumed, as profiled, and of warps as profiled."""
 
     program: str
@@ -94,16 +93,14 @@ class LoopFact:
     of_warps: float
 
 
-@dataclass(frozen=True, slots=True)
-class Branchiness:
+class Branchiness(Struct, frozen=True):
     """Branch class of a program without and with its profile; None: no branch is decided by data."""
 
     plain: BranchClass | None
     profiled: BranchClass | None
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One measured run with everything that was said of it; no answers from a profile that is not there."""
 
     example: Example
@@ -117,8 +114,7 @@ class Compared:
         return next(fitting, Answer(model, variant, None, None))
 
 
-@dataclass(frozen=True, slots=True)
-class _Launched:
+class _Launched(Struct, frozen=True):
     launch: KernelLaunch
     index: int
     recipe: LaunchRecipe

@@ -12,8 +12,9 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.analysis import BranchClass
 from wattslice_models.gpu import Gpu, load_gpu
@@ -39,8 +40,7 @@ BSPM_TRIPS, BDPM_PROFILE, EXPECTED_PROFILE = INFORMED
 Runs = list[Compared]
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """In how many runs one variant is nearer to the measured watts than another, as near, and farther."""
 
     nearer: int

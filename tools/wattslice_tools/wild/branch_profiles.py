@@ -9,9 +9,10 @@ benchmark.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wattslice.branch_profile.making import make_profile
 from wattslice.branch_profile.profile import LOOP, Making

@@ -9,8 +9,9 @@ import hashlib
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.DOTALL)
 _CONTINUED = re.compile(r"\\\r?\n")
@@ -24,8 +25,7 @@ _RUNTIME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TextFacts:
+class TextFacts(Struct, frozen=True):
     """What plain text shows: (name, line) of kernel definitions, and names in launches of any kind."""
 
     definitions: tuple[tuple[str, int], ...]

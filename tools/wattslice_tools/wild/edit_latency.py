@@ -22,10 +22,11 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.config.config import Config
 from wattslice.config.gpu_choice import GpuChoice
@@ -39,8 +40,7 @@ from wattslice.pipeline.incremental import IncrementalAnalyzer
 from wattslice_tools.wild.document import publish
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(Struct, frozen=True):
     """Seconds of each edit of one kind, and of the bare parse of the same text beside it."""
 
     edits_s: tuple[float, ...]
@@ -52,8 +52,7 @@ class Latency:
         return statistics.median(edit / bare for edit, bare in zip(self.edits_s, self.bare_s, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One file; None where it has no place for that kind of edit. Memory in bytes."""
 
     path: Path

@@ -7,8 +7,9 @@ import os
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.analysis import KernelAnalysis, LaunchSource
@@ -36,16 +37,14 @@ _OTHER_PARAMETER = 768
 """In place of the value assumed for unknown parameters: a trip count that changes rests on that value."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileQuestion:
+class FileQuestion(Struct, frozen=True):
     """A file and the GPU to predict for."""
 
     path: Path
     gpu: str
 
 
-@dataclass(frozen=True, slots=True)
-class LoopFacts:
+class LoopFacts(Struct, frozen=True):
     """One loop as written, over all launches: known only if known in each."""
 
     line: int
@@ -54,8 +53,7 @@ class LoopFacts:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class KernelFacts:
+class KernelFacts(Struct, frozen=True):
     """One kernel definition, the instances of a template together.
 
     `is_own`: defined in the file itself, else in a file it includes. `launched_here`: the file's text has
@@ -80,8 +78,7 @@ class KernelFacts:
     loops: tuple[LoopFacts, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileFacts(Struct, frozen=True):
     """`refusal`: what the analyzer says when it takes nothing of the file. `seconds`: of the analysis."""
 
     seconds: float

@@ -21,10 +21,10 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, to_builtins
 
 from wattslice.gate.ratio_trust import Curve, Kin, Knot, Quantity
 from wattslice.gate.ratio_trust import curves as known_curves
@@ -46,8 +46,7 @@ EDGES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 LEAST_PAIRS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run: predicted and measured figures by quantity; NaN: not measured, or not predicted."""
 
     board: str
@@ -198,7 +197,7 @@ def main() -> None:
                 for one in card.datasets
             }
         ),
-        "curves": [asdict(one) for one in curves],
+        "curves": [to_builtins(one) for one in curves],
     }
     options.data.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     publish(options.output, "gate_ratios", table(curves))

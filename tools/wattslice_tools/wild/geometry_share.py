@@ -15,9 +15,10 @@ import argparse
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
@@ -79,8 +80,7 @@ def first_cause(launches: list[KernelLaunch]) -> str:
     return f"argument: {dict(launch.unknown_arguments).get(missing_arguments(launch)[0], '?')}"
 
 
-@dataclass(slots=True)
-class Share:
+class Share(Struct):
     """What was found in one checkout."""
 
     name: str

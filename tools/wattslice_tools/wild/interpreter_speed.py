@@ -13,18 +13,17 @@ import os
 import platform
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.profiling.interpreter import DeviceMemory, Execution, Launch, interpret
 from wattslice_tools.wild.document import write_section
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A kernel `k(const float* a, float* b, int* c, int n)` and its launch."""
 
     title: str

@@ -6,18 +6,18 @@ import multiprocessing as mp
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[Result]):
+class Outcome(Struct, Generic[Result], frozen=True):
     """`value`, or `failure`: "exception: ...", "hang: no answer after N s" or "crash: exit code N"."""
 
     value: Result | None

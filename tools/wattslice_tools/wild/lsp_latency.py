@@ -23,8 +23,9 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.config.config import Config
 from wattslice.config.gpu_choice import GpuChoice
@@ -44,8 +45,7 @@ from client import Client, Message, edit, span  # pyright: ignore[reportMissingI
 PAUSE_MS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(Struct, frozen=True):
     """One file: lines, launches, and seconds; `open_s` from didOpen to the first hints.
 
     `analyses_s`: what the server says that the analyses took, of the same edits, and `bare_s`: of the
@@ -61,8 +61,7 @@ class Latency:
     analyses_s: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where to edit a file: the line (from 0) behind the one that opens a kernel's body."""
 
     path: Path

@@ -22,9 +22,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from wattslice_tools.wild.checkouts import revision
 from wattslice_tools.wild.document import publish
@@ -33,8 +34,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _SAMPLE_S = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run: what it was, how long it took, its memory, and what it said."""
 
     name: str

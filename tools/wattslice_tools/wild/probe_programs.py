@@ -19,9 +19,11 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from wattslice.errors import WattsliceError
 from wattslice.frontend.parse_options import ParseOptions
@@ -77,14 +79,12 @@ ARGUMENTS = {
 }
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     checkout: Path
     path: Path
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """`stage` that the program came to: "no kernel", "refused", "built" or "ran"; `why` not further.
 
     A program whose kernels have no branches runs, too.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice_tools.wild.ptx_counts import Compared
 
@@ -20,8 +21,7 @@ _LEAST = 0.05
 """Operations per thread below which a class is not looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A class that differs between two of the three.
 
     `settled`: equal within 20 % once the cause is taken off; None where its share cannot be computed.
@@ -34,8 +34,7 @@ class Difference:
     settled: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     row: Compared
     cls: str
     before: float

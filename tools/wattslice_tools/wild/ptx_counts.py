@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.counting.count import count
@@ -41,8 +42,7 @@ Counts = dict[str, float]
 Lines = dict[tuple[str, int], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(Struct, frozen=True):
     """Instructions per thread: SASS as estimated from the source and from PTX, PTX and SASS as executed.
 
     `sass` is None where it was not run.
@@ -54,8 +54,7 @@ class Instructions:
     sass: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One launch. `source`, `ptx`, `sass`: operations of each class per launched thread.
 
     `sass` is None where it was not run. `opcodes` are the PTX instructions executed per thread,

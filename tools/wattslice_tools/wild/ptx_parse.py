@@ -15,8 +15,9 @@ import re
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import publish
@@ -42,8 +43,7 @@ _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)(?!\s*\.(?:branch|call))")
 _DECLARES = re.compile(r"\.(reg|shared|local|param|pragma)")
 
 
-@dataclass
-class Tally:
+class Tally(Struct):
     """The sums of one suite and one way to compile."""
 
     files: int = 0

@@ -22,12 +22,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
+from msgspec import Struct
 
 from wattslice.analysis import Analysis
 from wattslice.config.config import Options, make_config
@@ -46,8 +46,7 @@ COMMAND = re.compile(r"::(error|warning|notice) [^\r\n]*?::[^\r\n]*|wattslice: [
 LINE = re.compile(r"[^\r\n]+:[1-9]\d*:1: (note|warning|error): [^\r\n]+|wattslice: (note|warning): [^\r\n]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Readers:
+class Readers(Struct, frozen=True):
     """What the formats are read by, beside the parsers of Python."""
 
     schema: Any
@@ -55,8 +54,7 @@ class Readers:
     multitool: Path | None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One checkout: sizes in bytes, times in seconds, and what was not valid."""
 
     name: str

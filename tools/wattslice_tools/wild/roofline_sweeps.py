@@ -9,9 +9,10 @@ bandwidth x time.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
+
+from msgspec import Struct
 
 from wattslice.training.roofline_card import Estimate, estimates
 from wattslice_corpora.records import (
@@ -45,8 +46,7 @@ _LANES = 32
 _LEAST_INTENSITY, _MOST_INTENSITY = 1 / 16, 1000.0
 
 
-@dataclass(frozen=True, slots=True)
-class AltRun:
+class AltRun(Struct, frozen=True):
     """A run of mixbench-cuda-alt: `written_bytes` is what its loads and stores ask for."""
 
     ratio: int

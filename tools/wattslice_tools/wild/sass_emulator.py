@@ -12,7 +12,8 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wattslice.workload.instructions.kinds import InstructionKind, kind_of_sass
 from wattslice_tools.wild.sass import Instruction, SassFunction
@@ -21,8 +22,7 @@ MASK = 0xFFFFFFFF
 Word = int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(Struct, frozen=True):
     """Where a thread is: indices and extents as (x, y, z)."""
 
     thread: tuple[int, int, int]
@@ -31,8 +31,7 @@ class Thread:
     grid_extent: tuple[int, int, int]
 
 
-@dataclass(slots=True)
-class Execution:
+class Execution(Struct):
     """Instructions executed, how often each, and how many branches depended on something unknown."""
 
     instructions: Counter[Instruction] = field(default_factory=Counter[Instruction])
@@ -56,8 +55,7 @@ class BudgetError(Exception):
     """The thread executes more instructions than the budget."""
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     thread: Thread
     parameters: dict[int, Word]
     registers: dict[str, Word] = field(default_factory=dict)

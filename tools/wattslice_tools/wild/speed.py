@@ -22,9 +22,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.config.config import Config
 from wattslice.config.gpu_choice import GpuChoice
@@ -46,8 +47,7 @@ from wattslice_tools.wild.document import publish
 ARCH = "sm_80"
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """Seconds for one file; `tree_s` is parse_cuda: all parses, with header search and repairs."""
 
     path: Path
@@ -59,8 +59,7 @@ class Times:
     nvcc_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One subprocess: wall time, peak resident memory of that process in bytes, exit status."""
 
     seconds: float

@@ -14,8 +14,9 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import publish
@@ -26,8 +27,7 @@ SLOW_S = 10.0
 HARD_LIMIT_S = 60.0
 
 
-@dataclass
-class Causes:
+class Causes(Struct):
     """Causes of one kind with how often they occur and one example each."""
 
     numbers: Counter[str] = field(default_factory=Counter[str])
@@ -51,8 +51,7 @@ KINDS = {
 }
 
 
-@dataclass
-class Suite:
+class Suite(Struct):
     """The sums of one suite."""
 
     name: str

@@ -20,9 +20,11 @@ import math
 import re
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.analysis import Advice
@@ -363,8 +365,7 @@ def _half(reach: Reach | None) -> Reach | None:
 _NARROWED = frozenset({ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL, ir.BinaryOp.DIV})
 
 
-@dataclass(frozen=True, slots=True)
-class DoubleTree:
+class DoubleTree(Struct, frozen=True):
     """`root`: the cast, comparison or assignment that ends it; `nodes`: all of it, by identity of nodes."""
 
     root: ir.Expr

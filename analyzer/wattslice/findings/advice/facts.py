@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.analysis import Advice, LineHeat
@@ -30,11 +32,12 @@ at.
 COSTLY_SHARE = 0.10
 """From this share on what is certain is a warning, below it a note."""
 
+_MOST_LATENCY = 4.0
+"""Of an instruction that may be spared, in those of a single fp32 operation."""
 _BULK = re.compile(r"_matrix_sync|mem(cpy|move|set)")
 
 
-@dataclass(frozen=True, slots=True)
-class Stake:
+class Stake(Struct, frozen=True):
     """How much lower power and energy would be; `share` of the energy, of the time where the power is
     unknown.
 
@@ -51,8 +54,7 @@ class Stake:
         return self.share >= LEAST_SHARE
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchFacts:
+class LaunchFacts(Struct, frozen=True):
     """One launch that was counted and predicted. `found`: the model's answer about the expected counts."""
 
     launch: KernelLaunch
@@ -109,8 +111,16 @@ class LaunchFacts:
             less[pipe] = max(0.0, less.get(pipe, now) - number)
         rest = max(0.0, 1.0 - sum(spared.values()) / total) if total else 1.0
         issued = self.workload.issue_slots_per_warp * rest
+        waiting = self.workload.dependent_instructions
         return self.stake(
-            replace(self.workload, instructions=replace(done, **less), warp_instructions=issued)
+            replace(
+                self.workload,
+                instructions=replace(done, **less),
+                warp_instructions=issued,
+                dependent_instructions=None
+                if waiting is None
+                else max(0.0, waiting - _MOST_LATENCY * sum(spared.values())),
+            )
         ).is_worth_telling
 
     def with_sites(self, changed: dict[int, SiteStatistics]) -> Workload:
@@ -148,6 +158,8 @@ class LaunchFacts:
             self.workload,
             instructions=instructions_by_pipe(mix, self.work.counts),
             warp_instructions=sum(entry.number for entry in mix.per_warp),
+            dependent_instructions=mix.chain.arithmetic,
+            dependent_shared=mix.chain.shared,
         )
         return self.stake(workload)
 

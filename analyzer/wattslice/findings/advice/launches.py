@@ -14,7 +14,8 @@ branches that thread indices and known values decide; of others nobody knows whi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.analysis import Advice
@@ -103,9 +104,7 @@ def dealt_evenly(workload: Workload, blocks: int) -> Workload:
     share = workload.blocks / blocks
 
     def scaled(part: Workload | Instructions) -> dict[str, float]:
-        numbers = {
-            field.name: getattr(part, field.name) for field in fields(part) if field.name not in _NOT_WORK
-        }
+        numbers = {name: getattr(part, name) for name in part.__struct_fields__ if name not in _NOT_WORK}
         return {name: number * share for name, number in numbers.items() if number is not None}
 
     instructions = replace(workload.instructions, **scaled(workload.instructions))

@@ -10,9 +10,10 @@ that array.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from typing import Any
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.analysis import Advice
@@ -28,8 +29,7 @@ MOST_LOOKED_AT = 2
 _PLAIN = (ir.Read, ir.Cast, ir.Constant, ir.Binary, ir.Unary, ir.Builtin, ir.PointerOffset, ir.AddressOf)
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
+class _Access(Struct, frozen=True):
     """A load, or a sum in memory, whose address `loop` leaves alone."""
 
     node: ir.Load | ir.Assign
@@ -100,8 +100,7 @@ def _is_fixed(address: ir.Expr, loop: ir.Loop) -> bool:
     return read.isdisjoint(changed_in(loop))
 
 
-@dataclass(frozen=True, slots=True)
-class _Memory:
+class _Memory(Struct, frozen=True):
     """What a loop does in global memory: each place, and whether it stores there.
 
     `is_shared`: other threads may be meant to change memory meanwhile.
@@ -159,7 +158,7 @@ def _same(a: Any, b: Any) -> bool:  # noqa: ANN401 - any part of an expression
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(_same, a, b))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(a, (*_PLAIN, ir.RegisterPlace)):
-        names = [field.name for field in fields(a) if field.name != "span"]
+        names = [name for name in a.__struct_fields__ if name != "span"]
         return all(_same(getattr(a, name), getattr(b, name)) for name in names)
     return a is b or a == b
 

@@ -7,9 +7,10 @@ Regions and sites keep their numbers, so that the execution profile of the kerne
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.accesses import register_assignments
@@ -17,7 +18,7 @@ from wattslice.ir.walking import child_regions, expression_regions
 
 _NODES = (*ir.Expr.__args__, *ir.Stmt.__args__, ir.MemoryPlace, ir.Case)
 _PARTS: dict[type[Any], tuple[str, ...]] = {
-    node: tuple(field.name for field in fields(node) if field.name not in ("span", "type", "operand_type"))
+    node: tuple(name for name in node.__struct_fields__ if name not in ("span", "type", "operand_type"))
     for node in _NODES
 }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import Search, file_bytes, note_search
@@ -53,8 +55,7 @@ _BESIDE = 3
 MAX_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class CallerProgram:
+class CallerProgram(Struct, frozen=True):
     """The host code of one file, None where it cannot be read, and the `files` that it was read from."""
 
     program: Program | None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from wattslice.frontend.inputs import note_file, repository_root
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, read_makefile, text_of_file
@@ -39,16 +40,14 @@ def makefile_of(folder: Path, top: Path) -> Makefile | None:
 # ----------------------------------------------------------------------------- CMake
 
 
-@dataclass(frozen=True, slots=True)
-class CmakeProgram:
+class CmakeProgram(Struct, frozen=True):
     """`add_executable` or `add_library`."""
 
     name: str
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CmakeTest:
+class CmakeTest(Struct, frozen=True):
     """`add_test`: the program and its words."""
 
     program: str
@@ -56,8 +55,7 @@ class CmakeTest:
     line: Line
 
 
-@dataclass(slots=True)
-class Cmake:
+class Cmake(Struct):
     """What a CMakeLists.txt says of programs. `folder`: where it stands, `top`: the project's."""
 
     folder: Path
@@ -229,8 +227,7 @@ def _test(cmake: Cmake, words: list[str], line: Line) -> None:
 # ----------------------------------------------------------------------------- how a source is compiled
 
 
-@dataclass(frozen=True, slots=True)
-class CompileFlags:
+class CompileFlags(Struct, frozen=True):
     """`-D`, `-U` and `-I` of a source, as the build gives them."""
 
     definitions: tuple[str, ...] = ()

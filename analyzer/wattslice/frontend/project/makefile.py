@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from wattslice.frontend.inputs import file_bytes, note_file, note_text
 
@@ -31,8 +32,7 @@ _CONDITION = re.compile(r"(?P<else>else\b\s*)?(?P<what>ifeq|ifneq|ifdef|ifndef)\
 _PAIR = re.compile(r"\((?P<a>.*),(?P<b>[^,]*)\)\s*$|[\"'](?P<c>[^\"']*)[\"']\s+[\"'](?P<d>[^\"']*)[\"']")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line with those that continue it, and the number of its first in its file."""
 
     text: str
@@ -40,8 +40,7 @@ class Line:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Targets and prerequisites expanded, the recipe as written."""
 
     targets: tuple[str, ...]
@@ -49,8 +48,7 @@ class Rule:
     recipe: list[Line]
 
 
-@dataclass(slots=True)
-class Makefile:
+class Makefile(Struct):
     """A Makefile with those that it includes. `folder`: where make would be started."""
 
     folder: Path

@@ -11,8 +11,9 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.frontend.project.build import Cmake, folders_above, makefile_of, read_cmake
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, logical_lines, text_of_file
@@ -37,8 +38,7 @@ _LOOP = re.compile(r"for\s+(\w+)\s+in\s+(\S+)")
 _KEYWORD = re.compile(r"(?:do|then|else|if|while|[({!@])\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramArguments:
+class ProgramArguments(Struct, frozen=True):
     """What a program is given on its command line, and where that stands: "run target, Makefile:23".
 
     None for a word that its place does not tell. `is_found`: nobody gave it, it was found.
@@ -71,8 +71,7 @@ def find_arguments(main: Path) -> ProgramArguments | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
+class _Started(Struct, frozen=True):
     """A program that a line starts."""
 
     program: str

@@ -6,7 +6,8 @@ Shared by inline PTX and by PTX files.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.frontend.ptx.syntax.syntax import TYPE_BITS
 from wattslice.ir import BOOL, AtomicOp, MemorySpace, OperationClass, Type, TypeKind
@@ -53,8 +54,7 @@ _LANES = {"v2": 2, "v4": 4, "v8": 8}
 ATOMICS = {op.value: op for op in AtomicOp} | {"exch": AtomicOp.EXCHANGE}
 
 
-@dataclass(frozen=True, slots=True)
-class AccessKind:
+class AccessKind(Struct, frozen=True):
     """What `ld`, `st`, `atom` or `red` says of its access; `space` None: the address is generic."""
 
     is_store: bool

@@ -12,8 +12,10 @@ import re
 import secrets
 import stat
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.config.config import DEFAULT_CACHE_BYTES, Config
 from wattslice.errors import WattsliceError
@@ -42,8 +44,7 @@ def is_used(path: Path) -> bool:
     return os.path.lexists(path / NAME) or (os.path.lexists(path) and not path.is_dir())
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What the folder holds."""
 
     entries: int

@@ -15,11 +15,13 @@ import platform
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.config.config import Config, Execution
 from wattslice.config.gpu_choice import GpuChoice
@@ -43,8 +45,7 @@ from wattslice_models.store import user_models
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class Keeper(Generic[Result]):
+class Keeper(Struct, Generic[Result], frozen=True):
     """The cache for the files of one run. `key`: see `run_key`. `kind` of the results.
 
     It travels to other processes; the open folder does not.

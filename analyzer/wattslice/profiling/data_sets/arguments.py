@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 import numpy as np
+from msgspec import Struct
 
 from wattslice.documents import Table, Value
 from wattslice.ir import FLOAT32, UINT32, MemorySpace, Program, Type, TypeKind, Variable
@@ -34,8 +34,7 @@ class Memory(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedData:
+class PreparedData(Struct, frozen=True):
     """One data set, ready for a launch.
 
     `arguments` in parameter order: numbers, addresses, or bytes of records and vectors. `globals`: the

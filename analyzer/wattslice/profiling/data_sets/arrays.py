@@ -8,12 +8,12 @@ import stat
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice.documents import Table, Value
@@ -102,8 +102,7 @@ _FLOATS = {16: np.float16, 32: np.float32, 64: np.float64}
 _COMMON = ("size", "generator", "seed")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What arrays of one data set share: its `seed`, the `folder` of the file, and what asks for memory.
 
     `reserve` is called with a place and a number of bytes before these are filled; it raises when memory is

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice.documents import Table
@@ -20,8 +20,7 @@ class DataError(WattsliceError):
     """A data set that cannot be used; the message names file and place, e.g. ``data[0].arguments.n``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What a generator is to make: `count` numbers (scalars) for an array, whole ones unless `is_float`.
 
     `table` holds its parameters; `random` is the stream of this array, `shared` that of all arrays with the
@@ -35,8 +34,7 @@ class Request:
     shared: np.random.Generator
 
 
-@dataclass(frozen=True, slots=True)
-class Generator:
+class Generator(Struct, frozen=True):
     """A generator, the keys it knows, and for one that gives the size itself, how many numbers it makes."""
 
     make: Callable[[Request], Numbers]

@@ -14,8 +14,9 @@ keys = { size = 1000, generator = "uniform", low = 0, high = 100 }
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.documents import Table, Value, parse_toml
 from wattslice.frontend.inputs import file_bytes
@@ -23,8 +24,7 @@ from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
 from wattslice.profiling.data_sets.generators import DataError
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchGiven:
+class LaunchGiven(Struct, frozen=True):
     """What a spec says of the launch; None where it leaves it to the host code."""
 
     grid: Dim3 | None = None
@@ -32,8 +32,7 @@ class LaunchGiven:
     shared_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DataSetSpec:
+class DataSetSpec(Struct, frozen=True, eq=False):
     """One data set: what it says of arguments and globals is checked against a kernel later (`arguments`).
 
     `kernel` None: the only one of the file, or the one that `--kernel` names.
@@ -47,8 +46,7 @@ class DataSetSpec:
     globals: Table
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spec:
+class Spec(Struct, frozen=True, eq=False):
     """A data spec as read."""
 
     path: Path
@@ -56,8 +54,7 @@ class Spec:
     data: tuple[DataSetSpec, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """Grid, block and dynamic shared memory of one launch."""
 
     grid: Dim3

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -22,8 +22,7 @@ class Addressing(Enum):
     MIRROR = "mirror"  # normalised coordinates only
 
 
-@dataclass(frozen=True, slots=True)
-class Texture:
+class Texture(Struct, frozen=True):
     """An array that texture and surface functions access.
 
     `texels`: shape (depth, height, width, channels), of the element type; surface writes change it.
@@ -38,8 +37,7 @@ class Texture:
     reads_normalised: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """One kernel launch.
 
     `arguments`: in parameter order; numbers, addresses of `DeviceMemory.allocate` for pointers, bytes for
@@ -57,8 +55,7 @@ class Launch:
     textures: tuple[tuple[ir.Variable | int, Texture], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """`max_steps`: statements, each counted once for all the threads that execute it together (up to some ten
     thousand). `max_bytes`: global memory, and shared and local memory of the blocks interpreted together.
     """
@@ -67,8 +64,7 @@ class Budget:
     max_bytes: int = MAX_MEMORY_MIB << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(Struct, frozen=True):
     """What was executed, over all blocks of the grid.
 
     `thread_counts`: by region, how many threads executed it. `warp_counts`: how many warps did, with at

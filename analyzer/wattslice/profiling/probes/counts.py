@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.branch_profile.profile import ELSE, LOOP, RIGHT, THEN, ArmCount
 from wattslice.errors import WattsliceError
@@ -16,8 +17,7 @@ DEFAULT_FILE = "wattslice-counts.txt"
 _FIRST_LINE = "wattslice-counts 1"
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """What one run of an instrumented program counted.
 
     `file` and `sha256` of the program before it was instrumented.
@@ -107,8 +107,7 @@ class ProbeKind(Enum):
     SWITCH = "switch"
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """The counters of one branch; every kernel in `kernels`, which can come here, has its own set of them.
 
     `line` and `column` as in `ArmCount`. `first` of `counters` counters. `arms` of a switch, in the order of
@@ -125,8 +124,7 @@ class Probe:
     arms: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class NotProbed:
+class NotProbed(Struct, frozen=True, order=True):
     """A branch of a kernel that is not counted, and why."""
 
     file: str
@@ -135,8 +133,7 @@ class NotProbed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class InstrumentedSource:
+class InstrumentedSource(Struct, frozen=True):
     """A program that counts its branches; lines keep their numbers. `sha256` of the program as it was.
 
     `include_dirs` that its headers were found in beyond those that the user has named.

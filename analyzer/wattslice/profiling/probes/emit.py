@@ -6,9 +6,10 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.session import ParsedUnit, parse_cuda
@@ -145,8 +146,7 @@ _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)[
 _ONCE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Include:
+class _Include(Struct, frozen=True):
     """A line that includes `file`: offsets of the line and of the name in it, and the line's number."""
 
     start: int

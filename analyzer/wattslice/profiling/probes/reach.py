@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -23,8 +24,7 @@ _SCOPES = (
 _CONSTEXPR = re.compile(rb"\b(?:constexpr|consteval)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """A place in a file, from line 1 and column 1."""
 
     file: str
@@ -32,8 +32,7 @@ class Position:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReachedFunction:
+class ReachedFunction(Struct, frozen=True):
     """A function (or lambda) with the body that kernels come through; `kernels` are numbers, in order."""
 
     body: Node
@@ -51,8 +50,7 @@ class ReachedFunction:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """What the kernels of a file execute: its functions, and every branch wherever it was written."""
 
     kernels: tuple[str, ...]

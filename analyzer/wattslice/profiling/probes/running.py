@@ -12,10 +12,11 @@ import tempfile
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.parse_options import ParseOptions
@@ -42,8 +43,7 @@ class Build(Enum):
     NVCC = "nvcc"
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """What a run counted, what it printed, and which branches it could not count."""
 
     arms: tuple[ArmCount, ...]
@@ -51,8 +51,7 @@ class Counted:
     not_probed: tuple[NotProbed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ProbedProgram:
+class ProbedProgram(Struct, frozen=True):
     """The program of `path` with counters, ready to run as often as one likes."""
 
     path: Path

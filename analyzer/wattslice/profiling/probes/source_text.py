@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from msgspec import Struct
+
 _HIDDEN = re.compile(rb"//(?:\\\r?\n|[^\n])*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.DOTALL)
 _DIRECTIVE = re.compile(rb"^[ \t]*#", re.MULTILINE)
 _BLANK = b" \t\r\n\f\v"
@@ -25,8 +27,7 @@ def _blanked(found: re.Match[bytes]) -> bytes:
     return blank if text[:1] == b"/" else text[:1] + blank[1:-1] + text[-1:]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Part of a source: offsets in bytes of its first byte and one past its last."""
 
     start: int

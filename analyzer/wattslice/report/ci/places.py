@@ -10,11 +10,12 @@ import os
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice.findings.findings import Finding
 from wattslice.findings.quoting import text_of
@@ -43,8 +44,7 @@ def clean(text: str) -> str:
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A file as reports name it. `path`: from the root, or absolute when it lies outside; `/` between parts.
 
     `uri`: percent-encoded, relative to the root, or absolute (``file://``) outside of it.
@@ -55,8 +55,7 @@ class Place:
     inside: bool
 
 
-@dataclass(slots=True)
-class _Text:
+class _Text(Struct):
     """A file, empty when it could not be read: whole, its lines, and their hashes once somebody asked."""
 
     whole: str
@@ -142,8 +141,7 @@ def line_hashes(text: str) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(Struct, frozen=True):
     """A finding about a file. `text`: its line in the source, empty when it is about the whole file.
 
     `fingerprint`: no other finding of the run has it. 32 hexadecimal digits from rule, file (from the root),

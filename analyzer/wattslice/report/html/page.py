@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.analysis import Analysis
 from wattslice.findings.findings import Finding
@@ -94,11 +95,10 @@ def _style_sheet(view: PageView) -> str:
 
 
 def _colours(colours: PageColours) -> str:
-    return "".join(f"--{name}:{getattr(colours, name)};" for name in colours.__slots__)
+    return "".join(f"--{name}:{getattr(colours, name)};" for name in colours.__struct_fields__)
 
 
-@dataclass(frozen=True, slots=True)
-class PageColours:
+class PageColours(Struct, frozen=True):
     """Text and surfaces of the HTML page, as #rrggbb."""
 
     page: str

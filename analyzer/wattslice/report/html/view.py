@@ -6,9 +6,11 @@ characters become a replacement sign. The template escapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import count, pairwise
 from pathlib import PurePath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
 from wattslice.findings.findings import (
@@ -44,8 +46,7 @@ from wattslice.report.text import GPU_SOURCES, interval, launch_text, runs
 from wattslice.units import energy, percent, power, prefixed, printable, three_digits, time
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """A finding; `href` is the line it is about, empty when that is not on the page."""
 
     rule: str
@@ -62,8 +63,7 @@ class Said:
         return self.fix.startswith("-")
 
 
-@dataclass(frozen=True, slots=True)
-class SliceView:
+class SliceView(Struct, frozen=True):
     """A row of the table of slices; `id` is what lines refer to."""
 
     id: str
@@ -75,8 +75,7 @@ class SliceView:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchView:
+class LaunchView(Struct, frozen=True):
     """One launch of a kernel. `why`: the cause of an unknown power, else empty."""
 
     id: str
@@ -89,8 +88,7 @@ class LaunchView:
     chart_notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LineView:
+class LineView(Struct, frozen=True):
     """One line; `detail`: what each launch draws on it, empty without heat. `width` of its bar in percent."""
 
     id: str
@@ -109,24 +107,21 @@ class LineView:
     whose: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PartView:
+class PartView(Struct, frozen=True):
     """Lines in a row, folded away or not."""
 
     lines: tuple[LineView, ...]
     is_fold: bool
 
 
-@dataclass(frozen=True, slots=True)
-class BlockView:
+class BlockView(Struct, frozen=True):
     """A kernel with its launches (none before the first kernel) and the lines up to the next one."""
 
     launches: tuple[LaunchView, ...]
     parts: tuple[PartView, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileView:
+class FileView(Struct, frozen=True):
     """One file; `columns` of its longest line."""
 
     id: str
@@ -136,8 +131,7 @@ class FileView:
     blocks: tuple[BlockView, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PageView:
+class PageView(Struct, frozen=True):
     """The whole page."""
 
     title: str

@@ -3,10 +3,11 @@ library call becomes: the measured table `expansions.txt`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
 from wattslice.ir.builtins import BUILTINS
@@ -108,8 +109,7 @@ def _moves(operands: str) -> bool:
     return operands.count("RZ") >= 2
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionCount:
+class InstructionCount(Struct, frozen=True):
     """Executed instructions of one kind per launched thread, e.g. `ffma`."""
 
     name: str

@@ -7,9 +7,10 @@ Whether it is unrolled, what its counters cost, and what changes from one iterat
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
@@ -421,8 +422,7 @@ PREDICATED_SIZE = 12
 """Source operations in an arm up to which it is predicated instead of branched around."""
 
 
-@dataclass(slots=True, eq=False)
-class CodeFacts:
+class CodeFacts(Struct, eq=False):
     """A stretch of code with everything nested in it, bodies of inlined calls included.
 
     `size`: source operations, each once. `written`: register variables, parts of them and local arrays that
@@ -488,8 +488,7 @@ class CodeFacts:
         self.has_long_arm |= inner.has_long_arm or (inner.is_first_arm and not inner.is_short)
 
 
-@dataclass(slots=True)
-class KernelFacts:
+class KernelFacts(Struct):
     """Facts about the arms of `if`s and the bodies of loops (`blocks`), and loops without their `init`."""
 
     blocks: dict[Block, CodeFacts] = field(default_factory=dict[Block, CodeFacts])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
@@ -229,8 +230,7 @@ class RequestCount(NamedTuple):
     fresh: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionMix:
+class InstructionMix(Struct, frozen=True):
     """Instructions of one launch by kind, in the order of `InstructionKind`, kinds that occur only.
 
     `per_thread`: mean executed by a launched thread. `per_warp`: mean issued by a warp; larger than

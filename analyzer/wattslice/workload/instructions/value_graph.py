@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import Cost
@@ -21,8 +22,7 @@ Terms = tuple[tuple["Value", int], ...]
 """Values, each with the integer that it is multiplied by."""
 
 
-@dataclass(slots=True, eq=False)
-class LoopLevel:
+class LoopLevel(Struct, eq=False):
     """A loop being lowered: `entry_region` counts entries, `body_region` iterations.
 
     `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
@@ -126,8 +126,7 @@ class Computation(NamedTuple):
     form: LinearForm = NO_FORM
 
 
-@dataclass(slots=True, eq=False)
-class Value:
+class Value(Struct, eq=False):
     """One value: how it is computed (`shape`, `cost`, `inputs`) and where (`place`).
 
     `number`: of a constant; None: it differs between the copies of an unrolled loop. `step`: of an induction
@@ -143,10 +142,10 @@ class Value:
     is_uniform: bool = False
     is_pointer: bool = False
     form: LinearForm = NO_FORM
-    number: float | None = field(default=None, init=False)
-    step: Value | None = field(default=None, init=False)
-    access: MemoryRequest | None = field(default=None, init=False)
-    birth: int = field(default_factory=count().__next__, init=False)
+    number: float | None = None
+    step: Value | None = None
+    access: MemoryRequest | None = None
+    birth: int = field(default_factory=count().__next__)
 
 
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import ParameterValue
@@ -13,8 +14,7 @@ from wattslice_tools.public_sets.counters.quantities import QUANTITIES, Compared
 CAUSES_FILE = Path(__file__).with_name("causes.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """Why one quantity of one benchmark's kernel misses."""
 
     benchmark: str
@@ -22,8 +22,7 @@ class Cause:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class HostRun:
+class HostRun(Struct, frozen=True):
     """How the host code of a benchmark is to be read: the file with the launch and the sizes of the run.
 
     `file` relative to the checkout, empty for the recipe's. `variables`: host variables that the program
@@ -37,8 +36,7 @@ class HostRun:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
+class Notes(Struct, frozen=True):
     """Everything in the file of causes. `missing`: reasons why a benchmark cannot be compared at all."""
 
     causes: tuple[Cause, ...]

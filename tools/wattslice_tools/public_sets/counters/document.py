@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.launches.launch import Dim3
@@ -22,8 +23,7 @@ END = "<!-- end of the generated part: counters -->"
 NO_CAUSE = "**cause not found**"
 
 
-@dataclass(frozen=True, slots=True)
-class NotCompared:
+class NotCompared(Struct, frozen=True):
     """A counted kernel that could not be compared, and why."""
 
     benchmark: str
@@ -31,8 +31,7 @@ class NotCompared:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """All that the document tells. `source`: where the counted programs come from, with commit."""
 
     gpu: Gpu

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_callers, read_cuda
@@ -19,8 +20,7 @@ from wattslice_tools.public_sets.counters.causes import HostRun
 from wattslice_tools.public_sets.counters.launches import recipe_of, source_root
 
 
-@dataclass(frozen=True, slots=True)
-class ReadGeometry:
+class ReadGeometry(Struct, frozen=True):
     """Grid and block that we read for a counted launch. None, and `reason`, when they were not read.
 
     `sizes`: the host variables that were given because the program gets them when it runs.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
@@ -26,8 +28,7 @@ from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, Recipes, Re
 from wattslice_models.gpu import Gpu
 
 
-@dataclass(frozen=True, slots=True)
-class CountedLaunch:
+class CountedLaunch(Struct, frozen=True):
     """What our analysis says of a launch that was counted. Totals are of the whole launch."""
 
     launch: KernelLaunch

@@ -6,8 +6,9 @@ What the counters of Pascal count was found from kernels whose truth is evident:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.workload.instructions import InstructionKind as Kind
@@ -22,8 +23,7 @@ class Target(Enum):
     TRANSACTIONS = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """A counter and our figure for it. `counters`: the nvprof counters that `measured` is made of."""
 
     name: str
@@ -162,8 +162,7 @@ QUANTITIES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One quantity of one counted launch. Totals of the launch; both are never zero."""
 
     benchmark: str

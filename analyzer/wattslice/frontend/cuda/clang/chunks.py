@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
+
+from msgspec import Struct
 
 TOKEN = re.compile(
     rb"""(?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?(?:\*/|\Z)|[^\n])*)
@@ -43,8 +44,7 @@ _KEYWORDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """The names in one piece of text; `introduced` are those that it may give a meaning to for others.
 
     `is_everybodys`: what is nobody's by name may depend on it. `makes_names`: it may depend on anything.
@@ -58,8 +58,7 @@ class Words:
     is_template: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """One piece: bytes from `begin` to `end`; `identity`: a digest of its place and of all its lines.
 
     `body` is where the body of a plain function begins, None for everything else. `head` is what those
@@ -79,16 +78,14 @@ class Chunk:
         return self.words.mentioned
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """A plain function up to its body: the names in it, and its digest."""
 
     mentioned: frozenset[bytes]
     identity: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class CutText:
+class CutText(Struct, frozen=True):
     """`chunks` in order and without overlap; `macros`: definitions, and conditions, which depend on them too.
 
     `order`: all directives but definitions. `line_starts`: where each line begins, in bytes.
@@ -113,8 +110,7 @@ class CutText:
         return self.line_starts[min(line, len(self.line_starts)) - 1] + column - 1
 
 
-@dataclass(slots=True)
-class _Condition:
+class _Condition(Struct):
     """An #if: the depth of braces before it, and behind its first branch, which counts from there on."""
 
     depth: int

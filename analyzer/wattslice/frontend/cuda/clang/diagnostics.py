@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.libclang import UnitHandle, library, place_of, text
@@ -23,8 +24,7 @@ class Severity(IntEnum):
     FATAL = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ParseDiagnostic:
+class ParseDiagnostic(Struct, frozen=True):
     """One complaint of clang; `path` None when it concerns no file. Line and column count from 1."""
 
     severity: Severity
@@ -90,8 +90,7 @@ class Role(Enum):
     NAMESPACE = "namespace"
 
 
-@dataclass(frozen=True, slots=True)
-class Undeclared:
+class Undeclared(Struct, frozen=True):
     """A name that nothing declares, and what it was taken for.
 
     `members`: of a record their names, of a namespace and a template the declarations.

@@ -6,9 +6,10 @@ import json
 import os
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from wattslice.documents import parse_json
 from wattslice.errors import FrontendError

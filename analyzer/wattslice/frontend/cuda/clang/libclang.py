@@ -10,9 +10,10 @@ import ctypes as ct
 import functools
 import importlib.util
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 
@@ -214,8 +215,7 @@ class UnitHandle:
         lib.clang_disposeIndex(self.index)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A place in a file: line and column from 1, offset in bytes from 0; `path` None inside the compiler."""
 
     path: Path | None

@@ -11,9 +11,10 @@ import functools
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from wattslice.errors import AbandonedError, FrontendError
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -140,8 +141,7 @@ class Clock:
         return is_allowed
 
 
-@dataclass(frozen=True, slots=True)
-class _HeaderSearch:
+class _HeaderSearch(Struct, frozen=True):
     """Folders found so far for headers that no include folder has; our fallback headers come last."""
 
     source: Path
@@ -333,8 +333,7 @@ def _pch_refused(complaints: tuple[ParseDiagnostic, ...], pch: Path) -> bool:
 # What a parse gives: the tree, what was made up for it, and what clang complained about.
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """What the parse had to make up or look for: the analyzer must not pass it off as the user's word.
 
     `declared` names have a made-up declaration: their types and values mean nothing.
@@ -360,8 +359,7 @@ def _visit_inclusion(file: int, _stack: object, _depth: int, sink: list[int]) ->
 _VISIT_INCLUSION = INCLUSION_VISITOR(_visit_inclusion)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedUnit:
+class ParsedUnit(Struct, frozen=True):
     """A file as clang understands it. `path` is the file asked for, `source` its bytes."""
 
     path: Path
@@ -369,8 +367,8 @@ class ParsedUnit:
     options: ParseOptions
     diagnostics: tuple[ParseDiagnostic, ...]
     recovered: Recovered
-    handle: UnitHandle = field(repr=False)
-    files: SourceFiles = field(repr=False)
+    handle: UnitHandle
+    files: SourceFiles
 
     @property
     def root(self) -> Node:

@@ -13,8 +13,9 @@ import math
 import os
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text
 
@@ -114,8 +115,7 @@ class SourceFiles:
         return self._listing.includers()
 
 
-@dataclass(frozen=True, slots=True)
-class _Stamp:
+class _Stamp(Struct, frozen=True):
     """What changes with a file or with the names in a folder; `changed_ns` None: too young to rely on."""
 
     changed_ns: int | None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -41,8 +43,7 @@ class LoweringError(Exception):
         self.node = node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cell:
+class Cell(Struct, frozen=True, eq=False):
     """An object in memory before anybody accesses it: a `MemoryPlace` without its site."""
 
     address: Expr
@@ -55,8 +56,7 @@ class Cell:
 Location = RegisterPlace | Cell
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PointsTo:
+class PointsTo(Struct, frozen=True, eq=False):
     """A pointer variable known to point at a register place: `float* p = &x`, `f(&x)`."""
 
     place: RegisterPlace
@@ -66,16 +66,14 @@ class PointsTo:
 Binding = Variable | RegisterPlace | Cell | PointsTo | ir.Constant
 
 
-@dataclass(frozen=True, slots=True)
-class Pointee:
+class Pointee(Struct, frozen=True):
     """Where a pointer value points: the space and the variable its address is derived from."""
 
     space: MemorySpace
     root: Variable | None
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """One inlined function while its body is lowered."""
 
     info: FunctionInfo | None

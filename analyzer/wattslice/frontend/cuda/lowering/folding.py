@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -33,8 +34,7 @@ _NOT_FOLDED = frozenset(
 """Ways out, which mean another place in a loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progression:
+class Progression(Struct, frozen=True):
     """The literal `node` of the first statements of a run, `delta` more in each repetition."""
 
     node: Node
@@ -43,8 +43,7 @@ class Progression:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Statements and how often they are repeated; `steps`: the integers that differ."""
 
     nodes: tuple[Node, ...]
@@ -52,8 +51,7 @@ class Run:
     steps: tuple[Progression, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Looks:
+class _Looks(Struct, frozen=True):
     """What a statement looks like without its numbers (None: it is not to be folded), and its integers."""
 
     key: int | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -65,8 +66,7 @@ def _declared(section: str) -> list[_Operand]:
     return found
 
 
-@dataclass
-class _Operands:
+class _Operands(Struct):
     """The operands of one asm statement: outputs first, each input evaluated at most once.
 
     `is_volatile`: the statement happens whether or not anybody uses its outputs.
@@ -322,16 +322,14 @@ _ADDRESS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """One PTX instruction: its mnemonic in lower case and its operands as written."""
 
     mnemonic: str
     operands: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PtxAccess:
+class PtxAccess(Struct, frozen=True):
     """`ld`, `st`, `atom` or `red` with a plain address operand.
 
     `base` is the operand that holds the address, `offset_bytes` what is added to it; `space` None: the

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -253,8 +255,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
 # Loop headers: which child of a `for` is which, and the number in `#pragma unroll`.
 
 
-@dataclass(frozen=True, slots=True)
-class ForParts:
+class ForParts(Struct, frozen=True):
     """The parts of a `for`; what the source leaves out is None."""
 
     init: Node | None

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate
+
+from msgspec import Struct
 
 from wattslice.frontend.cuda.clang.chunks import ATTRIBUTES, NAME, TOKEN, names_in
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -144,8 +145,7 @@ _CONSTANT = re.compile(rb"[ \t]*#[ \t]*if[ \t]+(?P<value>[01])[ \t]*(?://|/\*|\r
 _LONGEST_HEAD_BYTES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """The bytes from `begin` to `end` between two directives; `is_in` None: the text alone does not tell."""
 
     begin: int
@@ -153,8 +153,7 @@ class Branch:
     is_in: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenKernel:
+class WrittenKernel(Struct, frozen=True):
     """A definition from `__global__` to the end of its body; line and column (from 1) of its name.
 
     `front`: what stands in front of the name, from the declaration before on. `brace`: the byte where its

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
+
+from msgspec import Struct, field
 
 from wattslice.frontend.cuda.clang.chunks import (
     Chunk,
@@ -44,8 +45,7 @@ _RESTLESS = (b"__COUNTER__", b"__TIME__", b"__DATE__", b"__TIMESTAMP__")
 Lowered = TypeVar("Lowered", bound=Kernel | Function | None)
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     """One function, how many nodes it counted, what it told, and the variables it named by their USR."""
 
     lowered: Kernel | Function
@@ -55,14 +55,12 @@ class _Entry:
     round: int
 
 
-@dataclass(slots=True)
-class _KnownVariable:
+class _KnownVariable(Struct):
     variable: Variable
     round: int
 
 
-@dataclass(slots=True)
-class LoweredFunctions:
+class LoweredFunctions(Struct):
     """What is remembered of one file from parse to parse."""
 
     functions: dict[bytes, _Entry] = field(default_factory=dict[bytes, _Entry])

@@ -6,9 +6,10 @@ import ctypes as ct
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
+
+from msgspec import Struct
 
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
@@ -26,8 +27,7 @@ FILE_BUDGET_NODES = 200_000
 DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterInfo:
+class ParameterInfo(Struct, frozen=True):
     """A parameter of a function: `key` identifies its declaration."""
 
     key: int
@@ -37,8 +37,7 @@ class ParameterInfo:
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionInfo:
+class FunctionInfo(Struct, frozen=True):
     """A function as calls see it. `body` None: declared only, or one of the stubs'."""
 
     key: int
@@ -157,8 +156,7 @@ class Unit:
 _MACRO_BIT = 0x8000_0000
 
 
-@dataclass(slots=True)
-class SourceFile:
+class SourceFile(Struct):
     """One file as libclang parsed it: `base` is the location number of its first byte."""
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.matrix_tiles import address_of_share, tile_of

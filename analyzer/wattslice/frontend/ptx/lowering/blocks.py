@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wattslice.frontend.ptx.lowering.structure import Ending, Fork, Goto, Leave, Ways
 from wattslice.frontend.ptx.syntax.syntax import (
@@ -40,8 +41,7 @@ class NotUnderstoodError(Exception):
         self.line = line
 
 
-@dataclass(slots=True, eq=False)
-class BasicBlock:
+class BasicBlock(Struct, eq=False):
     """Instructions that run one after another; the last may be the branch that `ending` tells.
 
     `guard` decides the fork of the ending; `selector` its ways. `line`: of the first instruction, 0 without.
@@ -191,8 +191,7 @@ _ACCESS_WORDS = """
 _ACCESSES = frozenset(_ACCESS_WORDS.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """An address that comes out of memory: of which object is unknown."""
 
 
@@ -200,8 +199,7 @@ Origin = Variable | Loaded
 LOADED = Loaded()
 
 
-@dataclass(slots=True)
-class Pointers:
+class Pointers(Struct):
     """The registers that hold addresses, and the objects that each may point into.
 
     `parameters`: variables of parameters that turned out to be pointers.

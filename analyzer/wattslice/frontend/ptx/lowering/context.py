@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path, PurePath
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.inputs import note_file, repository_root
@@ -36,8 +38,7 @@ class TooLargeError(Exception):
     """A kernel beyond what the analysis follows in reasonable time."""
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """A PTX file: its variables and functions by name, and what has to be said about it.
 
     `originals`: its kernels as the source has them, by mangled name, as far as that is known. `foreign`: the
@@ -132,8 +133,7 @@ def variable_of(declared: syntax.Variable, span: Span) -> Variable:
     )
 
 
-@dataclass(slots=True)
-class KernelParts:
+class KernelParts(Struct):
     """The dense numberings of one kernel, and what is collected on the way through all that it inlines.
 
     `taken`: names that mean parameters of the kernel, so that no register can have them.
@@ -180,8 +180,7 @@ MAX_BYTES = 32 << 20
 """The largest source that is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFiles:
+class NamedFiles(Struct, frozen=True):
     """`paths`: by number, as reports name them; of a file that is not there, where it would be.
 
     `barred`: those that are there, and are not opened.
@@ -405,8 +404,7 @@ def pointer_parameters(unit: Unit, name: str) -> frozenset[str]:
 # What `.maxntid`, `.reqntid`, `.minnctapersm` and `.maxnreg` allow a launch.
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchBounds:
+class LaunchBounds(Struct, frozen=True):
     """The bounds of `__launch_bounds__` and `__maxnreg__`, None where nothing is said."""
 
     max_threads_per_block: int | None

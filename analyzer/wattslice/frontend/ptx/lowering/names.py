@@ -7,7 +7,8 @@ out (expressions in template arguments, lambdas' bodies) the mangled name stays.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _BUILTIN = {
     "v": "void",
@@ -36,8 +37,7 @@ _SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
 _LOCAL = "_GLOBAL__N_"
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """`plain` is the name alone, `qualified` with namespaces and template arguments."""
 
     plain: str

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import struct
 from collections import Counter
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.ptx.lowering.blocks import BasicBlock, Pointers, results_of, sources_of
@@ -43,8 +45,7 @@ def is_leaf(expr: Expr) -> bool:
     return isinstance(expr, Constant | Builtin | ir.AddressOf | ir.Read)
 
 
-@dataclass(slots=True)
-class Pending:
+class Pending(Struct):
     """An expression whose one reader is still to come, and the registers it reads that may change."""
 
     expr: Expr

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS

@@ -9,11 +9,11 @@ rotated as compilers do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(Struct):
     """Where code is being put: what falls out of its end arrives at `next_`, jumps may leave `frames`."""
 
     next_: int | None
@@ -27,8 +27,7 @@ _NOWHERE = -1
 """Where control never falls: behind the cases of a switch."""
 
 
-@dataclass(slots=True)
-class _Followers:
+class _Followers(Struct):
     inside: list[int] = field(default_factory=list[int])
     outside: list[int] = field(default_factory=list[int])
 
@@ -276,30 +275,26 @@ def _leaves(tree: list[Tree]) -> bool:
 # How a node ends
 
 
-@dataclass(frozen=True, slots=True)
-class Goto:
+class Goto(Struct, frozen=True):
     """On to one node."""
 
     target: int
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Struct, frozen=True):
     """One of two ways."""
 
     then: int
     otherwise: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ways:
+class Ways(Struct, frozen=True):
     """`targets[selector]`."""
 
     targets: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(Struct, frozen=True):
     """Out of the function."""
 
 
@@ -322,23 +317,20 @@ def targets_of(ending: Ending) -> tuple[int, ...]:
 # The tree
 
 
-@dataclass(slots=True, eq=False)
-class Frame:
+class Frame(Struct, eq=False):
     """What a `Jump` can leave: control then is at node `after` (None: at the end of the function)."""
 
     after: int | None
     is_used: bool = False
 
 
-@dataclass(slots=True)
-class Code:
+class Code(Struct):
     """The instructions of a node, its ending left aside."""
 
     node: int
 
 
-@dataclass(slots=True)
-class Choice:
+class Choice(Struct):
     """The fork at the end of a node; `then` runs where its condition holds."""
 
     node: int
@@ -346,8 +338,7 @@ class Choice:
     otherwise: list[Tree]
 
 
-@dataclass(slots=True)
-class Switching:
+class Switching(Struct):
     """The ways at the end of a node: selector values and what runs; every case ends by a jump."""
 
     node: int
@@ -355,8 +346,7 @@ class Switching:
     cases: list[tuple[tuple[int, ...], list[Tree]]]
 
 
-@dataclass(slots=True)
-class Repeat:
+class Repeat(Struct):
     """A loop. `test`: the node whose fork at the bottom decides; it goes on where `test_holds`; else endless.
 
     `header` is the node that it begins with.
@@ -369,23 +359,20 @@ class Repeat:
     test_holds: bool = True
 
 
-@dataclass(slots=True)
-class Wrap:
+class Wrap(Struct):
     """A stretch that jumps may leave."""
 
     frame: Frame
     body: list[Tree]
 
 
-@dataclass(slots=True)
-class Jump:
+class Jump(Struct):
     """Out of `frame`."""
 
     frame: Frame
 
 
-@dataclass(slots=True)
-class Quit:
+class Quit(Struct):
     """Out of the function."""
 
 
@@ -404,8 +391,7 @@ class IrreducibleError(Exception):
         self.node = node
 
 
-@dataclass(slots=True)
-class NaturalLoop:
+class NaturalLoop(Struct):
     """A loop: the nodes that reach a back edge to `header` without passing it, `header` included.
 
     `latches`: where the back edges come from.

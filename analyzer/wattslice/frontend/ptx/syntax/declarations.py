@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wattslice.frontend.ptx.syntax.lexer import (
     Cursor,
@@ -42,8 +43,7 @@ _POINTED = frozenset({".global", ".const", ".shared", ".local", ".param"})
 _DEPTH = 32
 
 
-@dataclass(slots=True)
-class _Qualifiers:
+class _Qualifiers(Struct):
     """What stands between the space of a declaration and its name."""
 
     type: str = ""

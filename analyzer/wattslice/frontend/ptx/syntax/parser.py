@@ -8,8 +8,9 @@ What cannot be read costs the function it stands in, or the declaration; it is l
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.ptx.syntax import declarations

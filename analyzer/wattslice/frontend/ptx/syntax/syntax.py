@@ -8,7 +8,9 @@ constant expressions, the source location that the last `.loc` gives.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 TYPE_BITS = (
     {f"{kind}{bits}": bits for kind in "sub" for bits in (8, 16, 32, 64)}
@@ -27,8 +29,7 @@ def type_bytes(type_name: str) -> int:
 # Operands
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
+class Register(Struct, frozen=True):
     """`%r1`, `!%p2` (`negated`), a special register or one element of a vector (`%tid.x`: `component` x)."""
 
     name: str
@@ -36,13 +37,11 @@ class Register:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sink:
+class Sink(Struct, frozen=True):
     """`_`: a result that nobody wants, or an argument that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Immediate:
+class Immediate(Struct, frozen=True):
     """A constant or constant expression, as written (blanks left out) and its value.
 
     `value` is a float for `0f3F800000`, `0d...` and decimal floating point, else an int.
@@ -52,8 +51,7 @@ class Immediate:
     value: int | float
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """The address of a variable, a function, a label or a parameter, `offset` bytes further on.
 
     In initialisers also `generic(name)`, and one byte of an address: `mask` 0xFF00 of `0xFF00(name)`.
@@ -65,8 +63,7 @@ class Symbol:
     mask: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """`[base+offset]`; `arguments` are what follows a comma in the brackets (sampler, coordinates).
 
     `offset` is in bytes. `name[3]`, an element of an array, has `subscript` 3, counted in elements.
@@ -78,23 +75,20 @@ class Address:
     subscript: Operand | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
+class Vector(Struct, frozen=True):
     """`{%f1, %f2}`."""
 
     elements: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """`%p1|%p2`: two results of one instruction."""
 
     first: Register | Sink
     second: Register | Sink
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(Struct, frozen=True):
     """`(param0, param1)` of a call."""
 
     elements: tuple[Operand, ...]
@@ -106,8 +100,7 @@ Operand = Register | Sink | Immediate | Symbol | Address | Vector | Pair | Argum
 # Statements
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLocation:
+class SourceLocation(Struct, frozen=True):
     """A place in the program that was compiled, from `.loc`. `file` is a number of `Module.files`.
 
     `inlined_at` is where the function that holds the place was called, `function` its mangled name (only
@@ -121,16 +114,14 @@ class SourceLocation:
     function: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """`@%p1` or `@!%p1`."""
 
     register: str
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """One instruction. `ld.global.nc.f32` has opcode `ld` and modifiers `("global", "nc", "f32")`.
 
     Modifiers with `::` stay in one piece (`shared::cluster`). `line` counts from 1 in the PTX file.
@@ -149,16 +140,14 @@ class Instruction:
         return ".".join((self.opcode, *self.modifiers))
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """`$L__BB0_2:`."""
 
     name: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterDeclaration:
+class RegisterDeclaration(Struct, frozen=True):
     """`.reg .f32 %f<60>` declares %f0 to %f59 (`count` 60).
 
     Without `<60>` `count` is None and `name` the register. `lanes` is 2 or 4 for `.reg .v4 .f32 %v`. A list
@@ -172,8 +161,7 @@ class RegisterDeclaration:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class InitializerList:
+class InitializerList(Struct, frozen=True):
     """`{1, 2, {3, 4}}`."""
 
     elements: tuple[Initializer, ...]
@@ -182,8 +170,7 @@ class InitializerList:
 Initializer = Immediate | Symbol | InitializerList
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A variable of a state space: `global`, `const`, `shared`, `local`, `param` (around a call) or `tex`.
 
     `dimensions` are the sizes of an array, outermost first, None where the text leaves one open. `linkage` is
@@ -206,8 +193,7 @@ class Variable:
         return _size_bytes(self.type, self.lanes, self.dimensions)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A parameter or a result: `.param .align 16 .b8 name[32]`, `.param .u64 .ptr .global .align 4 name`.
 
     `space` is `param` or `reg`. `pointer_space` is the space that `.ptr` names (`generic` when it names
@@ -238,8 +224,7 @@ def _size_bytes(type_name: str, lanes: int, dimensions: tuple[int | None, ...]) 
     return size
 
 
-@dataclass(frozen=True, slots=True)
-class BranchTargets:
+class BranchTargets(Struct, frozen=True):
     """`name: .branchtargets L1, L2;` of `brx.idx`, or `name: .calltargets f, g;` (`of_call`) of a call."""
 
     name: str
@@ -248,8 +233,7 @@ class BranchTargets:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class CallPrototype:
+class CallPrototype(Struct, frozen=True):
     """`name: .callprototype (results) _ (parameters);` of an indirect call."""
 
     name: str
@@ -258,16 +242,14 @@ class CallPrototype:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pragma:
+class Pragma(Struct, frozen=True):
     """`.pragma "nounroll";`, text without its quotes."""
 
     text: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """`{ ... }`: declarations in it hide those of the same name outside."""
 
     body: tuple[Statement, ...]
@@ -282,8 +264,7 @@ Statement = (
 # Module
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(Struct, frozen=True):
     """A directive between the header of a function and its body: `.maxntid 128, 1, 1`; values as written."""
 
     name: str
@@ -291,8 +272,7 @@ class Directive:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """`.entry` (`is_entry`: a kernel) or `.func`. `body` is None for a declaration.
 
     `line` is that of the `.entry` or `.func`, `end_line` of the closing brace (or the semicolon).
@@ -313,8 +293,7 @@ class Function:
         return next((found for found in self.directives if found.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """`.alias name, aliasee;`: another name of a function."""
 
     name: str
@@ -322,16 +301,14 @@ class Alias:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True):
     """`.file number "path"`."""
 
     number: int
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something that could not be read; the rest of the file was. `function` is lost, when it names one.
 
     `is_entry`: the lost function is a kernel.
@@ -344,8 +321,7 @@ class Problem:
     is_entry: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Struct, frozen=True):
     """One PTX file. `version` is that of the PTX ISA, `(9, 0)`; `target` the words of `.target`.
 
     `address_bits` is 32 or 64. Functions and variables are in the order of the file, declarations included.
@@ -479,8 +455,7 @@ def _renamed_result(operand: Register | Sink, names: _Names) -> Register | Sink:
 # The parts of a `call`.
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """`call (results), callee, (arguments), prototype;`; `callee` is a register in an indirect call.
 
     `prototype` names a `.callprototype` or `.calltargets`.

@@ -6,8 +6,9 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.ir.builtins import definitions_on_cpu
@@ -32,8 +33,7 @@ _OF_GROUPS = ("memcpy_async", "reduce", "scan")
 _USES_CUDA = re.compile(r"^\s*#\s*include\s*[<\"]cuda", re.MULTILINE)  # its headers here are C++
 
 
-@dataclass(frozen=True, slots=True)
-class Toolchain:
+class Toolchain(Struct, frozen=True):
     """The runtime, and a precompiled header if several programs are compiled with them."""
 
     compiler: str
