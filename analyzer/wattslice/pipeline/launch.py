@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -47,6 +48,10 @@ class LaunchResult(Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...]
 
 
+_MOST_EXECUTIONS = 1e100
+"""Of a region by a thread: what is above it, or no number, comes of bounds near the end of doubles."""
+
+
 def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
     """Counts, slices, features, watts and heat of one launch on `gpu`."""
     kernel = launch.kernel
@@ -59,10 +64,14 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         occupancy=resident.occupancy.occupancy,
     )
     try:
-        profile = count(launch, config.facts.branch_profile)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told below
+            profile = count(launch, config.facts.branch_profile)
     except BudgetExceededError:
         reason = "counting its executions took more steps than allowed"
         text = f"power unknown: {reason}"
+        return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
+    if not all(often < _MOST_EXECUTIONS for often in profile.thread_counts):
+        text = "power unknown: its loops run more often than any launch could"
         return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
     work = launch_work(launch, resident, profile)
     slices = slice_kernel(kernel)

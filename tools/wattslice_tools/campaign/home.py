@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, to_builtins
 
 from wattslice_corpora.instruction_kernels import Added
 from wattslice_corpora.measuring.bench import Timing
@@ -61,7 +60,7 @@ class BoardFolder(Struct, frozen=True):
     def write(self) -> None:
         """``machine.json``."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        values = {"board": asdict(self.board), "chip": asdict(self.chip), "identity": self.identity}
+        values = {"board": to_builtins(self.board), "chip": to_builtins(self.chip), "identity": self.identity}
         (self.folder / MACHINE).write_text(f"{json.dumps(values, indent=1)}\n", encoding="utf-8")
 
 

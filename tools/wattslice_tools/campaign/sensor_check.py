@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, to_builtins
 
 from wattslice_corpora.measuring.bench import visible
 from wattslice_corpora.measuring.builder import Builder
@@ -85,7 +84,7 @@ def check_sensor(sensor: Sensor, builder: Builder, folder: Path) -> SensorCheck:
     found = judge_sensor(trace, wave)
     (folder / "traces").mkdir(parents=True, exist_ok=True)
     write_trace(folder / "traces" / "sensor-check.csv.gz", trace)
-    text = json.dumps({"check": asdict(found), "wave": asdict(wave)}, indent=1)
+    text = json.dumps({"check": to_builtins(found), "wave": to_builtins(wave)}, indent=1)
     (folder / RESULT).write_text(f"{text}\n", encoding="utf-8")
     return found
 
