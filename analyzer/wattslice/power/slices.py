@@ -190,9 +190,7 @@ def energy_watts(
     and the energy of its own operations in that time.
     """
     component_w = {part.component: part.power_w for part in prediction.components}
-    static_w = sum(
-        component_w.get(part, 0.0) for part in (Component.IDLE, Component.LEAKAGE, Component.ACTIVE)
-    )
+    static_w = prediction.static_power_w
     # A prediction clipped at the board's limit leaves less than its components add up to.
     static_w = min(static_w, prediction.power_w)
     prices = _energy_prices(component_w, counts)
