@@ -483,8 +483,7 @@ class Loops(ExpressionEvaluator):
         if self.is_surveying:
             return
         self.sampled += 1
-        error = min(1.0, error)  # all of them, too, where it is no number
-        self.state.tallies.stand_in(loop, StandIns(error, self.sampled, number, longest))
+        self.state.tallies.stand_in(loop, StandIns(min(1.0, error), self.sampled, number, longest))
 
     def _strata_alike(self, known: _Trip, shape: LoopShape, longest: int) -> list[_Stratum]:
         """Consecutive strata, of which each is taken to run as its representative does."""
