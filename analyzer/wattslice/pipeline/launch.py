@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config
 from wattslice.config.options import MethodChoice
-from wattslice.counting.count import BudgetExceededError, count
+from wattslice.counting.count import NotCountedError, count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.quoting import Quoter
@@ -49,10 +48,6 @@ class LaunchResult(Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...]
 
 
-_MOST_EXECUTIONS = 1e100
-"""Of a region by a thread: what is above it, or no number, comes of bounds near the end of doubles."""
-
-
 def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
     """Counts, slices, features, watts and heat of one launch on `gpu`."""
     kernel = launch.kernel
@@ -65,14 +60,9 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         occupancy=resident.occupancy.occupancy,
     )
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told below
-            profile = count(launch, config.facts.branch_profile)
-    except BudgetExceededError:
-        reason = "counting its executions took more steps than allowed"
-        text = f"power unknown: {reason}"
-        return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
-    if not all(often < _MOST_EXECUTIONS for often in profile.thread_counts):
-        text = "power unknown: its loops run more often than any launch could"
+        profile = count(launch, config.facts.branch_profile)
+    except NotCountedError as error:
+        text = f"power unknown: {error}"
         return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
     work = launch_work(launch, resident, profile)
     slices = slice_kernel(kernel)
