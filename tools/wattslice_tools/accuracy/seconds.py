@@ -183,6 +183,7 @@ TERMS = (
         "waiting",
         of_work=_work(dependent_instructions=0.0, dependent_shared=0.0, dependent_loads=0.0, barriers=0.0),
     ),
+    Term("barriers as a unit", of_chip=_facts(barrier_warps_per_clock_per_sm=1e9)),
     Term("longest warp of a block, longest block", of_work=_work(mean_block=1.0, longest_block=1.0)),
 )
 
