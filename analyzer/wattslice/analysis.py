@@ -106,7 +106,9 @@ class SliceAnalysis(Struct, frozen=True):
     """One slice of a kernel with its features and its watts.
 
     `length` |C_i| (Def. 5), `arithmetic_density` Ã = N_a / N_mem (2), None when N_mem is 0;
-    `compute_ops` N_a, `memory_ops_weighted` N_mem (1), both per thread; `power_w` None when unknown.
+    `compute_ops` N_a, `memory_ops_weighted` N_mem (1), both per thread. `power_w`: watts of the board while
+    the slice runs, for `time_share` of the kernel's time; `average_power_w`: what it adds to the kernel's
+    watts, `share_of_power` of them. None: unknown; `power_w` also of a slice that never runs.
     `sub_slices`: its statements by the path they stand on, with how probably control takes it (Def. 7).
     """
 
@@ -121,6 +123,8 @@ class SliceAnalysis(Struct, frozen=True):
     power_w: float | None
     share_of_power: float | None
     sub_slices: tuple[SubSlice, ...] = ()
+    time_share: float | None = None
+    average_power_w: float | None = None
 
 
 class LineHeat(Struct, frozen=True):
@@ -217,7 +221,11 @@ def lines_told(lines: tuple[int, ...]) -> str:
 
 
 class KernelAnalysis(Struct, frozen=True):
-    """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why."""
+    """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why.
+
+    `static_power_w`: what the board draws whatever the operations are (idle, leakage, clocked SMs); with the
+    `hot_lines` it is `power_w`. None: the model does not tell it apart, and the lines have it all.
+    """
 
     name: str
     qualified_name: str
@@ -243,6 +251,7 @@ class KernelAnalysis(Struct, frozen=True):
     power_w: float | None = None
     power_low_w: float | None = None
     power_high_w: float | None = None
+    static_power_w: float | None = None
     may_hit_power_limit: bool | None = None
     time_s: float | None = None
     energy_j: float | None = None

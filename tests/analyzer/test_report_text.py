@@ -1,5 +1,6 @@
 import io
 import re
+from itertools import takewhile
 
 import pytest
 from msgspec.structs import replace
@@ -83,10 +84,19 @@ def test_a_narrow_slice_table_keeps_what_no_other_place_tells(columns, there, go
     assert not any(part in text for part in gone), text
 
 
-def test_the_heading_says_of_how_many_watts_the_shares_are():
-    assert "hottest source, of the 130 W that operations draw" in rendered(ANALYSIS)
-    published = replace(MATMUL, model="regression")
-    assert "of the 130 W that the board draws" in rendered(replace(ANALYSIS, kernels=(published,)))
+def test_the_table_of_lines_adds_up_to_the_kernel():
+    many = tuple(replace(MATMUL.hot_lines[0], line=line, power_w=10.0) for line in range(20, 32))
+    kernel = replace(MATMUL, hot_lines=many, static_power_w=63.25)
+    lines = rendered(replace(ANALYSIS, kernels=(kernel,))).splitlines()
+    start = next(at for at, line in enumerate(lines) if "where the 183 W go" in line)
+    rows = list(takewhile(str.strip, lines[start + 1 :]))
+    watts = [float(found[1]) for row in rows if (found := re.search(r"([\d.]+) W", row))]
+    assert len(watts) == len(rows)
+    assert sum(watts) == pytest.approx(183.25, rel=0.01)
+    assert "more lines" in rows[-2]
+    assert "the board itself" in rows[-1]
+    whole = replace(MATMUL, static_power_w=None)
+    assert "the board itself" not in rendered(replace(ANALYSIS, kernels=(whole,)))
 
 
 def test_what_matters_stands_in_the_text():

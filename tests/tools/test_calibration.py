@@ -23,7 +23,7 @@ from wattslice_corpora.records import (
 )
 from wattslice_models.gpu import load_gpu
 from wattslice_tools.public_sets.dcgm import read_dcgm_table
-from wattslice_tools.public_sets.measured import PUBLIC_SETS, read_public_table
+from wattslice_tools.public_sets.measured import PUBLIC_SETS, read_public_tables
 
 V100 = load_gpu("v100_pcie")
 SAXPY = """
@@ -39,7 +39,7 @@ def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
     launch = LaunchRecipe(
         "", grid, (256, 1, 1), 0, 3, (ParameterValue("n", 1e9), ParameterValue("rounds", "ratio"))
     )
-    benchmark = BenchmarkRecipe("bench", file, (), (launch,), False, "", "")
+    benchmark = BenchmarkRecipe("bench", "", file, (), (launch,), False, "", "")
     return Recipes(Path("r.toml"), "", (), (benchmark,), (WithoutRecipe(("lost",), "only a binary"),))
 
 
@@ -90,7 +90,7 @@ def test_sizes_of_arrays_come_from_the_recipe_not_from_the_defaults_of_the_progr
 
     def dram(*arrays):
         launch = LaunchRecipe("", (1000, 1, 1), (256, 1, 1), 0, 1, (), arrays=arrays)
-        benchmark = BenchmarkRecipe("bench", "pick.cu", (), (launch,), False, "", "")
+        benchmark = BenchmarkRecipe("bench", "", "pick.cu", (), (launch,), False, "", "")
         found = run_features(
             tmp_path, Recipes(Path("r.toml"), "", (), (benchmark,), ()), (run("", kernel="pick"),), V100
         )
@@ -153,7 +153,7 @@ def test_the_public_table_becomes_ours(tmp_path):
     header = "dataset,gpu,benchmark,kernel,args,grid,block,core_mhz,mem_mhz,time_ms,power_w,power_definition"
     row = f'{PUBLIC_SETS[1].table_name},V100,vectorAdd,k,-n=64  -x=1,"(4,1,1)",,1380,877,1.5,150,mean'
     path.write_text(f"{header}\n{row}\nother{row}\n{row.replace('1380', '405')}\n")
-    fast, slow = read_public_table(path, read_card(card_path("v100_pcie")))
+    fast, slow = read_public_tables((path,), read_card(card_path("v100_pcie")))
     assert (fast.benchmark, fast.arguments, fast.grid, fast.block) == (
         "vectorAdd",
         "-n=64 -x=1",
@@ -166,7 +166,7 @@ def test_the_public_table_becomes_ours(tmp_path):
     for text in ("gpu\n", f"{header}\n"):
         path.write_text(text)
         with pytest.raises(WattsliceError, match="table"):
-            read_public_table(path, read_card(card_path("v100_pcie")))
+            read_public_tables((path,), read_card(card_path("v100_pcie")))
 
 
 def test_activity_is_joined_with_the_run_it_was_counted_in(tmp_path):

@@ -523,9 +523,8 @@ def basis(kernel: KernelAnalysis) -> str:
     """What the shares of the lines are shares of."""
     if kernel.power_w is None or not kernel.hot_lines:
         return ""
-    if kernel.model != "energy":
+    if kernel.static_power_w is None:
         whole = power(kernel.power_w)
         return f"the lines share all {whole}: this model tells no power of the idle board apart"
-    own_w = operations_power_w(kernel)
-    rest = power(max(0.0, kernel.power_w - own_w))
-    return f"the lines share {power(own_w)}; the idle board and its clocks draw {rest}"
+    own_w, rest = power(operations_power_w(kernel)), power(kernel.static_power_w)
+    return f"the lines share {own_w}; the idle board and its clocks draw {rest}"

@@ -75,6 +75,7 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
             "expected": finite(methods.expected_w),
         },
         **fields(kernel, "model", "power_w", "power_low_w", "power_high_w", "power_limit_w"),
+        **fields(kernel, "static_power_w"),
         **fields(kernel, "may_hit_power_limit", "time_s", "energy_j", "limited_by"),
         **times(kernel, "bytes_per_thread"),
         "counts_per_thread": None
@@ -117,7 +118,7 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
         **times(part, "length"),
         **fields(part, "arithmetic_density"),
         **times(part, "compute_ops", "memory_ops_weighted"),
-        **fields(part, "probability", "power_w", "share_of_power"),
+        **fields(part, "probability", "power_w", "time_share", "average_power_w", "share_of_power"),
         "sub_slices": [
             {
                 **fields(one, "probability"),

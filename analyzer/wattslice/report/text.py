@@ -24,7 +24,6 @@ from wattslice.findings.findings import (
     cause_of_unknown,
     findings_of,
     hits_limit,
-    operations_power_w,
     without_suppressed,
 )
 from wattslice.gate.verdict import Verdict
@@ -97,7 +96,10 @@ def _power_columns(powers: list[Text], shares: Sequence[float | None], width: in
 def slice_table(slices: tuple[SliceAnalysis, ...], width: int) -> Table:
     """One row per slice, in the order of the analysis."""
 
-    watts = [Text(power(part.power_w), style="" if part.power_w is not None else WARM) for part in slices]
+    watts = [
+        Text(power(part.average_power_w), style="" if part.average_power_w is not None else WARM)
+        for part in slices
+    ]
     densities = (
         _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
         for part in slices
@@ -115,22 +117,46 @@ def slice_table(slices: tuple[SliceAnalysis, ...], width: int) -> Table:
         Column("lines", texts(line_ranges(part.lines) or _NOTHING for part in slices), least=5, wanted=20),
         Column("length", texts(three_digits(part.length) for part in slices), right=True, give_up=1),
         Column("density", texts(densities), right=True, give_up=2),
+        Column("running", texts(_running(part) for part in slices), right=True, give_up=3),
         *_power_columns(watts, [part.share_of_power for part in slices], width),
     )
     return fitting_table(columns, width)
 
 
+def _running(part: SliceAnalysis) -> str:
+    """Watts of the board while a slice runs, where that is not all the time."""
+    return _NOTHING if part.power_w is None or part.time_share == 1.0 else power(part.power_w)
+
+
 def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
-    """The hottest lines as the source has them, each with its watts of those that the heading tells."""
-    shown = kernel.hot_lines[:MAX_HOT_LINES]
+    """Where the watts of the kernel go: its hottest lines as the source has them, the others, the board."""
+    shown, others = kernel.hot_lines[:MAX_HOT_LINES], kernel.hot_lines[MAX_HOT_LINES:]
     quoted = dedent("\n".join(printable(heat.text) for heat in shown)).split("\n")
-    whose = "the board draws" if kernel.model == "regression" else "operations draw"
-    heading = f"hottest source, of the {power(operations_power_w(kernel))} that {whose}"
-    watts = [Text(power(heat.power_w), style=heat_style(heat.share)) for heat in shown]
+    rows = [
+        (_place(heat, kernel), quote, heat.power_w, heat_style(heat.share), "")
+        for heat, quote in zip(shown, quoted, strict=True)
+    ]
+    if others:
+        words = f"{len(others)} more line{'s' * (len(others) > 1)}"
+        rows.append((_NOTHING, words, math.fsum(heat.power_w for heat in others), "", "dim"))
+    if kernel.static_power_w is not None:
+        rows.append((_NOTHING, "the board itself: idle, leakage, clocks", kernel.static_power_w, "", "dim"))
+    whole_w = kernel.power_w or math.fsum(watts for _, _, watts, _, _ in rows)
     columns = (
-        Column("  line", texts(f"  {_place(heat, kernel)}" for heat in shown), right=True, style="dim"),
-        Column(heading, texts(quoted), least=24, wanted=40, stretch=True, cut=True),
-        *_power_columns(watts, [heat.share for heat in shown], width),
+        Column("  line", texts(f"  {place}" for place, *_ in rows), right=True, style="dim"),
+        Column(
+            f"where the {power(whole_w)} go",
+            tuple(Text(words, style=style) for _, words, _, _, style in rows),
+            least=24,
+            wanted=40,
+            stretch=True,
+            cut=True,
+        ),
+        *_power_columns(
+            [Text(power(watts), style=style) for _, _, watts, style, _ in rows],
+            [watts / whole_w if whole_w else None for _, _, watts, _, _ in rows],
+            width,
+        ),
     )
     return fitting_table(columns, width)
 

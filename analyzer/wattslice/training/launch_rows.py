@@ -77,7 +77,7 @@ def run_features(sources: Path, recipes: Recipes, measured: tuple[MeasuredRow, .
         (row.benchmark, row.kernel, row.arguments) for row in measured
     ):
         try:
-            recipe = recipes.benchmark(benchmark)
+            recipe = recipes.benchmark(benchmark, arguments)
             if benchmark not in programs:
                 programs[benchmark] = _read(sources, recipes, recipe)
             found += _run(programs[benchmark], recipe, kernel, arguments, gpu)

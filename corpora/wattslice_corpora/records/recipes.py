@@ -77,13 +77,14 @@ class LaunchRecipe(Struct, frozen=True):
 
 
 class BenchmarkRecipe(Struct, frozen=True):
-    """How one program was run.
+    """How one program was run. `arguments`: with which command line; empty: with any that no other entry has.
 
     `one_of`: an iteration makes only the launch of the kernel that the measurement names. `incomplete`: what
     the launches leave out of an iteration, else empty. `input`: what the data were, as in a measured row.
     """
 
     name: str
+    arguments: str
     file: str
     defines: tuple[str, ...]
     launches: tuple[LaunchRecipe, ...]
@@ -108,19 +109,21 @@ class Recipes(Struct, frozen=True):
     benchmarks: tuple[BenchmarkRecipe, ...]
     without_recipe: tuple[WithoutRecipe, ...]
 
-    def input_of(self, name: str) -> str:
-        """What the data of a benchmark were; empty when unknown, or without a recipe."""
-        return next((entry.input for entry in self.benchmarks if entry.name == name), "")
+    def find(self, name: str, arguments: str) -> BenchmarkRecipe | None:
+        """The recipe of a benchmark run with a command line; None without one."""
+        entries = [entry for entry in self.benchmarks if entry.name == name]
+        exact = (entry for entry in entries if entry.arguments == arguments)
+        return next(exact, next((entry for entry in entries if not entry.arguments), None))
 
-    def benchmark(self, name: str) -> BenchmarkRecipe:
-        """The recipe of a benchmark. Raises `RecordError` that says why there is none."""
-        for entry in self.benchmarks:
-            if entry.name == name:
-                return entry
+    def benchmark(self, name: str, arguments: str) -> BenchmarkRecipe:
+        """As `find`; raises `RecordError` that says why there is none."""
+        found = self.find(name, arguments)
+        if found is not None:
+            return found
         for missing in self.without_recipe:
             if name in missing.names:
                 raise RecordError(missing.reason)
-        raise RecordError(f"{self.path}: no [[benchmark]] named {name!r}")
+        raise RecordError(f"{self.path}: no [[benchmark]] named {name!r} for {arguments!r}")
 
 
 def read_recipes(path: Path) -> Recipes:
@@ -159,6 +162,7 @@ def option(arguments: str, name: str) -> float:
 def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
     return BenchmarkRecipe(
         name=entry["name"],
+        arguments=entry.get("arguments", ""),
         file=entry["file"],
         defines=tuple(entry.get("define", ())),
         launches=tuple(_launch({"live": entry.get("live", ()), **launch}) for launch in entry["launch"]),

@@ -99,7 +99,7 @@ def _timed_rows(entries: list[dict[str, str]], gpu_id: str, sources: Path) -> It
         if run not in known:
             row = replace(template, benchmark=run[0], kernel=entry["kernel"], arguments=run[1])
             try:
-                recipe = _sized(recipes.benchmark(run[0]), run[1], entry["grid"])
+                recipe = _sized(recipes.benchmark(*run), run[1], entry["grid"])
                 one = replace(recipes, benchmarks=(recipe,))
                 found = run_features(sources, one, (row,), gpu).rows
             except RecordError:

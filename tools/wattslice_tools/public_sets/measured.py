@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -46,6 +47,15 @@ PUBLIC_SETS = (
     ),
     PublicSet(f"{_HKBU} master:data/rtx8000-dvfs-real", "quadro_rtx_8000", "hkbu-real", _TOP_10, 12.0),
     PublicSet(f"{_HKBU} wsl:csvs/raw/gtx1080ti-dvfs-real", "gtx_1080_ti", "hkbu-real", _TOP_100),
+    PublicSet(f"{_HKBU} wsl:csvs/raw/gtx2070s-dvfs-real", "rtx_2070_super", "hkbu-real", _TOP_100, 10.0),
+    *(
+        PublicSet(
+            f"{_HKBU} wsl:csvs/raw/gtx980-{name}-dvfs-real-small-workload", "gtx_980", key, _TOP_100, 15.0
+        )
+        for name, key in (("high", "hkbu-real-p2"), ("low", "hkbu-real-p5"))
+    ),
+    PublicSet(f"{_HKBU} wsl:csvs/raw/p100-dvfs-real", "p100_pcie", "hkbu-real", _TOP_100, 15.0),
+    PublicSet(f"{_HKBU} wsl:csvs/raw/v100-dvfs-real", "v100_pcie", "hkbu-real-older", _TOP_100, 10.0),
     PublicSet(
         "hpc-ulisboa gpuPTXModel micro",
         "gtx_titan_x",
@@ -60,31 +70,34 @@ def public_gpu_ids() -> tuple[str, ...]:
     return tuple(dict.fromkeys(public.gpu_id for public in PUBLIC_SETS))
 
 
-def read_public_table(path: Path, card: DataCard) -> tuple[MeasuredRow, ...]:
+def read_public_tables(paths: Sequence[Path], card: DataCard) -> tuple[MeasuredRow, ...]:
     """The rows of one GPU, those that the card calls invalid flagged.
 
-    Raises `WattsliceError` when the table cannot be read or lacks a column or the GPU.
+    Raises `WattsliceError` when a table cannot be read or lacks a column, or none has rows of the GPU.
     """
+    rows = tuple(row for path in paths for row in _rows(path, card))
+    if not rows:
+        names = ", ".join(str(path) for path in paths)
+        raise WattsliceError(f"{names}: no table of rows measured on {card.gpu_id}")
+    return rows
+
+
+def _rows(path: Path, card: DataCard) -> Iterator[MeasuredRow]:
     known = {public.table_name: public for public in PUBLIC_SETS if public.gpu_id == card.gpu_id}
     recipes = {
         entry.key: read_recipes(recipes_path(entry.recipes)) for entry in card.datasets if entry.recipes
     }
-    rows: list[MeasuredRow] = []
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             for entry in csv.DictReader(stream):
                 public = known.get(entry["dataset"])
                 if public:
                     row = _row(entry, public, card.dataset(public.key))
-                    known_input = (
-                        recipes[row.dataset].input_of(row.benchmark) if row.dataset in recipes else ""
-                    )
-                    rows.append(replace(row, input=known_input))
+                    of_set = recipes.get(row.dataset)
+                    recipe = of_set and of_set.find(row.benchmark, row.arguments)
+                    yield replace(row, input=recipe.input) if recipe else row
     except (OSError, KeyError, ValueError) as error:
         raise WattsliceError(f"{path}: not a table of measured kernels ({error!r})") from None
-    if not rows:
-        raise WattsliceError(f"{path}: no table of rows measured on {card.gpu_id}")
-    return tuple(rows)
 
 
 def _row(entry: dict[str, str], public: PublicSet, dataset: DataSet) -> MeasuredRow:

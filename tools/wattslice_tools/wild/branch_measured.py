@@ -130,7 +130,7 @@ def compared(sources: Path, recipes: Recipes, gpu: Gpu) -> Iterator[Compared]:
         if all(tables.use(row.dataset) is not Use.TEST for row in own):
             continue
         try:
-            recipe = recipes.benchmark(run[0])
+            recipe = recipes.benchmark(run[0], run[2])
             launches = _launches(sources, recipes, recipe, run, gpu)
         except (WattsliceError, RecordError, ValueError):
             continue

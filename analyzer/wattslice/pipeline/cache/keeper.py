@@ -129,7 +129,10 @@ def keeper(config: Config, kind: type[Result]) -> Keeper[Result] | None:
 _MAGIC = b"wattslice result 1\n"
 _MOST_BYTES = 512 << 20
 _SHARES = frozenset(
-    ("probability", "probability_low", "probability_high", "share", "share_of_power", "occupancy")
+    (
+        *("probability", "probability_low", "probability_high", "occupancy"),
+        *("share", "share_of_power", "time_share"),
+    )
 )
 _MOST = sys.float_info.max
 _MOST_SHARE = 1 + 1e-9  # sums of shares are rounded

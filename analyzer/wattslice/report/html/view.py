@@ -399,14 +399,16 @@ def _slice_view(part: SliceAnalysis, own: str, kernel: KernelAnalysis) -> SliceV
     variables = printable(", ".join(part.variables))
     density = _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
     detail = f"{printable(kernel.qualified_name)}, {style.label}: {variables or _NOTHING}; "
-    detail += f"{power(part.power_w)} while it runs, {percent(part.share_of_power)} of the power; "
+    detail += f"{power(part.average_power_w)} of the kernel's, {percent(part.share_of_power)}; "
+    if part.time_share is not None:
+        detail += f"{power(part.power_w)} while it runs, {percent(part.time_share)} of the time; "
     detail += f"density {density}, {three_digits(part.length)} statements per thread"
     return SliceView(
         own,
         style,
         variables or _NOTHING,
         density,
-        _NOTHING if part.power_w is None else power(part.power_w),
+        _NOTHING if part.average_power_w is None else power(part.average_power_w),
         percent(part.share_of_power),
         detail,
     )
