@@ -21,14 +21,16 @@ from wattslice.config.gpu_choice import GpuChoice
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline import files as pipeline
 from wattslice.pipeline.cache import keeper as run_key
-from wattslice.pipeline.cache.folder import CacheError, CacheFolder, with_usable_cache
+from wattslice.pipeline.cache.folder import CacheError, CacheFolder
+from wattslice.pipeline.cache.keeper import with_usable_cache
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
 from wattslice_models import gpu as gpu_module
 from wattslice_models.energy import EnergyModel
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import load_gpu
-from wattslice_models.store import Provenance, TrainedModel, energy_model, save, user_models
+from wattslice_models.store import Provenance, TrainedModel, energy_model, save
+from wattslice_models.user_folder import user_models
 
 KERNEL = """#include "cuda_runtime.h"
 #include "scale.h"
@@ -84,7 +86,7 @@ def printed(analysis: Analysis) -> str:
 
 def entries(config: Config) -> list[Path]:
     assert config.execution.cache is not None
-    return [path for path in (config.execution.cache / "results").iterdir() if not path.name.startswith(".")]
+    return [path for path in (config.execution.cache / "results").iterdir() if path.name.isalnum()]
 
 
 def test_the_second_run_analyses_nothing_and_says_the_same(config, analysed):
@@ -190,7 +192,11 @@ def test_options_make_it_anew(config, analysed, change, tmp_path):
 
 def test_another_program_makes_it_anew(config, analysed, monkeypatch):
     pipeline.analyze_files(config)
-    monkeypatch.setattr(run_key, "program_digest", lambda: "another version")
+
+    def another(_: Execution) -> str:
+        return "another version"
+
+    monkeypatch.setattr(run_key, "kept_program_digest", another)
     pipeline.analyze_files(config)
     assert analysed == [*config.files, *config.files]
 
