@@ -1,4 +1,4 @@
-"""What each file of a checkout costs: seconds of the processor and memory of `wattslice analyze`, dearest first.
+"""What each file of a checkout costs `wattslice analyze`: seconds of the processor and memory, dearest first.
 
     python -m wattslice_tools.wild.file_costs CHECKOUT... [--most-s 5] [--most-mb 500] [--rows 20]
         [--kept FOLDER] [--against FOLDER] [--gpu v100] [-o docs/appendix/public-code.md]
@@ -41,6 +41,19 @@ class Cost(Struct, frozen=True):
     status: int
 
 
+class Limits(Struct, frozen=True):
+    """What no file should take: seconds of the processor, megabytes."""
+
+    cpu_s: float
+    megabytes: float
+
+    def takes_longer(self, cost: Cost) -> bool:
+        return cost.cpu_s > self.cpu_s
+
+    def takes_more(self, cost: Cost) -> bool:
+        return cost.peak_bytes > self.megabytes * 1e6
+
+
 def cost_of(path: Path, gpu: str, answer: Path) -> Cost:
     """Analyse one file in a child of this process, from the folder it lies in; the JSON goes to `answer`."""
     child = os.fork()
@@ -68,20 +81,17 @@ def _import(gpu: str) -> None:
         wattslice(["analyze", "--no-cache", "--gpu", gpu, "-o", os.devnull, str(path)])
 
 
-def lines(
-    costs: Sequence[Cost], checkouts: Sequence[Path], most_s: float, most_mb: float, rows: int
-) -> list[str]:
+def lines(costs: Sequence[Cost], checkouts: Sequence[Path], limits: Limits, rows: int) -> list[str]:
     """The section of the document."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     seconds = [cost.cpu_s for cost in costs]
-    above_s = sum(cost.cpu_s > most_s for cost in costs)
-    above_mb = sum(cost.peak_bytes > most_mb * 1e6 for cost in costs)
+    names = ", ".join(f"{checkout.name} {revision(checkout)}" for checkout in checkouts)
     return [
-        f"{len(costs)} `.cu` files of "
-        + ", ".join(f"{checkout.name} {revision(checkout)}" for checkout in checkouts)
-        + f". Processor time of a file: median {statistics.median(seconds):.2f} s, most {max(seconds):.1f} s; "
-        f"{above_s} above {most_s:g} s, {above_mb} above {most_mb:g} MB. To each process comes the start of "
-        f"Python and its imports, {own.ru_utime + own.ru_stime:.1f} s.",
+        f"{len(costs)} `.cu` files of {names}. Processor time of a file: median "
+        f"{statistics.median(seconds):.2f} s, most {max(seconds):.1f} s; "
+        f"{sum(limits.takes_longer(cost) for cost in costs)} above {limits.cpu_s:g} s, "
+        f"{sum(limits.takes_more(cost) for cost in costs)} above {limits.megabytes:g} MB. To each process "
+        f"comes the start of Python and its imports, {own.ru_utime + own.ru_stime:.1f} s.",
         "",
         "| dearest files | processor time | memory |",
         "|---|---|---|",
@@ -122,14 +132,17 @@ def main() -> int:
         name = _name(path, checkouts).replace("/", "_") + ".json"
         answer = kept if options.kept is None else kept / name
         costs.append(cost_of(path, options.gpu, answer))
-        if options.against is not None and not cmp(answer, options.against / name, shallow=False):
+        if options.against is not None and not _is_same(answer, options.against / name):
             differing.append(name)
-    publish(
-        options.output, "file_costs", lines(costs, checkouts, options.most_s, options.most_mb, options.rows)
-    )
-    print("\n".join(f"another answer: {name}" for name in differing), file=sys.stderr)
-    dear = any(cost.cpu_s > options.most_s or cost.peak_bytes > options.most_mb * 1e6 for cost in costs)
-    return int(dear or bool(differing))
+    limits = Limits(options.most_s, options.most_mb)
+    publish(options.output, "file_costs", lines(costs, checkouts, limits, options.rows))
+    if differing:
+        print("\n".join(f"another answer: {name}" for name in differing), file=sys.stderr)
+    return int(bool(differing) or any(limits.takes_longer(cost) or limits.takes_more(cost) for cost in costs))
+
+
+def _is_same(answer: Path, before: Path) -> bool:
+    return answer.is_file() and before.is_file() and cmp(answer, before, shallow=False)
 
 
 if __name__ == "__main__":
