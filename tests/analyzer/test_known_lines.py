@@ -39,7 +39,7 @@ EXPECTED: tuple[tuple[str, tuple[tuple[str, ...], ...], float, float], ...] = (
     ("nbody", (("dx", "o.w", "rsqrtf"),), 0.65, 1.0),
     ("nbody", (("p[tile", "f[i] =", "float4 me"),), 0.0, 0.05),
 )
-"""Kernel, groups of lines by what stands in them, and the shares of the operations that each group may have."""
+"""Kernel, groups of lines by what stands in them, the shares of the operations that each group may have."""
 
 
 @pytest.mark.parametrize(("name", "groups", "low", "high"), EXPECTED)
