@@ -275,7 +275,8 @@ def test_the_accuracy_page_refuses_a_document_without_its_markers(tmp_path, caps
     ("words", "complaint"),
     [
         (["--gpu", "riva128"], "unknown GPU 'riva128'"),
-        (["--gpu", "h200"], "nobody has measured h200: there is no h200.csv"),
+        (["--gpu", "b200"], "nobody has measured b200: there is no b200.csv"),
+        (["--gpu", "h200"], "no measured run of h200 can be compared with a prediction"),
         (["--model", "guess"], "no model 'guess'"),
         (["--data", "x.csv"], "--data is for one --gpu"),
         (["--gpu", "gtx_titan_x", "--trained-only"], "leave --trained-only out"),
