@@ -130,7 +130,7 @@ def analyze(
     Raises `WattsliceError` for a wrong option, a missing file, or a single file that cannot be read; of
     several files those that cannot be read become diagnostics.
     """
-    from wattslice.pipeline.cache.folder import with_usable_cache
+    from wattslice.pipeline.cache.keeper import with_usable_cache
     from wattslice.pipeline.files import analyze_files
 
     files = _paths(paths)

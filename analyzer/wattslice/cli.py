@@ -37,10 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with writing():
             status = _overview(words)
         if status is None:
-            from wattslice.commands.common import dispatch
+            from wattslice.pipeline.cache.answers import answered
 
             with _ending_in_order():
-                status = dispatch(words, debug)
+                status = answered(words, lambda: _dispatch(words, debug))
         flush()
     except KeyboardInterrupt:
         print("wattslice: interrupted", file=sys.stderr)
@@ -59,6 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     _leave_runaways(status)
     return status
+
+
+def _dispatch(words: list[str], debug: bool) -> int:
+    from wattslice.commands.common import dispatch  # click and the tables of options load here
+
+    return dispatch(words, debug)
 
 
 @contextlib.contextmanager

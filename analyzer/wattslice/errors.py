@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
+
+
+class Severity(Enum):
+    """How much a diagnostic matters."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
 
 
 class WattsliceError(Exception):

@@ -1,4 +1,4 @@
-"""Folders of the user that the program keeps things in, and looks for settings in."""
+"""Folders that the program keeps things in, looks for settings in, and learns of this machine's GPUs from."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 
 from wattslice.errors import WattsliceError
 
+DRIVER_FOLDER = Path("/proc/driver/nvidia/gpus")
+"""Where NVIDIA's Linux driver names the GPUs of this machine; reading it costs nothing and needs no tool."""
+DEFAULT_CACHE_BYTES = 256 << 20
 OTHER_CACHE = "--cache DIR names another folder, --no-cache none"
 
 

@@ -30,6 +30,7 @@ from wattslice_models.execution_time import (
     predict_time,
 )
 from wattslice_models.gpu import Gpu
+from wattslice_models.types import exceedance
 from wattslice_models.workload import Workload
 
 
@@ -100,6 +101,10 @@ class EnergyPrediction(Struct, frozen=True):
     def static_power_w(self) -> float:
         """What the board draws whatever the operations are: idle, leakage, active SMs (before the limit)."""
         return math.fsum(part.power_w for part in self.components if part.component in STATIC_COMPONENTS)
+
+    def exceedance(self, budget_w: float) -> float:
+        """Probability that the measured watts exceed `budget_w`: see `wattslice_models.types.exceedance`."""
+        return exceedance(budget_w, self.power_w, self.power_low_w, self.power_high_w)
 
 
 class NoEnergyModel(Struct, frozen=True):

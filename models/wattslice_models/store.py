@@ -10,7 +10,6 @@ schema is refused.
 from __future__ import annotations
 
 import json
-import os
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +23,7 @@ from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.learners import GENERAL, NAMES, entry, model_type
 from wattslice_models.transfer import transferred
+from wattslice_models.user_folder import user_models
 
 SCHEMA_VERSION = 3
 SHIPPED = Path(__file__).parent / "trained"
@@ -175,13 +175,6 @@ def read_choice(path: Path) -> Choice:
         return decoded(Choice, read_document(path)["choice"])
     except (KeyError, FrozenJsonError) as error:
         raise ModelFileError(path, f"entry missing, unknown or out of range ({error})") from None
-
-
-def user_models() -> Path:
-    """Where `wattslice train` puts models, by the XDG base directory specification."""
-    home = os.environ.get("XDG_DATA_HOME", "")
-    base = Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share"
-    return base / "wattslice" / "models"
 
 
 def trained_model(gpu: Gpu, name: str) -> PowerModel | None:

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+import math
+
 from msgspec import Struct
+
+DEVIATIONS_OF_INTERVAL = 1.645
+"""Standard deviations from a normal's middle to either end of the range that holds 90 % of it."""
+
+
+def exceedance(budget_w: float, power_w: float, low_w: float, high_w: float) -> float:
+    """Probability, in [0, 1], that measured watts exceed `budget_w`, by a prediction with a 90 % interval.
+
+    The logarithm of the watts is taken to be normal on either side of `power_w`, with 5 % beyond each end of
+    the interval. Raises ``ValueError`` for a budget that is no number or negative.
+    """
+    if not 0 <= budget_w < math.inf:
+        raise ValueError(f"a budget of {budget_w} W")
+    if budget_w == 0 or power_w <= 0:
+        return 1.0 if power_w > budget_w else 0.0
+    end_w = high_w if budget_w > power_w else low_w
+    way, length = math.log(budget_w / power_w), abs(math.log(end_w / power_w)) if end_w > 0 else math.inf
+    if way == 0:
+        return 0.5
+    deviations = DEVIATIONS_OF_INTERVAL * way / length if length else math.copysign(math.inf, way)
+    return 0.5 * math.erfc(deviations / math.sqrt(2.0))
 
 
 class Prediction(Struct, frozen=True):
@@ -30,6 +53,12 @@ class Prediction(Struct, frozen=True):
         elif not 0 <= self.power_low_w <= self.power_w <= self.power_high_w:
             message = f"{self.power_w} W does not lie in [{self.power_low_w}, {self.power_high_w}] W"
             raise ValueError(message)
+
+    def exceedance(self, budget_w: float) -> float | None:
+        """Probability that the measured watts exceed `budget_w` (see `exceedance`); None when unknown."""
+        if self.power_w is None or self.power_low_w is None or self.power_high_w is None:
+            return None
+        return exceedance(budget_w, self.power_w, self.power_low_w, self.power_high_w)
 
     @classmethod
     def unknown(cls, reason: str) -> Prediction:

@@ -223,6 +223,7 @@ def test_templates_without_end_are_told(analyze):
     assert "PW001" in analyze("k.cu").rules
 
 
+@pytest.mark.slow
 def test_text_that_multiplies_without_end_is_given_up(tmp_path, analyze_apart):
     macros = "#define A0 x[0] += 1;\n" + "".join(f"#define A{i + 1} A{i} A{i}\n" for i in range(40))
     (tmp_path / "bomb.cu").write_text(kernel("A40", macros))
@@ -304,6 +305,7 @@ def test_long_c_expressions_are_followed(analyze):
     assert found["counts_per_thread"]["global_load"] == 1_200
 
 
+@pytest.mark.slow
 def test_c_functions_too_large_to_be_followed_are_told(analyze):
     Path("k.c").write_text("void k(float* x) {" + "x[0] = x[1] + 1;" * 20_000 + "}")
     run = analyze("k.c")
@@ -325,6 +327,7 @@ def nested_ifs(depth: int, arms: str) -> str:
 
 
 SUM = " + a" * 20_000
+TAKE_SECONDS = {"long sum", "infinite constants"}
 FOUND = {  # what ended in an internal error once
     "nested ifs": ("k.cu", nested_ifs(64, "}")),
     "nested ifs with else": ("k.cu", nested_ifs(64, "} else { p[i] = 2; }")),
@@ -356,7 +359,13 @@ FOUND = {  # what ended in an internal error once
 }
 
 
-@pytest.mark.parametrize(("name", "text"), FOUND.values(), ids=FOUND)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param(*found, id=key, marks=[pytest.mark.slow] if key in TAKE_SECONDS else [])
+        for key, found in FOUND.items()
+    ],
+)
 def test_what_was_an_internal_error(analyze_apart, tmp_path, name, text):
     path = tmp_path / name
     path.write_text(text)

@@ -192,6 +192,7 @@ def test_shared_memory_bank_conflicts(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_long_varying_loops_are_sampled_close_to_the_truth(tmp_path):
     source = """__global__ void k(float *x) {
       for (int i = 0; i < 3000; ++i)

@@ -7,10 +7,9 @@ import pytest
 from wattslice.counting.count import count
 from wattslice.counting.profile import total_counts
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.ir.operation_counts import FIELD_NAMES, OperationCounts
+from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.power.slices import OperationPrices, line_shares
 from wattslice.slicing import slice_kernel
 from wattslice.slicing.features import slice_features
 from wattslice_models.gpu import load_gpu
@@ -80,26 +79,3 @@ def test_slices_add_up_to_the_kernel(path: Path):
         total = total_counts(launch.kernel, profile)
         summed = [sum(column) for column in zip(*(f.counts.values() for f in features), strict=True)]
         assert summed == pytest.approx(list(total.values()))
-
-
-def test_heat_goes_to_the_lines_that_do_the_work():
-    kernel, profile = launched(SCALE + LAUNCH)
-    shares = line_shares(kernel, profile, OperationPrices(fp32=1.0, shared_load=3.0))
-    assert [(share.line, share.share) for share in shares] == [
-        (8, pytest.approx(256 * 4 / (256 * 4 + 1))),
-        (9, pytest.approx(1 / (256 * 4 + 1))),
-    ]
-
-
-def test_prices_have_the_classes_of_counts_in_their_order():
-    assert OperationPrices._fields == FIELD_NAMES
-    assert (
-        OperationPrices(fp32=2.0, barrier=3.0).of(OperationCounts(fp32=1.0, barrier=2.0, atomic=5.0)) == 8.0
-    )
-
-
-def test_heat_refuses_negative_energies_and_knows_nothing_of_free_kernels():
-    kernel, profile = launched(SCALE + LAUNCH)
-    assert line_shares(kernel, profile, OperationPrices()) == ()
-    with pytest.raises(ValueError, match="negative"):
-        line_shares(kernel, profile, OperationPrices(fp32=-1.0))

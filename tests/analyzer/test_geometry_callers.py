@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from wattslice.analysis import LaunchSource
-from wattslice.frontend.cuda.read import caller_files, read_callers, read_cuda
+from wattslice.frontend.cuda.read import read_callers, read_cuda
+from wattslice.frontend.neighbours import caller_files
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu

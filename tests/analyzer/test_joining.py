@@ -11,7 +11,7 @@ from wattslice.analysis import Analysis, LaunchSource
 from wattslice.commands.gate import gate
 from wattslice.config.config import Options, make_config
 from wattslice.findings.findings import files_without_result
-from wattslice.frontend.cuda.read import launcher_files
+from wattslice.frontend.neighbours import launcher_files
 from wattslice.pipeline.files import analyze_files
 from wattslice.pipeline.incremental import IncrementalAnalyzer
 from wattslice.report.json import render_json

@@ -6,7 +6,7 @@ The truth of each is by hand: `n` iterations of the statement that loads.
 import pytest
 
 from wattslice import ir
-from wattslice.counting.count import count
+from wattslice.counting.count import NotCountedError, count
 from wattslice.counting.profile import ExecutionProfile
 
 from .source_text import launch_of
@@ -126,11 +126,20 @@ def test_only_what_is_loaded_from_constant_memory_makes_a_bound_known():
     assert trips.trip_count is None
 
 
+def nested(depth: int, trips: int) -> str:
+    loops = "".join(f"for (int i{k} = 0; i{k} < {trips}; i{k}++) " for k in range(depth))
+    return f"{loops} s += x[i0 + i{depth - 1}];"
+
+
 def test_forty_nested_loops_have_a_closed_form():
-    loops = "".join(f"for (int i{k} = 0; i{k} < 1000000; i{k}++) " for k in range(40))
-    profile, found = ran(f"{loops} s += x[i0 + i39];")
-    assert found == pytest.approx(1e240)
+    profile, found = ran(nested(40, 300))
+    assert found == pytest.approx(300.0**40)
     assert not profile.assumptions
+
+
+def test_loops_that_no_launch_could_end_are_not_counted():
+    with pytest.raises(NotCountedError, match="more often than any launch could"):
+        ran(nested(40, 1_000_000))
 
 
 def test_a_fractional_bound_in_host_code():

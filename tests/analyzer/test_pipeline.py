@@ -98,8 +98,13 @@ def test_a_launch_in_another_file_than_the_kernel_names_that_file(tmp_path):
 def test_slices_add_up_to_the_kernel(tmp_path, gpu, model, source, method):
     kernel = only(run(tmp_path, source, gpu=gpu, model=model, method=method))
     assert kernel.power_w is not None
-    shares = [part.share_of_power or 0.0 for part in kernel.slices]
-    assert math.fsum(shares) == pytest.approx(1.0)
+    assert math.fsum(part.share_of_power or 0.0 for part in kernel.slices) == pytest.approx(1.0)
+    assert math.fsum(part.time_share or 0.0 for part in kernel.slices) == pytest.approx(1.0)
+    assert math.fsum(part.average_power_w or 0.0 for part in kernel.slices) == pytest.approx(kernel.power_w)
+    limit_w = kernel.power_limit_w or math.inf
+    assert all((part.power_w or 0.0) <= limit_w * (1.0 + 1e-9) for part in kernel.slices)
+    lines_w = math.fsum(line.power_w for line in kernel.hot_lines)
+    assert lines_w + (kernel.static_power_w or 0.0) == pytest.approx(kernel.power_w)
     assert math.fsum(line.share for line in kernel.hot_lines) == pytest.approx(1.0)
     assert kernel.method == method
     assert kernel.model == model

@@ -24,7 +24,7 @@ CONTRACT_COUNTS = [
 # fmt: off
 CONTRACT_SLICE_KEYS = [
     "memory_space", "variables", "lines", "length", "arithmetic_density", "compute_ops",
-    "memory_ops_weighted", "probability", "power_w", "share_of_power",
+    "memory_ops_weighted", "probability", "power_w", "time_share", "average_power_w", "share_of_power",
 ]
 # fmt: on
 

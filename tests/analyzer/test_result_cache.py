@@ -22,11 +22,13 @@ from wattslice.config.gpu_choice import GpuChoice
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline import files as pipeline
 from wattslice.pipeline.cache import keeper as run_key
-from wattslice.pipeline.cache.folder import CacheError, CacheFolder, with_usable_cache
+from wattslice.pipeline.cache.folder import CacheError, CacheFolder
+from wattslice.pipeline.cache.keeper import with_usable_cache
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
 from wattslice_models import gpu as gpu_module
-from wattslice_models.store import SHIPPED, user_models
+from wattslice_models.store import SHIPPED
+from wattslice_models.user_folder import user_models
 
 KERNEL = """#include "cuda_runtime.h"
 #include "scale.h"
@@ -82,7 +84,7 @@ def printed(analysis: Analysis) -> str:
 
 def entries(config: Config) -> list[Path]:
     assert config.execution.cache is not None
-    return [path for path in (config.execution.cache / "results").iterdir() if not path.name.startswith(".")]
+    return [path for path in (config.execution.cache / "results").iterdir() if path.name.isalnum()]
 
 
 def test_the_second_run_analyses_nothing_and_says_the_same(config, analysed):
@@ -189,7 +191,11 @@ def test_options_make_it_anew(config, analysed, change, tmp_path):
 
 def test_another_program_makes_it_anew(config, analysed, monkeypatch):
     pipeline.analyze_files(config)
-    monkeypatch.setattr(run_key, "program_digest", lambda: "another version")
+
+    def another(_: Execution) -> str:
+        return "another version"
+
+    monkeypatch.setattr(run_key, "kept_program_digest", another)
     pipeline.analyze_files(config)
     assert analysed == [*config.files, *config.files]
 

@@ -18,7 +18,7 @@ from wattslice.roofline.machines import Coefficients, is_published_only, machine
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
 from wattslice_models.roofline_store import save_roofline, stored_roofline
-from wattslice_models.store import user_models
+from wattslice_models.user_folder import user_models
 
 CODE = """
 __global__ void saxpy(int n, float a, const float *x, float *y) {

@@ -1,5 +1,7 @@
 """Bytes at each level for access patterns whose traffic is known by hand."""
 
+import math
+
 import pytest
 from msgspec.structs import replace
 
@@ -14,7 +16,11 @@ N = 1000 * 256
 
 
 def moved_by(launch, profile):
-    return traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+    moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+    for level in ("l1_bytes", "l2_bytes", "dram_bytes", "shared_passes"):
+        parts = math.fsum(getattr(part, level) for part in moved.by_access)
+        assert parts == pytest.approx(getattr(moved, level))
+    return replace(moved, by_access=())
 
 
 def test_streaming_moves_every_byte_once_at_every_level(tmp_path):

@@ -59,7 +59,7 @@ def test_everybody_says_the_same(config, tmp_path, monkeypatch):
         for run in runs:
             assert render_json(pipeline.analyze_files(run, done.append)) == expected
     assert [sorted(done[start : start + 6]) for start in range(0, 24, 6)] == [list(config.files)] * 4
-    assert len(list((tmp_path / "cache" / "results").iterdir())) == 5
+    assert sum("-" not in entry.name for entry in (tmp_path / "cache" / "results").iterdir()) == 5
 
 
 def die_on_bad(path: Path) -> str:

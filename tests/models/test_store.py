@@ -25,8 +25,8 @@ from wattslice_models.store import (
     save_choice,
     trained_gpu_ids,
     trained_names,
-    user_models,
 )
+from wattslice_models.user_folder import user_models
 from wattslice_models.workload import Instructions, Workload
 
 WORK = Workload(8000, 256, 64.0, Instructions(fp32=1000.0, load_store=3.0), None, 12.0, 12.0, 12.0)

@@ -31,3 +31,21 @@ def test_power_factors_are_relative_to_global_and_positive(
 ) -> None:
     with pytest.raises(ValueError):
         PowerFactors(*factors, provenance="test", gpu_matched=True)
+
+
+def test_the_ends_of_the_interval_are_exceeded_in_one_case_of_twenty():
+    found = Prediction(100.0, 80.0, 140.0, "a test", True)
+    chances = [found.exceedance(watts) for watts in (0.0, 80.0, 99.0, 100.0, 120.0, 140.0, 1e9)]
+    assert chances == sorted(chances, reverse=True)
+    assert chances[1] == pytest.approx(0.95, abs=1e-3)
+    assert chances[3] == 0.5
+    assert chances[5] == pytest.approx(0.05, abs=1e-3)
+    assert (chances[0], chances[-1]) == (1.0, 0.0)
+
+
+def test_a_prediction_without_an_interval_exceeds_or_does_not():
+    sure = Prediction(100.0, 100.0, 100.0, "a test", True)
+    assert [sure.exceedance(watts) for watts in (99.0, 101.0)] == [1.0, 0.0]
+    assert Prediction.unknown("why").exceedance(100.0) is None
+    with pytest.raises(ValueError, match="budget"):
+        sure.exceedance(-1.0)

@@ -38,7 +38,15 @@ int main(int argc, char **argv) {
 """
 LAUNCH = LaunchRecipe("", None, (256, 1, 1), 0, 1, (ParameterValue("n", 67108864),))
 RECIPE = BenchmarkRecipe(
-    name="vectorAdd", file="a.cu", defines=(), launches=(LAUNCH,), one_of=False, incomplete="", input=""
+    name="vectorAdd",
+    arguments="",
+    file="a.cu",
+    defines=(),
+    macros=(),
+    launches=(LAUNCH,),
+    one_of=False,
+    incomplete="",
+    input="",
 )
 RECIPES = Recipes(Path("r.toml"), "", (), (RECIPE,), ())
 

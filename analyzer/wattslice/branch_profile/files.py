@@ -27,7 +27,7 @@ from wattslice.branch_profile.profile import (
 )
 from wattslice.documents import Table, Value, parse_json
 from wattslice.errors import WattsliceError
-from wattslice.frontend.inputs import file_bytes
+from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.version import __version__
 
 _ARM = re.compile(r"then|else|default|loop|right|case -?\d+")
@@ -43,7 +43,9 @@ class BranchProfileError(WattsliceError):
 def read_branch_profile(path: Path) -> BranchProfile:
     """Read and check a profile. Raises `BranchProfileError` naming file and JSON path."""
     try:
-        document = parse_json(file_bytes(path))
+        content = file_bytes(path)
+        note_text(path, content)
+        document = parse_json(content)
     except OSError as error:
         remedy = "`wattslice profile` makes one"
         raise BranchProfileError(

@@ -97,7 +97,7 @@ def configured(options: Options, report_format: str = "text", settings: Settings
     Raises `WattsliceError`, also for a format whose packages are missing.
     """
     from wattslice.config.config import make_config
-    from wattslice.pipeline.cache.folder import with_usable_cache
+    from wattslice.pipeline.cache.keeper import with_usable_cache
 
     config = with_usable_cache(make_config(options, settings))
     chosen = FORMATS[report_format]

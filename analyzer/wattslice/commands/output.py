@@ -15,6 +15,7 @@ import click
 
 from wattslice.commands.streams import StdoutError, flush, is_closed, writing
 from wattslice.errors import WattsliceError
+from wattslice.pipeline.cache.answers import heard
 from wattslice.units import printable
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def format_option(*formats: str, help: str = "How to report.") -> Callable[[Comm
 
 def message(text: str) -> None:
     """Tell the user something on stderr, on one line whatever files are called; stdout is for results."""
-    click.echo(f"wattslice: {printable(text)}", err=True)
+    line = f"wattslice: {printable(text)}"
+    click.echo(line, err=True)
+    heard(f"{line}\n")
 
 
 def write_report(

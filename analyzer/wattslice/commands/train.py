@@ -60,7 +60,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     from wattslice_models.gpu import load_gpu
     from wattslice_models.learners import GENERAL, MEANS, NAMES, MissingPackageError
     from wattslice_models.roofline_store import NAME as ROOFLINE
-    from wattslice_models.store import user_models
+    from wattslice_models.user_folder import user_models
 
     if not gpu_ids:
         raise click.UsageError("--gpu says which GPU was measured")

@@ -20,11 +20,12 @@ from wattslice.config.options import Backend, Choices, MethodChoice, ModelChoice
 from wattslice.config.settings import Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
+from wattslice.frontend.inputs import Search, note_search
 from wattslice.frontend.parse_options import DEFAULT_STANDARD, ParseOptions
 from wattslice.frontend.project.runs import ProgramArguments, parse_arguments
 from wattslice.launches.launch import NO_OVERRIDES, Overrides
 from wattslice.launches.overrides import OverrideError, parse_overrides
-from wattslice.user_folders import default_cache
+from wattslice.user_folders import DEFAULT_CACHE_BYTES, default_cache
 from wattslice_models.execution_time import (
     Clocks,
     core_clock_range_mhz,
@@ -33,7 +34,6 @@ from wattslice_models.execution_time import (
 )
 from wattslice_models.gpu import Gpu, load_gpu
 
-DEFAULT_CACHE_BYTES = 256 << 20
 DEFAULT_BRANCH_THRESHOLD = 0.05
 """δ of Wang & Chen 2013, Algorithm 4: sub-slices executed with a probability up to δ are dropped.
 
@@ -301,6 +301,7 @@ def check_definitions(definitions: tuple[str, ...]) -> None:
 
 def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path | None) -> None:
     for folder in include_directories:
+        note_search(Search.FOLDER, folder, (), (folder,))
         if not folder.is_dir():
             raise ConfigError("-I: no such folder", path=folder, remedy="check the spelling")
     if compile_commands is not None and not (compile_commands / "compile_commands.json").is_file():

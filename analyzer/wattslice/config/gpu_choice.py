@@ -8,12 +8,11 @@ from msgspec import Struct
 
 from wattslice.documents import parse_toml
 from wattslice.errors import WattsliceError
-from wattslice.frontend.inputs import file_bytes
+from wattslice.frontend.inputs import file_bytes, note_text
+from wattslice.user_folders import DRIVER_FOLDER
 from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
 
 DEFAULT_GPU = "v100"
-DRIVER_FOLDER = Path("/proc/driver/nvidia/gpus")
-"""Where NVIDIA's Linux driver names the GPUs of this machine; reading it costs nothing and needs no tool."""
 
 
 class GpuChoice(Struct, frozen=True):
@@ -52,7 +51,9 @@ def gpus_of_this_machine(driver_folder: Path = DRIVER_FOLDER) -> tuple[str, ...]
     names: list[str] = []
     try:
         for file in sorted(driver_folder.glob("*/information")):
-            for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+            content = file_bytes(file)
+            note_text(file, content)
+            for line in content.decode("utf-8", "replace").splitlines():
                 key, _, value = line.partition(":")
                 if key.strip() == "Model" and value.strip():
                     names.append(value.strip())
@@ -68,7 +69,9 @@ def known_gpu(wanted: str, path: Path | None = None) -> str:
     """
     try:
         if wanted.endswith(".toml"):
-            parse_toml(file_bytes(Path(wanted), 1 << 20))
+            content = file_bytes(Path(wanted), 1 << 20)
+            note_text(wanted, content)
+            parse_toml(content)
         gpu = load_gpu(wanted)
     except UnknownGpuError as error:
         close = ", ".join(error.close_matches)

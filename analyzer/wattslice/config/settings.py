@@ -23,7 +23,7 @@ from wattslice.config.budgets import parse_budgets
 from wattslice.config.options import Choices, Kind, Option, Place, is_silent, said_at
 from wattslice.documents import parse_toml
 from wattslice.errors import WattsliceError
-from wattslice.frontend.inputs import file_bytes
+from wattslice.frontend.inputs import file_bytes, note_file, note_text
 from wattslice.user_folders import config_folder
 
 
@@ -64,6 +64,7 @@ def _with_users(settings: Settings) -> Settings:
         path = config_folder() / "wattslice.toml"
     except RuntimeError:
         return settings
+    note_file(path, path.exists())
     users = _read(path, is_users=True) if path.exists() else None
     if users is None:
         return settings
@@ -83,6 +84,7 @@ def _beside(paths: tuple[Path, ...]) -> Settings:
     for folder in (start, *start.parents):
         for name in ("wattslice.toml", "pyproject.toml"):
             candidate = folder / name
+            note_file(candidate, candidate.exists())
             if candidate.exists():  # what is no regular file is refused, not passed over
                 settings = read_settings(candidate)
                 if settings is not None:
@@ -101,6 +103,7 @@ def read_settings(path: Path) -> Settings | None:
 def _read(path: Path, *, is_users: bool) -> Settings | None:
     try:
         content = file_bytes(path, _MOST_BYTES)
+        note_text(path, content)
     except OSError as error:
         raise SettingsError(f"cannot read the settings: {error.strerror}", path=path) from None
     try:

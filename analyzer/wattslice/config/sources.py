@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
-from wattslice.frontend.inputs import file_bytes
+from wattslice.frontend.inputs import Search, file_bytes, note_search
 
 SUFFIXES_IN_FOLDERS = (".cu",)
 """What counts as a source in a folder. Any other file (a ``.c`` kernel, PTX, a header) is named itself."""
@@ -34,17 +34,24 @@ def source_files(paths: tuple[Path, ...]) -> tuple[Path, ...]:
     """
     found: dict[Path, Path] = {}
     for path in paths:
-        if path.is_dir():
-            inside = _below(path)
-            if not inside:
-                remedy = "name the files themselves; in a folder only .cu, and .cuh with kernels, count"
-                raise SourceError("no .cu file in this folder or below it", path=path, remedy=remedy)
-        else:
-            inside = (path,)
+        inside = readable_files(path)
+        note_search(Search.SOURCES, path, (), inside)
         for file in inside:
-            _check_readable(file)
             found.setdefault(file.resolve(), file)
     return tuple(found.values())
+
+
+def readable_files(path: Path) -> tuple[Path, ...]:
+    """The files that a path stands for: itself, or those below it. Raises `SourceError`."""
+    inside = (path,)
+    if path.is_dir():
+        inside = _below(path)
+        if not inside:
+            remedy = "name the files themselves; in a folder only .cu, and .cuh with kernels, count"
+            raise SourceError("no .cu file in this folder or below it", path=path, remedy=remedy)
+    for file in inside:
+        _check_readable(file)
+    return inside
 
 
 def _below(folder: Path) -> tuple[Path, ...]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wattslice import ir
 from wattslice.branch_profile.making import arm_name
 from wattslice.counting.boundaries import Boundaries
@@ -23,7 +25,7 @@ from wattslice.counting.sampling import (
     sample_threads,
     threads_of,
 )
-from wattslice.counting.state import SURVEYS, BudgetExceededError, State, Tallies
+from wattslice.counting.state import SURVEYS, BudgetExceededError, NotCountedError, State, Tallies
 from wattslice.counting.statements import Executor
 from wattslice.launches.launch import KernelLaunch
 
@@ -68,15 +70,19 @@ CONTRADICTION = 0.1
 """From this difference on it is told that a profile and an exact count say different things of a branch: the
 last blocks of a grid differ by less."""
 
+_MOST_EXECUTIONS = 1e100
+"""Of a region by a thread: what is above it, or no number, comes of bounds near the end of doubles."""
 
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is told at the end
 def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> ExecutionProfile:
     """Evaluates the integer part of the kernel for sampled blocks.
 
     Branches that data decide have the probabilities of `profile`; where it is silent each way is as likely as
     the other.
     A kernel that takes more than MAX_STEPS statements is counted again with as few iterations of each loop as
-    stand for the others (an assumption says where they do not exactly); raises BudgetExceededError when that
-    takes too many as well.
+    stand for the others (an assumption says where they do not exactly); raises NotCountedError when that
+    takes too many as well, or when its loops run more often than any launch could.
     """
     try:
         state, sampling = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER)
@@ -90,6 +96,8 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
             state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
         except BudgetExceededError:
             state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER, is_last=True)
+    if not all(often < _MOST_EXECUTIONS for often in state.tallies.thread_counts):
+        raise NotCountedError("its loops run more often than any launch could")
     if sampling is not None:
         state.tallies.assume(
             "PW028",
@@ -292,4 +300,4 @@ def _arms(state: State, profile: BranchProfile | None, sampling: Sampling | None
             yield BranchArm(span.line, name, region, probability, own, file, span.column, is_open, measured)
 
 
-__all__ = ["BudgetExceededError", "count"]
+__all__ = ["NotCountedError", "count"]

@@ -537,8 +537,7 @@ def _by_nodes(survey: Survey, most: int) -> tuple[list[tuple[int, float]], float
             chosen_nodes.append(nodes(part, own))
             misses.append(missed(part, chosen_nodes[-1]))
     error = float((np.abs(np.sum(misses, axis=0)) / scale).max())
-    worst = 0.0 if error <= _CLOSE else min(1.0, error)  # no number: all may be off
-    return [node for chosen in chosen_nodes for node in chosen], worst
+    return [node for chosen in chosen_nodes for node in chosen], 0.0 if error <= _CLOSE else error
 
 
 def nodes(members: NDArray[np.intp], own: Numbers) -> list[tuple[int, float]]:

@@ -24,8 +24,15 @@ SURVEYS = 1 << 23
 """Iterations times threads that all looks at the loops of one kernel may take."""
 
 
-class BudgetExceededError(Exception):
+class NotCountedError(Exception):
+    """The executions of a kernel cannot be counted; its message says why."""
+
+
+class BudgetExceededError(NotCountedError):
     """The evaluation of one kernel took more steps than allowed."""
+
+    def __init__(self) -> None:
+        super().__init__("counting its executions took more steps than allowed")
 
 
 class LoopTally(Struct):

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from wattslice.errors import WattsliceError
-from wattslice.ir import Severity
+from wattslice.errors import Severity, WattsliceError
 
 if TYPE_CHECKING:  # what checks need loads when the first of them is asked, not for `wattslice explain`
     from wattslice.analysis import Advice

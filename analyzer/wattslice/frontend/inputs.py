@@ -2,7 +2,7 @@
 
 An answer of the cache is as good as a new analysis only while everything the analysis saw is as it was. So
 whoever opens a file, asks whether there is one, or searches a folder says so here. Without a recording this
-costs nothing.
+costs nothing. Nothing but the standard library is imported: an answer of the cache waits for no more.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
 from pathlib import Path
-
-from msgspec import Struct
+from typing import NamedTuple
 
 MOST_BYTES = 64 << 20
 """No file that is read whole is larger."""
@@ -53,16 +52,18 @@ class Search(Enum):
     CALLERS = "callers"  # the files beside a file that call functions
     DEFINITIONS = "definitions"  # the files beside a file that define functions or variables
     LAUNCHERS = "launchers"  # the files beside a file that include it and launch kernels
+    SOURCES = "sources"  # the files to analyse that a path stands for
+    FOLDER = "folder"  # the folder itself, where there is one
 
 
-class TextInput(Struct, frozen=True):
+class TextInput(NamedTuple):
     """A file whose content counted. `sha256` of its bytes, or of nothing if it could not be read."""
 
     path: str
     sha256: str
 
 
-class SearchInput(Struct, frozen=True):
+class SearchInput(NamedTuple):
     """A search: what was asked `about` which file or folder, and `answer`, a digest of the paths found."""
 
     search: Search
@@ -71,7 +72,7 @@ class SearchInput(Struct, frozen=True):
     answer: str
 
 
-class Inputs(Struct, frozen=True):
+class Inputs(NamedTuple):
     """Everything one analysis saw. `present`, `absent`: where a file was looked for, and was or was not."""
 
     texts: tuple[TextInput, ...]
@@ -127,6 +128,17 @@ class Recording:
         """The result depends on more than the inputs, such as the time that something took."""
         self._unrepeatable = True
 
+    def all_of(self, inputs: Inputs) -> None:
+        """Everything that a part of the work was made of."""
+        for text in inputs.texts:
+            self.text(*text)
+        for path in inputs.present:
+            self.file(path, True)
+        for path in inputs.absent:
+            self.file(path, False)
+        for search in inputs.searches:
+            self.search(*search)
+
 
 _current: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
@@ -166,6 +178,17 @@ def note_search(search: Search, about: Path, names: tuple[str, ...], found: Iter
     recording = _current.get()
     if recording is not None:
         recording.search(search, str(about), names, digest_of_paths(found))
+
+
+def note_inputs(inputs: Inputs | None) -> None:
+    """A part of the work was made of these; None: not of inputs alone."""
+    recording = _current.get()
+    if recording is None:
+        return
+    if inputs is None:
+        recording.unrepeatable()
+    else:
+        recording.all_of(inputs)
 
 
 def note_unrepeatable() -> None:

@@ -28,9 +28,9 @@ from wattslice.config.config import Config
 from wattslice.config.sources import SUFFIXES_IN_FOLDERS, is_ptx
 from wattslice.documents import parse_json
 from wattslice.findings.findings import Finding
-from wattslice.frontend.cuda.clang.source_files import included_names
-from wattslice.frontend.cuda.read import SUFFIXES as CALLER_SUFFIXES
 from wattslice.frontend.inputs import file_bytes
+from wattslice.frontend.neighbours import SUFFIXES as CALLER_SUFFIXES
+from wattslice.frontend.source_files import included_names
 from wattslice.gate.changes import Blame, Policy, compare, with_losses
 from wattslice.gate.records import LaunchRecord, match, records_of
 from wattslice.gate.revision import (

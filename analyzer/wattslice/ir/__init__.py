@@ -22,6 +22,7 @@ Frontends build it, everything else reads it. Three conventions carry the whole 
 
 from __future__ import annotations
 
+from wattslice.errors import Severity
 from wattslice.ir.operators import (
     COMPARISONS,
     AtomicOp,
@@ -88,7 +89,6 @@ from wattslice.ir.tree import (
     RegisterPlace,
     Return,
     Select,
-    Severity,
     Span,
     Stmt,
     Switch,

@@ -7,6 +7,7 @@ import zlib
 
 from msgspec import Struct
 
+from wattslice.errors import Severity
 from wattslice.ir.operators import (
     AtomicOp,
     BinaryOp,
@@ -595,14 +596,6 @@ class Continue(Struct, frozen=True, eq=False):
 
 
 Stmt = ExprStmt | Declare | Block | If | Loop | Switch | Return | Break | Continue
-
-
-class Severity(IdentityEnum):
-    """How much a diagnostic matters."""
-
-    NOTE = "note"
-    WARNING = "warning"
-    ERROR = "error"
 
 
 class Diagnostic(Struct, frozen=True):

@@ -203,7 +203,7 @@ def _slice_table(slices: Iterable[SliceAnalysis]) -> str:
             three_digits(part.memory_ops_weighted),
             "–" if part.arithmetic_density is None else three_digits(part.arithmetic_density),
             three_digits(part.length),
-            power(part.power_w),
+            power(part.average_power_w),
             percent(part.share_of_power),
         )
         for part in slices

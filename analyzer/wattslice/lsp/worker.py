@@ -140,7 +140,7 @@ class Worker:
 
     def _analyze(self, task: Task) -> Outcome | None:
         """None when it was cancelled, or made way for another one."""
-        from wattslice.frontend.cuda.clang import source_files
+        from wattslice.frontend import source_files
         from wattslice.pipeline.incremental import CancelledError
 
         if self._files_changed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from wattslice.findings.findings import files_spoken_of
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
 from wattslice.frontend.cuda.read import read_callers, read_definitions, read_launcher
+from wattslice.frontend.inputs import Inputs, note_inputs, note_unrepeatable, recorded
 from wattslice.frontend.limits import MOST_S, limited
 from wattslice.frontend.project.runs import ProgramArguments, find_arguments
 from wattslice.ir import Diagnostic, Program, Severity
@@ -49,6 +50,8 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
     """
     check_package(config.execution.backend)
     kept = keeper(config, FileAnalysis)
+    if kept is None:
+        note_unrepeatable()
     if len(config.files) == 1:
         (path,) = config.files
         known = None if kept is None else kept.find(path, CurrentInputs())
@@ -178,17 +181,25 @@ def _analyze_several(
         # What travels to other processes should not name a thousand files that nobody needs there.
         each = config if config.facts.branch_profile is not None else replace(config, files=())
         task = partial(_analyze_or_report, config=each, kept=kept)
-        for path, result in _run(task, missing, config):
-            found[path] = result
+        for path, made in _run(task, missing, config):
+            note_inputs(made.inputs)
+            found[path] = made.result
             done(path)
         if kept is not None:
             kept.trim()
     return [found[path] for path in config.files]
 
 
+class _Made(NamedTuple):
+    """A result, and what it was made of; None: not of inputs alone."""
+
+    result: FileAnalysis
+    inputs: Inputs | None
+
+
 def _run(
-    task: Callable[[Path], FileAnalysis], paths: Sequence[Path], config: Config
-) -> Iterator[tuple[Path, FileAnalysis]]:
+    task: Callable[[Path], _Made], paths: Sequence[Path], config: Config
+) -> Iterator[tuple[Path, _Made]]:
     execution = config.execution
     if execution.backend is Backend.LOKY and (execution.jobs == 1 or len(paths) == 1):
         yield from ((path, task(path)) for path in paths)
@@ -198,10 +209,10 @@ def _run(
         yield paths[number], result
 
 
-def _lost(path: Path, reason: str) -> FileAnalysis:
+def _lost(path: Path, reason: str) -> _Made:
     """A file whose process died, or that no process could begin with."""
     message = f"no result from the process that analysed this file: {reason}"
-    return _unread(path, Diagnostic("PW099", Severity.ERROR, str(path), 0, message))
+    return _Made(_unread(path, Diagnostic("PW099", Severity.ERROR, str(path), 0, message)), None)
 
 
 def _analyze_and_keep(path: Path, config: Config, kept: Keeper[FileAnalysis] | None) -> FileAnalysis:
@@ -273,17 +284,18 @@ def _failed(launch: KernelLaunch, gpu: Gpu, rule: str, reason: str) -> LaunchRes
     return LaunchResult(bare_facts(launch, gpu), (diagnostic,))
 
 
-def _analyze_or_report(path: Path, config: Config, kept: Keeper[FileAnalysis] | None = None) -> FileAnalysis:
+def _analyze_or_report(path: Path, config: Config, kept: Keeper[FileAnalysis] | None = None) -> _Made:
     """One file of several: what goes wrong with it is told and costs only itself."""
-    try:
-        return _analyze_and_keep(path, config, kept)
-    except WattsliceError as error:
-        message = f"{error.message} ({error.remedy})" if error.remedy else error.message
-        where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)
-    except Exception as error:  # a defect on one file must not lose the others
-        message = f"internal error: {type(error).__name__}: {error}"
-        where = Diagnostic("PW099", Severity.ERROR, str(path), 0, message)
-    return _unread(path, where)
+    with recorded() as recording:
+        try:
+            return _Made(_analyze_and_keep(path, config, kept), recording.inputs)
+        except WattsliceError as error:
+            message = f"{error.message} ({error.remedy})" if error.remedy else error.message
+            where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)
+        except Exception as error:  # a defect on one file must not lose the others
+            message = f"internal error: {type(error).__name__}: {error}"
+            where = Diagnostic("PW099", Severity.ERROR, str(path), 0, message)
+    return _Made(_unread(path, where), None)
 
 
 def _unread(path: Path, why: Diagnostic) -> FileAnalysis:

@@ -23,12 +23,11 @@ from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.frontend.cuda.read import (
     CallerProgram,
-    caller_files,
-    definition_files,
     first_launcher,
     read_caller,
 )
 from wattslice.frontend.limits import MOST_S
+from wattslice.frontend.neighbours import caller_files, definition_files
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Kernel, Program
 from wattslice.launches.launch import KernelLaunch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config
 from wattslice.config.options import MethodChoice
-from wattslice.counting.count import BudgetExceededError, count
+from wattslice.counting.count import NotCountedError, count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.quoting import Quoter
@@ -27,10 +26,11 @@ from wattslice.findings.rules import advise
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launches.launch import Assumption, KernelLaunch
 from wattslice.power.answer import PowerAnswer
+from wattslice.power.attribution import Attribution, line_powers, region_powers
 from wattslice.power.intervals import arm_analyses, with_swings
 from wattslice.power.methods import DENSE_FROM, Method, MethodAnswers, branch_density
 from wattslice.power.paths import arms_of_data
-from wattslice.power.slices import ProgramWatts, line_shares
+from wattslice.power.slices import ProgramWatts, SliceWatts
 from wattslice.roofline.kernels import make_roofline
 from wattslice.roofline.machines import machines_of
 from wattslice.slicing.features import SliceFeatures, slice_features
@@ -48,10 +48,6 @@ class LaunchResult(Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...]
 
 
-_MOST_EXECUTIONS = 1e100
-"""Of a region by a thread: what is above it, or no number, comes of bounds near the end of doubles."""
-
-
 def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
     """Counts, slices, features, watts and heat of one launch on `gpu`."""
     kernel = launch.kernel
@@ -64,14 +60,9 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         occupancy=resident.occupancy.occupancy,
     )
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told below
-            profile = count(launch, config.facts.branch_profile)
-    except BudgetExceededError:
-        reason = "counting its executions took more steps than allowed"
-        text = f"power unknown: {reason}"
-        return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
-    if not all(often < _MOST_EXECUTIONS for often in profile.thread_counts):
-        text = "power unknown: its loops run more often than any launch could"
+        profile = count(launch, config.facts.branch_profile)
+    except NotCountedError as error:
+        text = f"power unknown: {error}"
         return LaunchResult(facts, (_diagnostic("PW015", Severity.WARNING, kernel, text),))
     work = launch_work(launch, resident, profile)
     slices = slice_kernel(kernel)
@@ -90,9 +81,11 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
     branch_class = branch_density(slices, profile, config.prediction.dense_from or DENSE_FROM).branch_class
     method = _method(config.prediction.method, branch_class, profile)
     expected = answers.by(Method.EXPECTED)
-    found, swung = with_swings(answers, method)
+    attributed = answers.attributed(method)
+    regions_w = region_powers(attributed.drawn, kernel.region_count)
+    found, swung = with_swings(answers, method, regions_w)
     watts = found.watts
-    hot_lines = _heat(kernel, profile, watts, quoter)
+    hot_lines = _heat(attributed.drawn, quoter)
     analysis = replace(
         facts,
         branch_class=branch_class,
@@ -110,10 +103,11 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         counts_per_thread=work.counts,
         instructions_per_thread=work.instructions.per_thread,
         bytes_per_thread=_bytes(features),
-        slices=_slices(features, watts),
+        static_power_w=watts.static_w,
+        slices=_slices(features, attributed.slices, watts.power_w),
         hot_lines=hot_lines,
         loops=profile.loops,
-        arms=arm_analyses(kernel, profile, watts.prices, _operations_w(watts), swung),
+        arms=arm_analyses(kernel, profile, regions_w, _operations_w(watts), swung),
         profile=_profile_use(config.facts.branch_profile, kernel),
         methods=MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
         assumptions=_assumptions(launch, profile, work.traffic),
@@ -195,7 +189,9 @@ def _bytes(features: tuple[SliceFeatures, ...]) -> float | None:
     return sum(known) if len(known) == len(features) else None
 
 
-def _slices(features: tuple[SliceFeatures, ...], watts: ProgramWatts) -> tuple[SliceAnalysis, ...]:
+def _slices(
+    features: tuple[SliceFeatures, ...], watts: tuple[SliceWatts, ...], power_w: float | None
+) -> tuple[SliceAnalysis, ...]:
     return tuple(
         SliceAnalysis(
             memory_space=part.memory_space,
@@ -209,8 +205,12 @@ def _slices(features: tuple[SliceFeatures, ...], watts: ProgramWatts) -> tuple[S
             power_w=own.power_w,
             share_of_power=own.share_of_power,
             sub_slices=part.sub_slices,
+            time_share=own.time_share,
+            average_power_w=None
+            if power_w is None or own.share_of_power is None
+            else own.share_of_power * power_w,
         )
-        for part, own in zip(features, watts.slices, strict=True)
+        for part, own in zip(features, watts, strict=True)
     )
 
 
@@ -227,18 +227,12 @@ def _operations_w(watts: ProgramWatts) -> float | None:
     return None if watts.power_w is None else watts.power_w - (watts.static_w or 0.0)
 
 
-def _heat(
-    kernel: Kernel, profile: ExecutionProfile, watts: ProgramWatts, quoter: Quoter
-) -> tuple[LineHeat, ...]:
-    """Watts of each line: its share of what the operations draw, the static power left aside."""
-    dynamic_w = _operations_w(watts)
-    if dynamic_w is None:
-        return ()
+def _heat(drawn: Attribution, quoter: Quoter) -> tuple[LineHeat, ...]:
+    """Watts of each line: its part of what the operations draw, the static power left aside."""
+    operations_w = drawn.operations_w
     return tuple(
-        LineHeat(
-            entry.file, entry.line, entry.share * dynamic_w, entry.share, quoter.line(entry.file, entry.line)
-        )
-        for entry in line_shares(kernel, profile, watts.prices)
+        LineHeat(file, line, power_w, power_w / operations_w, quoter.line(file, line))
+        for file, line, power_w in line_powers(drawn)
     )
 
 

@@ -9,7 +9,6 @@ from wattslice.config.options import ModelChoice
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.power.slices import (
     ProgramWatts,
-    energy_watts,
     limited,
     regression_watts,
     trained_watts,
@@ -17,15 +16,16 @@ from wattslice.power.slices import (
 )
 from wattslice.slicing.features import SliceFeatures
 from wattslice_models.contract import PowerModel, RepeatedLaunch, Subject, may_reach
-from wattslice_models.energy import EnergyModel, NoEnergyModel
+from wattslice_models.energy import ComponentPower, EnergyModel, NoEnergyModel
 from wattslice_models.execution_time import (
     DEFAULT_TIME_PARAMETERS,
     Clocks,
     TimePrediction,
+    Utilisation,
     core_clock_mhz,
     predict_time,
 )
-from wattslice_models.gpu import Gpu
+from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.learners import MEANS
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
@@ -48,7 +48,8 @@ class PowerAnswer(Struct, frozen=True):
     """`watts` of the program and its slices, the `model` that gave them ("none" when none could).
 
     `rule` is the rule id of the diagnostic that an unknown power gets. `board_notes` hold for every kernel on
-    this GPU and clock; what concerns this kernel alone stands in `watts.notes`.
+    this GPU and clock; what concerns this kernel alone stands in `watts.notes`. `components`: what each draws
+    by the energy model, whichever model answered; they divide the watts among lines.
     """
 
     model: str
@@ -56,6 +57,8 @@ class PowerAnswer(Struct, frozen=True):
     time_s: float | None = None
     limited_by: str | None = None
     may_hit_power_limit: bool | None = None
+    components: tuple[ComponentPower, ...] = ()
+    utilisations: tuple[Utilisation, ...] = ()
     rule: str = "PW031"
     board_notes: tuple[str, ...] = ()
 
@@ -114,11 +117,11 @@ def _by_trained(question: PowerQuestion, model: PowerModel, work: Workload) -> P
     energy = energy_model(gpu)
     parameters = DEFAULT_TIME_PARAMETERS if isinstance(energy, NoEnergyModel) else energy.time
     timing = predict_time(work, gpu, question.clocks, parameters)
-    return _with_limit(question, watts, timing, model.kind.value)
+    return _with_limit(question, watts, timing, work, model.kind.value)
 
 
 def _with_limit(
-    question: PowerQuestion, watts: ProgramWatts, timing: TimePrediction, model: str
+    question: PowerQuestion, watts: ProgramWatts, timing: TimePrediction, work: Workload, model: str
 ) -> PowerAnswer:
     limit = question.gpu.power_limit_w
     power_w, high_w = watts.power_w, watts.power_high_w
@@ -133,27 +136,51 @@ def _with_limit(
         timing.time_s,
         str(timing.limited_by),
         reaches,
+        _energies(question.gpu).component_powers(work, question.gpu, question.clocks, timing.time_s),
+        timing.utilisations,
         "PW031" if watts.power_w is None else "",
     )
 
 
+STAND_IN = "v100"
+"""The GPU whose energies divide watts among lines where no energy model speaks for the board."""
+
+
+def _energies(gpu: Gpu) -> EnergyModel:
+    found = energy_model(gpu)
+    if isinstance(found, NoEnergyModel):
+        found = energy_model(load_gpu(STAND_IN))
+    assert isinstance(found, EnergyModel)  # of the stand-in: it was measured
+    return found
+
+
 def _by_regression(question: PowerQuestion, model: RegressionModel, work: Workload) -> PowerAnswer:
     watts = regression_watts(model, question.features)
-    return _with_limit(question, watts, predict_time(work, question.gpu, question.clocks), "regression")
+    timing = predict_time(work, question.gpu, question.clocks)
+    return _with_limit(question, watts, timing, work, "regression")
 
 
 def _by_energy(question: PowerQuestion, model: EnergyModel, work: Workload) -> PowerAnswer:
     prediction = model.predict(work, question.gpu, question.clocks)
     board_notes = model.board_notes(core_clock_mhz(question.gpu, question.clocks))
     own_notes = tuple(note for note in prediction.notes if note not in board_notes)
-    prediction = replace(prediction, notes=own_notes)
-    watts = energy_watts(prediction, question.features, question.counts)
+    watts = ProgramWatts(
+        prediction.power_w,
+        prediction.power_low_w,
+        prediction.power_high_w,
+        # A prediction clipped at the board's limit leaves less than its components add up to.
+        min(prediction.static_power_w, prediction.power_w),
+        (),
+        own_notes,
+    )
     return PowerAnswer(
         "energy",
         watts,
         prediction.time_s,
         str(prediction.limited_by),
         prediction.may_hit_power_limit,
+        prediction.components,
+        prediction.utilisations,
         "",
         board_notes,
     )

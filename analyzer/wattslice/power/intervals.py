@@ -22,7 +22,6 @@ from wattslice.power.paths import (
     with_probability,
     with_trips,
 )
-from wattslice.power.slices import OperationPrices, region_energies
 from wattslice_models.contract import may_reach
 
 MOST_SWUNG = 8
@@ -42,15 +41,14 @@ class Swing(Struct, frozen=True):
 def swings(
     kernel: Kernel,
     profile: ExecutionProfile,
-    prices: OperationPrices,
+    energies: Sequence[float],
     power_w: float,
     predict: Callable[[ExecutionProfile], float | None],
 ) -> tuple[Swing, ...]:
     """How far each estimated branch, alone, moves the kernel's `power_w`; largest paths first.
 
-    `predict`: watts of the kernel for other counts. `prices` as for `region_energies`.
+    `predict`: watts of the kernel for other counts. `energies`: what each region draws, in any unit.
     """
-    energies = region_energies(kernel, profile, prices)
     total = math.fsum(energies)
     if total <= 0:
         return ()
@@ -83,12 +81,11 @@ def _can_move(arm: BranchArm) -> bool:
 def trip_swings(
     kernel: Kernel,
     profile: ExecutionProfile,
-    prices: OperationPrices,
+    energies: Sequence[float],
     power_w: float,
     predict: Callable[[ExecutionProfile], float | None],
 ) -> tuple[tuple[TripRange, float, float], ...]:
     """The least and the most watts for each loop whose iterations nobody knows, alone; arguments as above."""
-    energies = region_energies(kernel, profile, prices)
     total = math.fsum(energies)
     if total <= 0:
         return ()
@@ -106,7 +103,9 @@ def trip_swings(
     return tuple(found)
 
 
-def with_swings(answers: MethodAnswers, method: Method) -> tuple[PowerAnswer, tuple[Swing, ...]]:
+def with_swings(
+    answers: MethodAnswers, method: Method, energies: Sequence[float]
+) -> tuple[PowerAnswer, tuple[Swing, ...]]:
     """The answer by `method`, its interval widened by what is not known of branches and loops; the branches.
 
     The model's error, every branch and every loop are taken to be independent: deviations to one side add as
@@ -116,7 +115,7 @@ def with_swings(answers: MethodAnswers, method: Method) -> tuple[PowerAnswer, tu
     watts, limit_w = found.watts, answers.gpu.power_limit_w
     if watts.power_w is None:
         return found, ()
-    known = (answers.launch.kernel, answers.expected, watts.prices, watts.power_w)
+    known = (answers.launch.kernel, answers.expected, energies, watts.power_w)
 
     def predict(counts: ExecutionProfile) -> float | None:
         return answers.power_w(method, counts)
@@ -158,12 +157,11 @@ def _exits(profile: ExecutionProfile, loops: Sequence[tuple[TripRange, float, fl
 def arm_analyses(
     kernel: Kernel,
     profile: ExecutionProfile,
-    prices: OperationPrices,
+    energies: Sequence[float],
     operations_w: float | None,
     found: Sequence[Swing],
 ) -> tuple[ArmAnalysis, ...]:
     """Every arm of `profile`, with its part of `operations_w`, what all operations draw (None: unknown)."""
-    energies = region_energies(kernel, profile, prices)
     total = math.fsum(energies)
     branch_of = {path.first_region: path.arm for path in paths(kernel)}  # an else-arm goes with its then-arm
     visits = {path.first_region: profile.thread_counts[path.of_region] for path in paths(kernel)}

@@ -34,7 +34,9 @@ from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
 from wattslice.launches.launch import KernelLaunch
 from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
+from wattslice.power.attribution import Attribution, attribute, parts, slice_powers
 from wattslice.power.paths import arms_of_data, as_if_taken
+from wattslice.power.slices import SliceWatts
 from wattslice.slicing.features import (
     SliceFeatures,
     arm_probability,
@@ -110,6 +112,13 @@ def branch_density(
     return BranchDensity(executed_length(divided, counts) / total if total else 0.0, threshold)
 
 
+class Attributed(Struct, frozen=True):
+    """Who draws the watts of a launch: places of the source, and slices (as the features came)."""
+
+    drawn: Attribution
+    slices: tuple[SliceWatts, ...]
+
+
 class MethodAnswers(Struct):
     """One launch that was counted, and the model's answers about it, each worked out once.
 
@@ -150,6 +159,22 @@ class MethodAnswers(Struct):
         self._asked.append((counts, found))
         return found
 
+    def attributed(self, method: Method) -> Attributed:
+        """The watts by `method` told apart by the source, in the counts that it takes; empty when unknown."""
+        found = self.by(method)
+        power_w = found.watts.power_w
+        if power_w is None:
+            return Attributed(Attribution(None, ()), found.watts.slices)
+        counts = self._counts(method)
+        kernel, work = self.launch.kernel, self._work(counts)
+        executed = parts(kernel, counts, work, self.resident.isa, self.gpu)
+        drawn = attribute(executed, found.components, power_w, found.watts.static_w)
+        limit_w = self.gpu.power_limit_w
+        slices = found.watts.slices or slice_powers(
+            self.slices, drawn, executed, found.utilisations, 2.0 * power_w if limit_w is None else limit_w
+        )
+        return Attributed(drawn, slices)
+
     def power_w(self, method: Method, expected: ExecutionProfile) -> float | None:
         """The watts by `method` if the expected counts were these; BSPM takes none that a profile made."""
         if method is Method.BSPM and self.config.facts.branch_profile is not None:
@@ -167,11 +192,13 @@ class MethodAnswers(Struct):
     def _ask(self, counts: ExecutionProfile) -> PowerAnswer:
         return answer(self.question(counts))
 
+    def _work(self, counts: ExecutionProfile) -> LaunchWork:
+        return self.work if counts is self.expected else launch_work(self.launch, self.resident, counts)
+
     def question(self, counts: ExecutionProfile) -> PowerQuestion:
         """What the model is asked about these counts."""
-        work, features = self.work, self.features
+        work, features = self._work(counts), self.features
         if counts is not self.expected:
-            work = launch_work(self.launch, self.resident, counts)
             factors = access_power_factors(self.gpu)
             features = slice_features(self.slices, counts, factors, self.resident.sm_saturation)
         return PowerQuestion(

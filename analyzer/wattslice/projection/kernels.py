@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.config.config import Config, Options, make_config
-from wattslice.counting.count import BudgetExceededError, count
+from wattslice.counting.count import NotCountedError, count
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import power_limit_warning, why_unknown
 from wattslice.findings.quoting import Quoter
@@ -254,11 +254,9 @@ class _EscapeTimes(Stages):
         try:
             with deep_recursion():
                 return LaunchResult(replace(facts, time_s=self._time_s(launch, config, gpu)), ())
-        except BudgetExceededError:
-            reason = "counting its executions took more steps than allowed"
         except RecursionError:
             reason = "statements or operators nest too deeply"
-        except ValueError as error:
+        except (NotCountedError, ValueError) as error:
             reason = str(error)
         span = launch.kernel.span
         message = f"{launch.kernel.name}: no time by ESCAPE's model: {reason}"

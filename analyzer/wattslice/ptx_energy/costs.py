@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from wattslice.config.config import Config
 from wattslice.config.sources import is_ptx
-from wattslice.counting.count import BudgetExceededError, count
+from wattslice.counting.count import NotCountedError, count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.errors import WattsliceError
 from wattslice.ir import Diagnostic, Kernel, Program
@@ -124,8 +124,8 @@ def _counted(launch: KernelLaunch) -> tuple[ExecutionProfile | None, str]:
     try:
         with deep_recursion():
             return count(launch), ""
-    except BudgetExceededError:
-        return None, "counting its executions took more steps than allowed"
+    except NotCountedError as error:
+        return None, str(error)
     except RecursionError:
         return None, "statements nest too deeply"
     except Exception as error:  # a defect of ours must not lose the other kernels

@@ -24,7 +24,6 @@ from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
     findings_of,
-    hits_limit,
     operations_power_w,
 )
 from wattslice.ir import MemorySpace, Severity
@@ -453,8 +452,6 @@ class _View:
         yield power_line(first, self._report_width)
         if first.power_w is None:
             yield from self._wrapped(printable(cause_of_unknown(first, self._analysis)), WARM)
-        if first.may_hit_power_limit:
-            yield from self._wrapped(f"{hits_limit(first)}: the GPU would lower its clocks (PW021)", HOT)
         yield self._cut(Text("  ").append_text(launch_text(first)))
         yield from self._wrapped(runs(first), "")
         yield from self._wrapped(basis(first), "dim")
@@ -523,9 +520,8 @@ def basis(kernel: KernelAnalysis) -> str:
     """What the shares of the lines are shares of."""
     if kernel.power_w is None or not kernel.hot_lines:
         return ""
-    if kernel.model != "energy":
+    if kernel.static_power_w is None:
         whole = power(kernel.power_w)
         return f"the lines share all {whole}: this model tells no power of the idle board apart"
-    own_w = operations_power_w(kernel)
-    rest = power(max(0.0, kernel.power_w - own_w))
-    return f"the lines share {power(own_w)}; the idle board and its clocks draw {rest}"
+    own_w, rest = power(operations_power_w(kernel)), power(kernel.static_power_w)
+    return f"the lines share {own_w}; the idle board and its clocks draw {rest}"

@@ -7,7 +7,7 @@ from typing import TextIO
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.report.json import Json, as_text, fields
+from wattslice.report.json_values import Json, as_text, fields
 from wattslice.report.terminal import COOL, make_console, print_stripped
 from wattslice_models.energy import EnergyModel
 from wattslice_models.gpu import Gpu, gpus

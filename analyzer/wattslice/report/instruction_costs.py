@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wattslice.ptx_energy.costs import CostedFile, KernelCost
-from wattslice.report.json import Json, as_text, fields
+from wattslice.report.json_values import Json, as_text, fields
 from wattslice.report.terminal import make_console, plain_table, print_stripped
 from wattslice.units import energy, percent, printable, three_digits
 from wattslice_models.gpu import load_gpu

@@ -7,10 +7,8 @@ changes its meaning without a new schema version.
 
 from __future__ import annotations
 
-import json
 import math
-from enum import Enum
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -19,12 +17,10 @@ from wattslice.counting.profile import LoopTrips
 from wattslice.findings.findings import Finding
 from wattslice.ir.operation_counts import JSON_NAMES
 from wattslice.launches.launch import Assumption
-from wattslice.units import printable_json
+from wattslice.report.json_values import Json, as_text, fields, finite
 from wattslice.version import __version__
 
 SCHEMA_VERSION = 1
-
-Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 
 def render_json(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status: int | None = None) -> str:
@@ -52,28 +48,9 @@ def about_run(gpu_id: str, gpu_name: str, gpu_source: str) -> dict[str, Json]:
     }
 
 
-def as_text(document: dict[str, Json]) -> str:
-    """A document, indented, with a newline at its end."""
-    return printable_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
-
-
-def fields(record: object, *names: str) -> dict[str, Json]:
-    """Fields of a record under their own names; all unknown where there is no record."""
-    return {name: None if record is None else plain(getattr(record, name)) for name in names}
-
-
 def times(record: object, *names: str) -> dict[str, Json]:
     """The same of fields that tell how often something happens."""
     return {name: _times(getattr(record, name)) for name in names}
-
-
-def plain(value: object) -> Json:
-    """A name, figure, enum or tuple of these: an enum as its value, what is not finite as unknown."""
-    if isinstance(value, Enum):
-        return plain(value.value)
-    if isinstance(value, tuple):
-        return [plain(one) for one in cast("tuple[object, ...]", value)]
-    return finite(value) if isinstance(value, float) else cast("Json", value)
 
 
 def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
@@ -98,7 +75,8 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
             "expected": finite(methods.expected_w),
         },
         **fields(kernel, "model", "power_w", "power_low_w", "power_high_w", "power_limit_w"),
-        **fields(kernel, "may_hit_power_limit", "time_s", "energy_j", "limited_by"),
+        **fields(kernel, "static_power_w"),
+        **fields(kernel, "limit_exceedance", "may_hit_power_limit", "time_s", "energy_j", "limited_by"),
         **times(kernel, "bytes_per_thread"),
         "counts_per_thread": None
         if counts is None
@@ -140,7 +118,7 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
         **times(part, "length"),
         **fields(part, "arithmetic_density"),
         **times(part, "compute_ops", "memory_ops_weighted"),
-        **fields(part, "probability", "power_w", "share_of_power"),
+        **fields(part, "probability", "power_w", "time_share", "average_power_w", "share_of_power"),
         "sub_slices": [
             {
                 **fields(one, "probability"),
@@ -151,11 +129,6 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
             for one in part.sub_slices
         ],
     }
-
-
-def finite(value: float | None) -> float | None:
-    """JSON has neither NaN nor infinity: both mean that the figure is unknown."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _times(value: float | None) -> float | None:

@@ -11,7 +11,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.report.json import Json, about_run, as_text, fields, finite
+from wattslice.report.json import about_run
+from wattslice.report.json_values import Json, as_text, fields, finite
 from wattslice.report.terminal import (
     Column,
     fitting_table,

@@ -8,7 +8,8 @@ from typing import TextIO
 from rich.console import RenderableType
 from rich.text import Text
 
-from wattslice.report.json import Json, about_run, as_text, fields
+from wattslice.report.json import about_run
+from wattslice.report.json_values import Json, as_text, fields
 from wattslice.report.terminal import (
     Column,
     fitting_table,

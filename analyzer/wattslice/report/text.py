@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path, PurePath
-from textwrap import dedent
+from textwrap import dedent, wrap
 from typing import TextIO
 
 from msgspec.structs import replace
@@ -22,9 +22,9 @@ from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
+    decision,
     findings_of,
-    hits_limit,
-    operations_power_w,
+    throttling,
     without_suppressed,
 )
 from wattslice.gate.verdict import Verdict
@@ -97,7 +97,10 @@ def _power_columns(powers: list[Text], shares: Sequence[float | None], width: in
 def slice_table(slices: tuple[SliceAnalysis, ...], width: int) -> Table:
     """One row per slice, in the order of the analysis."""
 
-    watts = [Text(power(part.power_w), style="" if part.power_w is not None else WARM) for part in slices]
+    watts = [
+        Text(power(part.average_power_w), style="" if part.average_power_w is not None else WARM)
+        for part in slices
+    ]
     densities = (
         _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
         for part in slices
@@ -115,22 +118,46 @@ def slice_table(slices: tuple[SliceAnalysis, ...], width: int) -> Table:
         Column("lines", texts(line_ranges(part.lines) or _NOTHING for part in slices), least=5, wanted=20),
         Column("length", texts(three_digits(part.length) for part in slices), right=True, give_up=1),
         Column("density", texts(densities), right=True, give_up=2),
+        Column("running", texts(_running(part) for part in slices), right=True, give_up=3),
         *_power_columns(watts, [part.share_of_power for part in slices], width),
     )
     return fitting_table(columns, width)
 
 
+def _running(part: SliceAnalysis) -> str:
+    """Watts of the board while a slice runs, where that is not all the time."""
+    return _NOTHING if part.power_w is None or part.time_share == 1.0 else power(part.power_w)
+
+
 def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
-    """The hottest lines as the source has them, each with its watts of those that the heading tells."""
-    shown = kernel.hot_lines[:MAX_HOT_LINES]
+    """Where the watts of the kernel go: its hottest lines as the source has them, the others, the board."""
+    shown, others = kernel.hot_lines[:MAX_HOT_LINES], kernel.hot_lines[MAX_HOT_LINES:]
     quoted = dedent("\n".join(printable(heat.text) for heat in shown)).split("\n")
-    whose = "the board draws" if kernel.model == "regression" else "operations draw"
-    heading = f"hottest source, of the {power(operations_power_w(kernel))} that {whose}"
-    watts = [Text(power(heat.power_w), style=heat_style(heat.share)) for heat in shown]
+    rows = [
+        (_place(heat, kernel), quote, heat.power_w, heat_style(heat.share), "")
+        for heat, quote in zip(shown, quoted, strict=True)
+    ]
+    if others:
+        words = f"{len(others)} more line{'s' * (len(others) > 1)}"
+        rows.append((_NOTHING, words, math.fsum(heat.power_w for heat in others), "", "dim"))
+    if kernel.static_power_w is not None:
+        rows.append((_NOTHING, "the board itself: idle, leakage, clocks", kernel.static_power_w, "", "dim"))
+    whole_w = kernel.power_w or math.fsum(watts for _, _, watts, _, _ in rows)
     columns = (
-        Column("  line", texts(f"  {_place(heat, kernel)}" for heat in shown), right=True, style="dim"),
-        Column(heading, texts(quoted), least=24, wanted=40, stretch=True, cut=True),
-        *_power_columns(watts, [heat.share for heat in shown], width),
+        Column("  line", texts(f"  {place}" for place, *_ in rows), right=True, style="dim"),
+        Column(
+            f"where the {power(whole_w)} go",
+            tuple(Text(words, style=style) for _, words, _, _, style in rows),
+            least=24,
+            wanted=40,
+            stretch=True,
+            cut=True,
+        ),
+        *_power_columns(
+            [Text(power(watts), style=style) for _, _, watts, style, _ in rows],
+            [watts / whole_w if whole_w else None for _, _, watts, _, _ in rows],
+            width,
+        ),
     )
     return fitting_table(columns, width)
 
@@ -417,16 +444,21 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
 
 
 def power_line(kernel: KernelAnalysis, width: int) -> Text:
-    """The watts of a launch with their bar, interval and limit."""
+    """The watts of a launch and what to make of them, in one line; below it their bar, interval and limit."""
     if kernel.power_w is None:
         return Text(f"  power {UNKNOWN}", style=f"bold {WARM}")
-    line = Text("  ")
     limit_w = kernel.power_limit_w
     style = f"bold {load_style(kernel.power_w / limit_w)}" if limit_w else "bold"
-    line.append(power(kernel.power_w).rjust(7), style=style)
-    line.append("  ")
+    words, throttles = decision(kernel), throttling(kernel)
+    if throttles:
+        words += " (PW021)"
+    line = Text("  " + "\n  ".join(wrap(words, max(16, width - 2), break_on_hyphens=False)))
+    line.stylize(style, 2, 2 + len(power(kernel.power_w)))
+    if throttles:
+        line.highlight_regex(throttles.replace(" ", r"\s+"), f"bold {HOT}")
+    line.append("\n  ")
     if limit_w:
-        bar_width = width - 59 if width >= _NARROW else width - 11
+        bar_width = width - 50 if width >= _NARROW else width - 11
         line.append_text(
             power_bar(kernel.power_w, kernel.power_low_w, kernel.power_high_w, limit_w, bar_width)
         )
@@ -460,9 +492,6 @@ def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
     facts.add_column()
     if kernel.power_w is None:
         facts.add_row("  why", Text(printable(cause_of_unknown(kernel, analysis)), style=WARM))
-    if kernel.may_hit_power_limit:
-        warning = f"{hits_limit(kernel)}: the GPU would lower its clocks and run longer (PW021)"
-        facts.add_row("  limit", Text(warning, style=f"bold {HOT}"))
     if kernel.ptx_file and kernel.ptx_file != kernel.file:
         facts.add_row("  read", Text(f"from {printable(PurePath(kernel.ptx_file).name)}"))
     facts.add_row("  launch", launch_text(kernel))

@@ -109,13 +109,13 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
         if not taught or any(name not in MEANS and power_model(gpu, name) is not None for name in fresh):
             asked = replace(request, names=fresh)
             protocols.append(_trained_before(asked, training.examples, test.examples, tell))
-        if request.retrain:
+        if request.retrain and _several(test.examples):
             protocols.append(_left_out_each(request, test.examples, tell, applications=True))
         if taught:
             all_seen = all(seen[name] == len(test.examples) for name in taught)
             asked = replace(request, names=taught)
             protocols.append(_on_training_runs(asked, test.examples, tell, all_seen=all_seen))
-    elif training.examples and request.retrain:
+    elif request.retrain and _several(training.examples):
         protocols.append(_left_out_each(request, training.examples, tell, applications=False))
     if not protocols:
         why = "; ".join(dict.fromkeys(part.reason for part in (*test.left_out, *training.left_out)))
@@ -260,6 +260,11 @@ def _counter_scores(
 
 def _counter_score(about: str, predicted: tuple[HeldOut, ...], found: Judgement) -> Score:
     return Score(COUNTERS, COUNTERS_TITLE, f"coefficients {about}", predicted, found, source_only=False)
+
+
+def _several(examples: tuple[Example, ...]) -> bool:
+    """Whether a benchmark can be left out and others teach."""
+    return len({example.benchmark for example in examples}) > 1
 
 
 def _left_out_each(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -27,6 +28,19 @@ from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import MemoryAccess, memory_accesses, register_assignments, value_parts
 from wattslice.launches.launch import Dim3, KernelLaunch
 from wattslice.workload.instructions.statements import RequestCount
+
+
+class AccessTraffic(Struct, frozen=True):
+    """What one access as written moves, units as in `Traffic`: together its totals.
+
+    What several accesses to one object have in common is divided by what each would fetch alone.
+    """
+
+    access: MemoryAccess
+    l1_bytes: float
+    l2_bytes: float
+    dram_bytes: float
+    shared_passes: float
 
 
 class Traffic(Struct, frozen=True):
@@ -45,6 +59,15 @@ class Traffic(Struct, frozen=True):
     shared_accesses: float
     footprint_bytes: float | None
     gathered: tuple[MemoryAccess, ...]
+    by_access: tuple[AccessTraffic, ...] = ()
+
+
+class _Part(NamedTuple):
+    """One access to an object: bytes requested per warp, and distinct ones per block."""
+
+    access: MemoryAccess
+    requested: float
+    distinct: float
 
 
 class _Object(Struct):
@@ -56,11 +79,16 @@ class _Object(Struct):
     launch_reach: Reach | None = None
     is_bounded: bool = True
     is_kept: bool = True  # by the L1 cache
-    accesses: list[MemoryAccess] = field(default_factory=list[MemoryAccess])
+    parts: list[_Part] = field(default_factory=list[_Part])
     gathered_per_block: float = 0.0  # of `distinct_per_block`, where data lead, in an array of known size
 
     def add(
-        self, requested: float, fresh_per_block: float, statistics: SiteStatistics, within: Reach | None
+        self,
+        access: MemoryAccess,
+        requested: float,
+        fresh_per_block: float,
+        statistics: SiteStatistics,
+        within: Reach | None,
     ) -> None:
         """Takes in one access; `within`: all of the array, if its size is known.
 
@@ -70,6 +98,7 @@ class _Object(Struct):
         share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
         distinct = fresh_per_block * share
         self.distinct_per_block += distinct
+        self.parts.append(_Part(access, requested, distinct))
         reach, block_reach = statistics.launch_reach, statistics.block_reach
         if reach is None:
             reach = block_reach = within
@@ -90,11 +119,21 @@ class _Object(Struct):
 
     def axes(self, kernel: Kernel) -> frozenset[int]:
         """The axes of the grid along which blocks touch other parts of it."""
-        return frozenset[int]().union(*(block_axes(kernel, access) for access in self.accesses))
+        return frozenset[int]().union(*(block_axes(kernel, part.access) for part in self.parts))
 
     def fetched(self, warps_per_block: int) -> float:
         """Bytes that one block's loads bring from L2."""
         return self.block_bytes if self.is_kept else self.requested * warps_per_block
+
+    def divided(self, l2_bytes: float | None, dram_bytes: float, warps: float) -> Iterator[AccessTraffic]:
+        """The bytes of each access; `l2_bytes` None: of stores, which all go there. `warps` per thread."""
+        requested = sum(part.requested for part in self.parts)
+        for part in self.parts:
+            share = part.distinct / self.distinct_per_block if self.distinct_per_block else 0.0
+            l1 = part.requested * (2.0 if part.access.is_atomic else 1.0) * warps
+            fetched = share if self.is_kept else part.requested / requested if requested else 0.0
+            l2 = l1 if l2_bytes is None else l2_bytes * fetched
+            yield AccessTraffic(part.access, l1, l2, dram_bytes * share, 0.0)
 
     def launch_bytes(self, blocks: int, fetches: float = 1.0, missing: float = 0.0) -> float:
         """Bytes that move between DRAM and L2 in one launch.
@@ -131,16 +170,21 @@ def traffic(
     stores: dict[Variable | None, _Object] = {}
     passes = shared = stored = 0.0
     gathered: list[MemoryAccess] = []
+    by_access: list[AccessTraffic] = []
     for access, made in made_accesses(launch, profile, requests):
         statistics = profile.sites[access.site]
         if access.space is MemorySpace.SHARED:
-            passes += made.per_warp * request_passes(statistics)
+            own = made.per_warp * request_passes(statistics)
+            by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
+            passes += own
             shared += made.per_thread
             continue
         if access.space is MemorySpace.CONSTANT:
             if statistics.bank_passes is None:
                 gathered.append(access)
-            passes += made.per_warp * (_constant_words(access, statistics, made) - 1.0)
+            own = made.per_warp * (_constant_words(access, statistics, made) - 1.0)
+            by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
+            passes += own
             continue
         if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE):
             continue
@@ -149,11 +193,9 @@ def traffic(
         requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
         table = stores if access.is_store else loads
         entry = table.setdefault(access.root, _Object())
-        entry.accesses.append(access)
         entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
-        entry.add(
-            requested, requested * warps_per_block * made.fresh, statistics, _whole_array(launch, access)
-        )
+        fresh = requested * warps_per_block * made.fresh
+        entry.add(access, requested, fresh, statistics, _whole_array(launch, access))
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())
@@ -161,22 +203,26 @@ def traffic(
     entries = (*loads.values(), *stores.values())
     missing = _missing((loads, stores), l2_bytes)
     reuse = _reuse(launch, (loads, stores), l2_bytes, resident_blocks)
-    moved = sum(
+    moved = [
         entry.launch_bytes(
             launch.blocks, 1.0 if reuse is None else reuse.fetches(entry.axes(launch.kernel)), missing
         )
         for entry in entries
-    )
+    ]
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
+    for place, (entry, bytes_) in enumerate(zip(entries, moved, strict=True)):
+        own = entry.fetched(warps_per_block) * launch.blocks / threads if place < len(loads) else None
+        by_access += entry.divided(own, bytes_ / threads, warps / threads)
     return Traffic(
         l1_bytes=(requested + stored) * warps / threads,
         l2_bytes=fetched / threads + stored * warps / threads,
-        dram_bytes=moved / threads,
+        dram_bytes=sum(moved) / threads,
         shared_passes=passes,
         shared_accesses=shared,
         footprint_bytes=_footprint(loads, stores),
         gathered=tuple(gathered),
+        by_access=tuple(by_access),
     )
 
 

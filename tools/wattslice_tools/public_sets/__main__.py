@@ -27,7 +27,7 @@ from wattslice_corpora.records import (
 from wattslice_models.gpu import load_gpu
 from wattslice_tools.public_sets.checkout import find_recipes, public_features, runs_of
 from wattslice_tools.public_sets.dcgm import read_dcgm_table
-from wattslice_tools.public_sets.measured import public_gpu_ids, read_public_table
+from wattslice_tools.public_sets.measured import public_gpu_ids, read_public_tables
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -36,7 +36,14 @@ def _parser() -> argparse.ArgumentParser:
         description="Makes the tables of measured runs (--measurements), of DCGM activity (--dcgm) and of "
         "our features of the kernels (--sources) anew. `wattslice train` learns from them.",
     )
-    parser.add_argument("--measurements", type=Path, metavar="CSV", help="public table of measured kernels")
+    parser.add_argument(
+        "--measurements",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="CSV",
+        help="public table of measured kernels (may be repeated: all that have rows of a GPU are needed)",
+    )
     parser.add_argument(
         "--dcgm",
         type=Path,
@@ -77,12 +84,12 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _import(table: Path, card: DataCard) -> None:
+def _import(tables: list[Path], card: DataCard) -> None:
     comments = (
         f"runs of public kernels measured on {card.gpu_id}; card: {card_path(card.gpu_id).name}",
         *(f"{entry.key}: {entry.repository} {entry.path} at {entry.commit}" for entry in card.datasets),
     )
-    write_table(measurements_path(card.gpu_id), comments, MeasuredRow, read_public_table(table, card))
+    write_table(measurements_path(card.gpu_id), comments, MeasuredRow, read_public_tables(tables, card))
 
 
 def _import_dcgm(tables: list[Path], card: DataCard) -> None:

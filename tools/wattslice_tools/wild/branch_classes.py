@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.counting.count import BudgetExceededError, count
+from wattslice.counting.count import NotCountedError, count
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import NO_OVERRIDES
@@ -52,7 +52,7 @@ def kernels_of(path: Path, suite: str) -> list[Kernel]:
         try:
             profile = count(launch)
             share = branch_density(slice_kernel(kernel), profile).divided_share
-        except (BudgetExceededError, RecursionError):
+        except (NotCountedError, RecursionError):
             continue
         place = (kernel.span.file, kernel.span.line)
         if place not in found or share > found[place].share:

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.errors import FrontendError
 from wattslice.frontend import MOST_KERNELS
-from wattslice.frontend.cuda.read import launcher_files
 from wattslice.frontend.inputs import file_bytes, note_text, note_unrepeatable
+from wattslice.frontend.neighbours import launcher_files
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError
 from wattslice.frontend.ptx.lowering.body import FunctionBody

@@ -9,27 +9,24 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import stat
 import time
 from pathlib import Path
+from typing import NamedTuple
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from wattslice.config.config import DEFAULT_CACHE_BYTES, Config
 from wattslice.errors import WattsliceError
-from wattslice.user_folders import OTHER_CACHE
+from wattslice.user_folders import DEFAULT_CACHE_BYTES, OTHER_CACHE
 
 NAME = "results"
-_ENTRY = re.compile(r"[0-9a-f]{64}")
-_SCRATCH = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{16}\.tmp")
+_RESULT = re.compile(r"[0-9a-f]{64}")
+_ENTRY = re.compile(r"(?:answer-|program-)?[0-9a-f]{64}")
+_SCRATCH = re.compile(r"\.(?:answer-|program-)?[0-9a-f]{64}\.[0-9a-f]{16}\.tmp")
 _MOST_BYTES = 64 << 20
 _ABANDONED_S = 3600.0
 _KEPT_SHARE = 0.8
 """What eviction leaves of the limit: it lists the whole folder, which must not happen at every entry."""
 _TRIMS = "0"
-"""An entry whose name, a digest, begins so has the folder trimmed: one of 16, however short the runs are."""
+"""An entry whose digest begins so has the folder trimmed: one of 16, however short the runs are."""
 
 
 class CacheError(WattsliceError):
@@ -44,24 +41,11 @@ def is_used(path: Path) -> bool:
     return os.path.lexists(path / NAME) or (os.path.lexists(path) and not path.is_dir())
 
 
-class Usage(Struct, frozen=True):
-    """What the folder holds."""
+class Usage(NamedTuple):
+    """What the folder holds: results of files, and the size of everything."""
 
     entries: int
     size_bytes: int
-
-
-def with_usable_cache(config: Config) -> Config:
-    """The configuration; without its cache, and with a note that says why, where that cannot be used."""
-    if config.execution.cache is None:
-        return config
-    try:
-        CacheFolder(config.execution.cache, config.execution.cache_limit_bytes).close()
-    except CacheError as error:
-        return replace(
-            config, execution=replace(config.execution, cache=None), notes=(*config.notes, str(error))
-        )
-    return config
 
 
 class CacheFolder:
@@ -98,7 +82,7 @@ class CacheFolder:
 
     def write(self, name: str, content: bytes) -> None:
         """Keep `content`, in place of what the entry held. A full or read-only disk is no error."""
-        scratch = f".{name}.{secrets.token_hex(8)}.tmp"
+        scratch = f".{name}.{os.urandom(8).hex()}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             descriptor = os.open(scratch, flags, 0o600, dir_fd=self._descriptor)
@@ -109,7 +93,7 @@ class CacheFolder:
             self._remove(scratch)
             return
         self._written_bytes += len(content)
-        if name.startswith(_TRIMS) or self._written_bytes > self.limit_bytes // 8:
+        if name.rpartition("-")[2].startswith(_TRIMS) or self._written_bytes > self.limit_bytes // 8:
             self.trim()
 
     def trim(self) -> None:
@@ -139,7 +123,8 @@ class CacheFolder:
     def usage(self) -> Usage:
         """How much there is."""
         found = self._files(_ENTRY)
-        return Usage(len(found), sum(size for _, size, _ in found))
+        results = [name for *_, name in found if _RESULT.fullmatch(name)]
+        return Usage(len(results), sum(size for _, size, _ in found))
 
     def _files(self, pattern: re.Pattern[str]) -> list[tuple[float, int, str]]:
         """(seconds when last used, bytes, name) of our own files; anything else is not ours to touch."""

@@ -12,11 +12,11 @@ import hashlib
 import json
 import os
 import platform
+import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar, cast
 
@@ -25,22 +25,19 @@ from msgspec.structs import replace
 
 from wattslice.config.config import Config, Execution
 from wattslice.config.gpu_choice import GpuChoice
-from wattslice.frontend.cuda.clang.source_files import SourceFiles, look_again
-from wattslice.frontend.cuda.read import caller_files, definition_files, launcher_files
-from wattslice.frontend.inputs import (
-    Inputs,
-    Search,
-    SearchInput,
-    digest_of_paths,
-    digest_of_text,
-    file_bytes,
-    recorded,
-    repository_root,
+from wattslice.frontend.inputs import Inputs, note_inputs, recorded
+from wattslice.pipeline.cache.current import (
+    CurrentInputs,
+    files_below,
+    inputs_document,
+    installation_stamp,
+    program_folders,
+    read_inputs,
 )
 from wattslice.pipeline.cache.folder import CacheError, CacheFolder
 from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
 from wattslice_models.gpu import load_gpu
-from wattslice_models.store import user_models
+from wattslice_models.user_folder import user_models
 
 Result = TypeVar("Result")
 
@@ -62,15 +59,19 @@ class Keeper(Struct, Generic[Result], frozen=True):
         folder = self._folder
         content = None if folder is None else folder.read(name)
         kept = None if content is None else read_entry(name, content, self.kind)
-        return kept.result() if kept is not None and current.hold(kept.inputs) else None
+        result = kept.result() if kept is not None and current.hold(kept.inputs) else None
+        if kept is not None and result is not None:
+            note_inputs(kept.inputs)
+        return result
 
     def made(self, file: Path, analyze: Callable[[], Result], is_lasting: Callable[[Result], bool]) -> Result:
         """What `analyze` gives, kept if it is lasting: one that another try would not change."""
         with recorded() as recording:
             result = analyze()
-        inputs = recording.inputs
+        inputs = recording.inputs if is_lasting(result) else None
+        note_inputs(inputs)
         own = None if inputs is None else next((t for t in inputs.texts if t.path == str(file)), None)
-        if inputs is not None and own is not None and is_lasting(result):
+        if inputs is not None and own is not None:
             name = self._name(file, own.sha256)
             content = entry_bytes(name, inputs, result)
             folder = self._folder
@@ -90,6 +91,19 @@ class Keeper(Struct, Generic[Result], frozen=True):
 
     def _name(self, file: Path, sha256: str) -> str:
         return hashlib.sha256(f"{self.key}\0{file}\0{sha256}".encode(errors="surrogateescape")).hexdigest()
+
+
+def with_usable_cache(config: Config) -> Config:
+    """The configuration; without its cache, and with a note that says why, where that cannot be used."""
+    if config.execution.cache is None:
+        return config
+    try:
+        CacheFolder(config.execution.cache, config.execution.cache_limit_bytes).close()
+    except CacheError as error:
+        return replace(
+            config, execution=replace(config.execution, cache=None), notes=(*config.notes, str(error))
+        )
+    return config
 
 
 @functools.lru_cache(maxsize=4)
@@ -112,67 +126,13 @@ def keeper(config: Config, kind: type[Result]) -> Keeper[Result] | None:
         return None
 
 
-class CurrentInputs:
-    """The disk as it is now. Every file is read and every search made at most once: use it for one run.
-
-    Contents are compared, not time stamps: a checkout or a copy changes stamps without changing a letter, and
-    two edits within a tick of the clock change a letter without changing stamps.
-    """
-
-    def __init__(self) -> None:
-        self._digests: dict[str, str] = {}
-        self._answers: dict[tuple[Search, str, tuple[str, ...]], str] = {}
-        self._roots: dict[str, SourceFiles] = {}
-        look_again()
-
-    def hold(self, inputs: Inputs) -> bool:
-        """Whether an analysis now would see the very same."""
-        return (
-            all(self.digest(text.path) == text.sha256 for text in inputs.texts)
-            and all(os.path.isfile(path) for path in inputs.present)  # noqa: PTH113  (thousands of them)
-            and not any(os.path.isfile(path) for path in inputs.absent)  # noqa: PTH113
-            and all(self._answer(search) == search.answer for search in inputs.searches)
-        )
-
-    def digest(self, path: str) -> str:
-        """The digest of a file's content, of nothing where it cannot be read."""
-        known = self._digests.get(path)
-        if known is None:
-            try:
-                content = file_bytes(Path(path))
-            except OSError:
-                content = b""
-            known = self._digests[path] = digest_of_text(content)
-        return known
-
-    def _answer(self, asked: SearchInput) -> str:
-        question = (asked.search, asked.about, asked.names)
-        known = self._answers.get(question)
-        if known is None:
-            known = self._answers[question] = digest_of_paths(self._found(asked))
-        return known
-
-    def _found(self, asked: SearchInput) -> tuple[Path, ...]:
-        about = Path(asked.about)
-        if asked.search is Search.ROOT:
-            return (repository_root(about),)
-        if asked.search is Search.CALLERS:
-            return caller_files(about, frozenset(asked.names))
-        if asked.search is Search.DEFINITIONS:
-            return definition_files(about, frozenset(asked.names))
-        if asked.search is Search.LAUNCHERS:
-            return launcher_files(about, frozenset(asked.names))
-        files = self._roots.get(asked.about)
-        if files is None:
-            files = self._roots[asked.about] = SourceFiles(about, about, b"")
-        ask = files.named if asked.search is Search.NAMED else files.includers_of
-        return tuple(path for name in asked.names for path in ask(name))
-
-
 _MAGIC = b"wattslice result 1\n"
 _MOST_BYTES = 512 << 20
 _SHARES = frozenset(
-    ("probability", "probability_low", "probability_high", "share", "share_of_power", "occupancy")
+    (
+        *("probability", "probability_low", "probability_high", "occupancy"),
+        *("share", "share_of_power", "time_share"),
+    )
 )
 _MOST = sys.float_info.max
 _MOST_SHARE = 1 + 1e-9  # sums of shares are rounded
@@ -220,7 +180,7 @@ def _is_possible(document: object) -> bool:
 
 def entry_bytes(name: str, inputs: Inputs, result: object) -> bytes | None:
     """The entry called `name`; None for a result that JSON cannot hold (infinite or not a number)."""
-    document = {"name": name, "inputs": encoded(inputs), "result": encoded(result)}
+    document = {"name": name, "inputs": inputs_document(inputs), "result": encoded(result)}
     try:
         text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError):
@@ -244,14 +204,9 @@ def read_entry(name: str, content: bytes, kind: type[Result]) -> Kept[Result] | 
         entries = cast("dict[str, object]", document)
         if entries.get("name") != name:
             return None
-        return Kept(decoded(Inputs, entries.get("inputs")), entries.get("result"), kind)
+        return Kept(read_inputs(entries.get("inputs")), entries.get("result"), kind)
     except (zlib.error, ValueError, RecursionError):
         return None
-
-
-_PACKAGES = ("wattslice", "wattslice_models")
-_LIBRARIES = ("libclang", "numpy")
-_PICTURES = (".png", ".svg", ".pyc")
 
 
 def run_key(config: Config) -> str:
@@ -263,8 +218,8 @@ def run_key(config: Config) -> str:
     """
     digest = hashlib.sha256()
     for part in (
-        program_digest(),
-        _digest_of(_files_below(user_models())),
+        kept_program_digest(config.execution),
+        _digest_of(files_below(user_models())),
         repr(load_gpu(config.gpu.gpu_id)),
         json.dumps(encoded(_deciding(config)), sort_keys=True, default=str),
         os.getcwd(),  # noqa: PTH109  (a text is wanted)
@@ -286,16 +241,32 @@ def _deciding(config: Config) -> Config:
     )
 
 
+def kept_program_digest(execution: Execution) -> str:
+    """`program_digest`, read anew only after the installation has changed: its files are many."""
+    folder = None if execution.cache is None else _opened(execution.cache, execution.cache_limit_bytes)
+    if folder is None:
+        return program_digest()
+    name = f"program-{installation_stamp(program_folders())}"
+    kept = folder.read(name)
+    if kept is not None and _DIGEST.fullmatch(kept):
+        return kept.decode()
+    digest = program_digest()
+    folder.write(name, digest.encode())
+    return digest
+
+
+_LIBRARIES = ("libclang", "numpy")
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
+
+
 @functools.cache
 def program_digest() -> str:
     """A digest of this very program: equal where the same input gives the same result."""
     digest = hashlib.sha256(platform.python_version().encode())
     for library in _LIBRARIES:
         digest.update(f"{library} {_version(library)}\0".encode())
-    for package in _PACKAGES:
-        spec = find_spec(package)
-        for folder in () if spec is None else spec.submodule_search_locations or ():
-            digest.update(_digest_of(_files_below(Path(folder))).encode())
+    for folder in program_folders():
+        digest.update(_digest_of(files_below(folder)).encode())
     return digest.hexdigest()
 
 
@@ -304,15 +275,6 @@ def _version(library: str) -> str:
         return metadata.version(library)
     except metadata.PackageNotFoundError:
         return ""
-
-
-def _files_below(folder: Path) -> Iterator[tuple[str, Path]]:
-    """(path below the folder, file) in a stable order."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for name in sorted(names):
-            if not name.endswith(_PICTURES):
-                yield os.path.relpath(os.path.join(parent, name), folder), Path(parent, name)  # noqa: PTH118
 
 
 def _digest_of(files: Iterable[tuple[str, Path]]) -> str:

@@ -8,7 +8,7 @@ from wattslice.analysis import Analysis
 from wattslice.findings.findings import Finding
 from wattslice.ir import Severity
 from wattslice.report.ci.places import SourceTree, clean, located
-from wattslice.report.json import Json
+from wattslice.report.json_values import Json
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 

@@ -17,7 +17,7 @@ from wattslice.findings.findings import Finding, all_findings, unread_files
 from wattslice.findings.rules import RULES, Rule
 from wattslice.ir import Severity
 from wattslice.report.ci.places import Located, Place, SourceTree, clean, importance, located
-from wattslice.report.json import Json, finite
+from wattslice.report.json_values import Json, finite
 from wattslice.version import __version__
 
 MAX_RESULTS = 25_000

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from wattslice.ir import Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa
 from wattslice.workload.instructions.value_graph import (
     Hoisting,
@@ -27,11 +28,16 @@ from wattslice.workload.instructions.value_graph import (
 
 
 class Charge(NamedTuple):
-    """`number` instructions of `kind` for each run of `region`."""
+    """`number` instructions of `kind` for each run of `region`, for the text at `span` (None: the head).
+
+    `product`: of a multiply-add whose sum is at `span`.
+    """
 
     kind: InstructionKind
     region: int
     number: float
+    span: Span | None = None
+    product: Span | None = None
 
 
 class Request(NamedTuple):
@@ -78,6 +84,7 @@ class _Charger:
         self.other_uses: dict[Value, int] = {}
         self.seen: set[Value] = set()
         self.pointers: dict[Value, LoopLevel] = {}
+        self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
 
     def run(self) -> Charges:
@@ -107,8 +114,10 @@ class _Charger:
         for value in self.order:
             if value not in absorbed:
                 region, _, _, scale, _ = value.place
+                product = self.products.get(value)
+                product_span = None if product is None else product.span
                 for kind, number in value.cost:
-                    self.found.append(Charge(kind, region, number * scale))
+                    self.found.append(Charge(kind, region, number * scale, value.span, product_span))
                 if value.access is not None:
                     site, is_store, number, fresh = value.access
                     self.requests.append(Request(site, is_store, region, number * scale, fresh))
@@ -144,6 +153,7 @@ class _Charger:
             absorbed.add(needed)
             if fuses is not Shape.INT_PRODUCT:  # one FMA takes one product; a sum counted all of its IMADs
                 value.cost = tuple((_FUSED[kind], number) for kind, number in value.cost)
+                self.products[value] = needed
                 return
 
     def expand(self, value: Value) -> None:
@@ -267,7 +277,8 @@ class _Charger:
         region, scale, outside = placed(loops, stack, value.place.region)
         if outside is None:
             scale = value.place.scale
-        return Value(shape, Placement(region, deepest(operands, stack), stack, scale, loops))
+        place = Placement(region, deepest(operands, stack), stack, scale, loops)
+        return Value(shape, place, span=value.span)
 
     def strength_reduce(
         self,
@@ -314,6 +325,7 @@ class _Charger:
                 bits=whole.bits,
                 is_pointer=whole.shape is Shape.ADDRESS,
                 form=LinearForm(terms, unit=whole.form.unit),
+                span=whole.span,
             )
             self.expand(self.sums[key])
         return self.sums[key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Generator
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from wattslice.ir import (
     AddressOf,
@@ -34,6 +34,7 @@ from wattslice.ir import (
     RegisterPlace,
     Select,
     Semantics,
+    Span,
     TextureFetch,
     Type,
     TypeKind,
@@ -45,6 +46,7 @@ from wattslice.workload.instructions.memory import Memory
 from wattslice.workload.instructions.operators import FLOAT_KINDS, per_operation
 from wattslice.workload.instructions.value_graph import (
     Computation,
+    Environment,
     MemoryRequest,
     Shape,
     Value,
@@ -54,25 +56,41 @@ from wattslice.workload.instructions.value_graph import (
 
 Steps = Generator["Step", Any, "Value | None"]
 """A computation driven by `drive`: yields what must be run first, returns a value."""
-Step = Value | Steps | None
+
+
+class At(NamedTuple):
+    """A computation, or its result, of the text at `span`."""
+
+    span: Span
+    step: Value | Steps | None
+
+
+Step = Value | Steps | At | None
 """What is known at once, or a computation that finds it."""
 
 
-def drive(first: Step) -> None:
-    """Run a computation and all it asks for: nesting as deep as generated code has it needs no recursion."""
-    stack = [first] if isinstance(first, Generator) else []
+def drive(graph: Environment, first: Steps) -> None:
+    """Run a computation and all it asks for: nesting as deep as generated code has it needs no recursion.
+
+    `graph.here` follows the text.
+    """
+    stack: list[tuple[Steps, Span | None]] = [(first, graph.here)]
     result: Value | None = None
     while stack:
+        steps, graph.here = stack[-1]
         try:
-            asked = stack[-1].send(result)
+            asked = steps.send(result)
         except StopIteration as stop:
             stack.pop()
             result = stop.value
             continue
+        here = graph.here
+        if type(asked) is At:
+            here, asked = asked
         if asked is None or type(asked) is Value:
             result = asked
         else:
-            stack.append(cast(Steps, asked))
+            stack.append((cast(Steps, asked), here))
             result = None
 
 
@@ -95,7 +113,10 @@ class Expressions(Memory):
     def expression(self, expr: Expr, region: int) -> Step:
         """The value of `expr`, run in `region`; leaves are known at once."""
         handler = _HANDLERS.get(type(expr))
-        return self.joined([], region) if handler is None else handler(self, expr, region)
+        if handler is None:
+            return self.joined([], region)
+        step = handler(self, expr, region)
+        return step if type(step) is Value else At(expr.span, step)
 
     def builtin(self, expr: Builtin) -> Value:
         """`threadIdx.x` and the like: read once; sizes lie in constant memory."""
@@ -194,7 +215,7 @@ class Expressions(Memory):
         return found
 
     @abstractmethod
-    def call(self, expr: InlinedCall, region: int) -> Step:
+    def call(self, expr: InlinedCall, region: int) -> Steps:
         """Lower an inlined call; the statements are the subclass's business."""
 
     def pointer(self, expr: PointerOffset, region: int) -> Steps:
@@ -290,7 +311,9 @@ def _is_unsigned(index: Expr) -> bool:
     return index.type.kind is TypeKind.INT and index.type.bits == 32 and not index.type.signed
 
 
-_HANDLERS: dict[type[Expr], Callable[[Expressions, Any, int], Step]] = {  # by type: asked for every node
+_HANDLERS: dict[
+    type[Expr], Callable[[Expressions, Any, int], Value | Steps | None]
+] = {  # by type: asked for every node
     Constant: lambda here, expr, region: here.constant(expr.value, expr.type),
     Builtin: lambda here, expr, region: here.builtin(expr),
     Read: lambda here, expr, region: here.read(expr.place, region),

@@ -55,7 +55,7 @@ class Liveness(NamedTuple):
 def liveness(kernel: Kernel) -> Liveness:
     """The values of `kernel` that are live at once."""
     lowering = Lowering(kernel, constant_trips(kernel))
-    drive(lowering.kernel_body())
+    drive(lowering, lowering.kernel_body())
     found = charges(lowering.roots, Isa.IMAD)
     return Liveness(_most(found, lowering.roots), *_ahead(found.needed), frozenset(lowering.indexed))
 

@@ -319,7 +319,7 @@ class Loops(Expressions):
         else:
             place = Placement(level.body_region, level, self.stack)
             bits, is_uniform, is_pointer = initial.bits, initial.is_uniform, initial.is_pointer
-            head = Value(Shape.PLAIN, place, (), [initial], bits, is_uniform, is_pointer)
+            head = Value(Shape.PLAIN, place, (), [initial], bits, is_uniform, is_pointer, span=self.here)
             if increment is not None:
                 head.step = increment
                 head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)

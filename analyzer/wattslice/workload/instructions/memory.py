@@ -187,7 +187,7 @@ class Memory(Operators):
             return None
         kind = _LOAD.get(place.space, K.LDG)
         before = Placement(loop.entry_region, loop.parent, self.stack[:-1])
-        first = Value(Shape.PLAIN, before, ((kind, 1.0),), [address])
+        first = Value(Shape.PLAIN, before, ((kind, 1.0),), [address], span=self.here)
         first.access = MemoryRequest(place.site, False, 1.0)
         return Value(Shape.PLAIN, Placement(region, loop, self.stack), (), [first], place.type.bits)
 
@@ -200,7 +200,7 @@ class Memory(Operators):
                 self.indexed.add(place.root)
             inputs = [self.whole(place.root), address, value]
             here = Placement(region, self.stack[-1] if self.stack else None, self.stack)
-            self._set(place.root, Value(Shape.PLAIN, here, cost, inputs))
+            self._set(place.root, Value(Shape.PLAIN, here, cost, inputs, span=self.here))
             return
         if _is_register(place):
             self.root(region, (), (address, value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from wattslice.ir import (
     Break,
     Continue,
     Declare,
+    Expr,
     ExprStmt,
     If,
     InlinedCall,
@@ -21,13 +22,14 @@ from wattslice.ir import (
     Kernel,
     Loop,
     Return,
+    Span,
     Stmt,
     Switch,
     TypeKind,
 )
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, warp_chain
 from wattslice.workload.instructions.charging import Charge, Request, charges
-from wattslice.workload.instructions.expressions import Step, Steps, drive
+from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
 from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
 from wattslice.workload.instructions.value_graph import EnvironmentKey, Shape, Value
@@ -38,7 +40,8 @@ class Lowered(NamedTuple):
 
     `issued_only`: what warps issue although no thread counts it. `issuers`: for a region that is predicated,
     not branched around, the region whose every run issues it. `values`: those that instructions compute, for
-    `roots`, which happen whether or not anybody uses a value.
+    `roots`, which happen whether or not anybody uses a value. `written`: the instructions, each with
+    the text that asked for it; the other lists are merged by kind and region.
     """
 
     instructions: list[Charge]
@@ -47,6 +50,7 @@ class Lowered(NamedTuple):
     issuers: dict[int, int]
     values: list[Value]
     roots: list[Value]
+    written: list[Charge]
 
 
 @lru_cache(maxsize=16)
@@ -56,16 +60,23 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
     Kept for the last few kernels: counts that differ in probabilities alone are asked for one after another.
     """
     lowering = Lowering(kernel, trips)
-    drive(lowering.kernel_body())
+    drive(lowering, lowering.kernel_body())
     instructions, requests, values, _ = charges(lowering.roots, isa)
-    issued_only = _merged(lowering.issued_only)
-    return Lowered(_merged(instructions), requests, issued_only, lowering.issuers, values, lowering.roots)
+    return Lowered(
+        _merged(instructions),
+        requests,
+        _merged(lowering.issued_only),
+        lowering.issuers,
+        values,
+        lowering.roots,
+        instructions,
+    )
 
 
 def _merged(found: list[Charge]) -> list[Charge]:
     """The same charges, those of one kind and region as one."""
     numbers: dict[tuple[InstructionKind, int], float] = {}
-    for kind, region, number in found:
+    for kind, region, number, *_ in found:
         numbers[kind, region] = numbers.get((kind, region), 0.0) + number
     return [Charge(kind, region, number) for (kind, region), number in numbers.items()]
 
@@ -96,7 +107,7 @@ class Lowering(Loops):
         if self.issuer is not None:
             self.issuers[stmt.region] = self.issuer
         lowering = _LOWERINGS.get(type(stmt))
-        return None if lowering is None else lowering(self, stmt)
+        return None if lowering is None else At(stmt.span, lowering(self, stmt))
 
     def block(self, stmt: Block) -> Steps:
         """Lower statements in order."""
@@ -104,11 +115,16 @@ class Lowering(Loops):
             yield self.statement(inner)
         return None
 
-    def evaluate(self, stmt: ExprStmt) -> Step:
+    def evaluate(self, stmt: ExprStmt) -> Steps:
         """Lower an expression for its effects."""
         if isinstance(stmt.expr, Intrinsic) and stmt.expr.name == "assert":
             return self.assertion(stmt, stmt.expr)
-        return self.expression(stmt.expr, stmt.region)
+        return self.alone(stmt.expr, stmt.region)
+
+    def alone(self, expr: Expr, region: int) -> Steps:
+        """Lower one expression."""
+        yield self.expression(expr, region)
+        return None
 
     def assertion(self, stmt: ExprStmt, call: Intrinsic) -> Steps:
         """`assert(c)`: a branch around a call that never runs; at the end of the kernel the EXIT itself."""
@@ -199,7 +215,7 @@ class Lowering(Loops):
         return self.joined(returned, region)
 
 
-_LOWERINGS: dict[type[Stmt], Callable[[Lowering, Any], Step]] = {
+_LOWERINGS: dict[type[Stmt], Callable[[Lowering, Any], Steps]] = {
     Block: Lowering.block,
     ExprStmt: Lowering.evaluate,
     Declare: Lowering.declare,
@@ -265,13 +281,47 @@ def lower_instructions(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa
     per_thread = dict.fromkeys(InstructionKind, 0.0)
     per_warp = dict.fromkeys(InstructionKind, 0.0)
     lowered = lower(kernel, loop_trips(kernel, profile), isa)
-    for kind, region, number in lowered.instructions:
+    for kind, region, number, *_ in lowered.instructions:
         per_thread[kind] += number * profile.thread_counts[region]
         per_warp[kind] += number * profile.warp_counts[lowered.issuers.get(region, region)]
-    for kind, region, number in lowered.issued_only:
+    for kind, region, number, *_ in lowered.issued_only:
         per_warp[kind] += number * profile.warp_counts[region]
     chain = warp_chain(lowered.values, lowered.roots, profile.warp_counts)
     return InstructionMix(_counts(per_thread), _counts(per_warp), _requests(lowered, profile), chain)
+
+
+class WrittenInstruction(NamedTuple):
+    """Instructions of one kind that the text at `span` asks for, in the runs of `region`: the mean that a
+    launched thread executes, and that a warp issues.
+    """
+
+    kind: InstructionKind
+    region: int
+    span: Span
+    per_thread: float
+    per_warp: float
+
+
+def written_instructions(
+    kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa.IMAD
+) -> Iterator[WrittenInstruction]:
+    """The executed instructions of `lower_instructions`, told apart by the text that asks for them.
+
+    What several expressions share (an index, an address) belongs to the first of them, a fused multiply-add
+    to its product and its sum by halves. Stack pointer and EXIT
+    belong to the head of the kernel, with what warps issue for an early return although no thread counts it.
+    """
+    lowered = lower(kernel, loop_trips(kernel, profile), isa)
+    threads, warps, issuers = profile.thread_counts, profile.warp_counts, lowered.issuers
+    for kind, region, number, span, product in lowered.written:
+        per_thread, per_warp = number * threads[region], number * warps[issuers.get(region, region)]
+        if per_thread or per_warp:
+            spans = (span or kernel.span,) if product is None else (span or kernel.span, product)
+            for one in spans:
+                share = 1.0 / len(spans)
+                yield WrittenInstruction(kind, region, one, share * per_thread, share * per_warp)
+    for kind, region, number, *_ in lowered.issued_only:
+        yield WrittenInstruction(kind, region, kernel.span, 0.0, number * warps[region])
 
 
 def _requests(lowered: Lowered, profile: ExecutionProfile) -> tuple[RequestCount, ...]:

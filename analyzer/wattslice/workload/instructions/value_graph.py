@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Type, TypeKind, Variable
+from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import Cost
 
 Terms = tuple[tuple["Value", int], ...]
@@ -131,7 +131,7 @@ class Value(Struct, eq=False):
 
     `number`: of a constant; None: it differs between the copies of an unrolled loop. `step`: of an induction
     variable, per iteration. `access`: the load or store that this value is. `birth`: values are numbered as
-    they are made, in the order of the text.
+    they are made, in the order of the text. `span`: of the text that asked for it first.
     """
 
     shape: Shape
@@ -146,6 +146,7 @@ class Value(Struct, eq=False):
     step: Value | None = None
     access: MemoryRequest | None = None
     birth: int = field(default_factory=count().__next__)
+    span: Span | None = None
 
 
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
@@ -250,11 +251,12 @@ class Environment:
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
         self.neighbours: dict[object, dict[int, Value]] = {}  # loads of one aligned word, by offset in it
+        self.here: Span | None = None  # the text being lowered
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
         """Something that happens whether or not anybody uses its value."""
         place = Placement(region, self.stack[-1] if self.stack else None, self.stack)
-        self.roots.append(Value(Shape.PLAIN, place, cost, list(inputs)))
+        self.roots.append(Value(Shape.PLAIN, place, cost, list(inputs), span=self.here))
 
     def shared(
         self,
@@ -293,6 +295,7 @@ class Environment:
             is_uniform,
             is_pointer,
             form,
+            span=self.here,
         )
         self.available[key] = value
         target.append((key, None))
@@ -333,7 +336,9 @@ class Environment:
     def first(self, key: object, cost: Cost, is_uniform: bool) -> Value:
         """Something computed once at the start of the kernel."""
         if (found := self.available.get(key)) is None:
-            found = self.available[key] = Value(Shape.PLAIN, AT_START, cost, is_uniform=is_uniform)
+            found = self.available[key] = Value(
+                Shape.PLAIN, AT_START, cost, is_uniform=is_uniform, span=self.here
+            )
         return found
 
     def open_scope(self) -> None:

@@ -39,7 +39,7 @@ def read_geometry(
     sources: tuple[Path, ...], recipes: Recipes, row: CounterRow, run: HostRun, gpu: Gpu
 ) -> ReadGeometry:
     """Grid and block of the launch from the host code, given the sizes of the run only."""
-    recipe = recipes.benchmark(row.benchmark)
+    recipe = recipes.benchmark(row.benchmark, row.arguments)
     root = source_root(sources, recipe)
     include = tuple(root / folder for folder in recipes.include)
     options = ParseOptions(include_dirs=include, defines=recipe.defines)

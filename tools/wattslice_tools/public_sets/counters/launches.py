@@ -96,7 +96,7 @@ def counted_launch(sources: tuple[Path, ...], recipes: Recipes, row: CounterRow,
 
     Raises `WattsliceError` or `RecordError` when it cannot be analysed.
     """
-    recipe = recipes.benchmark(row.benchmark)
+    recipe = recipes.benchmark(row.benchmark, row.arguments)
     root = source_root(sources, recipe)
     include = tuple(root / folder for folder in recipes.include)
     program = read_cuda(root / recipe.file, ParseOptions(include_dirs=include, defines=recipe.defines))

@@ -11,7 +11,7 @@ from msgspec import Struct
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.libclang import UnitHandle, library, place_of, text
 from wattslice.frontend.cuda.clang.made_up import namespace_members, template_declaration
-from wattslice.frontend.cuda.clang.source_files import SourceFiles
+from wattslice.frontend.source_files import SourceFiles
 
 
 class Severity(IntEnum):

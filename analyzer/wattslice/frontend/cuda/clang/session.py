@@ -46,12 +46,6 @@ from wattslice.frontend.cuda.clang.libclang import INCLUSION_VISITOR, Place, Uni
 from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
 from wattslice.frontend.cuda.clang.parse import ParseAbandonedError, budget_clock, prelude_pch, raw_parse
 from wattslice.frontend.cuda.clang.probe import refuse_if_fatal
-from wattslice.frontend.cuda.clang.source_files import (
-    SourceFiles,
-    find_header,
-    included_names,
-    including_units,
-)
 from wattslice.frontend.inputs import (
     is_recording,
     note_file,
@@ -60,6 +54,12 @@ from wattslice.frontend.inputs import (
     repository_root,
 )
 from wattslice.frontend.parse_options import ParseOptions
+from wattslice.frontend.source_files import (
+    SourceFiles,
+    find_header,
+    included_names,
+    including_units,
+)
 
 
 def parse_cuda(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ParsedUnit:

@@ -14,8 +14,7 @@ import os
 import re
 import time
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text
 
@@ -115,7 +114,7 @@ class SourceFiles:
         return self._listing.includers()
 
 
-class _Stamp(Struct, frozen=True):
+class _Stamp(NamedTuple):
     """What changes with a file or with the names in a folder; `changed_ns` None: too young to rely on."""
 
     changed_ns: int | None

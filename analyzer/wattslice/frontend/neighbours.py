@@ -1,0 +1,128 @@
+"""Files beside a source file that its kernels may be called from, found by their text. Imports no parser: the
+cache asks again where an answer may have changed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+from wattslice.frontend.inputs import Search, file_bytes, note_search
+
+SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
+MAX_SCANNED = 200
+MAX_PARSED = 3
+_BESIDE = 3
+"""The distance of folders beside that of a file (`_near`)."""
+MAX_BYTES = 1 << 20
+
+
+def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
+    """Source files near `path` that mention a function of `names`; those with a `main` first."""
+    callers = _mentioning(path, names, _near(path.resolve().parent), may_be_own=True) if names else ()
+    if names:
+        note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
+    return callers
+
+
+def _defining(names: frozenset[str]) -> re.Pattern[bytes]:
+    """What a definition of one of `names` looks like."""
+    words = b"|".join(re.escape(name.encode()) for name in sorted(names))
+    begin = rb"^(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*]"
+    old = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
+    body = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + old + rb")\{"
+    value = rb"(?:\[[^\]\n]{0,80}\]\s*)*[=;{]"
+    untyped = rb"^(?:%s)\s*%s" % (words, body)  # of C, where that is int
+    return re.compile(rb"%s(?:%s)\s*(?:%s|%s)|%s" % (begin, words, body, value, untyped), re.M)
+
+
+def definition_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
+    """Source files near `path` that define a function or variable of `names`, which others only declare."""
+    defines = _defining(names)
+    found = _mentioning(path, names, islice(_near(path.resolve().parent), 3), defines, is_call=False)
+    note_search(Search.DEFINITIONS, path, tuple(sorted(names)), found)
+    return found
+
+
+def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
+    """Source files near `path` that include a file of its name and may launch one of `kernels`."""
+    name = re.escape(os.fsencode(path.name))
+    includes = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?" + name + rb"[>\"]", re.M)
+    near = islice(_near(path.resolve().parent), _BESIDE + 1)
+    launchers = _mentioning(path, kernels, near, includes)
+    note_search(Search.LAUNCHERS, path, tuple(sorted(kernels)), launchers)
+    return launchers
+
+
+def _mentioning(
+    path: Path,
+    names: frozenset[str],
+    near: Iterable[Iterable[Path]],
+    also: re.Pattern[bytes] | None = None,
+    *,
+    is_call: bool = True,
+    may_be_own: bool = False,
+) -> tuple[Path, ...]:
+    """Those near `path` that name one of `names`; `may_be_own`: its own `main`, of what others define."""
+    call = re.compile(
+        rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
+    )
+    main = re.compile(rb"\bmain\s*\(")
+    plain = tuple(name.encode() for name in names)  # looking for these is quicker than the expression
+    own = path.resolve()
+    found: list[tuple[bool, int, Path]] = []
+    scanned = 0
+    for distance, candidates in enumerate(near):
+        if distance == _BESIDE and found:  # what is in the folders beside is another program
+            break
+        for candidate in candidates:
+            if scanned >= MAX_SCANNED:
+                break
+            resolved = Path(os.path.realpath(candidate))  # of a loop of links, too, where resolve() raises
+            if (resolved == own and not may_be_own) or any(resolved == known for *_, known in found):
+                continue
+            scanned += 1
+            try:
+                if not resolved.is_file() or resolved.stat().st_size > MAX_BYTES:
+                    continue
+                data = file_bytes(resolved, MAX_BYTES)
+            except OSError:
+                continue
+            named = any(name in data for name in plain) and (not is_call or call.search(data))
+            if resolved == own and (main.search(data) is None or _defining(names).search(data)):
+                continue
+            if named and (also is None or also.search(data)):
+                found.append((main.search(data) is None, distance, resolved))
+    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+
+
+def _near(folder: Path) -> Iterator[Iterator[Path]]:
+    """Source files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
+
+    Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
+    repository belongs to others, and a clone elsewhere would have other neighbours.
+    """
+    yield _sources_in(folder)
+    yield chain.from_iterable(map(_sources_in, _listed(folder)))
+    if (folder / ".git").exists():
+        return
+    yield _sources_in(folder.parent)
+    yield chain.from_iterable(map(_sources_in, _listed(folder.parent)))
+
+
+def _sources_in(folder: Path) -> Iterator[Path]:
+    return (folder / name for name in _names_in(folder) if os.path.splitext(name)[1] in SUFFIXES)  # noqa: PTH122
+
+
+def _listed(folder: Path) -> Iterator[Path]:
+    return (folder / name for name in _names_in(folder))
+
+
+def _names_in(folder: Path) -> list[str]:
+    """What is in a folder, sorted; nothing for a file or a folder that may not be read."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  (a path for each of thousands costs more than the look)
+    except OSError:
+        return []

@@ -1,0 +1,184 @@
+"""What a whole command said is printed again while everything that it was made of is as it was."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wattslice import cli
+from wattslice_models.user_folder import user_models
+
+SOURCE = """#include "size.h"
+__global__ void scale(float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= FACTOR;
+}
+int main() { float *x; cudaMalloc(&x, SIZE * 4); scale<<<SIZE / 256, 256>>>(x, SIZE); }
+"""
+ANALYZE = ["analyze", "--gpu", "v100", "src"]
+HEAVY = ("click", "msgspec", "numpy", "rich", "clang", "wattslice.ir", "wattslice.pipeline.files")
+"""Nothing of this is imported for an answer that holds."""
+OF_THE_ANALYSIS = ("numpy", "clang", "wattslice.ir", "wattslice.analysis", "wattslice.counting")
+"""Nothing of this is imported to tell of GPUs, rules and the cache."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project, with a cache and a home of its own."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/k.cu").write_text(SOURCE)
+    (tmp_path / "src/size.h").write_text("#define SIZE 1048576\n#define FACTOR 2.0f\n")
+    monkeypatch.setenv("WATTSLICE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The words of every command that really ran."""
+    found: list[list[str]] = []
+    run = cli._dispatch
+
+    def dispatch(words: list[str], debug: bool) -> int:
+        found.append(words)
+        return run(words, debug)
+
+    monkeypatch.setattr(cli, "_dispatch", dispatch)
+    return found
+
+
+@pytest.mark.parametrize("words", [ANALYZE, [*ANALYZE, "--format", "json"], ["gpus"], ["explain", "PW010"]])
+def test_the_same_words_say_the_same_without_a_run(folder, ran, capfd, words):
+    told: list[tuple[int, str, str]] = []
+    for _ in range(2):
+        status = cli.main(words)
+        told.append((status, *capfd.readouterr()))
+    assert told[0] == told[1]
+    assert told[0][1]
+    assert ran == [words]
+
+
+def test_messages_are_told_again(folder, ran, capfd):
+    (folder / "wattslice.toml").write_text('set = ["scale.zzz=3"]\n')
+    cli.main(ANALYZE)
+    first = capfd.readouterr()
+    assert "warning" in first.err
+    cli.main(ANALYZE)
+    assert capfd.readouterr() == first
+    assert len(ran) == 1
+
+
+def edited(name: str, old: str, new: str) -> Callable[[Path], object]:
+    def edit(folder: Path) -> None:
+        path = folder / name
+        path.write_text(path.read_text().replace(old, new))
+
+    return edit
+
+
+def put(name: str, text: str) -> Callable[[Path], object]:
+    def write(folder: Path) -> None:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+    return write
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "the source": edited("src/k.cu", "*=", "+="),
+    "a header": edited("src/size.h", "1048576", "2097152"),
+    "a new file": put("src/more/k2.cu", SOURCE.replace("size.h", "../size.h")),
+    "a removed file": lambda folder: (folder / "src/size.h").unlink(),
+    "new settings": put("wattslice.toml", 'gpu = "a100"\n'),
+    "settings nearer": put("src/wattslice.toml", "delta = 0.2\n"),
+    "the user's settings": put("settings/wattslice/wattslice.toml", "delta = 0.2\n"),
+    "the user's models": lambda _: put("v100/energy.json", "{}")(user_models()),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_whatever_the_run_saw_makes_it_run_again(folder, ran, capfd, change):
+    cli.main(ANALYZE)
+    change(folder)
+    cli.main(ANALYZE)
+    assert len(ran) == 2
+
+
+@pytest.mark.parametrize("name", ["COLUMNS", "LANG", "NO_COLOR"])
+def test_the_environment_makes_it_run_again(folder, ran, capfd, monkeypatch, name):
+    cli.main(ANALYZE)
+    monkeypatch.setenv(name, "77")
+    cli.main(ANALYZE)
+    assert len(ran) == 2
+
+
+@pytest.mark.parametrize(
+    "more", [["-o", "told.txt"], ["--no-cache"], ["--cache", "other"], ["--cache=other"]]
+)
+def test_what_writes_or_has_its_own_cache_runs_each_time(folder, ran, capfd, more):
+    for _ in range(2):
+        assert cli.main([*ANALYZE, *more]) == 0
+    assert len(ran) == 2
+
+
+def test_a_failure_is_not_kept(folder, ran, capfd):
+    for _ in range(2):
+        assert cli.main(["analyze", "nothing.cu"]) == 2
+    assert len(ran) == 2
+
+
+def test_a_folder_named_for_headers_that_goes_is_missed(folder, ran, capfd):
+    (folder / "include").mkdir()
+    assert cli.main([*ANALYZE, "-I", "include"]) == 0
+    (folder / "include").rmdir()
+    assert cli.main([*ANALYZE, "-I", "include"]) == 2
+
+
+def answers(folder: Path) -> list[Path]:
+    return list((folder / "cache/results").glob("answer-*"))
+
+
+@pytest.mark.parametrize("cut", [10, 60, -1])
+def test_a_spoilt_answer_is_none(folder, ran, capfd, cut):
+    cli.main(ANALYZE)
+    first = capfd.readouterr()
+    (answer,) = answers(folder)
+    good = answer.read_bytes()
+    answer.write_bytes(good[:cut])
+    cli.main(ANALYZE)
+    assert capfd.readouterr() == first
+    assert len(ran) == 2
+    assert answer.read_bytes() == good
+
+
+def imported(words: list[str], folder: Path) -> set[str]:
+    """The modules of a process after a command, the last line that it prints."""
+    code = f"import sys; from wattslice.cli import main; main({words}); print('\\n', *sys.modules)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("words", [ANALYZE, ["gpus"]])
+def test_an_answer_that_holds_imports_no_more_than_it_needs(folder, words):
+    assert imported(words, folder) & set(HEAVY)
+    assert imported(words, folder) & set(HEAVY) == set()
+
+
+@pytest.mark.parametrize("words", [["gpus"], ["gpus", "--format", "json"], ["explain"], ["cache"]])
+def test_what_needs_no_analysis_imports_none(folder, words):
+    assert imported(words, folder) & set(OF_THE_ANALYSIS) == set()
+
+
+def test_the_program_is_not_read_again_for_the_next_run(folder, ran, capfd, monkeypatch):
+    from wattslice.pipeline.cache import keeper
+
+    cli.main(ANALYZE)
+    monkeypatch.setattr(keeper, "program_digest", lambda: pytest.fail("read again"))
+    assert cli.main([*ANALYZE, "--format", "json"]) == 0
