@@ -16,6 +16,7 @@ from wattslice.analysis import Advice, Analysis, KernelAnalysis, Suppression, al
 from wattslice.findings.rules import RULES
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.launch import Assumption
+from wattslice.units import power, probability
 
 _EXPLAINS = {rule.id: rule.explains_unknown for rule in RULES if rule.explains_unknown is not None}
 """Rules that can explain an unknown power, 1 for the likeliest."""
@@ -226,6 +227,8 @@ def power_limit_warning(kernel: KernelAnalysis) -> Finding:
     message = f"{kernel.name} {hits_limit(kernel)}"
     if kernel.power_limit_w is not None:
         message += f" of {kernel.power_limit_w:.0f} W"
+    if (over := kernel.limit_exceedance) is not None:
+        message += f" (P {probability(over)})"
     return Finding("PW021", Severity.WARNING, kernel.file, kernel.line, kernel.name, message)
 
 
@@ -234,6 +237,56 @@ def hits_limit(kernel: KernelAnalysis) -> str:
     low_w, limit_w = kernel.power_low_w, kernel.power_limit_w
     would = low_w is not None and limit_w is not None and low_w >= limit_w
     return f"{'would' if would else 'may'} hit the power limit"
+
+
+def decision(kernel: KernelAnalysis) -> str:
+    """What to make of a launch's watts, in one line; empty when they are unknown.
+
+    ``281 W ± 18 %, 94 % sure to stay under the limit of 350 W: may throttle``
+    """
+    if kernel.power_w is None:
+        return ""
+    words = power(kernel.power_w)
+    if (spread := kernel.relative_interval) is not None:
+        below, above = (round(100.0 * side) for side in spread)
+        alike = abs(below - above) <= _ALIKE
+        words += f" ± {(below + above) // 2} %" if alike else f" −{below}/+{above} %"
+    limit_w, over = kernel.power_limit_w, kernel.limit_exceedance
+    if limit_w is None or over is None:
+        return words
+    if _is_held(kernel):
+        words += f", held back by the limit of {limit_w:g} W"
+    elif over <= 0.5:
+        words += f", {_sure(1.0 - over)} sure to stay under the limit of {limit_w:g} W"
+    else:
+        words += f", {_sure(over)} sure to reach the limit of {limit_w:g} W"
+    return f"{words}: {throttles}" if (throttles := throttling(kernel)) else words
+
+
+_ALIKE = 3
+"""Percent that the two sides of an interval may differ by and be told as one."""
+
+
+def _sure(probability: float) -> str:
+    """A probability of at least one half, never certain."""
+    return ">99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
+
+
+def throttling(kernel: KernelAnalysis) -> str:
+    """What the power limit does to a launch; empty when it does nothing."""
+    if not kernel.may_hit_power_limit:
+        return ""
+    return "throttles" if _is_held(kernel) else "may throttle"
+
+
+_AT_LIMIT = 0.995
+"""Share of the limit from which watts are those that the limit leaves: predictions stop there."""
+
+
+def _is_held(kernel: KernelAnalysis) -> bool:
+    power_w, limit_w = kernel.power_w, kernel.power_limit_w
+    at_limit = power_w is not None and limit_w is not None and power_w >= _AT_LIMIT * limit_w
+    return at_limit and kernel.may_hit_power_limit is True
 
 
 def operations_power_w(kernel: KernelAnalysis) -> float:
