@@ -235,19 +235,20 @@ def calibrated_w(without: Estimate, rows: JointRows, drawn: Draw) -> Array:
 def _calibrated_ratios(without: Estimate, rows: JointRows, drawn: Draw) -> list[tuple[str, float]]:
     others = rows.those(drawn.others)
     ratios = np.exp(others.log_power) / calibrated_w(without, rows, drawn)
-    return [(_unit(one), float(ratio)) for one, ratio in zip(others.readings, ratios, strict=True)]
+    return [(unit_of(one), float(ratio)) for one, ratio in zip(others.readings, ratios, strict=True)]
 
 
 def _interval(rows: JointRows, ratios: Array) -> Interval:
     pairs = [
-        (_unit(reading), float(ratio))
+        (unit_of(reading), float(ratio))
         for reading, ratio in zip(rows.readings, ratios, strict=True)
         if reading.example is not None
     ]
     return conformal_interval(pairs, UNIT)
 
 
-def _unit(reading: Reading) -> str:
+def unit_of(reading: Reading) -> str:
+    """The unit that a reading belongs to."""
     return f"{reading.gpu.id} {reading.program}"
 
 
