@@ -1,7 +1,7 @@
-"""The section of docs/appendix/accuracy.md on the joint model: every set without its application, board, both.
+"""The section of docs/appendix/accuracy.md on the joint model.
 
-`wattslice_tools.retrain` writes it. What the model before it said is in ``before_joint.csv``: of a commit that
-is history, so that it cannot be made anew.
+Every data set is judged without its application, its board, and both. `wattslice_tools.retrain` writes it.
+What the model before it said is in ``before_joint.csv``: of a commit that is history, it cannot be made anew.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def _overview(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
     return [
         "MAPE of every data set. Both means are of the runs themselves, which nobody could have known; "
         "**bold** loses to the constant one. *Before*: the models of single boards that the joint model "
-        "replaced (they knew `hkbu-micro` of the V100 and the RTX 8000). An application leaves on every board "
-        "at once, with its siblings; a board with all of its sets.",
+        "replaced (they knew `hkbu-micro` of the V100 and the RTX 8000). An application leaves on every "
+        "board at once, with its siblings; a board with all of its sets.",
         "",
         *lines,
     ]
@@ -116,7 +116,7 @@ def _overview(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
 
 def _details(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
     lines = [
-        "| Board, data set | left out | MAPE | median | worst | Spearman | in the interval | its half width |",
+        "| Board, data set | left out | MAPE | median | worst | Spearman | in the interval | its width |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for one in sets:
@@ -127,8 +127,8 @@ def _details(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
             low, high, inside = _coverage(found, watts, one)
             spearman = "–" if told.spearman is None else f"{told.spearman:.2f}"
             lines.append(
-                f"| `{one.gpu_id}` {one.key} | {title} | {told.mean:.1%} | {told.median:.1%} | {told.worst:.1%} "
-                f"| {spearman} | {inside:.0%} | −{1 - low:.0%} / +{high - 1:.0%} |"
+                f"| `{one.gpu_id}` {one.key} | {title} | {told.mean:.1%} | {told.median:.1%} "
+                f"| {told.worst:.1%} | {spearman} | {inside:.0%} | −{1 - low:.0%} / +{high - 1:.0%} |"
             )
     shipped = "; ".join(
         f"{case.value}: −{1 - interval.low:.0%} / +{interval.high - 1:.0%}"
@@ -137,7 +137,7 @@ def _details(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
     )
     return [
         "Intervals for 90 %, conformal on the ratio measured / predicted; a program on one board is one unit. "
-        f"As shipped: {shipped}. In the table, the interval of a set is the one that the *other* boards give.",
+        f"As shipped: {shipped}. In the table, that of a set is the one that *other* boards give.",
         "",
         *lines,
     ]
@@ -189,8 +189,8 @@ def _readings(found: JointTraining) -> list[str]:
         if first is not None:
             lines.append(f"| `{gpu_id}` | {_percent(first)} | {' | '.join(cells)} |")
     return [
-        "Boards left out, after readings of random programs and clocks (mean of ten draws; the other programs "
-        "are predicted; in brackets: against no reading on the same programs). "
+        "Boards left out, after readings of random programs (of random variants where a board ran few "
+        "programs) and clocks. Mean of ten draws; the others are predicted; in brackets: against no reading. "
         f"At worst, readings cost {worst:.1%}.",
         "",
         *lines,
@@ -224,8 +224,8 @@ def _chances(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
             share = sum(weight for weight, one in here if one) / total
             lines.append(f"| {low:.0%} to {high:.0%} | {len(here)} | {share:.0%} |")
     return [
-        "Probability of exceeding a budget, as said and as it came (budgets of 0.7 to 1.5 times the prediction, "
-        "each program of a board with equal weight):",
+        "Probability of exceeding a budget, as said and as it came (budgets of 0.7 to 1.5 times the "
+        "prediction, each program of a board with equal weight):",
         "",
         *lines,
     ]
