@@ -224,7 +224,7 @@ def lines_told(lines: tuple[int, ...]) -> str:
 class KernelAnalysis(Struct, frozen=True):
     """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why.
 
-    `static_power_w`: what the board draws whatever the operations are (idle, leakage, clocked SMs); with the
+    `static_power_w`: what the board draws whatever the operations are (idle, memory, clocks); with the
     `hot_lines` it is `power_w`. None: the model does not tell it apart, and the lines have it all.
     """
 

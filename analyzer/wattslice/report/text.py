@@ -141,7 +141,7 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
         words = f"{len(others)} more line{'s' * (len(others) > 1)}"
         rows.append((_NOTHING, words, math.fsum(heat.power_w for heat in others), "", "dim"))
     if kernel.static_power_w is not None:
-        rows.append((_NOTHING, "the board itself: idle, leakage, clocks", kernel.static_power_w, "", "dim"))
+        rows.append((_NOTHING, "the board itself: idle, memory, clocks", kernel.static_power_w, "", "dim"))
     whole_w = kernel.power_w or math.fsum(watts for _, _, watts, _, _ in rows)
     columns = (
         Column("  line", texts(f"  {place}" for place, *_ in rows), right=True, style="dim"),
