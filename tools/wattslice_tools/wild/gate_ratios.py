@@ -138,9 +138,9 @@ def curve(name: str, kin: Kin, quantity: Quantity, found: Sequence[Run]) -> Curv
         tuple(
             Knot(
                 low,
-                round(share, 4),
-                round(quantile(error[inside], weights[inside], 0.05), 4),
-                round(quantile(error[inside], weights[inside], 0.95), 4),
+                round(float(share), 4),
+                round(float(quantile(error[inside], weights[inside], 0.05)), 4),
+                round(float(quantile(error[inside], weights[inside], 0.95)), 4),
                 int(inside.sum()),
             )
             for (low, inside), share in zip(bins, shares, strict=True)
