@@ -224,7 +224,7 @@ def lines_told(lines: tuple[int, ...]) -> str:
 class KernelAnalysis(Struct, frozen=True):
     """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why.
 
-    `static_power_w`: what the board draws whatever the operations are (idle, leakage, clocked SMs); with the
+    `static_power_w`: what the board draws whatever the operations are (idle, memory, clocks); with the
     `hot_lines` it is `power_w`. None: the model does not tell it apart, and the lines have it all.
     """
 
@@ -241,6 +241,7 @@ class KernelAnalysis(Struct, frozen=True):
     power_limit_w: float | None
     launch_file: str = ""  # empty for the kernel's own
     program_arguments: ProgramArguments | None = None  # of a launch that is another one without them
+    data: str = "live"  # what arrays hold: of all, then of those that are otherwise
     ptx_file: str = ""  # that the kernel was read from; empty for kernels of sources
     shared_bytes_per_block: int | None = None
     registers_per_thread: int | None = None

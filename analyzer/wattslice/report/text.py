@@ -141,7 +141,7 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
         words = f"{len(others)} more line{'s' * (len(others) > 1)}"
         rows.append((_NOTHING, words, math.fsum(heat.power_w for heat in others), "", "dim"))
     if kernel.static_power_w is not None:
-        rows.append((_NOTHING, "the board itself: idle, leakage, clocks", kernel.static_power_w, "", "dim"))
+        rows.append((_NOTHING, "the board itself: idle, memory, clocks", kernel.static_power_w, "", "dim"))
     whole_w = kernel.power_w or math.fsum(watts for _, _, watts, _, _ in rows)
     columns = (
         Column("  line", texts(f"  {place}" for place, *_ in rows), right=True, style="dim"),
@@ -504,7 +504,8 @@ def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
         fills += f" · {kernel.shared_bytes_per_block} B shared/block"
     facts.add_row("  fills", fills)
     branches = "" if kernel.branch_class is None else f" · branch-{kernel.branch_class.value}"
-    facts.add_row("  model", f"{kernel.model} · {_METHODS.get(kernel.method, kernel.method)}{branches}")
+    method = _METHODS.get(kernel.method, kernel.method)
+    facts.add_row("  model", f"{kernel.model} · {method}{branches} · data {printable(kernel.data)}")
     if (used := kernel.profile) is not None:
         words = f"{used.branches} branch{'es' * (used.branches != 1)} from {printable(used.file)}"
         if used.data_sets:

@@ -22,8 +22,7 @@ from wattslice_corpora.records import (
     Use,
     measurements_path,
 )
-from wattslice_models.energy_rows import TimedRow
-from wattslice_models.energy_time_fit import fit_time, subject_time_s
+from wattslice_models.energy_time_fit import TimedRow, fit_time, subject_time_s
 from wattslice_models.execution_time import TimeParameters
 from wattslice_models.gpu import Architecture, gpus
 from wattslice_models.time_limits import TIME_PRIORS
