@@ -33,6 +33,7 @@ class Finding(Struct, frozen=True):
     `launch_line`: of a finding about one launch of `kernel`, where the host code launches it.
     `also_lines`: further lines of `file` that it is told of; `silenced_lines`: those that comments take out.
     `about`: the advice or assumption of a kernel that became this finding, its file told.
+    `kernel_place`: file and line of the kernel's head, where a comment silences the finding, too.
     """
 
     rule: str
@@ -49,11 +50,14 @@ class Finding(Struct, frozen=True):
     also_lines: tuple[int, ...] = ()
     silenced_lines: tuple[int, ...] = ()
     about: Advice | Assumption | None = field(default=None)
+    kernel_place: tuple[str, int] | None = None
 
     @property
-    def lines(self) -> frozenset[int]:
-        """Every line that a comment may suppress it in."""
-        return frozenset((self.line, *self.also_lines, *self.silenced_lines))
+    def places(self) -> frozenset[tuple[str, int]]:
+        """Every file and line that a comment may suppress it in."""
+        lines = (self.line, *self.also_lines, *self.silenced_lines)
+        whole = () if self.kernel_place is None else (self.kernel_place,)
+        return frozenset((*((self.file, line) for line in lines), *whole))
 
 
 def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
@@ -95,6 +99,11 @@ def with_suppressions(
         return tuple(findings)
 
     def marked(finding: Finding) -> Finding:
+        if (
+            finding.kernel_place
+            and (reason := reasons.get((*finding.kernel_place, finding.rule))) is not None
+        ):
+            return replace(finding, suppressed=reason)
         lines = (finding.line, *finding.also_lines)
         why = {line: reasons.get((finding.file, line, finding.rule)) for line in lines}
         left = tuple(line for line in lines if why[line] is None)
@@ -113,7 +122,7 @@ def unused_suppressions(
 
     Only rules that `could_fire`, and not inside kernels that could not be analysed: nobody knows there.
     """
-    used = {(finding.file, line, finding.rule) for finding in findings for line in finding.lines}
+    used = {(*place, finding.rule) for finding in findings for place in finding.places}
     dark = [kernel for kernel in analysis.kernels if kernel.power_w is None]
     return tuple(
         Finding(
@@ -227,7 +236,7 @@ def power_limit_warning(kernel: KernelAnalysis) -> Finding:
     message = f"{kernel.name} {hits_limit(kernel)}"
     if kernel.power_limit_w is not None:
         message += f" of {kernel.power_limit_w:.0f} W"
-    if (over := kernel.limit_exceedance) is not None:
+    if (over := kernel.limit_exceedance) is not None and not _is_held(kernel):
         message += f" (P {probability(over)})"
     return Finding("PW021", Severity.WARNING, kernel.file, kernel.line, kernel.name, message)
 
