@@ -15,6 +15,7 @@ from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice
+from wattslice_models.types import exceedance
 
 
 class Precision(Enum):
@@ -223,7 +224,7 @@ def lines_told(lines: tuple[int, ...]) -> str:
 class KernelAnalysis(Struct, frozen=True):
     """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why.
 
-    `static_power_w`: what the board draws whatever the operations are (idle, leakage, clocked SMs); with the
+    `static_power_w`: what the board draws whatever the operations are (idle, memory, clocks); with the
     `hot_lines` it is `power_w`. None: the model does not tell it apart, and the lines have it all.
     """
 
@@ -268,6 +269,33 @@ class KernelAnalysis(Struct, frozen=True):
     assumptions: tuple[Assumption, ...] = ()
     advice: tuple[Advice, ...] = ()
     roofline: Roofline | None = None
+
+    def exceedance(self, budget_w: float) -> float | None:
+        """Probability that the measured watts exceed `budget_w`, by the interval; None when it is unknown.
+
+        An interval that the board's limit cuts is taken to reach as far up as down.
+        """
+        power_w, low_w, high_w = self.power_w, self.power_low_w, self.power_high_w
+        if power_w is None or low_w is None or high_w is None:
+            return None
+        return exceedance(budget_w, power_w, low_w, self._uncut_high_w(power_w, low_w, high_w))
+
+    @property
+    def limit_exceedance(self) -> float | None:
+        """Probability that the launch would exceed the board's power limit, if that did not hold it back."""
+        return None if self.power_limit_w is None else self.exceedance(self.power_limit_w)
+
+    @property
+    def relative_interval(self) -> tuple[float, float] | None:
+        """How far below and above `power_w` its interval reaches, as shares of it; None when unknown."""
+        power_w, low_w, high_w = self.power_w, self.power_low_w, self.power_high_w
+        if not power_w or low_w is None or high_w is None:
+            return None
+        return 1.0 - low_w / power_w, self._uncut_high_w(power_w, low_w, high_w) / power_w - 1.0
+
+    def _uncut_high_w(self, power_w: float, low_w: float, high_w: float) -> float:
+        is_cut = self.power_limit_w is not None and high_w >= self.power_limit_w
+        return max(high_w, power_w**2 / low_w) if is_cut and low_w > 0 else high_w
 
 
 class Analysis(Struct, frozen=True):

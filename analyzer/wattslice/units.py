@@ -43,6 +43,11 @@ def percent(share: float | None) -> str:
     return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
+def probability(value: float) -> str:
+    """A probability after its sign: = 0.83; never certain: > 0.99."""
+    return "> 0.99" if value > 0.99 else "< 0.01" if value < 0.01 else f"= {value:.2f}"
+
+
 def three_digits(value: float) -> str:
     """Three significant digits without exponent up to 10^6, e.g. 0.012, 7.25, 20.5, 183, 1024."""
     magnitude = abs(value)

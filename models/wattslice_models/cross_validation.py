@@ -8,7 +8,8 @@ benchmark given the same weight, so that a sweep of a hundred rows does not drow
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -105,29 +106,37 @@ def calibrated_interval(
 ) -> Interval:
     """The interval that held `coverage` of the held-out examples, each unit with equal weight.
 
-    Both tails are cut alike, at ranks with the finite-sample correction (n + 1)/n of conformal prediction, n
-    the number of units; with too few of them for the coverage the interval spans everything seen and
-    says so. `widening` >= 1 opens it further, for the reason `widened_for`.
-    Raises `NotEnoughDataError` when nothing was predicted.
+    `widening` >= 1 opens it further, for the reason `widened_for`. See `conformal_interval`, also for errors.
     """
-    weights: dict[str, int] = {}
-    for entry in held_out:
-        if entry.ratio is not None:
-            weights[unit.of(entry.example)] = weights.get(unit.of(entry.example), 0) + 1
-    ratios = sorted(
-        (entry.ratio, 1.0 / weights[unit.of(entry.example)]) for entry in held_out if entry.ratio is not None
-    )
+    ratios = [(unit.of(entry.example), entry.ratio) for entry in held_out if entry.ratio is not None]
+    found = conformal_interval(ratios, unit.value, coverage)
+    if widening == 1.0:
+        return found
+    source = f"{found.source}; widened by {widening - 1:.0%} {widened_for}"
+    return Interval(found.low / widening, found.high * widening, coverage, source)
+
+
+def conformal_interval(
+    ratios: Sequence[tuple[str, float]], unit: str, coverage: float = COVERAGE
+) -> Interval:
+    """The interval of measured / predicted watts that held `coverage` of `ratios`, each of a unit.
+
+    Every unit has equal weight. Both tails are cut alike, at ranks with the finite-sample correction
+    (n + 1)/n of conformal prediction, n the number of units; with too few of them for the coverage the
+    interval spans everything seen and says so. `unit`: the word for one, for the source of the interval.
+    Raises `NotEnoughDataError` without a ratio.
+    """
     if not ratios:
         raise NotEnoughDataError("nothing was predicted for what was held out")
-    count = len(weights)
+    runs = Counter(name for name, _ in ratios)
+    weighted = sorted((ratio, 1.0 / runs[name]) for name, ratio in ratios)
     tail = (1.0 - coverage) / 2.0
-    kept = tail * (count + 1) - 1.0  # units that may lie outside, on each side
-    low = _quantile(ratios, max(0.0, kept))
-    high = _quantile([(ratio, weight) for ratio, weight in reversed(ratios)], max(0.0, kept))
+    kept = tail * (len(runs) + 1) - 1.0  # units that may lie outside, on each side
+    low = _quantile(weighted, max(0.0, kept))
+    high = _quantile([(ratio, weight) for ratio, weight in reversed(weighted)], max(0.0, kept))
     enough = "" if kept >= 0 else f"; fewer than {round(1 / tail) - 1} {unit}s: all that was seen"
-    wider = f"; widened by {widening - 1:.0%} {widened_for}" if widening > 1 else ""
-    source = f"{coverage:.0%} of {len(ratios)} held-out runs of {count} {unit}s{enough}{wider}"
-    return Interval(min(1.0, low) / widening, max(1.0, high) * widening, coverage, source)
+    source = f"{coverage:.0%} of {len(ratios)} held-out runs of {len(runs)} {unit}s{enough}"
+    return Interval(min(1.0, low), max(1.0, high), coverage, source)
 
 
 def _quantile(ratios: list[tuple[float, float]], outside: float) -> float:

@@ -1,13 +1,15 @@
 """The energy model: watts of a kernel from energies per operation and byte.
 
-    P = P_idle + P_leakage · v + P_active · s · v² f/f_ref + Σ_c ε_c · v_c² · work_c / time
+    P = S + R · (W / R)^γ, at most the board's power limit
+    S = P_idle + P_memory · (memory clock / full) + P_active · s · v² f/f0
+    W = Σ_c ε_c · v_c² · work_c / time
 
-with ε_c ≥ 0, s the share of the chip whose clocks run (`clocked_share`), and v = V(f)/V(f_ref) the core
-voltage relative to that at the reference clock; v_c = v inside the chip's core domain, 1 for DRAM, which
-does not follow the core clock. ε_c depends on whether the bits of the values toggle (`live_share`): one for
-live data, one for idle data. It is the energy roofline of Choi et al. 2013 (E = W ε_flop + Q ε_mem + π0 T)
-with more than two components, and dynamic power ∝ V² f as in every DVFS model. V(f) is a floor up to a knee
-and linear from there on.
+with ε_c ≥ 0, R the board's power limit, s the share of the chip whose clocks run (`clocked_share` as soon as
+any SM works, the rest with the SMs), and v the core voltage relative to that at the boost clock f0; v_c = v
+inside the chip's core domain, 1 for DRAM, which does not follow the core clock. ε_c depends on whether the
+bits of the values toggle (`live_share`): one for live data, one for idle data. γ < 1: work counts for less
+near the limit. It is the energy roofline of Choi et al. 2013 (E = W ε_flop + Q ε_mem + π0 T) with more than
+two components, and dynamic power ∝ V² f as in every DVFS model. `joint` has the numbers of every board.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from wattslice_models.execution_time import (
     Utilisation,
     core_clock_mhz,
     core_clock_range_mhz,
+    memory_clock_scale,
     moved_bytes,
     predict_time,
 )
@@ -38,7 +41,7 @@ class Component(StrEnum):
     """What draws power; the values are the names in stored models and in reports."""
 
     IDLE = "idle"
-    LEAKAGE = "leakage"
+    MEMORY_CLOCK = "memory clock"
     ACTIVE = "active SMs"
     FP32 = "fp32"
     FP64 = "fp64"
@@ -54,17 +57,33 @@ class Component(StrEnum):
     DRAM = "DRAM"
 
 
-STATIC_COMPONENTS = (Component.IDLE, Component.LEAKAGE, Component.ACTIVE)
+STATIC_COMPONENTS = (Component.IDLE, Component.MEMORY_CLOCK, Component.ACTIVE)
 """Components that do not depend on what the instructions are."""
-SHARED_CLOCK_SHARE = 0.5
-"""Share of P_active that runs as soon as any SM does: clocks of L2, crossbar and memory controllers.
-
-An assumption: every training launch fills the chip, so that no fit can tell. SMs take about half of a die.
-"""
+DYNAMIC_COMPONENTS = tuple(component for component in Component if component not in STATIC_COMPONENTS)
+"""Components with an energy per unit of work."""
 CLOCK_HALVINGS = 12
 """Steps to the clock that the power limit allows: to less than 1 MHz."""
-MULTIPLIERS = (Component.FP32, Component.INTEGER_MULTIPLY)
-"""The same units make both since Volta; the integer multipliers of older chips are taken to be alike."""
+MULTIPLIERS = (
+    Component.FP32,
+    Component.FP64,
+    Component.FP16,
+    Component.INTEGER_MULTIPLY,
+    Component.TENSOR,
+)
+"""Components whose energy follows the operands; the same units multiply fp32 and integers since Volta."""
+VOLTAGE_BEND = 0.04
+"""Width, in relative voltage, of the bend between the floor of the voltage and its rise."""
+
+
+class Case(StrEnum):
+    """What a model knows of the board it answers for; the values are for reports.
+
+    Each has its own interval: what was measured of a board decides how far to trust its watts.
+    """
+
+    MEASURED = "measured board"
+    CARRIED_OVER = "carried over"
+    CALIBRATED = "calibrated"
 
 
 class ComponentPower(Struct, frozen=True):
@@ -77,10 +96,10 @@ class ComponentPower(Struct, frozen=True):
 class EnergyPrediction(Struct, frozen=True):
     """Watts, seconds and joules of one launch.
 
-    `power_w` is the average board power, at most the board's limit, in [`power_low_w`, `power_high_w`];
-    `interval_source` says what the interval may claim. `energy_j` = power_w · time_s. `may_hit_power_limit`:
-    see `may_reach`; None when the limit is unknown. `transferred_from`: id of
-    the GPU whose measurements the coefficients come from when it is not the one asked for, else empty.
+    `power_w` is the average board power, at most the board's limit; `power_high_w` may exceed the limit as
+    far as sensors show boards to do. `interval_source` says what the interval may claim. `energy_j` =
+    power_w · time_s. `may_hit_power_limit`: see `may_reach`; None when the limit is unknown. `case`: what is
+    known of the board.
     """
 
     power_w: float
@@ -93,13 +112,13 @@ class EnergyPrediction(Struct, frozen=True):
     components: tuple[ComponentPower, ...]
     may_hit_power_limit: bool | None
     interval_source: str
-    transferred_from: str
+    case: Case
     in_trained_domain: bool
     notes: tuple[str, ...]
 
     @property
     def static_power_w(self) -> float:
-        """What the board draws whatever the operations are: idle, leakage, active SMs (before the limit)."""
+        """What the board draws whatever the operations are, before the limit."""
         return math.fsum(part.power_w for part in self.components if part.component in STATIC_COMPONENTS)
 
     def exceedance(self, budget_w: float) -> float:
@@ -143,11 +162,6 @@ def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
     return tuple(ComponentWork(component, number) for component, number in work.items())
 
 
-def clocked_share(active_sms: float) -> float:
-    """The share of P_active that is drawn with the share `active_sms` of the SMs at work."""
-    return SHARED_CLOCK_SHARE + (1.0 - SHARED_CLOCK_SHARE) * active_sms
-
-
 def live_share(component: Component, workload: Workload) -> float:
     """The share of a component's work that toggles bits, in [0, 1]; 1 where that was never told apart."""
     if component in MULTIPLIERS:
@@ -156,23 +170,24 @@ def live_share(component: Component, workload: Workload) -> float:
 
 
 class VoltageCurve(Struct, frozen=True):
-    """Core voltage relative to the one at `reference_mhz`: `floor` up to `knee_mhz`, from there linear to 1.
+    """Core voltage relative to that at `reference_mhz`: a `floor`, from which it bends into a straight rise.
 
-    Above the reference clock, the highest that was measured, it is taken not to rise any more.
+    `slope`: relative rise of the voltage over that of the clock. Below the floor the clock falls alone.
     """
 
     floor: float
-    knee_mhz: float
+    slope: float
     reference_mhz: float
 
     def __post_init__(self) -> None:
-        if not (0 < self.floor <= 1 and 0 < self.knee_mhz < self.reference_mhz):
+        if not (0 < self.floor < 1 and 0 <= self.slope < math.inf and 0 < self.reference_mhz < math.inf):
             raise ValueError(f"not a rising voltage curve: {self}")
 
     def relative_voltage(self, core_mhz: float) -> float:
         """V(f) / V(f_ref), dimensionless."""
-        rise = (core_mhz - self.knee_mhz) / (self.reference_mhz - self.knee_mhz)
-        return self.floor + (1.0 - self.floor) * min(1.0, max(0.0, rise))
+        above = 1.0 + self.slope * (core_mhz / self.reference_mhz - 1.0) - self.floor
+        bent = max(above, 0.0) + VOLTAGE_BEND * math.log1p(math.exp(-abs(above) / VOLTAGE_BEND))
+        return self.floor + bent
 
 
 class ComponentEnergy(Struct, frozen=True):
@@ -199,29 +214,37 @@ class ComponentEnergy(Struct, frozen=True):
 class EnergyModel(Struct, frozen=True):
     """Watts of any `Workload` on the GPU `gpu_id`.
 
-    `idle_w`, `leakage_w`, `active_w`: P_idle, P_leakage and P_active of the module's equation, for the whole
-    board. `interval`: of measured / predicted watts. `measured_on`: id of the GPU measured.
+    `idle_w`, `memory_clock_w`, `active_w`, `clocked_share`: P_idle, P_memory, P_active and the least s of the
+    module's equation, for the whole board. `reference_w`, `concavity`: R and γ. `interval`: of measured /
+    predicted watts. `sensor_peak`: how far above the limit sensors show this board, as a ratio, at least 1.
     """
 
     gpu_id: str
-    measured_on: str
+    case: Case
     idle_w: float
-    leakage_w: float
+    memory_clock_w: float
     active_w: float
+    clocked_share: float
+    reference_w: float
+    concavity: float
     energies: tuple[ComponentEnergy, ...]
     voltage: VoltageCurve
     time: TimeParameters
     core_mhz_min: float
     core_mhz_max: float
     interval: Interval
+    sensor_peak: float
     notes: tuple[str, ...]
 
     def __post_init__(self) -> None:
         energies = [joules for entry in self.energies for joules in (entry.energy_j, entry.idle_energy_j)]
         if not all(
-            0 <= value < math.inf for value in (self.idle_w, self.leakage_w, self.active_w, *energies)
+            0 <= value < math.inf
+            for value in (self.idle_w, self.memory_clock_w, self.active_w, self.clocked_share, *energies)
         ):
             raise ValueError("powers and energies must be finite and not negative")
+        if not (0 < self.concavity <= 1 and 0 < self.reference_w < math.inf and self.sensor_peak >= 1):
+            raise ValueError("no energy model has such a concavity, reference or sensor peak")
 
     def predict(
         self, workload: Workload, gpu: Gpu, clocks: Clocks | None = None, time_s: float | None = None
@@ -254,9 +277,9 @@ class EnergyModel(Struct, frozen=True):
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
         low_w, high_w = power_w * self.interval.low, power_w * self.interval.high
         reaches = None if limit is None else may_reach(limit, power_w, high_w) or bool(throttled)
-        power_w, low_w, high_w = (
-            value if limit is None else min(value, limit) for value in (power_w, low_w, high_w)
-        )
+        if limit is not None:
+            power_w, low_w = min(power_w, limit), min(low_w, limit)
+            high_w = min(high_w, limit * self.sensor_peak)
         return EnergyPrediction(
             power_w=power_w,
             power_low_w=low_w,
@@ -268,7 +291,7 @@ class EnergyModel(Struct, frozen=True):
             components=components,
             may_hit_power_limit=reaches,
             interval_source=self.interval.source,
-            transferred_from="" if self.measured_on == self.gpu_id else self.measured_on,
+            case=self.case,
             in_trained_domain=in_domain,
             notes=(*timing.notes, *notes, *throttled),
         )
@@ -295,24 +318,30 @@ class EnergyModel(Struct, frozen=True):
         """Watts of every component over `time_s`, before the board's limit."""
         core_mhz = core_clock_mhz(gpu, clocks)
         voltage = self.voltage.relative_voltage(core_mhz)
-        clocked = clocked_share(min(1.0, workload.blocks / gpu.sm_count))
-        active = clocked * voltage**2 * core_mhz / self.voltage.reference_mhz
+        busy = min(1.0, workload.blocks / gpu.sm_count)
+        clocked = self.clocked_share + (1.0 - self.clocked_share) * busy
         energy = {
             entry.component: entry.mean_j(live_share(entry.component, workload)) for entry in self.energies
         }
+        work_w = [
+            energy[work.component]
+            * (1.0 if work.component is Component.DRAM else voltage**2)
+            * work.number
+            / time_s
+            for work in component_work(workload, gpu)
+        ]
+        total = math.fsum(work_w) / self.reference_w
+        counted = total ** (self.concavity - 1.0) if total > 0 else 1.0
         return (
             ComponentPower(Component.IDLE, self.idle_w),
-            ComponentPower(Component.LEAKAGE, self.leakage_w * voltage),
-            ComponentPower(Component.ACTIVE, self.active_w * active),
+            ComponentPower(Component.MEMORY_CLOCK, self.memory_clock_w * memory_clock_scale(gpu, clocks)),
+            ComponentPower(
+                Component.ACTIVE,
+                self.active_w * clocked * voltage**2 * core_mhz / self.voltage.reference_mhz,
+            ),
             *(
-                ComponentPower(
-                    work.component,
-                    energy[work.component]
-                    * (1.0 if work.component is Component.DRAM else voltage**2)
-                    * work.number
-                    / time_s,
-                )
-                for work in component_work(workload, gpu)
+                ComponentPower(component, counted * watts)
+                for component, watts in zip(DYNAMIC_COMPONENTS, work_w, strict=True)
             ),
         )
 

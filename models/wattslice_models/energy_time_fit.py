@@ -6,19 +6,38 @@ from collections import Counter
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
-from wattslice_models.contract import Subject
-from wattslice_models.energy_rows import Array, TimedRow
-from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, TimeParameters, predict_time
+from wattslice_models.contract import Example, Subject
+from wattslice_models.execution_time import (
+    DEFAULT_TIME_PARAMETERS,
+    TimeParameters,
+    core_clock_mhz,
+    predict_time,
+)
 from wattslice_models.time_limits import TIME_PRIORS
 
+Array = NDArray[np.float64]
 _scipy: Any = optimize  # scipy has no types
 
 
 ERROR_SCALE = 0.1
 """Relative error from which on a run counts less."""
+
+
+class TimedRow(Struct, frozen=True):
+    """An example whose time is known."""
+
+    example: Example
+    time_s: float
+
+    @property
+    def core_mhz(self) -> float:
+        """The core clock it ran at."""
+        return core_clock_mhz(self.example.subject.gpu, self.example.subject.clocks)
 
 
 def fit_time(rows: tuple[TimedRow, ...]) -> TimeParameters:

@@ -35,6 +35,7 @@ class Resource(StrEnum):
     ISSUE = "instruction issue"
     LOAD_STORE = "load/store and shared memory"
     TEXTURE = "texture units"
+    BARRIER = "barriers"
     L2 = "L2 bandwidth"
     DRAM = "DRAM bandwidth"
     LATENCY = "latency"
@@ -232,6 +233,7 @@ def predict_time(
     if workload.texture_fetches:
         units = gpu.architecture.texture_units_per_sm
         seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
+    seconds[Resource.BARRIER] = warps * workload.barriers / chip.barrier_warps_per_clock_per_sm / hertz
     rounds = math.ceil(workload.blocks / (gpu.sm_count * resident_blocks(workload)))
     warp_s = warp_length_s(workload, gpu, parameters, moved, clocks)
     seconds[Resource.LATENCY] = rounds * workload.mean_block * warp_s

@@ -85,6 +85,8 @@ class Architecture(Struct, frozen=True):
     """Achievable share of the bandwidth on the specification sheet: refresh and turns take the rest."""
     block_dispatch_cycles: float
     """Clocks between two blocks that the whole GPU starts."""
+    barrier_warps_per_clock_per_sm: float
+    """Warps that arrive at barriers of blocks."""
 
     sources: tuple[NumberSource, ...]
 

@@ -27,14 +27,11 @@ class MissingPackageError(ImportError):
 class Needs(Struct, frozen=True):
     """What an example must have to be learnt from. `bytes_followed`: addresses that our analysis followed."""
 
-    time: bool = False
     bytes_followed: bool = False
     slices: bool = False
 
     def lacking(self, example: Example) -> str:
         """Why nothing can be learnt from an example, else empty."""
-        if self.time and example.time_s is None:
-            return "the time of one iteration is not told"
         if self.bytes_followed and example.doubt:
             return example.doubt
         if self.slices and not any(part.arithmetic_density is not None for part in example.subject.slices):
@@ -95,9 +92,9 @@ ENTRIES = (
         "energy",
         "energy model",
         ModelKind.ENERGY,
-        "wattslice_models.energy_fit:EnergyLearner",
+        "wattslice_models.joint_learner:EnergyLearner",
         "wattslice_models.energy_power:EnergyPowerModel",
-        Needs(time=True, bytes_followed=True),
+        Needs(bytes_followed=True),
     ),
 )
 NAMES = tuple(entry.name for entry in ENTRIES)

@@ -3,7 +3,8 @@
 A model of a GPU stands in ``<gpu>/<name>.json``, the choice among them in ``<gpu>/choice.json`` (and a fitted
 energy roofline, which predicts no kernel, in ``<gpu>/roofline.json``: see `roofline_store`): in the
 user's data folder when trained there (``$XDG_DATA_HOME/wattslice/models``), else in ``trained/``, which comes
-with the program. Every number reads back exactly; a file with an unknown entry, a missing one or another
+with the program. The energy models that ship are one file for all boards: `joint_store`. Every number
+reads back exactly; a file with an unknown entry, a missing one or another
 schema is refused.
 """
 
@@ -20,9 +21,10 @@ from wattslice_models.contract import PowerModel
 from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
-from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.gpu import Gpu
+from wattslice_models.joint import energy_model_of
+from wattslice_models.joint_store import joint_model
 from wattslice_models.learners import GENERAL, NAMES, entry, model_type
-from wattslice_models.transfer import transferred
 from wattslice_models.user_folder import user_models
 
 SCHEMA_VERSION = 3
@@ -189,7 +191,7 @@ def trained_model(gpu: Gpu, name: str) -> PowerModel | None:
 def power_model(gpu: Gpu, name: str) -> PowerModel | None:
     """The model of that name that answers for a GPU: its own, else one that can speak for others; else None.
 
-    An energy model is carried over from the nearest GPU measured, with a wider interval; see `energy_model`.
+    An energy model is the joint model's; see `energy_model`.
     """
     own = trained_model(gpu, name)
     if own is not None:
@@ -218,28 +220,19 @@ def trained_names(gpu: Gpu) -> tuple[str, ...]:
 
 
 def trained_gpu_ids() -> tuple[str, ...]:
-    """Ids of the GPUs whose own measurements a shipped energy model was fitted on."""
-    return tuple(sorted(path.parent.name for path in SHIPPED.glob("*/energy.json")))
+    """Ids of the GPUs that shipped models were trained for, of those alone."""
+    return tuple(
+        sorted(path.parent.name for path in SHIPPED.glob("*/choice.json") if path.parent.name != GENERAL)
+    )
 
 
 def energy_model(gpu: Gpu) -> EnergyModel | NoEnergyModel:
-    """The energy model of a GPU: its own, else one transferred from the nearest GPU measured, else why none.
+    """The energy model of a GPU: the user's own, else the joint model for this board, else why there is none.
 
-    A transferred model says so: `EnergyModel.measured_on` differs from `gpu_id`, its interval is wider, and
-    every prediction has a note.
+    `EnergyModel.case` says what is known of the board: it was measured, or the model is carried over to it.
     """
     own = trained_model(gpu, "energy")
-    if own is not None:
-        return _energy(own)
-    return _transferred(gpu)
-
-
-@cache
-def _transferred(gpu: Gpu) -> EnergyModel | NoEnergyModel:
-    measured = tuple(
-        (load_gpu(gpu_id), _energy(_loaded(SHIPPED / gpu_id / "energy.json"))) for gpu_id in trained_gpu_ids()
-    )
-    return transferred(gpu, measured)
+    return energy_model_of(joint_model(), gpu) if own is None else _energy(own)
 
 
 def _energy(model: PowerModel) -> EnergyModel:

@@ -22,7 +22,7 @@ def test_over_budget_fails_with_pw020():
     verdict = judge(KNOWN, watts(200.0), UnknownPolicy.FAIL)
     assert not verdict.passed
     assert [(finding.rule, finding.kernel) for finding in verdict.findings] == [("PW020", "burn")]
-    assert "287.0 W (255.0-310.0 W) is over the budget of 200 W by 87.0 W" in verdict.findings[0].message
+    assert "287.0 W (P(> 200 W) > 0.99) is over the budget of 200 W by 87.0 W" in verdict.findings[0].message
 
 
 def test_exactly_at_the_budget_passes():

@@ -20,9 +20,7 @@ def messages(*budgets: Budget) -> list[str]:
 
 
 def test_watts_joules_seconds_density_and_share_of_the_limit():
-    assert messages(Budget(kernel="burn", max_power_w=200.0))[0].startswith(
-        "burn: 287.0 W (255.0-310.0 W) is over"
-    )
+    assert messages(Budget(kernel="burn", max_power_w=200.0))[0].startswith("burn: 287.0 W (P(> ")
     assert "0.2199 J is over the budget of 0.2 J" in messages(Budget(kernel="burn", max_energy_j=0.2))[0]
     assert "is over the budget of 0.001 s" in messages(Budget(kernel="burn", max_time_s=1e-3))[0]
     time_s = HOT.time_s or 0.0

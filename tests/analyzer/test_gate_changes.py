@@ -7,7 +7,17 @@ from msgspec.structs import replace
 from wattslice.analysis import KernelAnalysis
 from wattslice.counting.profile import LoopTrips
 from wattslice.errors import WattsliceError
-from wattslice.gate.changes import Change, Policy, changes_of, compare, failing, line_map, told, with_losses
+from wattslice.gate.changes import (
+    Change,
+    Explanation,
+    Policy,
+    changes_of,
+    compare,
+    failing,
+    line_map,
+    told,
+    with_losses,
+)
 from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
 from wattslice.ir import Diagnostic, Severity
@@ -86,8 +96,8 @@ def test_a_model_nobody_has_judged_is_refused():
         changes_of(pair)
 
 
-def nothing(_pair: Pair, _quantity: Quantity) -> str:
-    return ""
+def nothing(_pair: Pair, _quantity: Quantity) -> Explanation:
+    return Explanation()
 
 
 def test_launches_that_are_not_known_alike_only_warn():

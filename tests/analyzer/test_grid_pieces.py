@@ -341,3 +341,11 @@ def test_a_plan_weighs_every_block_of_the_grid_once():
         for axis in range(3):
             mean = (plan.places[:, axis] * plan.weights).sum() / plan.weights.sum()
             assert mean == pytest.approx((grid[axis] - 1) / 2)
+
+
+def test_an_address_that_decides_nothing_does_not_sample_the_grid(tmp_path):
+    """What memory holds there is not known anyway: wherever the load goes, all blocks count alike."""
+    body = INDEX + "int token = ((const int *)x)[blockIdx.x * blockIdx.x]; if (i < n) x[i] = token;"
+    written, profile = stores(launch_of(tmp_path, body, "k=65536:256", "k.n=16000000"))
+    assert profile.sampling is None
+    assert written == 16_000_000

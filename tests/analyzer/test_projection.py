@@ -539,7 +539,7 @@ def test_what_the_analysis_warns_of_is_listed_for_each_gpu(projected):
 
     told = projected(STATIC, analyses).assumptions
     assert "v100: coefficients of another GPU [PW030]" in told
-    assert "kernel twice on v100: may hit the power limit of 300 W [PW021]" in told
+    assert any(one.startswith("kernel twice on v100: may hit the power limit of 300 W (P ") for one in told)
 
 
 def test_a_fix_is_told_as_keys_of_the_workflow_file(projected):

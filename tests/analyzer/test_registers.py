@@ -8,8 +8,10 @@ import subprocess
 import pytest
 from msgspec.structs import replace
 
+from wattslice import ir
 from wattslice.frontend.c import read_c
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.workload.instructions.loops import kernel_facts
 from wattslice.workload.registers import REGISTERS_OF_A_CALL, estimate_registers, register_pressure
 from wattslice_models.gpu import load_gpu
 
@@ -164,3 +166,15 @@ def test_what_a_loop_uses_and_does_not_change_lives_through_it(tmp_path):
         kernel(tmp_path, loop.format("float s = 1;", "(s * 2.0f + 3.0f) * 5.0f", behind, total))
     )
     assert kept.values == none.values + 3
+
+
+def test_loops_carry_registers_in_the_order_of_the_text(tmp_path):
+    """Whatever the addresses of objects: the estimate depends on the order in which values are made."""
+    names = [f"v{i}" for i in range(12)]
+    body = " ".join(f"float {v} = a[{i}];" for i, v in enumerate(names))
+    changes = " ".join(f"{v} += a[i + {i}];" for i, v in enumerate(names))
+    stores = " ".join(f"b[{i}] = {v};" for i, v in enumerate(names))
+    found = kernel(tmp_path, f"{body} for (int i = 0; i < n; ++i) {{ {changes} }} {stores}")
+    (facts,) = kernel_facts(found).loops.values()
+    written = [key.name for key in facts.written if isinstance(key, ir.Variable)]
+    assert [name for name in written if name != "i"] in (names, names[::-1])

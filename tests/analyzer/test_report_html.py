@@ -154,7 +154,7 @@ def test_the_same_analysis_gives_the_same_page(corpus):
 def test_rooflines_have_the_point_or_say_why_not(corpus):
     text = render_html(corpus)
     assert text.count("<title>Time roofline</title>") == len(corpus.kernels)
-    assert "Energies of the power line: the energy model carried over from v100_pcie." in text
+    assert "Energies of the power line: the energy model carried over from measured boards." in text
     with_points = sum(kernel.roofline.point is not None for kernel in corpus.kernels)
     assert text.count('<circle class="point"') == 2 * with_points > 0
     without = render_html(analyzed(KERNELS / "wang2013" / "transpose.cu"))

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from wattslice.analysis import LineHeat
+from wattslice.findings.findings import decision
 from wattslice.report.terminal import make_console
 from wattslice.report.text import slice_table, write_text
 from wattslice.units import energy, line_ranges, percent, power, printable, three_digits, time
@@ -124,9 +125,36 @@ def test_unknown_power_is_called_unknown_with_its_reason():
 
 
 def test_power_limit_is_told_in_the_section():
-    assert "may hit the power limit" in rendered(replace(ANALYSIS, kernels=(HOT,)))
+    assert ": may throttle (PW021)" in rendered(replace(ANALYSIS, kernels=(HOT,)))
     at_limit = replace(HOT, power_low_w=300.0, power_w=300.0, power_high_w=300.0)
-    assert "would hit the power limit" in rendered(replace(ANALYSIS, kernels=(at_limit,)))
+    shown = rendered(replace(ANALYSIS, kernels=(at_limit,)))
+    assert "held back by the limit of 300 W: throttles (PW021)" in shown
+
+
+@pytest.mark.parametrize(
+    ("power_w", "low_w", "high_w", "words"),
+    [
+        (200.0, 164.0, 244.0, "200 W −18/+22 %, >99 % sure to stay under the limit of 300 W"),
+        (200.0, 164.0, 236.0, "200 W ± 18 %, >99 % sure to stay under the limit of 300 W"),
+        (250.0, 200.0, 300.0, "250 W −20/+25 %, 91 % sure to stay under the limit of 300 W"),
+        (297.0, 270.0, 300.0, "297 W ± 9 %, 57 % sure to stay under the limit of 300 W"),
+    ],
+)
+def test_what_to_make_of_the_watts_stands_in_one_line(power_w, low_w, high_w, words):
+    kernel = replace(MATMUL, power_w=power_w, power_low_w=low_w, power_high_w=high_w)
+    assert decision(kernel) == words
+    may = decision(replace(kernel, may_hit_power_limit=True))
+    assert may == f"{decision(kernel)}: may throttle"
+    assert decision(replace(kernel, power_w=None)) == ""
+
+
+def test_an_interval_cut_at_the_limit_reaches_as_far_up_as_down():
+    cut = replace(MATMUL, power_w=250.0, power_low_w=200.0, power_high_w=300.0, power_limit_w=300.0)
+    uncut = replace(cut, power_high_w=312.5)
+    assert cut.limit_exceedance == pytest.approx(uncut.limit_exceedance)
+    assert cut.exceedance(200.0) == pytest.approx(0.95, abs=0.01)
+    assert replace(cut, power_limit_w=400.0).limit_exceedance == pytest.approx(0.0, abs=0.01)
+    assert replace(cut, power_low_w=None).limit_exceedance is None
 
 
 def test_summary_only_for_several_kernels():

@@ -1,7 +1,6 @@
 """The cache on the disk: the answers of an analysis, none out of date, no harm from a bad folder."""
 
 import io
-import json
 import multiprocessing
 import os
 import re
@@ -27,7 +26,10 @@ from wattslice.pipeline.cache.keeper import with_usable_cache
 from wattslice.report.json import render_json
 from wattslice.report.text import write_text
 from wattslice_models import gpu as gpu_module
-from wattslice_models.store import SHIPPED
+from wattslice_models.energy import EnergyModel
+from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.gpu import load_gpu
+from wattslice_models.store import Provenance, TrainedModel, energy_model, save
 from wattslice_models.user_folder import user_models
 
 KERNEL = """#include "cuda_runtime.h"
@@ -117,11 +119,10 @@ def edit(config: Config, name: str, text: str) -> None:
 
 
 def retrain(_config: Config) -> None:
-    target = user_models() / "v100_pcie" / "energy.json"
-    target.parent.mkdir(parents=True)
-    document = json.loads((SHIPPED / "v100_pcie" / "energy.json").read_text())
-    document["provenance"]["seed"] += 1
-    target.write_text(json.dumps(document))
+    model = energy_model(load_gpu("v100_pcie"))
+    assert isinstance(model, EnergyModel)
+    trained = TrainedModel("energy", Provenance(("v100_pcie",), 1, (), ()), EnergyPowerModel(model), ())
+    save(user_models() / "v100_pcie", trained)
 
 
 CHANGES: dict[str, Callable[[Config], object]] = {

@@ -193,16 +193,6 @@ def test_a_fit_that_cannot_be_used_is_told(capsys, swept):
     assert "a fit to a sweep of this GPU is left out:" in out
 
 
-def test_a_flop_in_fp64_cheaper_than_one_in_fp32_is_doubted(capsys):
-    out = " ".join(run(capsys, "--gpu", "v100")[1].split())
-    assert "a flop in fp64 comes out cheaper than one in fp32" in out
-    document = json.loads(run(capsys, "--gpu", "v100", "--format", "json")[1])
-    assert [any("cheaper" in doubt for doubt in roof["doubts"]) for roof in document["rooflines"]] == [
-        False,
-        True,
-    ]
-
-
 def test_a_fit_holds_near_its_clocks():
     gpu = load_gpu("v100_pcie")
     near = machines_of(gpu, Clocks(core_mhz=950.0), Coefficients.FITTED)[0]

@@ -167,7 +167,7 @@ def test_a_regression_needs_density_and_says_so(table):
     [
         ([], "--gpu says which GPU was measured"),
         (["--gpu", "riva128"], "unknown GPU 'riva128'"),
-        (["--gpu", "h200"], "nobody has measured h200: there is no h200.csv (give measurements with --data)"),
+        (["--gpu", "b200"], "nobody has measured b200: there is no b200.csv (give measurements with --data)"),
         (["--gpu", "v100"], "there is no v100.csv (give measurements with --data, or take v100_pcie)"),
         (["--gpu", "gtx_1080_ti"], "no measured run of gtx_1080_ti to train on: none is for training"),
         (["--gpu", "v100_pcie", "--model", "guess"], "no model 'guess'; one of auto, mean"),
@@ -187,7 +187,6 @@ def test_a_regression_needs_density_and_says_so(table):
             ["--gpu", "v100_pcie", "--gpu", "quadro_rtx_8000", "--model", "regression"],
             "the regression is of one GPU, not of 2 (give one --gpu, or --model wavelet)",
         ),
-        (["--gpu", "gtx_titan_x", "--model", "energy"], "none with both the time of an iteration and bytes"),
         (
             ["--gpu", "v100_pcie", "--out", "/dev/null/x"],
             "cannot be written: Not a directory (choose another",
@@ -213,12 +212,12 @@ def test_too_few_benchmarks_are_told(tmp_path, capsys):
 
 
 def test_a_missing_package_is_told(table, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    for module in ("energy_fit", "energy_pairs", "energy_time_fit", "robust"):
-        monkeypatch.delitem(sys.modules, f"wattslice_models.{module}", raising=False)
+    without(monkeypatch, "scipy", "torch", "pywt")
     words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path), "--model"]
-    assert main([*words, "energy"]) == 2
-    assert "training the energy model needs scipy: pip install 'wattslice[train]'" in capsys.readouterr().err
+    assert main([*words, "regression"]) == 2
+    assert "training the regression needs scipy: pip install 'wattslice[train]'" in capsys.readouterr().err
+    assert main(["train", "--gpu", "h200", "--gpu", "v100_pcie", "--out", str(tmp_path)]) == 2
+    assert "training the wavelet network needs torch" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main([*words, "mean"]) == 0
     assert "no pictures: pictures need matplotlib: pip install 'wattslice[report]'" in capsys.readouterr().err
@@ -230,21 +229,8 @@ def without(monkeypatch, *packages):
     for package in packages:
         monkeypatch.setitem(sys.modules, package, None)
     for name in [name for name in sys.modules if name.startswith("wattslice_models.")]:
-        if name.endswith(("_fit", "_pairs", "_tests", "robust")):
+        if name.endswith(("_fit", "_tests")):
             monkeypatch.delitem(sys.modules, name)
-
-
-def test_means_alone_are_no_training(table, tmp_path, capsys, monkeypatch):
-    without(monkeypatch, "scipy", "torch", "pywt")
-    out = tmp_path / "new"
-    words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(out)]
-    assert main(words) == 2
-    told = capsys.readouterr().err
-    assert "training any power model needs scipy or torch: pip install 'wattslice[train]'" in told
-    assert main([*words, "--model", "energy"]) == 2
-    assert main(["train", "--gpu", "h200", "--gpu", "v100_pcie", "--out", str(out)]) == 2
-    assert "training the wavelet network needs torch" in capsys.readouterr().err
-    assert not out.exists()
 
 
 def test_a_mean_is_never_what_auto_takes(table, tmp_path, capsys, monkeypatch):

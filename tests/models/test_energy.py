@@ -4,28 +4,40 @@ import pytest
 from msgspec.structs import replace
 
 from wattslice_models.contract import Interval
-from wattslice_models.energy import Component, ComponentEnergy, EnergyModel, VoltageCurve
+from wattslice_models.energy import (
+    DYNAMIC_COMPONENTS,
+    MULTIPLIERS,
+    Case,
+    Component,
+    ComponentEnergy,
+    EnergyModel,
+    VoltageCurve,
+)
 from wattslice_models.execution_time import Clocks, TimeParameters
 from wattslice_models.gpu import load_gpu
 from wattslice_models.workload import Instructions, Workload
 
 V100 = load_gpu("v100_pcie")
-DYNAMIC = tuple(c for c in Component if c not in (Component.IDLE, Component.LEAKAGE, Component.ACTIVE))
+DYNAMIC = DYNAMIC_COMPONENTS
 
 
 def model(**changes):
     made = EnergyModel(
         gpu_id="v100_pcie",
-        measured_on="v100_pcie",
+        case=Case.MEASURED,
         idle_w=20.0,
-        leakage_w=10.0,
+        memory_clock_w=10.0,
         active_w=40.0,
+        clocked_share=0.5,
+        reference_w=250.0,
+        concavity=1.0,
         energies=tuple(ComponentEnergy(c, 5e-12, 5e-12, True) for c in DYNAMIC),
-        voltage=VoltageCurve(0.8, 700.0, 1380.0),
+        voltage=VoltageCurve(0.5, 0.6, 1380.0),
         time=TimeParameters(),
         core_mhz_min=500.0,
         core_mhz_max=1380.0,
         interval=Interval(0.9, 1.1, 0.9, "test"),
+        sensor_peak=1.04,
         notes=(),
     )
     return replace(made, **changes)
@@ -48,19 +60,38 @@ def test_watts_are_the_sum_of_the_components_and_joules_watts_times_seconds():
 
 def test_the_same_work_in_half_the_time_doubles_the_dynamic_power():
     slow, fast = (model().predict(WORK, V100, None, seconds) for seconds in (2e-3, 1e-3))
-    assert fast.power_w - 70.0 == pytest.approx(2 * (slow.power_w - 70.0))
+    static_w = slow.static_power_w
+    assert fast.power_w - static_w == pytest.approx(2 * (slow.power_w - static_w))
 
 
 def test_lower_clocks_lower_voltage_and_power_but_not_that_of_dram():
-    high, low = (model().predict(WORK, V100, Clocks(mhz), 1e-3) for mhz in (1380.0, 500.0))
+    high, low = (model().predict(WORK, V100, Clocks(mhz, 877.0), 1e-3) for mhz in (1380.0, 690.0))
     for before, after in zip(high.components, low.components, strict=True):
         factor = {
             Component.IDLE: 1.0,
             Component.DRAM: 1.0,
-            Component.LEAKAGE: 0.8,
-            Component.ACTIVE: 0.64 * 500 / 1380,
-        }.get(before.component, 0.64)
-        assert after.power_w == pytest.approx(factor * before.power_w)
+            Component.MEMORY_CLOCK: 1.0,
+            Component.ACTIVE: 0.7**2 / 2,
+        }.get(before.component, 0.7**2)
+        assert after.power_w == pytest.approx(factor * before.power_w, rel=2e-3)
+
+
+def test_a_slower_memory_draws_less_in_proportion():
+    found = model().predict(WORK, V100, Clocks(1380.0, 876.0 / 2), 1e-3)
+    assert {p.component: p.power_w for p in found.components}[Component.MEMORY_CLOCK] == pytest.approx(
+        5.0, rel=2e-3
+    )
+
+
+def test_work_counts_for_less_near_the_limit_in_every_component_alike():
+    straight, bent = (model(concavity=c).predict(WORK, V100, None, 1e-3) for c in (1.0, 0.8))
+    work_w = straight.power_w - straight.static_power_w
+    assert bent.power_w - bent.static_power_w == pytest.approx(250.0 * (work_w / 250.0) ** 0.8)
+    for plain, less in zip(straight.components, bent.components, strict=True):
+        if plain.component in DYNAMIC:
+            assert less.power_w == pytest.approx((work_w / 250.0) ** -0.2 * plain.power_w)
+    idle = replace(WORK, instructions=Instructions(), l1_bytes=0.0, l2_bytes=0.0, dram_bytes=0.0)
+    assert model(concavity=0.8).predict(idle, V100, None, 1e-3).power_w == pytest.approx(70.0)
 
 
 @pytest.mark.parametrize(("blocks", "active_w"), [(8000, 40.0), (40, 30.0), (20, 25.0)])
@@ -79,14 +110,15 @@ def test_idle_values_draw_less_in_multipliers_and_dram():
         {part.component: part.power_w for part in model(energies=energies).predict(w, V100).components}
         for w in (work, half)
     )
-    expected = {Component.FP32: 0.6, Component.INTEGER_MULTIPLY: 0.6, Component.DRAM: 0.4}
+    expected = {**dict.fromkeys(MULTIPLIERS, 0.6), Component.DRAM: 0.4}
     for component in DYNAMIC:
         assert partly[component] == pytest.approx(expected.get(component, 1.0) * live[component])
 
 
 def test_the_board_never_draws_more_than_its_limit():
     found = model(idle_w=400.0).predict(WORK, V100)
-    assert found.power_w == found.power_high_w == 250.0
+    assert found.power_w == 250.0
+    assert found.power_high_w == 260.0  # as far above as its sensor shows
     assert found.may_hit_power_limit is True
     assert any("would exceed" in note for note in found.notes)
     assert model().predict(WORK, V100).may_hit_power_limit is False
@@ -111,18 +143,22 @@ def test_a_model_speaks_for_its_own_gpu_only():
         model().predict(WORK, V100, time_s=0.0)
 
 
-@pytest.mark.parametrize("changes", [{"idle_w": -1.0}, {"active_w": float("nan")}])
+@pytest.mark.parametrize(
+    "changes", [{"idle_w": -1.0}, {"active_w": float("nan")}, {"concavity": 0.0}, {"sensor_peak": 0.9}]
+)
 def test_impossible_coefficients_are_refused(changes):
     with pytest.raises(ValueError):
         model(**changes)
 
 
-def test_voltage_rises_with_the_clock():
-    curve = VoltageCurve(0.8, 700.0, 1380.0)
-    volts = [curve.relative_voltage(mhz) for mhz in (100.0, 700.0, 1040.0, 1380.0, 1530.0)]
-    assert volts == pytest.approx([0.8, 0.8, 0.9, 1.0, 1.0])
+def test_voltage_rises_with_the_clock_above_a_floor():
+    curve = VoltageCurve(0.8, 0.6, 1380.0)
+    volts = [curve.relative_voltage(mhz) for mhz in (0.0, 300.0, 1380.0, 1518.0)]
+    assert volts == pytest.approx([0.8, 0.8, 1.0, 1.06], abs=1e-3)
+    bend = curve.relative_voltage(920.0)  # where floor and rise meet
+    assert 0.8 < bend < 0.83
     with pytest.raises(ValueError, match="rising"):
-        VoltageCurve(0.8, 1400.0, 1380.0)
+        VoltageCurve(0.8, -0.1, 1380.0)
 
 
 def test_a_prediction_takes_less_than_a_millisecond():

@@ -201,6 +201,17 @@ def test_a_warp_waits_for_its_chain_and_loads_side_by_side_for_one():
     assert longer.time_s == pytest.approx(20_000 / 1e9 + 10 * (215 / 1e9 + 161e-9))
 
 
+def test_barriers_take_a_warp_at_a_time():
+    work = Workload(V100.sm_count, 256, 64.0, Instructions(fp32=10.0), barriers=1_000.0)
+    found = predict_time(work, V100, Clocks(1000.0), EXACT)
+    assert found.limited_by is Resource.LATENCY  # its warps meet 1000 times, 20 cycles each
+    full = replace(work, blocks=8 * V100.sm_count)
+    found = predict_time(full, V100, Clocks(1000.0), EXACT)
+    assert found.limited_by is Resource.BARRIER
+    rate = V100.architecture.barrier_warps_per_clock_per_sm
+    assert found.time_s == pytest.approx(8 * 8 * 1_000 / rate / 1e9)
+
+
 def test_a_launch_takes_as_long_as_its_longest_block():
     even = Workload(256, 256, 64.0, Instructions(fp32=400.0), dependent_instructions=400.0)
     assert predict_time(even, V100, Clocks(1000.0), EXACT).time_s < 10e-6

@@ -26,10 +26,14 @@ ANNOUNCED_TFLOPS = {
     "gtx_titan_x": 6.7, "p100": 10.6, "gtx_1080_ti": 11.3, "titan_xp": 12.1, "titan_v": 14.9,
     "v100": 15.7, "titan_rtx": 16.3, "quadro_rtx_8000": 16.3, "rtx_2060_super": 7.2, "rtx_2070_super": 9.1,
     "a100": 19.5, "rtx_3090": 35.6, "a10": 31.2, "rtx_a4000": 19.2, "rtx_a6000": 38.7, "h100": 66.9,
-    "h200": 66.9, "rtx_4080": 48.7, "rtx_4090": 82.6, "l4": 30.3, "l40s": 91.6, "rtx_5090": 104.8,
+    "h200": 66.9, "p100_pcie": 9.5, "a40": 37.4, "l40": 90.5, "h100_pcie": 51.2, "h100_nvl": 60.3,
+    "rtx_a5000": 27.8, "rtx_3080": 29.8, "rtx_4000_ada": 26.7, "rtx_pro_6000_blackwell": 126.0, "t4g": 8.1,
+    "quadro_rtx_5000": 11.2, "rtx_4080": 48.7, "rtx_4090": 82.6, "l4": 30.3, "l40s": 91.6, "rtx_5090": 104.8,
 }  # fmt: skip
 
-TRANSFERS_PER_CLOCK = {"GDDR5": 4, "GDDR5X": 8, "GDDR6": 8, "GDDR6X": 16, "GDDR7": 16, "HBM2": 2}
+TRANSFERS_PER_CLOCK = {
+    "GDDR5": 4, "GDDR5X": 8, "GDDR6": 8, "GDDR6X": 16, "GDDR7": 16, "HBM2": 2, "HBM2e": 2, "HBM3": 2
+}  # fmt: skip
 
 
 @pytest.fixture(params=gpu_ids())
@@ -50,7 +54,7 @@ def test_there_are_the_gpus_the_measurements_and_papers_need() -> None:
         "h200",
     }
     assert needed <= set(gpu_ids())
-    assert len(gpus()) == len(gpu_ids()) >= 36
+    assert len(gpus()) == len(gpu_ids()) >= 49
 
 
 def test_every_number_has_a_source(gpu: Gpu) -> None:

@@ -4,9 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from wattslice_models.contract import UNCALIBRATED
-from wattslice_models.energy import EnergyModel, NoEnergyModel
+from wattslice_models.energy import Case, EnergyModel, NoEnergyModel
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import gpus, load_gpu
+from wattslice_models.joint_store import joint_model
 from wattslice_models.mean import MeanModel
 from wattslice_models.store import (
     CandidateError,
@@ -113,20 +114,7 @@ def test_a_damaged_model_names_its_file(tmp_path, old, new):
 
 
 def test_the_measured_gpus_are_trained():
-    assert {"v100_pcie", "quadro_rtx_8000"} <= set(trained_gpu_ids())
-    for gpu_id in trained_gpu_ids():
-        model = trained(gpu_id)
-        assert model.gpu_id == model.measured_on == gpu_id
-        assert not model.predict(WORK, load_gpu(gpu_id)).transferred_from
-
-
-def test_the_default_gpu_answers_with_the_coefficients_of_the_same_chip():
-    model = trained("v100")
-    assert model.measured_on == "v100_pcie"
-    assert model.energies == trained("v100_pcie").energies
-    found = model.predict(WORK, load_gpu("v100"))
-    assert found.transferred_from == "v100_pcie"
-    assert any("same chip" in note for note in found.notes)
+    assert {"v100_pcie", "quadro_rtx_8000", "gtx_titan_x"} <= set(trained_gpu_ids())
 
 
 @pytest.mark.parametrize("gpu", gpus(), ids=lambda gpu: gpu.id)
@@ -137,26 +125,11 @@ def test_every_gpu_answers_or_says_why_not(gpu):
         return
     found = model.predict(WORK, gpu)
     assert 0 < found.power_low_w <= found.power_w <= found.power_high_w
-    assert gpu.power_limit_w is None or found.power_high_w <= gpu.power_limit_w
-    if model.measured_on != gpu.id:
-        source = trained(model.measured_on)
-        assert model.interval.low < source.interval.low
-        assert model.interval.high > source.interval.high
-        assert found.transferred_from == model.measured_on
-        assert any("measured" in note for note in found.notes)
-
-
-@pytest.mark.parametrize(
-    ("gpu_id", "source"),
-    [
-        ("titan_v", "v100_pcie"),
-        ("titan_rtx", "quadro_rtx_8000"),
-        ("h200", "v100_pcie"),
-        ("rtx_4090", "quadro_rtx_8000"),
-    ],
-)
-def test_the_nearest_measured_gpu_stands_in(gpu_id, source):
-    assert trained(gpu_id).measured_on == source
+    assert found.power_w <= gpu.power_limit_w
+    assert found.power_high_w <= gpu.power_limit_w * model.sensor_peak
+    assert (model.case is Case.MEASURED) == (joint_model().board(gpu.id) is not None)
+    assert (model.case is Case.CARRIED_OVER) == any("none of them is this one" in n for n in found.notes)
+    assert found.case is model.case
 
 
 @pytest.mark.parametrize("gpu_id", ["gtx280", "gtx580"])

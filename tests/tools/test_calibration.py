@@ -39,7 +39,7 @@ def recipes(file="saxpy.cu", grid=(1000, 1, 1)):
     launch = LaunchRecipe(
         "", grid, (256, 1, 1), 0, 3, (ParameterValue("n", 1e9), ParameterValue("rounds", "ratio"))
     )
-    benchmark = BenchmarkRecipe("bench", "", file, (), (launch,), False, "", "")
+    benchmark = BenchmarkRecipe("bench", "", file, (), (), (launch,), False, "", "")
     return Recipes(Path("r.toml"), "", (), (benchmark,), (WithoutRecipe(("lost",), "only a binary"),))
 
 
@@ -76,6 +76,37 @@ def test_a_recipe_says_how_live_the_values_are(tmp_path):
         assert (row.live_operands, row.live_data) == (1.0, 1.0)
 
 
+VARIANT = """
+__global__ void variant(float *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < SIZE) for (int k = 0; k < ROUNDS; k++) x[i] = x[i] * 2.0f;
+}
+"""
+
+
+def test_a_variant_is_built_with_its_macros_and_launched_as_it_was_measured(tmp_path):
+    (tmp_path / "variant.cu").write_text(VARIANT)
+    live = LiveShare("rounds", None, 1.0, 1.0, rounds=4)
+    launch = LaunchRecipe("variant", None, None, 0, 1, (), (live,))
+    macros = (ParameterValue("ROUNDS", "rounds"), ParameterValue("SIZE", 1 << 20))
+    benchmark = BenchmarkRecipe("bench", "", "variant.cu", (), macros, (launch,), False, "", "")
+    known = Recipes(Path("r.toml"), "", (), (benchmark,), ())
+    few = replace(run("-rounds=2", kernel="variant"), grid=(4096, 1, 1), block=(256, 1, 1))
+    many = replace(few, arguments="-rounds=16", grid=(8192, 1, 1), block=(128, 1, 1))
+    unknown = replace(few, arguments="-rounds=3", block=None)
+    found = run_features(tmp_path, known, (few, many, unknown), V100)
+    first, second = found.rows
+    assert (first.blocks, first.threads_per_block, second.blocks, second.threads_per_block) == (
+        4096,
+        256,
+        8192,
+        128,
+    )
+    assert second.fp32 == pytest.approx(8 * first.fp32)
+    assert (first.live_operands, second.live_operands, second.live_data) == (1.0, 0.25, 1.0)
+    assert [entry.reason for entry in found.left_out] == ["its launch configuration was not recorded"]
+
+
 GATHER = """
 __global__ void pick(const int *at, const float *x, float *y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -90,7 +121,7 @@ def test_sizes_of_arrays_come_from_the_recipe_not_from_the_defaults_of_the_progr
 
     def dram(*arrays):
         launch = LaunchRecipe("", (1000, 1, 1), (256, 1, 1), 0, 1, (), arrays=arrays)
-        benchmark = BenchmarkRecipe("bench", "", "pick.cu", (), (launch,), False, "", "")
+        benchmark = BenchmarkRecipe("bench", "", "pick.cu", (), (), (launch,), False, "", "")
         found = run_features(
             tmp_path, Recipes(Path("r.toml"), "", (), (benchmark,), ()), (run("", kernel="pick"),), V100
         )
@@ -167,6 +198,30 @@ def test_the_public_table_becomes_ours(tmp_path):
         path.write_text(text)
         with pytest.raises(WattsliceError, match="table"):
             read_public_tables((path,), read_card(card_path("v100_pcie")))
+
+
+def test_a_roofline_sweep_and_variants_of_a_kernel_become_ours(tmp_path):
+    path = tmp_path / "roofline.csv"
+    header = "gpu,device_index,blocks,N_inner_iterations,flop_per_byte,bandwidth_gbs,gflops,sm_clock_mhz"
+    path.write_text(
+        f"{header},power_w,temp_c\nH200,0,1056,0,0.25,4000,1000,1980,500,50\n"
+        "H200,0,1056,400,100.25,500,50125,1980,600,55\nA40 (other),0,1,1,1,1,1,1,1,1\n"
+    )
+    low, high = read_public_tables((path,), read_card(card_path("h200")))
+    assert (low.arguments, low.grid, low.block, low.power_w) == ("-N=0", (1056, 1, 1), (256, 1, 1), 500.0)
+    assert low.time_s == pytest.approx(8 * 1056 * 256 * 4000 / 4e12)
+    assert high.time_s == pytest.approx(802 * 1056 * 256 * 4000 / 50125e9)
+    path = tmp_path / "variants.csv"
+    sizes = "grid_width,grid_height,block_size_x,block_size_y,tile_size_x,tile_size_y,temporal_tiling_factor"
+    path.write_text(
+        f"nvml_gr_clock,{sizes},num_regs,time_ms,energy_j,power_w,core_freq_mhz,mem_freq_mhz,"
+        "power_run_temp_c\n" + "1560,100,100,32,4,2,3,1,40,2.0,0.2,100,1560,6501,45\n" * 5
+    )
+    rows = read_public_tables((path,), read_card(card_path("rtx_a4000")))
+    assert len(rows) == 2  # every fourth
+    assert (rows[0].grid, rows[0].block, rows[0].energy_j) == ((2, 9, 1), (32, 4, 1), 0.2)
+    assert option(rows[0].arguments, "tile_size_y") == 3
+    assert "nvml_gr_clock" not in rows[0].arguments
 
 
 def test_activity_is_joined_with_the_run_it_was_counted_in(tmp_path):

@@ -42,6 +42,7 @@ RECIPE = BenchmarkRecipe(
     arguments="",
     file="a.cu",
     defines=(),
+    macros=(),
     launches=(LAUNCH,),
     one_of=False,
     incomplete="",

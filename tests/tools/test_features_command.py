@@ -106,7 +106,7 @@ def test_changes_since_the_commit_are_told(project, capsys):
             ".",
             "holds no source file of the recipes recipes.toml (clone https://example.org/kernels)",
         ),
-        ("--recipes", "unheard", "no recipes 'unheard' (a file, or one of gpu_ptx_model, nv_dvfs_benchmark)"),
+        ("--recipes", "unheard", "no recipes 'unheard' (a file, or one of gpu_benches, gpu_ptx_model, "),
         ("--recipes", "", "holds no source file of any recipe (clone one of https://"),
         ("--recipes", "nv_dvfs_benchmark", "(clone https://github.com/blackjack2015/NV-DVFS-Benchmark)"),
         ("--gpu", "", "not measured on one GPU but on 0 (--gpu and --runs say which)"),

@@ -257,7 +257,7 @@ def _against_baseline(
     if known is None:
         return []
     from wattslice.gate.baseline import baseline_records, records_of_files, shared_path
-    from wattslice.gate.changes import compare, with_losses
+    from wattslice.gate.changes import Explanation, compare, with_losses
     from wattslice.gate.records import match
 
     baseline, _ = known
@@ -269,7 +269,7 @@ def _against_baseline(
         policy,
         about,
         lambda record: (record.analysis.file, record.analysis.line) if record.analysis else ("", 0),
-        lambda _pair, _quantity: "",
+        lambda _pair, _quantity: Explanation(),
     )
     folder = baseline.path.resolve().parent
     return [with_losses(found, analysis, baseline.unread, lambda file: shared_path(file, folder), policy)]

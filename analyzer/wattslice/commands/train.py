@@ -130,10 +130,15 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
     )
     from wattslice.report.pictures import NoPlotsError
     from wattslice.training.model_card import model_card
+    from wattslice_models.contract import ModelKind
     from wattslice_models.learners import MEANS
     from wattslice_models.store import save, save_choice
 
-    written = [save(folder, one.trained) for one in result.entries]
+    # The energy model of committed runs is the joint model's, which has those of all boards.
+    own = [
+        one for one in result.entries if one.entry.kind is not ModelKind.ENERGY or not result.data.committed
+    ]
+    written = [save(folder, one.trained) for one in own]
     if choice:  # one model trained on its own is compared with nothing: an earlier choice stands
         written.append(save_choice(folder, result.choice))
     gpus = result.data.gpus

@@ -41,14 +41,29 @@ def offsets_of(offset: NDArray[np.int64]) -> list[int]:
     return [int(at) for at in found] if found.size <= MOST_CELLS else []
 
 
-def gathered(offset: NDArray[np.int64], cells: dict[int, Value | None]) -> Value | None:
-    """Of every lane what is in the cell at its `offset`; None where one holds no known number."""
-    result = np.zeros(offset.shape, np.int64)
-    for at, value in cells.items():
-        if not isinstance(value, int | np.ndarray) or not fits_int64(value):
-            return None
-        result = np.where(offset == at, value, result)
-    return result if cells else None
+def is_followed(state: State, root: ir.Variable | None) -> bool:
+    """Whether anything may be known of what an object holds."""
+    return root in state.objects.cells or root in state.inputs.constant_objects
+
+
+def gathered(offset: NDArray[np.int64], places: list[int], values: list[Value | None]) -> Value | None:
+    """Of every lane the one of `values` that is in the cell at its `offset`, one of `places`, ascending.
+
+    A number where all cells hold the same; None where one holds no known number.
+    """
+    numbers = [v for v in values if isinstance(v, int | np.ndarray) and fits_int64(v)]
+    if not values or len(numbers) < len(values):
+        return None
+    first = numbers[0]
+    if isinstance(first, int) and all(isinstance(v, int) and v == first for v in numbers):
+        return first
+    cell = np.minimum(np.searchsorted(places, offset), len(places) - 1)
+    table = np.array([v if isinstance(v, int) else 0 for v in numbers], np.int64)
+    result = np.where(np.array(places)[cell] == offset, table[cell], 0)
+    for at, value in zip(places, numbers, strict=True):
+        if isinstance(value, np.ndarray):
+            result = np.where(offset == at, value, result)
+    return result
 
 
 def keep(state: State, place: ir.MemoryPlace, address: Value, value: Value, mask: Mask) -> None:
@@ -60,12 +75,13 @@ def keep(state: State, place: ir.MemoryPlace, address: Value, value: Value, mask
     if isinstance(offset, int):
         _set(state, root, offset, value, mask.active)
         return
-    places = offsets_of(offset[mask.active]) if isinstance(offset, np.ndarray) else []
+    active = mask.active
+    places = offsets_of(offset[active]) if isinstance(offset, np.ndarray) else []
     for at in places:
-        _set(state, root, at, value, mask.active & (offset == at))
+        _set(state, root, at, value, active & (offset == at))
     if not places:
         for at in _places(root):
-            _set(state, root, at, VARYING, mask.active)
+            _set(state, root, at, VARYING, active)
 
 
 def fill(state: State, variable: ir.Variable, values: dict[int, Value], otherwise: Value) -> None:

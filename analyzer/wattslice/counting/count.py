@@ -40,6 +40,9 @@ MAX_MACHINE_STEPS = 4 * MAX_STEPS
 MOST_WORK = 40_000_000
 """Work, in statements times lanes, to find the pieces of a grid."""
 
+FIRST_STEPS = 2_000
+"""Statements of the first evaluation for the same, of a grid that is rather evaluated as a whole then."""
+
 LOOK_STEPS = 16
 """Statements that a look at all iterations of a loop takes, on an average."""
 
@@ -142,8 +145,15 @@ def _evaluate(
     """
     grid, block = launch.grid, launch.block
 
-    def evaluated(threads: SampledThreads, allowed: float, boundaries: Boundaries | None = None) -> State:
-        return _evaluate_blocks(launch, profile, allowed, default, threads, boundaries, is_last=is_last)
+    def evaluated(
+        threads: SampledThreads,
+        allowed: float,
+        boundaries: Boundaries | None = None,
+        most_steps: int | None = None,
+    ) -> State:
+        return _evaluate_blocks(
+            launch, profile, allowed, default, threads, boundaries, is_last=is_last, most_steps=most_steps
+        )
 
     if is_complete(grid, block):
         return evaluated(sample_threads(grid, block), allowance), None
@@ -153,11 +163,18 @@ def _evaluate(
     full = True  # all iterations are run as far as they may, or a few that show how blocks differ
     lanes_of_all = padded_lanes(block) * math.prod(grid)
     work = steps = looks = 0
+    most_steps = FIRST_STEPS if lanes_of_all <= LANES_OF_ALL[0] and not is_last else None
     for _ in range(MOST_ROUNDS):
         if work + looks + steps * (FREE_LANES + threads.exists.size) > MOST_WORK:
             break
         boundaries = Boundaries(plan, threads.block_lanes, launch.kernel)
-        state = evaluated(threads, allowance if full else min(allowance, SHORT_ALLOWANCE), boundaries)
+        allowed = allowance if full else min(allowance, SHORT_ALLOWANCE)
+        try:
+            state = evaluated(threads, allowed, boundaries, most_steps)
+        except BudgetExceededError:
+            if most_steps is None:
+                raise
+            break
         looks = LOOK_STEPS * (SURVEYS - state.survey_left)
         work += looks + state.steps_taken * (FREE_LANES + threads.exists.size)
         steps = steps or state.steps_taken
@@ -197,9 +214,11 @@ def _evaluate_blocks(
     by_block: BlockCounts | None = None,
     *,
     is_last: bool,
+    most_steps: int | None = None,
 ) -> State:
     steps = MAX_MACHINE_STEPS if launch.kernel.machine_instructions else MAX_STEPS
-    steps = max(steps, 2 * sum(1 for _ in ir.walk_statements(launch.kernel.body)))
+    each_twice = 2 * sum(1 for _ in ir.walk_statements(launch.kernel.body))
+    steps = max(steps if most_steps is None else most_steps, each_twice)
     state = State(launch, threads, steps)
     state.boundaries = boundaries
     state.tallies.by_block = by_block

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.counting.pieces import Ints, Plan, Structure
 from wattslice.counting.profile import Sampling
-from wattslice.counting.sampling import Mask, SampledThreads, padded_lanes
+from wattslice.counting.sampling import Mask, SampledThreads, of_busiest_lanes, padded_lanes
 from wattslice.ir.operation_counts import operations
 from wattslice.ir.walking import child_regions, expression_regions
 
@@ -109,9 +109,10 @@ class BlockCounts:
 
     def add(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
-        weights = mask.weights.reshape(self._shape)
-        self.by_thread[region] += weights.sum(axis=1) / self._threads
-        self.by_warp[region] += weights.reshape(self._shape[0], -1, 32).max(axis=2).mean(axis=1)
+        blocks, _ = self._shape
+        warps = of_busiest_lanes(mask.weights).reshape(blocks, -1)
+        self.by_thread[region] += mask.weights.reshape(self._shape).sum(axis=1) / self._threads
+        self.by_warp[region] += warps.sum(axis=1) / warps.shape[1]
 
 
 def sampling_of(draw: Draw, counts: BlockCounts, kernel: ir.Kernel, reason: str) -> Sampling:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.branch_profile.profile import ELSE, RIGHT, THEN
-from wattslice.counting.cells import fill, gathered, held, keep, loaded, offsets_of
+from wattslice.counting.cells import fill, gathered, held, is_followed, keep, loaded, offsets_of
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask
@@ -187,12 +187,14 @@ class ExpressionEvaluator:
         state, offset = self.state, address.offset
         if isinstance(offset, int):
             return held(state, address.root, offset)
-        if not isinstance(offset, np.ndarray):
+        if not isinstance(offset, np.ndarray) or not is_followed(state, address.root):
             return None
         places = offsets_of(offset[mask.active])
-        if state.boundaries is not None:
+        values = [held(state, address.root, at) for at in places]
+        found = gathered(offset, places, values)
+        if state.boundaries is not None and found is not None and not isinstance(found, int):
             state.boundaries.select(expr, offset, places, mask.active)
-        return gathered(offset, {at: held(state, address.root, at) for at in places})
+        return found
 
     def _pointer_offset(self, expr: ir.PointerOffset, mask: Mask) -> Value:
         pointer = self.evaluate(expr.pointer, mask)

@@ -26,9 +26,9 @@ from wattslice.counting.values import Chance, Pointer, Record, Unknown, Value, s
 from wattslice.ir.loops import is_invariant, written_in
 from wattslice.ir.objects import FOLLOWED, contents_given
 
-MOST_LOOKED_AT = 1 << 20
+MOST_LOOKED_AT = 1 << 19
 """Iterations times threads that are looked at together."""
-MOST_NUMBERS = 1 << 25
+MOST_NUMBERS = 1 << 24
 """The same times the registers and regions that are kept for each, 8 bytes a number."""
 SAMPLED_ITERATIONS = 1 << 14
 """Iterations looked at of a loop that has more than MOST_LOOKED_AT."""
@@ -378,7 +378,9 @@ def surveyed(looked: LookedAt, tallies: Runs, begun: Lanes, through: Mask) -> Su
         alive &= ~left_before
         leaves &= ~left_before
     regions = tuple(sorted(tallies.runs))
-    runs = np.stack([of(tallies.runs[region]) for region in regions]) * alive
+    runs = np.empty((len(regions), *shape))
+    for region, seen in zip(regions, runs, strict=True):
+        np.multiply(of(tallies.runs.pop(region)), alive, out=seen)
     return Survey(looked, regions, runs, alive, leaves, tallies.error)
 
 
@@ -449,13 +451,13 @@ def _scale(survey: Survey) -> Numbers:
 
 def _marks(survey: Survey, *, exact_counts: bool) -> Numbers:
     """A number for each iteration: the same where every thread runs the same regions (as often)."""
-    runs = survey.runs if exact_counts else (survey.runs > 0.0).astype(np.float64)
     generator = np.random.default_rng(1)
     threads = survey.looked.threads.size
     sums: Numbers = np.zeros(survey.looked.iterations.size)
-    for seen in [*runs, survey.alive.astype(np.float64), survey.leaves.astype(np.float64)]:
+    for seen in (*survey.runs, survey.alive, survey.leaves):
         chances: Numbers = generator.random(threads)
-        sums = sums + _of_rows(seen * chances)  # not `@`: it adds up in another order for other rows
+        ran = seen if exact_counts else seen > 0.0
+        sums = sums + _of_rows(ran * chances)  # not `@`: it adds up in another order for other rows
     return np.round(sums, 9)
 
 
@@ -480,7 +482,8 @@ def _ends(members: NDArray[np.intp], own: Numbers, *, both_ends: bool) -> list[t
 
 def _means(survey: Survey) -> Numbers:
     """How often each region runs in each iteration, as means over the threads."""
-    return np.asarray((survey.runs * survey.looked.share).sum(axis=2), np.float64)
+    means = [_of_rows(runs * survey.looked.share) for runs in survey.runs]
+    return np.array(means).reshape(len(survey.regions), -1)
 
 
 def _warp_means(survey: Survey) -> Numbers:

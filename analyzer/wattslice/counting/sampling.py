@@ -167,6 +167,11 @@ class Mask(Struct, frozen=True, eq=False):
         )
 
 
+def of_busiest_lanes(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The greatest weight of each warp. (Along the columns of a copy: numpy is slow with short rows.)"""
+    return np.ascontiguousarray(weights.reshape(-1, WARP_SIZE).T).max(axis=0)
+
+
 class Masks:
     """Builds masks for one set of sampled threads."""
 
@@ -181,11 +186,10 @@ class Masks:
         """The mask with these weights. With `certain`, every lane takes its chance by itself, and a warp runs
         when any of its lanes does.
         """
-        rows = weights.reshape(-1, WARP_SIZE)
         if certain is None:
-            per_warp = rows.max(axis=1)
+            per_warp = of_busiest_lanes(weights)
         else:
-            runs = certain.reshape(-1, WARP_SIZE).max(axis=1)
+            rows, runs = weights.reshape(-1, WARP_SIZE), of_busiest_lanes(certain)
             chances = np.divide(rows, runs[:, None], out=np.zeros_like(rows), where=runs[:, None] > 0)
             per_warp = runs * (1.0 - np.prod(1.0 - np.minimum(chances, 1.0), axis=1))
         return Mask(

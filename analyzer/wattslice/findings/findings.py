@@ -16,6 +16,7 @@ from wattslice.analysis import Advice, Analysis, KernelAnalysis, Suppression, al
 from wattslice.findings.rules import RULES
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.launch import Assumption
+from wattslice.units import power, probability
 
 _EXPLAINS = {rule.id: rule.explains_unknown for rule in RULES if rule.explains_unknown is not None}
 """Rules that can explain an unknown power, 1 for the likeliest."""
@@ -32,6 +33,7 @@ class Finding(Struct, frozen=True):
     `launch_line`: of a finding about one launch of `kernel`, where the host code launches it.
     `also_lines`: further lines of `file` that it is told of; `silenced_lines`: those that comments take out.
     `about`: the advice or assumption of a kernel that became this finding, its file told.
+    `kernel_place`: file and line of the kernel's head, where a comment silences the finding, too.
     """
 
     rule: str
@@ -48,11 +50,14 @@ class Finding(Struct, frozen=True):
     also_lines: tuple[int, ...] = ()
     silenced_lines: tuple[int, ...] = ()
     about: Advice | Assumption | None = field(default=None)
+    kernel_place: tuple[str, int] | None = None
 
     @property
-    def lines(self) -> frozenset[int]:
-        """Every line that a comment may suppress it in."""
-        return frozenset((self.line, *self.also_lines, *self.silenced_lines))
+    def places(self) -> frozenset[tuple[str, int]]:
+        """Every file and line that a comment may suppress it in."""
+        lines = (self.line, *self.also_lines, *self.silenced_lines)
+        whole = () if self.kernel_place is None else (self.kernel_place,)
+        return frozenset((*((self.file, line) for line in lines), *whole))
 
 
 def findings_of(analysis: Analysis) -> tuple[Finding, ...]:
@@ -94,6 +99,11 @@ def with_suppressions(
         return tuple(findings)
 
     def marked(finding: Finding) -> Finding:
+        if (
+            finding.kernel_place
+            and (reason := reasons.get((*finding.kernel_place, finding.rule))) is not None
+        ):
+            return replace(finding, suppressed=reason)
         lines = (finding.line, *finding.also_lines)
         why = {line: reasons.get((finding.file, line, finding.rule)) for line in lines}
         left = tuple(line for line in lines if why[line] is None)
@@ -112,7 +122,7 @@ def unused_suppressions(
 
     Only rules that `could_fire`, and not inside kernels that could not be analysed: nobody knows there.
     """
-    used = {(finding.file, line, finding.rule) for finding in findings for line in finding.lines}
+    used = {(*place, finding.rule) for finding in findings for place in finding.places}
     dark = [kernel for kernel in analysis.kernels if kernel.power_w is None]
     return tuple(
         Finding(
@@ -226,6 +236,8 @@ def power_limit_warning(kernel: KernelAnalysis) -> Finding:
     message = f"{kernel.name} {hits_limit(kernel)}"
     if kernel.power_limit_w is not None:
         message += f" of {kernel.power_limit_w:.0f} W"
+    if (over := kernel.limit_exceedance) is not None and not _is_held(kernel):
+        message += f" (P {probability(over)})"
     return Finding("PW021", Severity.WARNING, kernel.file, kernel.line, kernel.name, message)
 
 
@@ -234,6 +246,56 @@ def hits_limit(kernel: KernelAnalysis) -> str:
     low_w, limit_w = kernel.power_low_w, kernel.power_limit_w
     would = low_w is not None and limit_w is not None and low_w >= limit_w
     return f"{'would' if would else 'may'} hit the power limit"
+
+
+def decision(kernel: KernelAnalysis) -> str:
+    """What to make of a launch's watts, in one line; empty when they are unknown.
+
+    ``281 W ± 18 %, 94 % sure to stay under the limit of 350 W: may throttle``
+    """
+    if kernel.power_w is None:
+        return ""
+    words = power(kernel.power_w)
+    if (spread := kernel.relative_interval) is not None:
+        below, above = (round(100.0 * side) for side in spread)
+        alike = abs(below - above) <= _ALIKE
+        words += f" ± {(below + above) // 2} %" if alike else f" −{below}/+{above} %"
+    limit_w, over = kernel.power_limit_w, kernel.limit_exceedance
+    if limit_w is None or over is None:
+        return words
+    if _is_held(kernel):
+        words += f", held back by the limit of {limit_w:g} W"
+    elif over <= 0.5:
+        words += f", {_sure(1.0 - over)} sure to stay under the limit of {limit_w:g} W"
+    else:
+        words += f", {_sure(over)} sure to reach the limit of {limit_w:g} W"
+    return f"{words}: {throttles}" if (throttles := throttling(kernel)) else words
+
+
+_ALIKE = 3
+"""Percent that the two sides of an interval may differ by and be told as one."""
+
+
+def _sure(probability: float) -> str:
+    """A probability of at least one half, never certain."""
+    return ">99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
+
+
+def throttling(kernel: KernelAnalysis) -> str:
+    """What the power limit does to a launch; empty when it does nothing."""
+    if not kernel.may_hit_power_limit:
+        return ""
+    return "throttles" if _is_held(kernel) else "may throttle"
+
+
+_AT_LIMIT = 0.995
+"""Share of the limit from which watts are those that the limit leaves: predictions stop there."""
+
+
+def _is_held(kernel: KernelAnalysis) -> bool:
+    power_w, limit_w = kernel.power_w, kernel.power_limit_w
+    at_limit = power_w is not None and limit_w is not None and power_w >= _AT_LIMIT * limit_w
+    return at_limit and kernel.may_hit_power_limit is True
 
 
 def operations_power_w(kernel: KernelAnalysis) -> float:

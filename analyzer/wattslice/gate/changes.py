@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -42,6 +43,13 @@ class LineChange(Struct, frozen=True):
     is_edited: bool
 
 
+class Explanation(NamedTuple):
+    """What changed a launch, in words, and the edited line (file, line) that costs most more."""
+
+    words: str = ""
+    place: tuple[str, int] | None = None
+
+
 class Blame(Struct):
     """Explains pairs of launches of two states. `shared_old`, `shared_new`: paths common to both states.
 
@@ -56,11 +64,11 @@ class Blame(Struct):
         default_factory=dict[tuple[str, str], dict[int, int]]
     )
 
-    def explain(self, pair: Pair, quantity: Quantity) -> str:
-        """The lines that changed `quantity`, in words; empty when the heat of one side is not known."""
+    def explain(self, pair: Pair, quantity: Quantity) -> Explanation:
+        """The lines that changed `quantity`; empty when the heat of one side is not known."""
         old, new = pair.old.analysis, pair.new.analysis
         if old is None or new is None or not (old.hot_lines and new.hot_lines):
-            return ""
+            return Explanation()
         by_power = quantity is Quantity.POWER
         rise = ((new.power_w if by_power else new.energy_j) or 0.0) - (
             (old.power_w if by_power else old.energy_j) or 0.0
@@ -82,7 +90,9 @@ class Blame(Struct):
         if static > WORTH_TELLING * rise:
             figure = power(static) if by_power else energy(static)
             parts.append(f"{figure} more for the board itself" + ("" if by_power else ", busy for longer"))
-        return "; ".join(parts)
+        costliest = next(iter(edited), None)
+        place = None if costliest is None else (costliest.file, costliest.line)
+        return Explanation("; ".join(parts), place)
 
     def line_changes(
         self, old: KernelAnalysis, new: KernelAnalysis, *, by_power: bool
@@ -260,7 +270,7 @@ def failing(changes: Sequence[Change], policy: Policy) -> tuple[Change, ...]:
     )
 
 
-Explain = Callable[[Pair, Quantity], str]
+Explain = Callable[[Pair, Quantity], Explanation]
 """Says which lines changed a quantity of a pair, or nothing."""
 
 
@@ -343,24 +353,33 @@ def _worse(
 ) -> Finding:
     main = max(worse, key=lambda change: (change.quantity is Quantity.ENERGY, change.ratio))
     text = f"{pair.new.name}: {', '.join(map(told, worse))} {against}"
-    for reason in (_circumstances(pair), explain(pair, main.quantity)):
+    explained = explain(pair, main.quantity)
+    for reason in (_circumstances(pair), explained.words):
         if reason:
             text += f"; {reason}"
     kernel = pair.new.analysis
     deltas = {change.quantity: change.new - change.old for change in worse}
-    comparable = _known_alike(pair)
-    if not comparable:
-        text += "; a warning only, for the two launches are not known alike"
+    doubt = _doubt(pair, worse)
+    if doubt:
+        text += f"; a warning only, for {doubt}"
     return Finding(
         "PW023",
-        Severity.ERROR if comparable else Severity.WARNING,
-        *place,
+        Severity.WARNING if doubt else Severity.ERROR,
+        *(explained.place or place),
         kernel.name if kernel else pair.new.kernel,
         text,
         power_w=deltas.get(Quantity.POWER),
         energy_j=deltas.get(Quantity.ENERGY),
         launch_line=kernel.launch_line if kernel else None,
+        kernel_place=place,
     )
+
+
+def _doubt(pair: Pair, worse: Sequence[Change]) -> str:
+    """Why a change for the worse does not fail; empty: it does."""
+    if not _known_alike(pair):
+        return "the two launches are not known alike"
+    return "" if any(change.low > 1.0 for change in worse) else "it may be a saving as well"
 
 
 def _known_alike(pair: Pair) -> bool:

@@ -24,6 +24,7 @@ from wattslice.findings.findings import (
     with_suppressions,
 )
 from wattslice.ir import Diagnostic, Severity
+from wattslice.units import probability
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -100,9 +101,9 @@ class _Bound(Struct, frozen=True):
 
 def _bounds(kernel: KernelAnalysis, budget: Budget) -> list[_Bound]:
     found: list[_Bound] = []
-    if budget.max_power_w is not None:
+    if (limit_w := budget.max_power_w) is not None:
         found.append(
-            _Bound("power", kernel.power_w, budget.max_power_w, " W", _digits(1), lambda w: _watts(kernel, w))
+            _Bound("power", kernel.power_w, limit_w, " W", _digits(1), lambda w: _watts(kernel, w, limit_w))
         )
     if budget.max_energy_j is not None:
         found.append(
@@ -126,10 +127,11 @@ def _bounds(kernel: KernelAnalysis, budget: Budget) -> list[_Bound]:
                 )
             )
     if budget.max_limit_share is not None:
-        power_w, limit_w = kernel.power_w, kernel.power_limit_w
-        share = None if power_w is None or not limit_w else power_w / limit_w
+        power_w, board_w = kernel.power_w, kernel.power_limit_w
+        share = None if power_w is None or not board_w else power_w / board_w
+        most_w = budget.max_limit_share * (board_w or 0.0)
         told: Callable[[float], str] = lambda value: (  # noqa: E731
-            f"{_watts(kernel, power_w or 0.0)}, {value:.3f} of the power limit,"
+            f"{_watts(kernel, power_w or 0.0, most_w)}, {value:.3f} of the power limit,"
         )
         found.append(_Bound("share of the power limit", share, budget.max_limit_share, "", _digits(3), told))
     return found
@@ -144,10 +146,9 @@ def _short(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _watts(kernel: KernelAnalysis, power_w: float) -> str:
-    if kernel.power_low_w is None or kernel.power_high_w is None:
-        return f"{power_w:.1f} W"
-    return f"{power_w:.1f} W ({kernel.power_low_w:.1f}-{kernel.power_high_w:.1f} W)"
+def _watts(kernel: KernelAnalysis, power_w: float, budget_w: float) -> str:
+    over = kernel.exceedance(budget_w)
+    return f"{power_w:.1f} W" + ("" if over is None else f" (P(> {budget_w:g} W) {probability(over)})")
 
 
 class UnknownPolicy(Enum):

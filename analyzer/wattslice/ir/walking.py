@@ -181,14 +181,20 @@ def _walk(stmt: Stmt) -> Iterator[Stmt]:
     while stack:
         node = stack.pop()
         yield node
-        inner: list[Stmt] = [
-            part.body
-            for expr in statement_expressions(node)
-            for part in walk_expressions(expr)
-            if isinstance(part, InlinedCall)
-        ]
-        inner.extend(nested_statements(node))
-        stack.extend(reversed(inner))
+        stack.extend(_directly_below(node))
+
+
+@lru_cache(maxsize=1 << 14)
+def _directly_below(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The bodies of the calls in a statement and the statements inside it, the last one first."""
+    inner: list[Stmt] = [
+        part.body
+        for expr in statement_expressions(stmt)
+        for part in walk_expressions(expr)
+        if isinstance(part, InlinedCall)
+    ]
+    inner.extend(nested_statements(stmt))
+    return tuple(reversed(inner))
 
 
 LEAVES: frozenset[type[Expr]] = frozenset({Constant, Builtin, Read, AddressOf})

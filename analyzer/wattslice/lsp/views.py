@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
 from wattslice.config.budgets import Budget
-from wattslice.findings.findings import Finding, findings_of
+from wattslice.findings.findings import Finding, decision, findings_of
 from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.lsp.documents import Document, Encoding, LineMap, definition_line, live_text, width
 from wattslice.units import UNKNOWN, energy, percent, power, printable, three_digits, time
@@ -187,7 +187,6 @@ def ranged(text: Callable[[float | None], str], values: Iterable[float | None]) 
 
 def launches_text(launches: tuple[KernelAnalysis, ...]) -> str:
     """`183 W (104–295 W) · 2.10 mJ · 11.5 µs · limited by DRAM bandwidth`, of all launches of a kernel."""
-    first = launches[0]
     parts: list[str] = []
     if len(launches) > 1:
         instances = len({kernel.qualified_name for kernel in launches})
@@ -202,9 +201,16 @@ def launches_text(launches: tuple[KernelAnalysis, ...]) -> str:
     limits = {kernel.limited_by for kernel in launches} - {None}
     if limits:
         parts.append(f"limited by {' or '.join(sorted(limit for limit in limits if limit))}")
-    if any(kernel.may_hit_power_limit for kernel in launches) and first.power_limit_w is not None:
-        parts.append(f"may hit the limit of {first.power_limit_w:g} W")
+    if (sure := _sureness(launches)) is not None:
+        parts.append(sure)
     return " · ".join(parts)
+
+
+def _sureness(launches: tuple[KernelAnalysis, ...]) -> str | None:
+    """How sure the launch nearest to the power limit is to stay under it."""
+    nearest = max(launches, key=lambda kernel: kernel.limit_exceedance or 0.0)
+    words = decision(nearest).partition(", ")[2]
+    return words or None
 
 
 def stake_text(power_w: float | None, energy_j: float | None) -> str:

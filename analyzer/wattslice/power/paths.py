@@ -26,7 +26,6 @@ from wattslice.ir import (
     Select,
     Stmt,
     Switch,
-    expressions_below,
     nested_statements,
     never_falls_through,
     statement_expressions,
@@ -176,15 +175,23 @@ def regions_below(statements: tuple[Stmt, ...]) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for stmt in statements:
         for inner in walk_statements(stmt):
-            found[inner.region] = None
-            if isinstance(inner, Loop):
-                found |= dict.fromkeys((inner.test_region, inner.step_region))
-        for expr in expressions_below(stmt):
+            found |= _own_regions(inner)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 14)
+def _own_regions(stmt: Stmt) -> dict[int, None]:
+    """The regions of a statement and of its own expressions."""
+    found: dict[int, None] = {stmt.region: None}
+    if isinstance(stmt, Loop):
+        found |= dict.fromkeys((stmt.test_region, stmt.step_region))
+    for root in statement_expressions(stmt):
+        for expr in walk_expressions(root):
             if isinstance(expr, Logical):
                 found[expr.right_region] = None
             elif isinstance(expr, Select):
                 found |= dict.fromkeys((expr.then_region, expr.otherwise_region))
-    return tuple(found)
+    return found
 
 
 TRIPS_SPREAD = 8.0

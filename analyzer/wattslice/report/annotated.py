@@ -24,7 +24,6 @@ from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
     findings_of,
-    hits_limit,
     operations_power_w,
 )
 from wattslice.ir import MemorySpace, Severity
@@ -453,8 +452,6 @@ class _View:
         yield power_line(first, self._report_width)
         if first.power_w is None:
             yield from self._wrapped(printable(cause_of_unknown(first, self._analysis)), WARM)
-        if first.may_hit_power_limit:
-            yield from self._wrapped(f"{hits_limit(first)}: the GPU would lower its clocks (PW021)", HOT)
         yield self._cut(Text("  ").append_text(launch_text(first)))
         yield from self._wrapped(runs(first), "")
         yield from self._wrapped(basis(first), "dim")

@@ -9,21 +9,23 @@ from rich.text import Text
 
 from wattslice.report.json_values import Json, as_text, fields
 from wattslice.report.terminal import COOL, make_console, print_stripped
-from wattslice_models.energy import EnergyModel
+from wattslice_models.energy import Case, EnergyModel
 from wattslice_models.gpu import Gpu, gpus
 from wattslice_models.regression import published_regressions
 from wattslice_models.store import energy_model, trained_names
 
+_CARRIED_OVER = "energy (carried over)"
+
 
 def _models(gpu: Gpu) -> tuple[str, ...]:
-    """The models that answer for a GPU; an energy model of another board names where it was measured."""
+    """The models that answer for a GPU, and whether its energy model is carried over from other boards."""
     published = any(model.gpu_id == gpu.id for model in published_regressions())
     trained = trained_names(gpu)
     names = ["regression"] if published or "regression" in trained else []
     names += ["wavelet"] if "wavelet" in trained else []
     energy = energy_model(gpu)
     if isinstance(energy, EnergyModel):
-        names.append("energy" if energy.measured_on == gpu.id else f"energy (from {energy.measured_on})")
+        names.append(_CARRIED_OVER if energy.case is Case.CARRIED_OVER else "energy")
     return tuple(names)
 
 
@@ -49,7 +51,7 @@ def write_catalogue(file: TextIO) -> None:
             Text(_models_in_short(models), style=COOL if models else "dim"),
         )
     note = Text(
-        "* carried over from another board, with wider intervals; +2: two more models (--format json)",
+        "* carried over from other boards, with wider intervals; +2: two more models (--format json)",
         style="dim",
     )
     print_stripped(make_console(file), table, Text(), note)
@@ -82,4 +84,4 @@ def _models_in_short(models: tuple[str, ...]) -> str:
 
 
 def _short(model: str) -> str:
-    return f"{model.partition(' (from ')[0]}*" if " (from " in model else model
+    return "energy*" if model == _CARRIED_OVER else model

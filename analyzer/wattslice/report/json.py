@@ -76,7 +76,7 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         },
         **fields(kernel, "model", "power_w", "power_low_w", "power_high_w", "power_limit_w"),
         **fields(kernel, "static_power_w"),
-        **fields(kernel, "may_hit_power_limit", "time_s", "energy_j", "limited_by"),
+        **fields(kernel, "limit_exceedance", "may_hit_power_limit", "time_s", "energy_j", "limited_by"),
         **times(kernel, "bytes_per_thread"),
         "counts_per_thread": None
         if counts is None

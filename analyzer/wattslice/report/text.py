@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path, PurePath
-from textwrap import dedent
+from textwrap import dedent, wrap
 from typing import TextIO
 
 from msgspec.structs import replace
@@ -22,8 +22,9 @@ from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
+    decision,
     findings_of,
-    hits_limit,
+    throttling,
     without_suppressed,
 )
 from wattslice.gate.verdict import Verdict
@@ -140,7 +141,7 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
         words = f"{len(others)} more line{'s' * (len(others) > 1)}"
         rows.append((_NOTHING, words, math.fsum(heat.power_w for heat in others), "", "dim"))
     if kernel.static_power_w is not None:
-        rows.append((_NOTHING, "the board itself: idle, leakage, clocks", kernel.static_power_w, "", "dim"))
+        rows.append((_NOTHING, "the board itself: idle, memory, clocks", kernel.static_power_w, "", "dim"))
     whole_w = kernel.power_w or math.fsum(watts for _, _, watts, _, _ in rows)
     columns = (
         Column("  line", texts(f"  {place}" for place, *_ in rows), right=True, style="dim"),
@@ -443,16 +444,21 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
 
 
 def power_line(kernel: KernelAnalysis, width: int) -> Text:
-    """The watts of a launch with their bar, interval and limit."""
+    """The watts of a launch and what to make of them, in one line; below it their bar, interval and limit."""
     if kernel.power_w is None:
         return Text(f"  power {UNKNOWN}", style=f"bold {WARM}")
-    line = Text("  ")
     limit_w = kernel.power_limit_w
     style = f"bold {load_style(kernel.power_w / limit_w)}" if limit_w else "bold"
-    line.append(power(kernel.power_w).rjust(7), style=style)
-    line.append("  ")
+    words, throttles = decision(kernel), throttling(kernel)
+    if throttles:
+        words += " (PW021)"
+    line = Text("  " + "\n  ".join(wrap(words, max(16, width - 2), break_on_hyphens=False)))
+    line.stylize(style, 2, 2 + len(power(kernel.power_w)))
+    if throttles:
+        line.highlight_regex(throttles.replace(" ", r"\s+"), f"bold {HOT}")
+    line.append("\n  ")
     if limit_w:
-        bar_width = width - 59 if width >= _NARROW else width - 11
+        bar_width = width - 50 if width >= _NARROW else width - 11
         line.append_text(
             power_bar(kernel.power_w, kernel.power_low_w, kernel.power_high_w, limit_w, bar_width)
         )
@@ -486,9 +492,6 @@ def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
     facts.add_column()
     if kernel.power_w is None:
         facts.add_row("  why", Text(printable(cause_of_unknown(kernel, analysis)), style=WARM))
-    if kernel.may_hit_power_limit:
-        warning = f"{hits_limit(kernel)}: the GPU would lower its clocks and run longer (PW021)"
-        facts.add_row("  limit", Text(warning, style=f"bold {HOT}"))
     if kernel.ptx_file and kernel.ptx_file != kernel.file:
         facts.add_row("  read", Text(f"from {printable(PurePath(kernel.ptx_file).name)}"))
     facts.add_row("  launch", launch_text(kernel))

@@ -17,13 +17,12 @@ from enum import Enum
 from functools import cache
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from wattslice.analysis import Precision
 from wattslice.errors import WattsliceError
 from wattslice.units import prefixed
 from wattslice_corpora.published import MachineRow, choi2013_machines
-from wattslice_models.energy import Component, EnergyModel, NoEnergyModel
+from wattslice_models.energy import Case, Component, EnergyModel, NoEnergyModel
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.energy_roofline_fit import BestRates, SweepPrecision
 from wattslice_models.execution_time import Clocks, core_clock_mhz, memory_clock_scale
@@ -63,10 +62,6 @@ def parse_precision(name: str) -> Precision:
 
 PUBLISHED_SOURCE = "Choi et al. 2013, Tables III and IV as recalled (docs/papers.md)"
 _SAME_CLOCK = 0.03
-_CHEAP_DOUBLE = (
-    "a flop in fp64 comes out cheaper than one in fp32, because fp32 was fitted on live values and fp64 on "
-    "idle ones only: on live values it costs more (docs/energy-model.md)"
-)
 _SWEEP_PRECISIONS = {Precision.FP32: SweepPrecision.SINGLE, Precision.FP64: SweepPrecision.DOUBLE}
 _PUBLISHED_PRECISIONS = {"single": Precision.FP32, "double": Precision.FP64}
 
@@ -132,7 +127,7 @@ def machines_of(gpu: Gpu, clocks: Clocks, wanted: Coefficients = Coefficients.AU
     model = _model(gpu)
     if wanted is Coefficients.MODEL:
         return _wanted(model.reason if isinstance(model, NoEnergyModel) else _by_model(gpu, clocks, model))
-    if isinstance(model, NoEnergyModel) or model.measured_on != gpu.id:
+    if isinstance(model, NoEnergyModel) or model.case is Case.CARRIED_OVER:
         for better in (_fitted(gpu, clocks), _published_of(gpu, clocks)):
             if not isinstance(better, str):
                 return better
@@ -256,7 +251,7 @@ def _by_model(gpu: Gpu, clocks: Clocks, model: EnergyModel | NoEnergyModel) -> t
                 doubts=_doubts(model, precision),
             )
         )
-    return tuple(_doubted(machine, found) for machine in found)
+    return tuple(found)
 
 
 def _model(gpu: Gpu) -> EnergyModel | NoEnergyModel:
@@ -267,24 +262,15 @@ def _model(gpu: Gpu) -> EnergyModel | NoEnergyModel:
 
 
 def _model_source(model: EnergyModel | NoEnergyModel) -> str:
-    if isinstance(model, NoEnergyModel) or model.measured_on == model.gpu_id:
+    if isinstance(model, NoEnergyModel) or model.case is not Case.CARRIED_OVER:
         return "the energy model of this GPU"
-    return f"the energy model carried over from {model.measured_on}"
+    return "the energy model carried over from measured boards"
 
 
 def _doubts(model: EnergyModel | NoEnergyModel, precision: Precision) -> tuple[str, ...]:
     if isinstance(model, EnergyModel) and is_presumed(model, precision):
         return (f"energy of a flop ({precision.value}): seen by no training kernel, an order of magnitude",)
     return ()
-
-
-def _doubted(machine: Machine, others: Sequence[Machine]) -> Machine:
-    """With a doubt where a double-precision flop comes out cheaper than a single-precision one."""
-    single = next((one.energies for one in others if one.precision is Precision.FP32), None)
-    double = machine.energies if machine.precision is Precision.FP64 else None
-    if single is None or double is None or double.flop_energy_j >= single.flop_energy_j:
-        return machine
-    return replace(machine, doubts=(*machine.doubts, _CHEAP_DOUBLE))
 
 
 def _machine_name(name: str) -> str:
@@ -363,15 +349,20 @@ def is_presumed(model: EnergyModel, precision: Precision) -> bool:
 
 
 def _powers(model: EnergyModel, precision: Precision, gpu: Gpu, clocks: Clocks) -> tuple[float, float, float]:
-    """π0 in W, ε_flop in J per flop, ε_mem in J per byte."""
+    """π0 in W, ε_flop in J per flop, ε_mem in J per byte.
+
+    Work counts for less near the board's limit (`EnergyModel.concavity`): the energies are those of work that
+    draws half of it.
+    """
     core_mhz = core_clock_mhz(gpu, clocks)
     voltage = model.voltage.relative_voltage(core_mhz)
-    energy = {entry.component: entry.energy_j * voltage**2 for entry in model.energies}
+    counted = 0.5 ** (model.concavity - 1.0)
+    energy = {entry.component: counted * entry.energy_j * voltage**2 for entry in model.energies}
     dram_j = next((one.energy_j for one in model.energies if one.component is Component.DRAM), 0.0)
-    static_w = model.idle_w + model.leakage_w * voltage
+    static_w = model.idle_w + model.memory_clock_w * memory_clock_scale(gpu, clocks)
     static_w += model.active_w * voltage**2 * core_mhz / model.voltage.reference_mhz
     fma_j = energy.get(_COMPONENTS[precision], 0.0)
     if precision is not Precision.TENSOR:  # one instruction of a warp makes thousands of those
         fma_j += energy.get(Component.ISSUE, 0.0) / _LANES
-    byte_j = dram_j + energy.get(Component.L2, 0.0) + energy.get(Component.L1, 0.0)
+    byte_j = counted * dram_j + energy.get(Component.L2, 0.0) + energy.get(Component.L1, 0.0)
     return static_w, fma_j / 2.0, byte_j

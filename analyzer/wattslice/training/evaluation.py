@@ -16,10 +16,19 @@ from wattslice.training.judging import Judgement, errors, judge, judge_held_out
 from wattslice.training.tables import measured_tables, tables_of_file
 from wattslice.training.training import MOST_FOLDS
 from wattslice_corpora.records import Use, UtilisationRow, read_utilisation, utilisation_path
-from wattslice_models.contract import UNCALIBRATED, Example, Interval, NotEnoughDataError, PowerModel
+from wattslice_models.contract import (
+    UNCALIBRATED,
+    Example,
+    Interval,
+    ModelKind,
+    NotEnoughDataError,
+    PowerModel,
+)
 from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each
+from wattslice_models.energy import Case
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
+from wattslice_models.joint_store import HeldOutRun, held_out_runs, joint_model
 from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner, package_of
 from wattslice_models.store import power_model, trained_model, training_runs
 from wattslice_models.types import Prediction
@@ -109,13 +118,13 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
         if not taught or any(name not in MEANS and power_model(gpu, name) is not None for name in fresh):
             asked = replace(request, names=fresh)
             protocols.append(_trained_before(asked, training.examples, test.examples, tell))
-        if request.retrain:
+        if request.retrain and _several(test.examples):
             protocols.append(_left_out_each(request, test.examples, tell, applications=True))
         if taught:
             all_seen = all(seen[name] == len(test.examples) for name in taught)
             asked = replace(request, names=taught)
             protocols.append(_on_training_runs(asked, test.examples, tell, all_seen=all_seen))
-    elif training.examples and request.retrain:
+    elif request.retrain and _several(training.examples):
         protocols.append(_left_out_each(request, training.examples, tell, applications=False))
     if not protocols:
         why = "; ".join(dict.fromkeys(part.reason for part in (*test.left_out, *training.left_out)))
@@ -144,7 +153,8 @@ def _trained_before(
     scores += _counter_scores(training, test, request.gpu, absent)
     return Protocol(
         "Trained before, tested on applications",
-        "Models trained on microbenchmarks only (or carried over), asked about applications that no fit saw.",
+        "Models trained on microbenchmarks only (or carried over), asked about applications that no fit "
+        "saw; the energy model, which is trained on all public runs of all boards, as it is without these.",
         _compared(scores),
         tuple(absent),
     )
@@ -200,6 +210,9 @@ def _answers(
         if name in MEANS:
             continue
         tell(f"{gpu.id}, {known.title}: test runs")
+        if taught_by_committed_runs(request, name):
+            scores += _joint_scores(known, test)
+            continue
         model = power_model(gpu, name)
         if model is None:
             absent.append(f"{known.title}: no model of it answers for the {gpu.name}")
@@ -233,12 +246,83 @@ def _mean_score(name: str, training: tuple[Example, ...], test: tuple[Example, .
     return Score(name, known.title, "of the training runs", predicted, judge(predicted))
 
 
+def taught_by_committed_runs(request: Request, name: str) -> bool:
+    """Whether the joint model would be asked about runs that it knows: what it said without them counts."""
+    gpu = request.gpu
+    return (
+        name == ModelKind.ENERGY.value
+        and request.file is None
+        and trained_model(gpu, name) is None
+        and joint_model().board(gpu.id) is not None
+    )
+
+
+def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score]:
+    """What the joint model said of committed runs without their application, their board, or both."""
+    found = {
+        (run.gpu_id, run.dataset, run.benchmark, run.kernel, run.arguments, run.core_mhz, run.memory_mhz): run
+        for run in held_out_runs()
+    }
+    pairs = [
+        (
+            example,
+            found.get(
+                (
+                    example.subject.gpu.id,
+                    example.dataset,
+                    example.benchmark,
+                    example.kernel,
+                    example.arguments,
+                    example.subject.clocks.core_mhz,
+                    example.subject.clocks.memory_mhz,
+                )
+            ),
+        )
+        for example in asked
+    ]
+
+    def score(
+        name: str,
+        title: str,
+        about: str,
+        case: Case,
+        watts: Callable[[HeldOutRun], float | None],
+        *,
+        told: bool,
+    ) -> Score:
+        interval = joint_model().interval(case)
+        predicted = tuple(
+            HeldOut(example, _limited(interval, example, power_w))
+            for example, run in pairs
+            if run is not None and (power_w := watts(run)) is not None
+        )
+        return Score(name, title, about, predicted, judge(predicted), source_only=not told)
+
+    title = known.title
+    measured, carried = Case.MEASURED, Case.CARRIED_OVER
+    return [
+        score(known.name, title, "application left out", measured, lambda run: run.application_w, told=False),
+        score("energy, carried", title, "board left out", carried, lambda run: run.board_w, told=False),
+        score("energy, both", title, "both left out", carried, lambda run: run.both_w, told=False),
+        score("energy, timed", f"{title}, measured time", "", measured, lambda run: run.timed_w, told=True),
+    ]
+
+
+def _limited(interval: Interval, example: Example, power_w: float) -> Prediction:
+    """`power_w` with its interval, which ends where sensors show no more."""
+    told = interval.around(power_w, in_domain=True)
+    limit_w, board = example.subject.gpu.power_limit_w, joint_model().board(example.subject.gpu.id)
+    if limit_w is None or board is None or told.power_high_w is None:
+        return told
+    return replace(told, power_high_w=max(power_w, min(told.power_high_w, limit_w * board.sensor_peak)))
+
+
 def _origin(gpu: Gpu, known: LearnerEntry, model: PowerModel) -> str:
     own = trained_model(gpu, known.name)
     if own is not None:
         return "trained on its microbenchmarks"
     if isinstance(model, EnergyPowerModel):
-        return f"carried over from {model.model.measured_on}"
+        return str(model.model.case)
     return "trained on other GPUs"
 
 
@@ -262,6 +346,11 @@ def _counter_score(about: str, predicted: tuple[HeldOut, ...], found: Judgement)
     return Score(COUNTERS, COUNTERS_TITLE, f"coefficients {about}", predicted, found, source_only=False)
 
 
+def _several(examples: tuple[Example, ...]) -> bool:
+    """Whether a benchmark can be left out and others teach."""
+    return len({example.benchmark for example in examples}) > 1
+
+
 def _left_out_each(
     request: Request, examples: tuple[Example, ...], tell: Callable[[str], None], *, applications: bool
 ) -> Protocol:
@@ -272,6 +361,9 @@ def _left_out_each(
     folds = None if applications else MOST_FOLDS
     for name in dict.fromkeys((*MEANS, *request.names)):
         known = entry(name)
+        if taught_by_committed_runs(request, name):
+            scores += [] if applications else _joint_scores(known, examples)
+            continue
 
         def told(benchmarks: str, title: str = known.title) -> None:
             tell(f"{gpu.id}, {title}: without {benchmarks}")

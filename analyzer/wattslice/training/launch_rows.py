@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache, partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -68,22 +70,25 @@ class RunFeatures(Struct, frozen=True):
     left_out: tuple[LeftOut, ...]
 
 
+_PROGRAMS = 64
+"""Builds that are held at a time: a program's runs come together, and variants have a build each."""
+
+
 def run_features(sources: Path, recipes: Recipes, measured: tuple[MeasuredRow, ...], gpu: Gpu) -> RunFeatures:
     """The rows of every launch of every distinct run, as far as the kernels can be analysed."""
     found: list[LaunchRows] = []
     left_out: dict[str, list[str]] = {}
-    programs: dict[str, Program] = {}
-    for benchmark, kernel, arguments in dict.fromkeys(
-        (row.benchmark, row.kernel, row.arguments) for row in measured
-    ):
+    read = lru_cache(maxsize=_PROGRAMS)(partial(_read, sources, recipes.include))
+    runs: dict[tuple[str, str, str], MeasuredRow] = {}
+    for row in measured:
+        runs.setdefault((row.benchmark, row.kernel, row.arguments), row)
+    for run in runs.values():
         try:
-            recipe = recipes.benchmark(benchmark, arguments)
-            if benchmark not in programs:
-                programs[benchmark] = _read(sources, recipes, recipe)
-            found += _run(programs[benchmark], recipe, kernel, arguments, gpu)
+            recipe = recipes.benchmark(run.benchmark, run.arguments)
+            found += _run(read(recipe.file, _defines(recipe, run.arguments)), recipe, run, gpu)
         except (WattsliceError, RecordError, ValueError) as error:
-            run = " ".join(part for part in (benchmark, kernel, arguments) if part)
-            left_out.setdefault(str(error), []).append(run)
+            name = " ".join(part for part in (run.benchmark, run.kernel, run.arguments) if part)
+            left_out.setdefault(str(error), []).append(name)
     return RunFeatures(
         tuple(rows.workload for rows in found),
         tuple(row for rows in found for row in rows.slices),
@@ -91,36 +96,38 @@ def run_features(sources: Path, recipes: Recipes, measured: tuple[MeasuredRow, .
     )
 
 
-def _run(
-    program: Program, recipe: BenchmarkRecipe, kernel: str, arguments: str, gpu: Gpu
-) -> list[LaunchRows]:
+def _run(program: Program, recipe: BenchmarkRecipe, run: MeasuredRow, gpu: Gpu) -> list[LaunchRows]:
     """All launches of an iteration: without one of them, the rest says nothing about what was measured."""
     rows: list[LaunchRows] = []
-    for index, launch in enumerate(_launches(recipe, kernel)):
-        name = launch.kernel or kernel
-        found = launch_features(_launch(program, name, launch, arguments, gpu), gpu)
+    for index, launch in enumerate(_launches(recipe, run.kernel)):
+        name = launch.kernel or run.kernel
+        found = launch_features(_launch(program, name, launch, run, gpu), gpu)
         rows.append(
             launch_rows(
                 recipe.name,
-                kernel,
-                arguments,
+                run.kernel,
+                run.arguments,
                 index,
                 name,
                 recipe.file,
                 launch.repeat,
                 found,
-                live=launch.live_share(arguments),
+                live=launch.live_share(run.arguments),
             )
         )
     if not rows:
-        raise RecordError(f"the recipe has no launch of {kernel}")
+        raise RecordError(f"the recipe has no launch of {run.kernel}")
     return rows
 
 
-def _read(sources: Path, recipes: Recipes, recipe: BenchmarkRecipe) -> Program:
-    file = sources / recipe.file
-    include = tuple(sources / folder for folder in recipes.include)
-    return read_cuda(file, ParseOptions(include_dirs=include, defines=recipe.defines))
+def _defines(recipe: BenchmarkRecipe, arguments: str) -> tuple[str, ...]:
+    macros = (f"{macro.name}={parameter_value(macro.value, arguments)}" for macro in recipe.macros)
+    return (*recipe.defines, *macros)
+
+
+def _read(sources: Path, folders: tuple[str, ...], file: str, defines: tuple[str, ...]) -> Program:
+    include = tuple(sources / folder for folder in folders)
+    return read_cuda(sources / file, ParseOptions(include_dirs=include, defines=defines))
 
 
 def _launches(recipe: BenchmarkRecipe, kernel: str) -> tuple[LaunchRecipe, ...]:
@@ -129,15 +136,17 @@ def _launches(recipe: BenchmarkRecipe, kernel: str) -> tuple[LaunchRecipe, ...]:
     return tuple(launch for launch in recipe.launches if launch.kernel == kernel)
 
 
-def _launch(program: Program, kernel: str, recipe: LaunchRecipe, arguments: str, gpu: Gpu) -> KernelLaunch:
+def _launch(program: Program, kernel: str, recipe: LaunchRecipe, run: MeasuredRow, gpu: Gpu) -> KernelLaunch:
     """One launch of `kernel` by its recipe. Raises `RecordError` when there is no such kernel or option."""
-    threads = recipe.block[0] * recipe.block[1] * recipe.block[2]
-    filling = (gpu.sm_count * (gpu.max_threads_per_sm // threads), 1, 1)
+    grid, block = (recipe.grid, recipe.block) if recipe.block else (run.grid, run.block)
+    if block is None:
+        raise RecordError("its launch configuration was not recorded")
+    filling = (gpu.sm_count * (gpu.max_threads_per_sm // math.prod(block)), 1, 1)
     settings = tuple(
-        Setting(kernel, parameter.name, parameter_value(parameter.value, arguments))
+        Setting(kernel, parameter.name, parameter_value(parameter.value, run.arguments))
         for parameter in recipe.parameters
     )
-    override = LaunchOverride(kernel, recipe.grid or filling, recipe.block, recipe.shared_bytes)
+    override = LaunchOverride(kernel, grid or filling, block, recipe.shared_bytes)
     launches = resolve_launches(program, Overrides((override,), settings), gpu)
     for launch in launches:
         if launch.kernel.name == kernel:

@@ -7,21 +7,15 @@ from collections.abc import Iterable, Sequence
 from wattslice.training.examples import LeftOut
 from wattslice.training.judging import Judgement, judge_held_out
 from wattslice.training.training import MOST_FOLDS, TrainedEntry, TrainingData, TrainingResult
-from wattslice_models.energy import MULTIPLIERS, Component, ComponentEnergy
+from wattslice_models.energy import Component
 from wattslice_models.energy_power import EnergyPowerModel
-from wattslice_models.execution_time import TimeParameters
 from wattslice_models.learners import ENTRIES, MEANS
-from wattslice_models.time_limits import TIME_PRIORS, time_limits
 from wattslice_models.trained_regression import Coefficient, TrainedRegression
 
 TABLE_HEAD = (
     "| Model | runs | MAPE | median | worst | Spearman | in the 90 % interval |",
     "|---|---|---|---|---|---|---|",
 )
-
-
-AT_BOUND = 0.01
-"""A fitted parameter so near to the end of its range stands at it."""
 
 
 def model_card(result: TrainingResult, pictures: Sequence[str], *, choice_is_new: bool = True) -> str:
@@ -233,41 +227,22 @@ def _verdict(holds: bool | None) -> str:
 def _energy_coefficients(found: EnergyPowerModel) -> list[str]:
     model = found.model
     return [
-        f"Idle {model.idle_w:.1f} W, leakage {model.leakage_w:.1f} W, active SMs {model.active_w:.1f} W at "
-        f"{model.voltage.reference_mhz:g} MHz; relative voltage {model.voltage.floor:g} up to "
-        f"{model.voltage.knee_mhz:.0f} MHz, then rising to 1. Domain: {model.core_mhz_min:g} to "
-        f"{model.core_mhz_max:g} MHz, kernels of components that are fitted.",
+        f"Idle {model.idle_w:.1f} W, memory clock {model.memory_clock_w:.1f} W, active SMs "
+        f"{model.active_w:.1f} W at {model.voltage.reference_mhz:g} MHz, {model.clocked_share:.0%} of it "
+        f"without busy SMs; relative voltage {model.voltage.floor:.2f} at least, rising by "
+        f"{model.voltage.slope:.2f} of the clock; work counts to the power {model.concavity:.2f} of its "
+        f"share of {model.reference_w:g} W. Domain: {model.core_mhz_min:g} to {model.core_mhz_max:g} MHz, "
+        "kernels of components that are seen.",
         "",
         "| Component | energy on live values, pJ | on idle ones | |",
         "|---|---|---|---|",
         *(
             f"| {entry.component} | {entry.energy_j * 1e12:.2f} per {_unit(entry.component)} | "
-            f"{entry.idle_energy_j * 1e12:.2f} | {_standing(entry)} |"
+            f"{entry.idle_energy_j * 1e12:.2f} | {'seen' if entry.fitted else 'presumed'} |"
             for entry in model.energies
         ),
         "",
-        "Time: " + ", ".join(_time_parameter(model.time, prior.name) for prior in TIME_PRIORS) + ".",
-        "",
     ]
-
-
-def _standing(entry: ComponentEnergy) -> str:
-    if not entry.fitted:
-        return "presumed"
-    if not entry.energy_j:
-        return "fitted, at its bound"
-    told_apart = entry.energy_j != entry.idle_energy_j
-    return (
-        "fitted, fp32 and integer multiplications as one"
-        if entry.component in MULTIPLIERS
-        else ("fitted" if told_apart else "fitted on idle values where nothing else was measured")
-    )
-
-
-def _time_parameter(time: TimeParameters, name: str) -> str:
-    value = float(getattr(time, name))
-    at_bound = any(abs(value / limit - 1.0) < AT_BOUND for limit in time_limits(name))
-    return f"{name} {value:.3g}" + (" (at its bound)" if at_bound else "")
 
 
 def _unit(component: Component) -> str:

@@ -45,13 +45,17 @@ PACKAGES = ("wattslice", "numpy", "scipy", "torch", "PyWavelets")
 
 
 class TrainingData(Struct, frozen=True):
-    """What is learnt from. `cards` with `faults` and protocols; empty where nobody has told."""
+    """What is learnt from. `cards` with `faults` and protocols; empty where nobody has told.
+
+    `committed`: the tables that come along, which taught the joint model, too.
+    """
 
     gpus: tuple[Gpu, ...]
     examples: tuple[Example, ...]
     left_out: tuple[LeftOut, ...]
     cards: tuple[DataCard, ...]
     files: tuple[DataFile, ...]
+    committed: bool = False
 
 
 class CurvePoint(Struct, frozen=True):
@@ -106,6 +110,7 @@ def training_data(gpus: tuple[Gpu, ...], files: tuple[Path, ...]) -> TrainingDat
         together.left_out,
         tuple(tables.card for tables, _ in sources if tables.card is not None),
         tuple(DataFile(path.name, sha256(path)) for tables, _ in sources for path in tables.files),
+        not files,
     )
 
 
@@ -131,10 +136,7 @@ def check_packages(model: str, gpus: tuple[Gpu, ...]) -> None:
         except MissingPackageError as error:
             missing.append(error)
     if missing and len(missing) == len(able):
-        if len(missing) == 1:
-            raise missing[0]
-        packages = dict.fromkeys(error.package for error in missing)
-        raise MissingPackageError("training any power model", " or ".join(packages))
+        raise missing[0]
 
 
 def train(

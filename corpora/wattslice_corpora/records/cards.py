@@ -86,6 +86,11 @@ class DataSet(Struct, frozen=True):
     invalid: tuple[InvalidRows, ...]
     idle: tuple[IdlePower, ...]
 
+    @property
+    def reads_peaks(self) -> bool:
+        """Whether the watts are a mean of the highest samples, and so biased high."""
+        return "highest samples" in self.power_definition
+
 
 class DataCard(Struct, frozen=True):
     """All that is known of the measured runs of one GPU. `driver` empty: unknown."""

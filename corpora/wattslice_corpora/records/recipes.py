@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ def recipes_path(name: str) -> Path:
 
 
 class ParameterValue(Struct, frozen=True):
-    """A kernel parameter and its value: a number, or the name of the program's option that holds it."""
+    """A kernel parameter or macro, and its value: a number, or the name of the option that holds it."""
 
     name: str
     value: float | str
@@ -31,17 +31,26 @@ class ParameterValue(Struct, frozen=True):
 class LiveShare(Struct, frozen=True):
     """Shares in [0, 1] of arithmetic and of bytes of DRAM whose values toggle bits (as in `Workload`).
 
-    They hold while the program's option `option` is at most `up_to`; without it, always.
+    They hold while the program's option `option` is at most `up_to`; without it, always. `rounds`: of as many
+    rounds as the option tells, operands toggle in the first so many only; None: in all.
     """
 
     option: str
     up_to: float | None
     operands: float
     data: float
+    rounds: float | None = None
 
     def holds(self, arguments: str) -> bool:
         """Whether these are the shares of a run with `arguments`. `RecordError` without the option."""
         return self.up_to is None or option(arguments, self.option) <= self.up_to
+
+    def of_run(self, arguments: str) -> LiveShare:
+        """The same with the share of a run's rounds in `operands`."""
+        if self.rounds is None:
+            return self
+        share = self.rounds / max(option(arguments, self.option), self.rounds)
+        return LiveShare(self.option, self.up_to, self.operands * share, self.data)
 
 
 UNKNOWN_DATA = LiveShare("", None, 1.0, 1.0)
@@ -58,13 +67,14 @@ class ArrayBytes(Struct, frozen=True):
 class LaunchRecipe(Struct, frozen=True):
     """One launch of a timed iteration. `kernel` empty: the one that the measurement names.
 
-    `grid` None: as many blocks as the GPU holds at a time. `live`: first entry that holds.
+    `grid` None: as many blocks as the GPU holds at a time. `block` None: grid and block are those of the
+    measured row. `live`: first entry that holds.
     `arrays`: bytes that the host code allocated for pointer parameters.
     """
 
     kernel: str
     grid: Dim3 | None
-    block: Dim3
+    block: Dim3 | None
     shared_bytes: int
     repeat: int
     parameters: tuple[ParameterValue, ...]
@@ -73,12 +83,14 @@ class LaunchRecipe(Struct, frozen=True):
 
     def live_share(self, arguments: str) -> LiveShare:
         """How live the values are in a run with `arguments`."""
-        return next((share for share in self.live if share.holds(arguments)), UNKNOWN_DATA)
+        found = next((share for share in self.live if share.holds(arguments)), UNKNOWN_DATA)
+        return found.of_run(arguments)
 
 
 class BenchmarkRecipe(Struct, frozen=True):
     """How one program was run. `arguments`: with which command line; empty: with any that no other entry has.
 
+    `macros`: preprocessor macros of the build beside `defines`, and their values, as those of parameters.
     `one_of`: an iteration makes only the launch of the kernel that the measurement names. `incomplete`: what
     the launches leave out of an iteration, else empty. `input`: what the data were, as in a measured row.
     """
@@ -87,6 +99,7 @@ class BenchmarkRecipe(Struct, frozen=True):
     arguments: str
     file: str
     defines: tuple[str, ...]
+    macros: tuple[ParameterValue, ...]
     launches: tuple[LaunchRecipe, ...]
     one_of: bool
     incomplete: str
@@ -165,6 +178,7 @@ def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
         arguments=entry.get("arguments", ""),
         file=entry["file"],
         defines=tuple(entry.get("define", ())),
+        macros=_values(entry.get("macro", {})),
         launches=tuple(_launch({"live": entry.get("live", ()), **launch}) for launch in entry["launch"]),
         one_of=bool(entry.get("one_of", False)),
         incomplete=entry.get("incomplete", ""),
@@ -173,22 +187,28 @@ def _benchmark(entry: dict[str, Any]) -> BenchmarkRecipe:
 
 
 def _launch(entry: dict[str, Any]) -> LaunchRecipe:
-    grid = None if entry.get("fills_gpu") else _dim3(entry["grid"])
-    values = cast("dict[str, float | str]", entry.get("set", {}))
+    as_measured = bool(entry.get("as_measured", False))
+    grid = None if as_measured or entry.get("fills_gpu") else _dim3(entry["grid"])
     return LaunchRecipe(
         kernel=entry.get("kernel", ""),
         grid=grid,
-        block=_dim3(entry["block"]),
+        block=None if as_measured else _dim3(entry["block"]),
         shared_bytes=int(entry.get("shared_bytes", 0)),
         repeat=int(entry.get("repeat", 1)),
-        parameters=tuple(ParameterValue(name, value) for name, value in values.items()),
+        parameters=_values(entry.get("set", {})),
         live=tuple(_live(share) for share in entry.get("live", ())),
         arrays=tuple(ArrayBytes(name, int(size)) for name, size in entry.get("arrays", {}).items()),
     )
 
 
+def _values(table: dict[str, float | str]) -> tuple[ParameterValue, ...]:
+    return tuple(ParameterValue(name, value) for name, value in table.items())
+
+
 def _live(entry: dict[str, Any]) -> LiveShare:
-    found = LiveShare(entry.get("option", ""), entry.get("up_to"), entry["operands"], entry["data"])
+    found = LiveShare(
+        entry.get("option", ""), entry.get("up_to"), entry["operands"], entry["data"], entry.get("rounds")
+    )
     if not (0 <= found.operands <= 1 and 0 <= found.data <= 1):
         raise ValueError(f"shares of live values lie in [0, 1]: {entry}")
     return found

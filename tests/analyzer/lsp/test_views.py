@@ -83,19 +83,23 @@ def test_findings_of_other_files_stand_where_they_come_from():
 
 
 def test_launches_together():
-    assert launches_text((MATMUL,)) == "183 W (160–205 W) · 220 mJ · 1.20 ms · limited by fp32"
+    assert launches_text((MATMUL,)) == (
+        "183 W (160–205 W) · 220 mJ · 1.20 ms · limited by fp32 · >99 % sure to stay under the limit of 300 W"
+    )
     other = replace(
         MATMUL, qualified_name="matMul<32>", power_w=120.0, power_low_w=99.0, time_s=9e-4, limited_by=None
     )
     several = launches_text((MATMUL, other))
     assert several == (
         "2 launches of 2 instances · 120–183 W (99.0–205 W) · 220 mJ · 900 µs–1.20 ms · limited by fp32"
+        " · >99 % sure to stay under the limit of 300 W"
     )
     unknown = replace(MATMUL, power_w=None, energy_j=None, power_low_w=None)
     assert launches_text((unknown,)) == "power unknown"
     assert launches_text((unknown, MATMUL)).startswith("2 launches · unknown · unknown · 1.20 ms")
-    assert launches_text((replace(MATMUL, may_hit_power_limit=True),)).endswith(
-        " · may hit the limit of 300 W"
+    hot = replace(MATMUL, may_hit_power_limit=True, power_w=270.0, power_high_w=300.0)
+    assert launches_text((MATMUL, hot)).endswith(
+        " · 63 % sure to stay under the limit of 300 W: may throttle"
     )
 
 

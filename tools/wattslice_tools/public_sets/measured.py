@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,18 +12,20 @@ from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
     DataCard,
     DataSet,
-    Dim3,
     MeasuredRow,
+    Recipes,
     Timed,
     read_recipes,
     recipes_path,
 )
+from wattslice_tools.public_sets.layouts import HOTSPOT, named_rows
 
 
 class PublicSet(Struct, frozen=True):
     """A data set of the public table: its name there, and the GPU and key of its card here.
 
     `method`: the definition of the watts, in short. `window_s`: how long a kernel was repeated, when told.
+    `every`: of so many lines of the table the first is taken.
     """
 
     table_name: str
@@ -32,10 +33,12 @@ class PublicSet(Struct, frozen=True):
     key: str
     method: str
     window_s: float | None = None
+    every: int = 1
 
 
 _TOP_10 = "mean of the 10 highest samples"
 _TOP_100 = "mean of the 100 highest samples"
+_HIGHEST = "highest of 21 samples"
 _HKBU = "HKBU NV-DVFS-Benchmark"
 
 PUBLIC_SETS = (
@@ -62,6 +65,10 @@ PUBLIC_SETS = (
         "ulisboa-micro",
         "mean of the samples more than 7 W above idle",
     ),
+    PublicSet("A100 40GB SXM4 (Alex, NHR@FAU)", "a100", "nhr-roofline", _HIGHEST, 2.1),
+    PublicSet("A40 (Alex, NHR@FAU)", "a40", "nhr-roofline", _HIGHEST, 2.1),
+    PublicSet("H200", "h200", "nhr-roofline", _HIGHEST, 2.1),
+    PublicSet(HOTSPOT, "rtx_a4000", "kernel-tuner-hotspot", "energy over time of the runs", every=4),
 )
 
 
@@ -88,55 +95,28 @@ def _rows(path: Path, card: DataCard) -> Iterator[MeasuredRow]:
         entry.key: read_recipes(recipes_path(entry.recipes)) for entry in card.datasets if entry.recipes
     }
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            for entry in csv.DictReader(stream):
-                public = known.get(entry["dataset"])
-                if public:
-                    row = _row(entry, public, card.dataset(public.key))
-                    of_set = recipes.get(row.dataset)
-                    recipe = of_set and of_set.find(row.benchmark, row.arguments)
-                    yield replace(row, input=recipe.input) if recipe else row
+        for number, found in enumerate(named_rows(path)):
+            public = known.get(found.name)
+            if public is not None and number % public.every == 0:
+                yield _of_set(found.row, public, card.dataset(public.key), recipes.get(public.key))
     except (OSError, KeyError, ValueError) as error:
         raise WattsliceError(f"{path}: not a table of measured kernels ({error!r})") from None
 
 
-def _row(entry: dict[str, str], public: PublicSet, dataset: DataSet) -> MeasuredRow:
-    core_mhz, memory_mhz = float(entry["core_mhz"]), float(entry["mem_mhz"])
-    time_s = float(entry["time_ms"]) * 1e-3
-    idle = (
-        idle.power_w for idle in dataset.idle if (idle.core_mhz, idle.memory_mhz) == (core_mhz, memory_mhz)
-    )
-    row = MeasuredRow(
+def _of_set(row: MeasuredRow, public: PublicSet, dataset: DataSet, recipes: Recipes | None) -> MeasuredRow:
+    """A row with what its data set tells of all."""
+    recipe = recipes and recipes.find(row.benchmark, row.arguments)
+    clocks = row.core_mhz, row.memory_mhz
+    idle = (idle.power_w for idle in dataset.idle if (idle.core_mhz, idle.memory_mhz) == clocks)
+    of_run = dataset.timed is Timed.RUN
+    row = replace(
+        row,
         dataset=public.key,
-        benchmark=entry["benchmark"],
-        kernel=entry["kernel"],
-        arguments=" ".join(entry["args"].split()),
-        grid=_dim3(entry["grid"]),
-        block=_dim3(entry["block"]),
-        shared_bytes=None,
-        input="",
-        core_mhz=core_mhz,
-        memory_mhz=memory_mhz,
-        time_s=None if dataset.timed is Timed.RUN else time_s,
-        power_w=float(entry["power_w"]),
-        energy_j=None,
+        input=recipe.input if recipe else "",
+        time_s=None if of_run else row.time_s,
         idle_power_w=next(idle, None),
-        memory_power_w=None,
-        temperature_c=None,
-        launches=None,
-        window_s=time_s if dataset.timed is Timed.RUN else public.window_s,
+        window_s=row.time_s if of_run else public.window_s,
         method=public.method,
-        power_valid=True,
-        capped=None,
-        throttled=None,
-        reason="",
     )
     reasons = "; ".join(invalid.reason for invalid in dataset.invalid if invalid.hit(row))
     return replace(row, power_valid=False, reason=reasons) if reasons else row
-
-
-def _dim3(text: str) -> Dim3 | None:
-    if not text:
-        return None
-    x, y, z = (int(part) for part in text.strip("()").split(","))
-    return x, y, z

@@ -131,7 +131,7 @@ def compared(sources: Path, recipes: Recipes, gpu: Gpu) -> Iterator[Compared]:
             continue
         try:
             recipe = recipes.benchmark(run[0], run[2])
-            launches = _launches(sources, recipes, recipe, run, gpu)
+            launches = _launches(sources, recipes, recipe, own[0], gpu)
         except (WattsliceError, RecordError, ValueError):
             continue
         counts = [count(one.launch) for one in launches]
@@ -140,12 +140,13 @@ def compared(sources: Path, recipes: Recipes, gpu: Gpu) -> Iterator[Compared]:
 
 
 def _launches(
-    sources: Path, recipes: Recipes, recipe: BenchmarkRecipe, run: tuple[str, str, str], gpu: Gpu
+    sources: Path, recipes: Recipes, recipe: BenchmarkRecipe, run: MeasuredRow, gpu: Gpu
 ) -> list[_Launched]:
-    program = features._read(sources, recipes, recipe)
+    defines = features._defines(recipe, run.arguments)
+    program = features._read(sources, recipes.include, recipe.file, defines)
     return [
-        _Launched(features._launch(program, one.kernel or run[1], one, run[2], gpu), index, one, recipe.file)
-        for index, one in enumerate(features._launches(recipe, run[1]))
+        _Launched(features._launch(program, one.kernel or run.kernel, one, run, gpu), index, one, recipe.file)
+        for index, one in enumerate(features._launches(recipe, run.kernel))
     ]
 
 

@@ -5,8 +5,10 @@
 
 For pairs of measured runs on one board at one clock: the predicted ratio of watts, joules and seconds against
 the measured one. Two populations: variants of one microbenchmark, by models that were fitted without that
-benchmark; and unrelated applications, by the models that come along (fitted on microbenchmarks only). Runs
-whose addresses could not be followed (`doubt`) are left out of the variants.
+benchmark; and unrelated applications. Watts of the energy model are those of the joint model without the
+application (as training stored them), its seconds those of the model that comes along, six parameters of
+which were fitted to the board's runs; the regression comes along, fitted on microbenchmarks only. Runs whose
+addresses could not be followed (`doubt`) are left out of the variants.
 
 Each pair is turned so that an increase is predicted. Every program (variants) or board (applications) weighs
 the same, however many pairs it gives. The share of true increases is made monotone in the predicted increase
@@ -25,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from wattslice.gate.ratio_trust import Curve, Kin, Knot, Quantity
 from wattslice.gate.ratio_trust import curves as known_curves
@@ -34,13 +37,15 @@ from wattslice_corpora.records import Use, measurements_path, sha256, workloads_
 from wattslice_models.contract import Example, PowerModel
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.joint_store import HeldOutRun, held_out_runs
 from wattslice_models.learners import entry, learner
 from wattslice_models.store import power_model
 from wattslice_tools.wild.document import publish
 
 VARIANTS_OF = ("v100_pcie", "quadro_rtx_8000")
 APPLICATIONS_OF = ("v100_pcie", "quadro_rtx_8000", "gtx_1080_ti")
-MODELS = ("energy", "regression")
+ENERGY = "energy"
+MODELS = (ENERGY, "regression")
 EDGES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 """Of |ln predicted ratio|."""
 LEAST_PAIRS = 40
@@ -77,6 +82,26 @@ def runs(gpu: Gpu, name: str, model: PowerModel, found: Sequence[Example]) -> It
         )
 
 
+def runs_held_out(gpu: Gpu, found: Sequence[Example]) -> Iterator[Run]:
+    """By the joint model without the program and its siblings on any board; seconds of the board's model."""
+    watts = {_key(one.gpu_id, one): one.application_w for one in held_out_runs()}
+    model = power_model(gpu, ENERGY)
+    assert model is not None  # of a measured board
+    for run, example in zip(runs(gpu, ENERGY, model, found), found, strict=True):
+        power_w, time_s = watts[_key(gpu.id, example)], run.predicted[Quantity.TIME]
+        energy_j = power_w * time_s
+        predicted = {Quantity.POWER: power_w, Quantity.TIME: time_s, Quantity.ENERGY: energy_j}
+        yield replace(run, predicted=predicted)
+
+
+def _key(gpu_id: str, one: Example | HeldOutRun) -> tuple[object, ...]:
+    if isinstance(one, HeldOutRun):
+        clocks: tuple[float | None, float | None] = (one.core_mhz, one.memory_mhz)
+    else:
+        clocks = (one.subject.clocks.core_mhz, one.subject.clocks.memory_mhz)
+    return (gpu_id, one.dataset, one.benchmark, one.kernel, one.arguments, *clocks)
+
+
 def variants(name: str) -> list[Run]:
     """Every microbenchmark run, by a model that was fitted without its benchmark."""
     found: list[Run] = []
@@ -87,7 +112,8 @@ def variants(name: str) -> list[Run]:
             own = [example for example in training if example.benchmark == benchmark and not example.doubt]
             if own:
                 others = tuple(example for example in training if example.benchmark != benchmark)
-                found += runs(gpu, name, learner(entry(name)).fit(others), own)
+                fitted = None if name == ENERGY else learner(entry(name)).fit(others)
+                found += runs_held_out(gpu, own) if fitted is None else runs(gpu, name, fitted, own)
     return found
 
 
@@ -96,8 +122,9 @@ def applications(name: str) -> list[Run]:
     for gpu_id in APPLICATIONS_OF:
         gpu = load_gpu(gpu_id)
         model = power_model(gpu, name)
+        tested = examples(gpu, Use.TEST).examples
         if model is not None:
-            found += runs(gpu, name, model, examples(gpu, Use.TEST).examples)
+            found += runs_held_out(gpu, tested) if name == ENERGY else runs(gpu, name, model, tested)
     return found
 
 
@@ -197,7 +224,7 @@ def main() -> None:
                 for one in card.datasets
             }
         ),
-        "curves": [to_builtins(one) for one in curves],
+        "curves": [to_builtins(one, enc_hook=float) for one in curves],
     }
     options.data.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     publish(options.output, "gate_ratios", table(curves))

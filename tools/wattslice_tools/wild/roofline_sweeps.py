@@ -114,7 +114,7 @@ def _of_model(model: EnergyModel, line: Estimate) -> str:
     live = {one.component: one.energy_j for one in model.energies}
     idle = {one.component: one.idle_energy_j for one in model.energies}
     if line.symbol == "π0":
-        return f"{model.idle_w + model.leakage_w + model.active_w:.0f}"
+        return f"{model.idle_w + model.memory_clock_w + model.active_w:.0f}"
     if line.symbol == "ε_mem":
         path = (Component.DRAM, Component.L2, Component.L1)
         low, high = (sum(energy.get(part, 0.0) for part in path) for energy in (idle, live))

@@ -16,8 +16,9 @@ from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
 from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
+    decision,
     findings_of,
-    hits_limit,
+    throttling,
     told_by,
     why_unknown,
 )
@@ -355,10 +356,14 @@ def load(kernel: KernelAnalysis) -> str:
 
 
 def limit_words(kernel: KernelAnalysis) -> str:
-    """That it may hit the power limit, where it may."""
-    if not kernel.may_hit_power_limit:
-        return ""
-    return f"{hits_limit(kernel).capitalize()}: the GPU would lower its clocks and run longer (PW021)."
+    """That the power limit may hold it back, where it may."""
+    words = throttling(kernel)
+    return words and f"{words.capitalize()} (PW021): the GPU would lower its clocks and run longer."
+
+
+def sureness(kernel: KernelAnalysis) -> str:
+    """What to make of the watts, behind them."""
+    return decision(kernel).removeprefix(power(kernel.power_w)).partition(":")[0].lstrip(", ")
 
 
 def facts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
@@ -422,6 +427,7 @@ IN_TEMPLATE = {
     "facts": facts,
     "counts": counts,
     "interval": interval,
+    "sureness": sureness,
     "bar": power_bar_svg,
 }
 """What the template asks of a kernel."""

@@ -7,7 +7,7 @@ its loops one after another. What runs under a condition counts as often as the 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -55,7 +55,7 @@ _SENT = frozenset({K.STG, K.STS, K.STL, K.BAR})
 def warp_chain(values: Sequence[Value], roots: Sequence[Value], runs: Sequence[float]) -> Chain:
     """The chain of a whole warp, on the mean. `runs`: how often a warp runs each region."""
     end = max((root.birth for root in roots), default=0)
-    ordered = sorted((value for value in values if value.birth <= end), key=lambda value: value.birth)
+    ordered = sorted((value for value in values if value.birth <= end), key=_birth)
     barriers: dict[LoopLevel | None, list[int]] = {}
     levels: dict[LoopLevel | None, list[Value]] = {}
     for value in ordered:
@@ -73,11 +73,16 @@ def warp_chain(values: Sequence[Value], roots: Sequence[Value], runs: Sequence[f
         own = {value: _cost(value, runs, visits, is_awaited=value in awaited) for value in members}
         copies = 1.0 if level is None or level in waiting else max(1.0, level.copies)
         rounds = visits / copies
-        body = _body(ordered, own, barriers.get(level, []))
+        first, last = (bisect_left(ordered, at.birth, key=_birth) for at in (members[0], members[-1]))
+        body = _body(ordered[first : last + 1], own, barriers.get(level, []))
         found = found.plus(body, rounds)
         if copies > 1.0:
             found = found.plus(_carried(members, own), visits - rounds)
     return found
+
+
+def _birth(value: Value) -> int:
+    return value.birth
 
 
 def _around(level: LoopLevel | None) -> Iterator[LoopLevel]:
@@ -107,23 +112,32 @@ def _length(cost: Cost, often: float) -> Chain:
 
 
 def _body(ordered: Sequence[Value], own: dict[Value, Chain], barriers: list[int]) -> Chain:
-    """The longest path through a body, from barrier to barrier, one after another."""
-    paths: dict[Value, Chain] = {}
-    longest: dict[int, Chain] = {}
+    """The longest path through a body, from barrier to barrier, one after another.
+
+    `ordered`: the values from the first of `own` to the last, those of loops inside among them.
+    """
+    nothing = (0.0, NO_CHAIN)
+    paths: dict[Value, tuple[float, Chain]] = {}  # with their ranks; those of no length are left out
+    longest: dict[int, tuple[float, Chain]] = {}
     for value in ordered:
-        segment = bisect_right(barriers, value.birth)
-        start = NO_CHAIN
+        birth = value.birth
+        segment = bisect_right(barriers, birth) if barriers else 0
+        begun = barriers[segment - 1] if segment else -1
+        start = nothing
         for one in value.inputs:
-            if one.birth < value.birth and bisect_right(barriers, one.birth) == segment:
-                path = paths.get(one, NO_CHAIN)
-                if path.rank > start.rank:
-                    start = path
+            path = paths.get(one)
+            if path is not None and path[0] > start[0] and begun <= one.birth < birth:
+                start = path
         cost = own.get(value)
-        path = paths[value] = start if cost is None else start.plus(cost)
-        if cost is not None and path.rank > longest.get(segment, NO_CHAIN).rank:
-            longest[segment] = path
+        if cost is not None:
+            path = start[1].plus(cost)
+            start = (path.rank, path)
+            if start[0] > longest.get(segment, nothing)[0]:
+                longest[segment] = start
+        if start[0]:
+            paths[value] = start
     total = NO_CHAIN
-    for path in longest.values():
+    for _, path in longest.values():
         total = total.plus(path)
     return total
 

@@ -437,7 +437,7 @@ class CodeFacts(Struct, eq=False):
     is_first_arm: bool = False
     is_loop: bool = False
     size: float = 0.0
-    written: set[EnvironmentKey] = field(default_factory=set[EnvironmentKey])
+    written: dict[EnvironmentKey, None] = field(default_factory=dict[EnvironmentKey, None])  # in their order
     assigned: set[Variable] = field(default_factory=set[Variable])
     stores: dict[MemorySpace, int] = field(default_factory=dict[MemorySpace, int])
     has_barrier: bool = False
@@ -535,7 +535,7 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
 def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
     if isinstance(stmt, Declare):
         if stmt.value is not None:
-            facts.written.add(stmt.variable)
+            facts.written[stmt.variable] = None
     elif isinstance(stmt, Switch):
         facts.has_nested = facts.has_switch = True
     elif isinstance(stmt, Break | Continue):
@@ -564,7 +564,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         elif isinstance(expr, Load):
             facts.uses_local |= expr.place.space is MemorySpace.LOCAL
         elif isinstance(expr, InlinedCall):
-            facts.written.update(expr.parameters)
+            facts.written.update(dict.fromkeys(expr.parameters))
             bodies.append(expr.body)
         stack.extend(children(expr))
     return bodies
@@ -573,13 +573,13 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
 def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
     target = expr.target
     if isinstance(target, RegisterPlace):
-        facts.written.add((target.variable, target.path) if target.path else target.variable)
+        facts.written[(target.variable, target.path) if target.path else target.variable] = None
         facts.assigned.add(target.variable)
         return
     facts.stores[target.space] = facts.stores.get(target.space, 0) + 1
     facts.uses_local |= target.space is MemorySpace.LOCAL
     if target.space is MemorySpace.LOCAL and target.root is not None:
-        facts.written.add(target.root)
+        facts.written[target.root] = None
 
 
 def _note_index(index: Expr | None, facts: CodeFacts) -> None:

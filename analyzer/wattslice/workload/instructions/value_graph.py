@@ -241,7 +241,7 @@ class Environment:
         self.arms_passed = 0  # beginnings and ends of arms so far: what lies between two of them runs as one
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
         self.versions: dict[MemorySpace, Value] = {}
-        self.parts: dict[Variable, set[tuple[str, ...]]] = {}
+        self.parts: dict[Variable, dict[tuple[str, ...], None]] = {}
         self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
         self.halves: dict[Value, Value] = {}  # shifted to the right by a constant: what was shifted
         self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
@@ -362,9 +362,9 @@ class Environment:
 
     def write(self, variable: Variable, path: tuple[str, ...], value: Value) -> None:
         """Assign a register variable or a part of it."""
-        parts = self.parts.setdefault(variable, set())
+        parts = self.parts.setdefault(variable, {})
         if path:
-            parts.add(path)
+            parts[path] = None
         self._set((variable, path) if path else variable, value)
         for part in parts:
             if len(part) > len(path) and part[: len(path)] == path:
@@ -397,7 +397,7 @@ class Environment:
         for key in written:
             variable, path = key if isinstance(key, tuple) else (key, ())
             if path and key not in self.environment and variable in self.environment:
-                self.parts.setdefault(variable, set()).add(path)
+                self.parts.setdefault(variable, {})[path] = None
                 self._set(key, self.part(self.environment[variable], path, 0))
             parts = [part for part in self.parts.get(variable, ()) if part[: len(path)] == path]
             for inside in (key, *((variable, part) for part in parts)):

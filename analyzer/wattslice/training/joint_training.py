@@ -1,0 +1,262 @@
+"""Trains the joint model on the runs of all committed tables, and judges it by what was left out.
+
+An application leaves with its siblings, on every board; a board leaves with all of its data sets.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from msgspec import Struct
+
+from wattslice.training.examples import LeftOut, examples_of
+from wattslice.training.tables import measured_tables
+from wattslice_corpora.records import DataCard, measured_gpu_ids
+from wattslice_models.contract import Example, Interval
+from wattslice_models.cross_validation import conformal_interval
+from wattslice_models.energy import Case
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.joint import CaseInterval, JointModel, no_effects
+from wattslice_models.joint_fit import NOISE, Estimate, calibrate, fit, model_of, power_w, with_board
+from wattslice_models.joint_rows import Array, JointRows, Mask, Reading, joint_rows
+from wattslice_models.joint_store import HeldOutRun
+
+IDLE = "idle"
+"""Program of a reading of a board without work."""
+
+_FAMILIES = (
+    ("matrixMul", "matrixMul"),
+    ("backprop", "backprop"),
+    ("nnForward", "backprop"),
+    ("scan", "scan"),
+    ("convolution", "convolution"),
+    ("dp_", "DP"),
+    ("sp_", "SP"),
+    ("int_", "INT"),
+    ("L2", "L2"),
+    ("Shared", "Shared"),
+)
+"""Beginnings of the names of programs that are variants of one, and the name of their family."""
+
+
+def family(benchmark: str) -> str:
+    """The application that a program belongs to on every board: siblings leave together.
+
+    ``mixbench`` of ``mixbench-cuda-ro``, ``matrixMul`` of ``matrixMulGlobal``.
+    """
+    for beginning, name in _FAMILIES:
+        if benchmark.startswith(beginning):
+            return name
+    return benchmark.partition("-")[0]
+
+
+def public_readings() -> tuple[tuple[Reading, ...], tuple[LeftOut, ...]]:
+    """The readings of all committed tables, whatever their use, and what of the tables gave none.
+
+    Raises `RecordError`, `WattsliceError`.
+    """
+    readings: list[Reading] = []
+    left_out: list[LeftOut] = []
+    for gpu_id in measured_gpu_ids():
+        tables, gpu = measured_tables(gpu_id), load_gpu(gpu_id)
+        found = examples_of(tables, gpu, None)
+        left_out += found.left_out
+        assert tables.card is not None  # as `measured_tables` has it
+        readings += (_reading(example, tables.card) for example in found.examples)
+        readings += _idle(gpu, tables.card)
+    return tuple(readings), tuple(left_out)
+
+
+def _reading(example: Example, card: DataCard) -> Reading:
+    return Reading(
+        gpu=example.subject.gpu,
+        clocks=example.subject.clocks,
+        dataset=example.dataset,
+        program=example.benchmark,
+        power_w=example.power_w,
+        example=example,
+        peak=card.dataset(example.dataset).reads_peaks,
+    )
+
+
+def _idle(gpu: Gpu, card: DataCard) -> list[Reading]:
+    return [
+        Reading(gpu, Clocks(idle.core_mhz, idle.memory_mhz), dataset.key, IDLE, idle.power_w)
+        for dataset in card.datasets
+        for idle in dataset.idle
+    ]
+
+
+FOLD_CONVERGED = 1e-4
+"""Last step of a fit that is only held against what it left out, in standard deviations of the prior."""
+BOTH_FOLDS = 6
+"""Parts in which applications leave a board that has left as a whole."""
+DRAWS = 10
+"""Sets of readings that are drawn of each board."""
+READINGS = 5
+"""Readings from which the interval of a calibrated board is found."""
+
+
+class JointTraining(Struct, frozen=True, eq=False):
+    """What training found. `application_w`, `board_w`, `both_w`: predictions without each, shape (rows,).
+
+    `timed_w`: as `application_w`, with the measured seconds; nan where these are unknown. `boards`: the
+    estimate without each board, in the order of `Estimate.layout`.
+    """
+
+    rows: JointRows
+    estimate: Estimate
+    model: JointModel
+    application_w: Array
+    board_w: Array
+    both_w: Array
+    timed_w: Array
+    without_board: tuple[Estimate, ...]
+
+    def held_out_runs(self) -> tuple[HeldOutRun, ...]:
+        """What is stored of the predictions; idle boards are no runs."""
+        return tuple(
+            HeldOutRun(
+                example.subject.gpu.id,
+                example.dataset,
+                example.benchmark,
+                example.kernel,
+                example.arguments,
+                example.subject.clocks.core_mhz,
+                example.subject.clocks.memory_mhz,
+                example.power_w,
+                float(self.application_w[number]),
+                float(self.board_w[number]),
+                float(self.both_w[number]),
+                None if np.isnan(self.timed_w[number]) else float(self.timed_w[number]),
+            )
+            for number, reading in enumerate(self.rows.readings)
+            if (example := reading.example) is not None
+        )
+
+
+def train_joint(
+    readings: tuple[Reading, ...], tell: Callable[[str], None] = lambda text: None
+) -> JointTraining:
+    """Fits the joint model to `readings`, and anew without each application, each board, and both."""
+    rows = joint_rows(readings)
+    tell("all runs")
+    estimate = fit(rows)
+    families = np.array([family(reading.program) for reading in readings])
+    gpus = np.array([reading.gpu.id for reading in readings])
+    timed = rows.at_seconds(np.array([_measured_s(reading) for reading in readings]))
+    names = sorted({str(name) for name in families} - {IDLE})
+    application_w, board_w, both_w = (power_w(estimate, rows) for _ in range(3))
+    timed_w = np.full(len(rows), np.nan)
+    for name in names:
+        tell(f"without {name}")
+        gone = families == name
+        found = fit(rows.those(~gone), estimate, FOLD_CONVERGED)
+        application_w[gone] = power_w(found, rows.those(gone))
+        timed_w[gone] = power_w(found, timed.those(gone))
+    without_board: list[Estimate] = []
+    for gpu_id in estimate.layout.boards:
+        tell(f"without {gpu_id}")
+        here = gpus == gpu_id
+        found = fit(rows.those(~here), estimate, FOLD_CONVERGED)
+        without_board.append(found)
+        board_w[here] = power_w(found, rows.those(here))
+        both_w[here] = board_w[here]
+        for gone in _parts(families, here):
+            found = fit(rows.those(~(here | gone)), without_board[-1], FOLD_CONVERGED)
+            both_w[here & gone] = power_w(found, rows.those(here & gone))
+    measured = np.exp(rows.log_power)
+    tell("readings")
+    calibrated = [
+        (unit, float(ratio))
+        for number in range(len(without_board))
+        for drawn in draws(rows, gpus == estimate.layout.boards[number], READINGS)
+        for unit, ratio in _calibrated_ratios(without_board[number], rows, drawn)
+    ]
+    intervals = (
+        CaseInterval(Case.MEASURED, _interval(rows, measured / application_w)),
+        CaseInterval(Case.CARRIED_OVER, _interval(rows, measured / both_w)),
+        CaseInterval(Case.CALIBRATED, conformal_interval(calibrated, UNIT)),
+    )
+    return JointTraining(
+        rows,
+        estimate,
+        model_of(estimate, rows, intervals),
+        application_w,
+        board_w,
+        both_w,
+        timed_w,
+        tuple(without_board),
+    )
+
+
+UNIT = "board's program"
+"""What has one voice in an interval: a program on one board, whatever its clocks and arguments."""
+
+
+class Draw(Struct, frozen=True, eq=False):
+    """Readings of a board, one of a program, and the rows of its other programs."""
+
+    readings: Mask
+    others: Mask
+
+
+def draws(rows: JointRows, here: Mask, number: int) -> Iterator[Draw]:
+    """`DRAWS` sets of `number` readings of a board (rows `here`): programs and clocks by a fixed seed."""
+    places: dict[str, list[int]] = {}
+    for place in np.flatnonzero(here):
+        reading = rows.readings[int(place)]
+        if reading.example is not None:
+            places.setdefault(reading.program, []).append(int(place))
+    if len(places) <= number:
+        return
+    for seed in range(DRAWS):
+        chance = random.Random(seed)
+        chosen = chance.sample(sorted(places), number)
+        taken = np.zeros(len(rows), dtype=bool)
+        taken[[chance.choice(places[program]) for program in chosen]] = True
+        others = here.copy()
+        for program, rest in places.items():
+            others[rest] = program not in chosen
+        others &= np.array([reading.example is not None for reading in rows.readings])
+        yield Draw(taken, others)
+
+
+def calibrated_w(without: Estimate, rows: JointRows, drawn: Draw) -> Array:
+    """Watts of the other programs of a board, after its readings; `without`: an estimate without it."""
+    effects = calibrate(rows.those(drawn.readings), without, no_effects(), NOISE)
+    others = rows.those(drawn.others)
+    return power_w(with_board(without, others.readings[0].gpu.id, effects), others)
+
+
+def _calibrated_ratios(without: Estimate, rows: JointRows, drawn: Draw) -> list[tuple[str, float]]:
+    others = rows.those(drawn.others)
+    ratios = np.exp(others.log_power) / calibrated_w(without, rows, drawn)
+    return [(_unit(one), float(ratio)) for one, ratio in zip(others.readings, ratios, strict=True)]
+
+
+def _interval(rows: JointRows, ratios: Array) -> Interval:
+    pairs = [
+        (_unit(reading), float(ratio))
+        for reading, ratio in zip(rows.readings, ratios, strict=True)
+        if reading.example is not None
+    ]
+    return conformal_interval(pairs, UNIT)
+
+
+def _unit(reading: Reading) -> str:
+    return f"{reading.gpu.id} {reading.program}"
+
+
+def _measured_s(reading: Reading) -> float:
+    time_s = None if reading.example is None else reading.example.time_s
+    return float("nan") if time_s is None else time_s
+
+
+def _parts(families: Array, here: Mask) -> list[Mask]:
+    names = sorted({str(name) for name in families[here]} - {IDLE})
+    random.Random(0).shuffle(names)
+    return [np.isin(families, names[number::BOTH_FOLDS]) for number in range(min(BOTH_FOLDS, len(names)))]
