@@ -142,20 +142,19 @@ def measure(path: Path, gpu: str) -> Times | None:
 
 
 class Ratio(NamedTuple):
-    """One line of the table: what is divided by what, and what it should be."""
+    """One line of the table: which cost of a file is divided by which, and what it should be."""
 
     name: str
     aim: str
-    of: Callable[[Times], Cost]
-    by: Callable[[Times], Cost]
-    falls: bool = False
-    """The less the worse: the tail is at its low end."""
+    of: str
+    by: str
+    is_better_high: bool = False
 
 
 _RATIOS = (
-    Ratio("analysis / bare parse, in process", "≤ 4 (p95 ≤ 15)", lambda t: t.analysis, lambda t: t.bare),
-    Ratio("`nvcc -ptx` / analysis in process", "≥ 10", lambda t: t.nvcc, lambda t: t.analysis, True),
-    Ratio("`nvcc -ptx` / cold process", "≥ 1.5", lambda t: t.nvcc, lambda t: t.cold, True),
+    Ratio("analysis / bare parse, in process", "≤ 4 (p95 ≤ 15)", "analysis", "bare"),
+    Ratio("`nvcc -ptx` / analysis in process", "≥ 10", "nvcc", "analysis", True),
+    Ratio("`nvcc -ptx` / cold process", "≥ 1.5", "nvcc", "cold", True),
 )
 
 
@@ -167,12 +166,13 @@ def percentile(values: list[float], share: float) -> float:
 def ratio_line(ratio: Ratio, times: list[Times], kind: str) -> str:
     """Median, the worse 5 %, and that of the sums."""
 
-    def pick(cost: Cost) -> float:
+    def pick(t: Times, name: str) -> float:
+        cost: Cost = getattr(t, name)
         return cost.cpu_s if kind == "CPU" else cost.wall_s
 
-    each = [pick(ratio.of(t)) / pick(ratio.by(t)) for t in times]
-    total = sum(pick(ratio.of(t)) for t in times) / sum(pick(ratio.by(t)) for t in times)
-    tail = percentile(each, 0.05 if ratio.falls else 0.95)
+    each = [pick(t, ratio.of) / pick(t, ratio.by) for t in times]
+    total = sum(pick(t, ratio.of) for t in times) / sum(pick(t, ratio.by) for t in times)
+    tail = percentile(each, 0.05 if ratio.is_better_high else 0.95)
     return (
         f"| {ratio.name} | {kind} | {ratio.aim} | {statistics.median(each):.2f} | {tail:.2f} | {total:.2f} |"
     )
