@@ -99,6 +99,7 @@ class TextOptions(TypedDict, total=False):
     delta: float | None
     dense_from: float | None
     set: Mapping[str, Number] | Iterable[str]
+    data: str | Iterable[str]
     launch: str | Iterable[str]
     args: str | None
     include: AnyPath | Iterable[AnyPath]

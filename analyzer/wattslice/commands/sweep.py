@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from wattslice.sweep.run import Space
 
 _OPTIONS = (
-    *("gpu", "model", "method", "delta", "dense-from", "set", "launch", "include", "define", "std", "args"),
+    *("gpu", "model", "method", "delta", "dense-from", "set", "data", "launch", "include", "define", "std"),
+    "args",
     *("compile-commands", "profile", "core-mhz", "mem-mhz", "jobs", "backend", "scheduler"),
 )
 

@@ -24,7 +24,8 @@ from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import Search, note_search
 from wattslice.frontend.parse_options import DEFAULT_STANDARD, ParseOptions
 from wattslice.frontend.project.runs import ProgramArguments, parse_arguments
-from wattslice.launches.launch import NO_OVERRIDES, Overrides
+from wattslice.launches.data import parse_data
+from wattslice.launches.launch import NO_OVERRIDES, ArrayData, Overrides
 from wattslice.launches.overrides import OverrideError, parse_overrides
 from wattslice.user_folders import DEFAULT_CACHE_BYTES, default_cache
 from wattslice_models.execution_time import (
@@ -81,13 +82,15 @@ class Facts(Struct, frozen=True):
     """What the user says of the runs of the program.
 
     `overrides` come from options and settings; `typed_overrides` are those of the options alone, which must
-    name something. `program_arguments` None: as the build files around a program run it.
+    name something. `program_arguments` None: as the build files around a program run it. `data`: what arrays
+    hold.
     """
 
     overrides: Overrides = NO_OVERRIDES
     typed_overrides: Overrides = NO_OVERRIDES
     program_arguments: ProgramArguments | None = None
     branch_profile: BranchProfile | None = None
+    data: tuple[ArrayData, ...] = ()
 
 
 class Execution(Struct, frozen=True):
@@ -159,6 +162,7 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
             typed_overrides=parse_overrides(options.launches, options.overrides),
             program_arguments=_program_arguments(said.program_arguments),
             branch_profile=None if said.profile is None else read_branch_profile(said.profile),
+            data=parse_data(said.data),
         ),
         parse=ParseOptions(
             include_dirs=said.include_directories,

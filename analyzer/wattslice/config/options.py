@@ -184,6 +184,15 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
             adds=True,
         ),
     ] = ()
+    data: Annotated[
+        tuple[str, ...],
+        Option(
+            "data",
+            "[ARRAY=]KIND",
+            "What arrays hold: live, zeros or constant, all or by parameter. Repeatable.  [default: live]",
+            adds=True,
+        ),
+    ] = ()
     launches: Annotated[
         tuple[str, ...],
         Option(

@@ -83,6 +83,7 @@ def made_with(config: Config) -> Made:
         config.clocks.core_mhz,
         config.clocks.memory_mhz,
         *(() if config.facts.program_arguments is None else (config.facts.program_arguments,)),
+        *config.facts.data,
     )
     return Made(gpu.id, _hash(coefficients), _hash(settings))
 

@@ -24,6 +24,7 @@ from wattslice.frontend.limits import MOST_S, limited
 from wattslice.frontend.project.runs import ProgramArguments, find_arguments
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.ir.walking import deep_recursion, no_collections
+from wattslice.launches.data import check_data
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.launches.resolver import Neighbours, resolve_launches
@@ -58,7 +59,9 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
         results = [_analyze_and_keep(path, config, kept) if known is None else known]
     else:
         results = _analyze_several(config, kept, done)
-    check_overrides(config.facts.typed_overrides, [result.names for result in results])
+    names = [result.names for result in results]
+    check_overrides(config.facts.typed_overrides, names)
+    check_data(config.facts.data, names)
     return collected(config, results)
 
 
@@ -160,7 +163,7 @@ def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stag
         program.file,
         kernels,
         tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
-        known_names(program) if config.facts.overrides != NO_OVERRIDES else KnownNames(),
+        known_names(program) if config.facts.data or config.facts.overrides != NO_OVERRIDES else KnownNames(),
         bound,
         comments.suppressions,
         quoter.quoted() if config.keep_sources else (),

@@ -30,6 +30,7 @@ from wattslice.frontend.limits import MOST_S
 from wattslice.frontend.neighbours import caller_files, definition_files
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Kernel, Program
+from wattslice.launches.data import check_data
 from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import check_overrides
 from wattslice.launches.resolver import Neighbours
@@ -264,6 +265,7 @@ class IncrementalAnalyzer:
         # A lone surrogate is no character: an editor has nothing better to send for a broken one.
         found = analyze_file(path, config, text.encode("utf-8", "replace"), stages)
         check_overrides(config.facts.typed_overrides, [found.names])
+        check_data(config.facts.data, [found.names])
         return collected(config, (found,))
 
     def forget(self, path: Path) -> None:

@@ -24,6 +24,7 @@ from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.rules import advise
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
+from wattslice.launches.data import data_of
 from wattslice.launches.launch import Assumption, KernelLaunch
 from wattslice.power.answer import PowerAnswer
 from wattslice.power.attribution import Attribution, line_powers, region_powers
@@ -51,6 +52,7 @@ class LaunchResult(Struct, frozen=True):
 def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
     """Counts, slices, features, watts and heat of one launch on `gpu`."""
     kernel = launch.kernel
+    launch = replace(launch, data=data_of(kernel, config.facts.data))
     resident = residency(launch, gpu)
     facts = replace(
         bare_facts(launch, gpu),
@@ -147,6 +149,7 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
         power_limit_w=gpu.power_limit_w,
         launch_file=launch.file,
         program_arguments=launch.program_arguments,
+        data=", ".join(entry.told for entry in launch.data),
         ptx_file=kernel.body.span.file if kernel.machine_instructions else "",
         assumptions=launch.assumptions,
     )

@@ -504,7 +504,8 @@ def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
         fills += f" · {kernel.shared_bytes_per_block} B shared/block"
     facts.add_row("  fills", fills)
     branches = "" if kernel.branch_class is None else f" · branch-{kernel.branch_class.value}"
-    facts.add_row("  model", f"{kernel.model} · {_METHODS.get(kernel.method, kernel.method)}{branches}")
+    method = _METHODS.get(kernel.method, kernel.method)
+    facts.add_row("  model", f"{kernel.model} · {method}{branches} · data {printable(kernel.data)}")
     if (used := kernel.profile) is not None:
         words = f"{used.branches} branch{'es' * (used.branches != 1)} from {printable(used.file)}"
         if used.data_sets:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from wattslice.counting.profile import ExecutionProfile, total_counts
+from wattslice.ir.accesses import MemoryAccess
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.launch import KernelLaunch
+from wattslice.launches.launch import DataKind, KernelLaunch
 from wattslice.workload.instructions import InstructionKind, InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
 from wattslice.workload.registers import estimate_registers
@@ -105,6 +108,7 @@ def workload(
 ) -> Workload:
     """What one launch does, from its counts, its executed instructions and the bytes it moves."""
     loads = counts.global_load + counts.texture_load
+    live = _live_shares(launch, traffic)
     return Workload(
         blocks=launch.blocks,
         threads_per_block=launch.threads_per_block,
@@ -126,6 +130,38 @@ def workload(
         mean_block=profile.skew.mean_block,
         longest_block=profile.skew.longest_block,
         footprint_bytes=traffic.footprint_bytes,
+        live_operands=live.operands,
+        live_data=live.data,
+    )
+
+
+class _LiveShares(NamedTuple):
+    operands: float
+    data: float
+
+
+def _live_shares(launch: KernelLaunch, traffic: Traffic) -> _LiveShares:
+    """How much of arithmetic and of DRAM's bytes toggles, by what the launch's arrays hold.
+
+    Operands toggle in the share of what is loaded that does: values are not followed any further.
+    """
+    everything, *named = (entry.kind is DataKind.LIVE for entry in launch.data)
+    if all(live == everything for live in named):
+        return _LiveShares(float(everything), float(everything))
+    kinds = {entry.array: entry.kind is DataKind.LIVE for entry in launch.data}
+
+    def share(amounts: Iterable[tuple[MemoryAccess, float]]) -> float:
+        held = [
+            (kinds.get(access.root.name if access.root else None, everything), amount)
+            for access, amount in amounts
+        ]
+        total = sum(amount for _, amount in held)
+        return sum(amount for live, amount in held if live) / total if total else float(everything)
+
+    moved = traffic.by_access
+    return _LiveShares(
+        share((one.access, one.l1_bytes) for one in moved if not one.access.is_store),
+        share((one.access, one.dram_bytes) for one in moved),
     )
 
 

@@ -1,0 +1,53 @@
+"""What the values of arrays are, as far as they matter to watts: `--data [[KERNEL.]ARRAY=]KIND`.
+
+Arithmetic on zeros, and moving them, toggles few bits and draws a third less than on live values; so does any
+other constant. What the user does not say is taken to be live.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from wattslice import ir
+from wattslice.launches.launch import EVERYTHING_LIVE, ArrayData, DataKind
+from wattslice.launches.overrides import KnownNames, OverrideError, names_kernel
+
+
+def parse_data(texts: Iterable[str]) -> tuple[ArrayData, ...]:
+    """All `--data` of a command line. Raises `OverrideError`; of two for one array the later counts."""
+    found: dict[tuple[str | None, str | None], ArrayData] = {}
+    for text in texts:
+        name, equals, word = text.rpartition("=")
+        kernel, _, array = name.strip().rpartition(".")
+        try:
+            kind = DataKind(word.strip())
+        except ValueError:
+            kinds = ", ".join(kind.value for kind in DataKind)
+            raise OverrideError(
+                f"--data {text!r}: {word!r} is none of {kinds}", remedy="write --data ARRAY=zeros"
+            ) from None
+        if equals and not array.isidentifier():
+            raise OverrideError(f"--data {text!r}: {array!r} is no array", remedy="write --data ARRAY=zeros")
+        entry = ArrayData(kernel or None, array or None, kind)
+        found[entry.kernel, entry.array] = entry
+    return tuple(found.values())
+
+
+def data_of(kernel: ir.Kernel, given: Iterable[ArrayData]) -> tuple[ArrayData, ...]:
+    """What is said of the arrays of one kernel, the entry for all of them first."""
+    own = [entry for entry in given if entry.kernel is None or names_kernel(entry.kernel, kernel)]
+    own.sort(key=lambda entry: entry.kernel is not None)
+    found = {None: EVERYTHING_LIVE} | {entry.array: entry for entry in own}
+    names = {parameter.name for parameter in kernel.parameters}
+    return tuple(entry for array, entry in found.items() if array is None or array in names)
+
+
+def check_data(given: Iterable[ArrayData], known: Sequence[KnownNames]) -> None:
+    """Raises `OverrideError` for an entry that names no parameter of any kernel of the analysed files."""
+    arrays = sorted({name for names in known for kernel in names.kernels for name in kernel.parameters})
+    for entry in given:
+        if entry.array is not None and entry.array not in arrays:
+            close = difflib.get_close_matches(entry.array, arrays, n=3)
+            remedy = f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(arrays[:8])}"
+            raise OverrideError(f"--data: no array {entry.array!r} in the analysed files", remedy=remedy)
