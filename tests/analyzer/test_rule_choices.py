@@ -28,9 +28,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def told(folder: Path, settings: str = "", **options: tuple[str, ...]) -> dict[str, set[str]]:
+def told(
+    folder: Path,
+    settings: str = "",
+    *,
+    select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    severity: tuple[str, ...] = (),
+) -> dict[str, set[str]]:
     (folder / "wattslice.toml").write_text(settings)
-    analysis = analyze_files(make_config(Options(paths=(folder,), gpu="v100", **options)))
+    options = Options(paths=(folder,), gpu="v100", select=select, ignore=ignore, severity=severity)
+    analysis = analyze_files(make_config(options))
     found: dict[str, set[str]] = {}
     for one in findings_of(analysis):
         if one.file:
