@@ -46,13 +46,15 @@ BEND = 0.15
 PROGRAM_CAP = 4.0
 AT_LIMIT = 0.97
 """Share of the power limit from which a run says only that the kernel wants at least so much."""
-DIGITS = 6
+DIGITS = 5
 """Significant digits that are stored."""
 SEEN_SHARE = 0.01
 """Share of a run's watts from which a component counts as seen."""
 MOST_STEPS = 200
-CONVERGED = 1e-10
+CONVERGED = 1e-12
 """Length of the last step, in standard deviations of the prior."""
+ROUNDING = 1e-11
+"""Relative rise of the loss that is rounding, not a step in a wrong direction."""
 
 _TERMS = tuple(PRIORS)
 _EFFECTS = tuple(EFFECT_DEVIATIONS)
@@ -273,7 +275,7 @@ def _maximise(
             step[free] = np.linalg.solve(damped, -gradient)
             tried = _watts(rows, layout, values + step)
             tried_loss = loss(tried.log_power - rows.log_power, values + step)
-            if tried_loss <= least or np.abs(step / deviations).max() < converged:
+            if tried_loss <= least * (1.0 + ROUNDING) or np.abs(step / deviations).max() < converged:
                 break
             damping = max(10.0 * damping, 1e-6)
         values, found, least = values + step, tried, tried_loss

@@ -136,7 +136,7 @@ def _details(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
         for interval in (found.model.interval(case),)
     )
     return [
-        "Intervals for 90 %, conformal on the ratio measured / predicted; a program on one board is one unit. "
+        "Intervals for 90 %, conformal on measured / predicted; a program on one board is one unit. "
         f"As shipped: {shipped}. In the table, that of a set is the one that *other* boards give.",
         "",
         *lines,
