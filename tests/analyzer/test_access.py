@@ -127,3 +127,12 @@ def test_a_shuffle_of_known_lanes_is_computed(tmp_path):
 
 def test_an_unknown_start_wraps_around_as_a_whole(tmp_path):
     assert sectors_of_the_input(tmp_path, "(i + at[k]) % 262144 - i") is not None
+
+
+def test_warps_looked_at_are_not_always_the_same_of_each_block():
+    """Of 36 blocks of six warps, two of each touch one sector and four touch four: three on the mean."""
+    warps = np.arange(36 * 6)
+    words = np.where((warps % 3 == 0)[:, None], 0, np.arange(32)[None, :])
+    offsets = (warps[:, None] * 32 + words).ravel() * 4
+    found = sectors_per_request(offsets, np.ones(offsets.size, np.bool_), 4)
+    assert found == pytest.approx(3.0, rel=0.25)

@@ -15,7 +15,10 @@ from wattslice.counting.values import Pointer, Unknown, Value
 SECTOR_BYTES = 32
 BANKS = 32
 BANK_BYTES = 4
-SAMPLED_WARPS = 8
+SAMPLED_WARPS = 16
+_MARKS = (np.arange(SAMPLED_WARPS) + np.random.default_rng(0).random(SAMPLED_WARPS)) / SAMPLED_WARPS
+"""Where among all warps they are taken: one of each stratum, but not at equal distances, which may be multiples
+of the warps of a block and so meet the same warp of each."""
 
 
 def _rows(
@@ -30,8 +33,7 @@ def _rows(
     weights = np.ones(busy.size) if population is None else population[busy]
     if busy.size > SAMPLED_WARPS:
         share = np.cumsum(weights)
-        marks = (np.arange(SAMPLED_WARPS) + 0.5) / SAMPLED_WARPS * share[-1]
-        busy, weights = busy[np.searchsorted(share, marks)], np.ones(SAMPLED_WARPS)
+        busy, weights = busy[np.searchsorted(share, _MARKS * share[-1])], np.ones(SAMPLED_WARPS)
     return offsets.reshape(-1, WARP_SIZE)[busy], lanes[busy], weights
 
 
