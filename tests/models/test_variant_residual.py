@@ -51,7 +51,7 @@ def test_good_predictions_stay_as_they_are():
 def test_variants_with_equal_features_do_not_teach_one_another():
     """Four copies of random numbers: a copy that was held out alone would be known."""
     noise = np.random.default_rng(2)
-    features, ratios = variants(10, lambda row: 0.1 * noise.normal())
+    features, ratios = variants(11, lambda row: 0.1 * noise.normal())
     found = fit_variants(features * 4, ratios * 4)
     assert dict(found.errors)[Gate.LEARNED] > 0.05
 
