@@ -19,6 +19,7 @@ COMMANDS = (
     ("gpus", "about", "List the GPUs to predict for."),
     ("instructions", "instructions", "Tell the energy per PTX instruction, and the shares of a kernel's."),
     ("cache", "about", "Tell what analyses are kept for the next run, or remove them."),
+    ("completion", "completion", "Print what completes these words in bash, zsh or fish."),
     ("explain", "about", "Explain a rule: what a finding means and what to do about it."),
 )
 """Name, module of `wattslice.commands` whose function of that name it is, and one line of help."""
