@@ -11,6 +11,7 @@ COMMANDS = (
     ("profile", "profile", "Count which way branches go on test data, for analyze --profile."),
     ("measure", "measure", "Measure the power of kernels on the GPU of this machine."),
     ("train", "train", "Fit the power models of a GPU to measurements, and choose among them."),
+    ("calibrate", "train", "Fit the energy model to your own board by a few readings of its watts."),
     ("evaluate", "train", "Compare predicted with measured watts, beside what knows nothing."),
     ("roofline", "roofline", "Show the time, energy and power rooflines of a GPU, with kernels on them."),
     ("sweep", "sweep", "Predict every variant of a kernel that macros span, and tell the best."),
