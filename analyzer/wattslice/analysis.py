@@ -7,6 +7,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from wattslice.config.rule_choices import RuleChoices
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Diagnostic, MemorySpace, Severity
@@ -305,6 +306,7 @@ class Analysis(Struct, frozen=True):
     `sources`: the files themselves and others that kernels heat, where they were asked to be kept. `unread`:
     those of `files` that gave no kernel although something could not be read (a diagnostic is an error).
     `unmatched_settings`: what to tell of entries of `set` for variables that their kernels do not have.
+    `rules`: which findings are told.
     """
 
     gpu_id: str
@@ -317,3 +319,4 @@ class Analysis(Struct, frozen=True):
     sources: tuple[SourceText, ...] = ()
     unread: tuple[str, ...] = ()
     unmatched_settings: tuple[str, ...] = ()
+    rules: RuleChoices = RuleChoices()

@@ -30,6 +30,7 @@ from wattslice.analysis import (
 )
 from wattslice.config.config import Config, ConfigError, Options, make_config
 from wattslice.config.options import Kind, Place, said_at
+from wattslice.config.rule_choices import RuleChoice, RuleChoices
 from wattslice.config.settings import find_settings
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.errors import FrontendError, WattsliceError
@@ -66,6 +67,8 @@ __all__ = [
     "ProgramArguments",
     "Roofline",
     "RooflinePoint",
+    "RuleChoice",
+    "RuleChoices",
     "Severity",
     "SliceAnalysis",
     "SourceText",
@@ -106,6 +109,9 @@ class TextOptions(TypedDict, total=False):
     profile: AnyPath | None
     core_mhz: float | None
     mem_mhz: float | None
+    select: str | Iterable[str]
+    ignore: str | Iterable[str]
+    severity: str | Iterable[str]
 
 
 class FileOptions(TextOptions, total=False):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.cuda.read import SUFFIXES
+from wattslice.frontend.neighbours import SUFFIXES
 
 yaml = pytest.importorskip("yaml")
 ACTION = Path(__file__).parents[2] / "action.yml"

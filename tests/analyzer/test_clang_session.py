@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.cuda.clang import ParsedUnit, guards, parse_cuda, source_files
+from wattslice.frontend import source_files
+from wattslice.frontend.cuda.clang import ParsedUnit, guards, parse_cuda
 from wattslice.frontend.cuda.clang.flags import language_flags
 from wattslice.frontend.cuda.clang.parse import prelude_pch
 from wattslice.frontend.cuda.lowering.program import lower_program

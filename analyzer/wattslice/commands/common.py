@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -133,6 +134,7 @@ def analyzed_words(options: Options, report_format: str, *, keep_sources: bool =
 
 def analyzed(config: Config) -> Analysis:
     """The analysis, with a bar on a terminal while several files are under way."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads cost a third of the import of numpy
     from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
     with files_progress(len(config.files)) as done:

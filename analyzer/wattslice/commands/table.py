@@ -6,6 +6,7 @@ FINE, FINDINGS, FAILED = 0, 1, 2
 COMMANDS = (
     ("analyze", "analyze", "Predict watts per kernel, slice and line of CUDA and C sources."),
     ("annotate", "analyze", "Show sources with the watts of every line in the margin, as text or HTML."),
+    ("watch", "watch", "Analyze again what changes, and tell the difference at once."),
     ("gate", "gate", "Exit with status 1 when a kernel's predicted power is over a budget."),
     ("profile", "profile", "Count which way branches go on test data, for analyze --profile."),
     ("measure", "measure", "Measure the power of kernels on the GPU of this machine."),

@@ -17,6 +17,7 @@ from wattslice.branch_profile.files import read_branch_profile
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
 from wattslice.config.options import Backend, Choices, MethodChoice, ModelChoice, before
+from wattslice.config.rule_choices import RuleChoices, rule_choices
 from wattslice.config.settings import Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
@@ -109,7 +110,7 @@ class Config(Struct, frozen=True):
     """One run.
 
     `files` as the user wrote them, at least one. `notes` are for the user (stderr). `keep_sources`: the
-    analysis carries the text of the sources, for reports that show it.
+    analysis carries the text of the sources, for reports that show it. `rules`: which findings are told.
     """
 
     files: tuple[Path, ...]
@@ -121,6 +122,7 @@ class Config(Struct, frozen=True):
     execution: Execution = Execution()
     notes: tuple[str, ...] = ()
     keep_sources: bool = False
+    rules: RuleChoices = RuleChoices()
 
 
 def make_config(options: Options, settings: Settings | None = None) -> Config:
@@ -176,6 +178,7 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
             cache_limit_bytes=limit_bytes,
         ),
         notes=(*_notes(gpu, board, said.memory_clock_mhz), *cache_notes),
+        rules=rule_choices(said.select, said.ignore, said.severity),
     )
 
 

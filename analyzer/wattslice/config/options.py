@@ -225,6 +225,23 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     memory_clock_mhz: Annotated[float | None, Option("mem-mhz", "N", "Clock of the memory (nvidia-smi).")] = (
         None
     )
+    select: Annotated[
+        tuple[str, ...],
+        Option("select", "RULE[@FILES]", "Tell of these rules only: 'PW04*', 'PW016@src/*'.", adds=True),
+    ] = ()
+    ignore: Annotated[
+        tuple[str, ...],
+        Option("ignore", "RULE[@FILES]", "Do not tell of these: 'PW021', 'PW043@tests/*'.", adds=True),
+    ] = ()
+    severity: Annotated[
+        tuple[str, ...],
+        Option(
+            "severity",
+            "RULE=LEVEL[@FILES]",
+            "How severe they are, note, warning or error: 'PW041=error'.",
+            adds=True,
+        ),
+    ] = ()
     jobs: Annotated[
         int | None,
         Option(

@@ -6,13 +6,14 @@ Judging happens here and in `gate`; reports only print what these functions retu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice.analysis import Advice, Analysis, KernelAnalysis, Suppression, also_in, lines_told
+from wattslice.config.rule_choices import RuleChoices
 from wattslice.findings.rules import RULES
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.launch import Assumption
@@ -73,7 +74,16 @@ def all_findings(analysis: Analysis) -> tuple[Finding, ...]:
     """
     found = with_suppressions(_found(analysis), analysis.suppressions)
     unused = unused_suppressions(analysis, found, lambda rule: _could_fire(rule, analysis))
-    return in_order((*map(_with_lines, found), *unused), analysis)
+    return in_order(chosen((*map(_with_lines, found), *unused), analysis.rules), analysis)
+
+
+def chosen(findings: Iterable[Finding], rules: RuleChoices) -> Iterator[Finding]:
+    """Those that are to be told, as severe as the user has them. What is an error by itself stays."""
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            yield finding
+        elif rules.tells(finding.rule, finding.file):
+            yield replace(finding, severity=rules.severity(finding.rule, finding.file, finding.severity))
 
 
 def in_order(findings: Iterable[Finding], analysis: Analysis) -> tuple[Finding, ...]:
@@ -204,7 +214,7 @@ def _with_lines(finding: Finding) -> Finding:
 
 def without_suppressed(analysis: Analysis) -> tuple[KernelAnalysis, ...]:
     """The kernels without the advice and assumptions that comments in the source suppress."""
-    if not analysis.suppressions:
+    if not analysis.suppressions and analysis.rules == RuleChoices():
         return analysis.kernels
     active = {(finding.kernel, finding.about) for finding in findings_of(analysis)}
 

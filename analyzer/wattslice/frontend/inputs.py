@@ -112,6 +112,11 @@ class Recording:
             tuple(SearchInput(*question, answer) for question, answer in self._searches.items()),
         )
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every file that was read or looked for."""
+        return (*self._texts, *self._files)
+
     def text(self, path: str, digest: str) -> None:
         """A file was read. One that changes meanwhile makes the result unrepeatable."""
         self._unrepeatable |= self._texts.setdefault(path, digest) != digest

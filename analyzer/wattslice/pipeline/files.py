@@ -82,6 +82,7 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         sources=_sources(results),
         unread=unread,
         unmatched_settings=unmatched_settings(config.facts.overrides, [result.names for result in results]),
+        rules=config.rules,
     )
 
 

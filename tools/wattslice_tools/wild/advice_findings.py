@@ -4,9 +4,11 @@
         [--seconds N]
     python -m wattslice_tools.wild.advice_findings count OUT.jsonl...
     python -m wattslice_tools.wild.advice_findings sample PW041 10 OUT.jsonl...
+    python -m wattslice_tools.wild.advice_findings noise OUT.jsonl... > tools/wattslice_tools/rules_noise.csv
 
 `run` analyses every .cu file below the checkouts in an order drawn with SEED, each for 60 s at most, and
-writes a line per file. `count` prints the findings of each rule, `sample` draws some of one rule with SEED.
+writes a line per file. `count` prints the findings of each advising rule, `sample` draws some of one rule
+with SEED, `noise` says how often every rule fires and what share of a launch's joules is at stake.
 The copies of one finding in several launches, or in several files with the same content, count once.
 """
 
@@ -17,9 +19,11 @@ import hashlib
 import json
 import random
 import signal
+import statistics
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -66,10 +70,13 @@ def _row(path: Path, gpu: str) -> dict[str, object]:
         return row | {"ended": error.message}
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
+    joules = {kernel.name: kernel.energy_j for kernel in analysis.kernels}
     found = [
-        (one.rule, one.severity.value, one.file, one.line, one.kernel, one.message, one.energy_j)
+        (
+            *(one.rule, one.severity.value, one.file, one.line, one.kernel, one.message, one.energy_j),
+            joules.get(one.kernel),
+        )
         for one in findings_of(analysis)
-        if "PW040" <= one.rule < "PW099"
     ]
     return row | {"launches": len(analysis.kernels), "found": found}
 
@@ -85,11 +92,39 @@ def _findings(paths: list[Path]) -> dict[str, list[str]]:
             if row["hash"] in hashes:
                 continue
             hashes.add(row["hash"])
-            for rule, severity, file, number, kernel, message, _ in row.get("found", ()):
-                if (rule, file, number) not in seen:
+            for rule, severity, file, number, kernel, message, *_ in row.get("found", ()):
+                if "PW040" <= rule < "PW099" and (rule, file, number) not in seen:
                     seen.add((rule, file, number))
                     told.setdefault(rule, []).append(f"{file}:{number} {kernel}: {severity}: {message}")
     return {rule: sorted(told[rule]) for rule in sorted(told)}
+
+
+WORTH = 0.05
+"""Share of a launch's joules from which on a finding is worth reading."""
+
+
+def _noise(paths: list[Path]) -> Iterator[str]:
+    """The lines of rules_noise.csv: findings as a user sees them, those of files of one content once."""
+    rows = {
+        row["hash"]: row for path in paths for row in map(json.loads, path.read_text("utf-8").splitlines())
+    }
+    launches = sum(row.get("launches", 0) for row in rows.values())
+    fired: Counter[str] = Counter()
+    warned: Counter[str] = Counter()
+    shares: dict[str, list[float]] = {}
+    for row in rows.values():
+        for rule, severity, *_, energy_j, whole_j in row.get("found", ()):
+            fired[rule] += 1
+            warned[rule] += severity != "note"
+            if energy_j is not None and whole_j:
+                shares.setdefault(rule, []).append(energy_j / whole_j)
+    yield "rule,launches,per_1000,warnings_per_1000,at_stake,median_percent"
+    for rule in sorted(fired):
+        known = shares.get(rule, [])
+        worth = f"{sum(share >= WORTH for share in known) / len(known):.2f}" if known else ""
+        middle = f"{100 * statistics.median(known):.0f}" if known else ""
+        told = (1000.0 * number / launches for number in (fired[rule], warned[rule]))
+        yield ",".join((rule, str(launches), *(f"{each:.0f}" for each in told), worth, middle))
 
 
 def main() -> None:
@@ -106,6 +141,8 @@ def main() -> None:
     running.add_argument("--seconds", type=float, default=1e9)
     counting = commands.add_parser("count")
     counting.add_argument("results", type=Path, nargs="+")
+    noising = commands.add_parser("noise")
+    noising.add_argument("results", type=Path, nargs="+")
     drawing = commands.add_parser("sample")
     drawing.add_argument("rule")
     drawing.add_argument("number", type=int)
@@ -113,6 +150,9 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.command == "run":
         run(chosen.out, chosen.checkouts, chosen.gpu, chosen.part, chosen.seconds)
+        return
+    if chosen.command == "noise":
+        print("\n".join(_noise(chosen.results)))
         return
     found = _findings(chosen.results)
     if chosen.command == "count":

@@ -1,13 +1,15 @@
-"""How fast the analysis is, as ratios within one run, and how much memory it takes, as Markdown.
+"""How fast the analysis is beside the parser and the compiler, with its tail named, as Markdown.
 
-    python -m wattslice_tools.wild.speed CHECKOUT... [--files 40] [--repeats 3] [--gpu v100]
-        [-o docs/appendix/public-code.md]
+    python -m wattslice_tools.wild.speed CHECKOUT... [--files 84] [--gpu v100] [--jobs 2] [--no-whole]
+        [-o docs/appendix/speed.md]
 
-Compared on the first files (one of each checkout in turn, sorted) that `nvcc -ptx -arch=sm_80` compiles as
-they are: libclang's bare parse (one clang_parseTranslationUnit2 with our flags and the same include
-folders, prelude precompiled and as text), our analysis in this process, and nvcc. Each figure is the least
-of several repeats, each ratio is taken per file, and the table shows their median. Meaningful on an
-otherwise idle machine only; ratios more so than times.
+The files: one of each checkout in turn, sorted, that `nvcc -ptx` compiles as they are and that hold a kernel.
+For each of them, in one run: libclang's bare parse (our flags and include folders, prelude precompiled), the
+analysis in this process, `nvcc -ptx`, a process of `wattslice analyze` with an empty and with a full cache.
+Then `python -c pass`, `gpus` and `explain`, the first time and again, and all `.cu` files of the checkouts
+in one run with `--jobs`, cold and from the cache. Ratios are taken per file, of processor seconds and of
+seconds on the clock; nothing is left out of median, 95th percentile and sum. What runs in this process is
+done once to warm up and measured once, a process of a single file is measured once.
 """
 
 from __future__ import annotations
@@ -24,15 +26,16 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from wattslice.config.config import Config
 from wattslice.config.gpu_choice import GpuChoice
+from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.clang.flags import (
     FALLBACK_STUBS,
     KEEP_GOING,
-    PRELUDE,
     language_flags,
     user_flags,
 )
@@ -45,48 +48,52 @@ from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import publish
 
 ARCH = "sm_80"
+_TAIL = 12
+_MOST_WORKER_BYTES = 250e6
+_STARTS = 15
+
+
+class Cost(NamedTuple):
+    """Seconds of processors and on the clock, peak of resident memory in bytes (0: not known), exit."""
+
+    cpu_s: float
+    wall_s: float
+    peak_bytes: int = 0
+    status: int = 0
 
 
 class Times(Struct, frozen=True):
-    """Seconds for one file; `tree_s` is parse_cuda: all parses, with header search and repairs."""
+    """All that was measured of one file."""
 
     path: Path
     kernels: int
-    bare_s: float
-    bare_text_s: float
-    tree_s: float
-    analysis_s: float
-    nvcc_s: float
+    bare: Cost
+    analysis: Cost
+    nvcc: Cost
+    cold: Cost
+    cached: Cost
 
 
-class Run(Struct, frozen=True):
-    """One subprocess: wall time, peak resident memory of that process in bytes, exit status."""
-
-    seconds: float
-    peak_bytes: int
-    status: int
-
-
-def least(action: Callable[[], object], repeats: int) -> float:
-    """The least wall time of several runs, in seconds."""
-    found: list[float] = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        found.append(time.perf_counter() - start)
-    return min(found)
+def measured(action: Callable[[], object]) -> Cost:
+    """Once, in this process."""
+    wall_s, cpu_s = time.perf_counter(), time.process_time()
+    action()
+    return Cost(time.process_time() - cpu_s, time.perf_counter() - wall_s)
 
 
-def run(command: list[str]) -> Run:
+def run(command: list[str], cache: str = "off", folder: Path | None = None) -> Cost:
     """Runs a command to its end, its output dropped. Python keeps its bytecode, as it does by default."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    environment["WATTSLICE_CACHE"] = cache
+    wall_s = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=folder
+    )
     _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
+    wall_s = time.perf_counter() - wall_s
     process.returncode = os.waitstatus_to_exitcode(status)
     unit = 1 if sys.platform == "darwin" else 1024
-    return Run(seconds, usage.ru_maxrss * unit, process.returncode)
+    return Cost(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * unit, process.returncode)
 
 
 def in_turn(checkouts: list[Path]) -> Iterator[Path]:
@@ -96,50 +103,15 @@ def in_turn(checkouts: list[Path]) -> Iterator[Path]:
         yield from (path for path in row if path is not None)
 
 
-def nvcc_command(path: Path, target: str) -> list[str]:
-    """The compiler as a user would call it for PTX."""
-    return ["nvcc", "-w", "-ptx", f"-arch={ARCH}", "-o", target, str(path)]
-
-
-def bare_parses(path: Path) -> tuple[Callable[[], object], Callable[[], object]]:
-    """libclang's bare parse of a file, with our prelude precompiled and as text."""
+def bare_parse(path: Path) -> Callable[[], object]:
+    """libclang's bare parse of a file."""
     options = ParseOptions()
-    flags = (
-        *language_flags(options.standard, options.gpu_arch),
-        *user_flags(options, (*parse_cuda(path).recovered.found_includes, FALLBACK_STUBS)),
-    )
     pch = prelude_pch(options.standard, options.gpu_arch)
     if pch is None:
         raise SystemExit("the prelude cannot be precompiled here")
-    precompiled, as_text = (*flags, "-include-pch", str(pch)), (*flags, f"-include{PRELUDE}")
-    return (
-        lambda: raw_parse(path, precompiled, KEEP_GOING),
-        lambda: raw_parse(path, as_text, KEEP_GOING),
-    )
-
-
-def measure(path: Path, gpu: str, repeats: int) -> Times | None:
-    """All figures of one file; None when nvcc does not compile it or it holds no kernel."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = nvcc_command(path, str(Path(folder) / "out.ptx"))
-        first = run(command)
-        if first.status != 0:
-            return None
-        config = Config(files=(path,), gpu=GpuChoice(gpu))
-        kernels = len(analyze_file(path, config).kernels)
-        if not kernels:
-            return None
-        nvcc_s = min(first.seconds, *(run(command).seconds for _ in range(repeats - 1)))
-    precompiled, as_text = bare_parses(path)
-    return Times(
-        path,
-        kernels,
-        least(precompiled, repeats),
-        least(as_text, repeats),
-        least(lambda: parse_cuda(path), repeats),
-        least(lambda: analyze_file(path, config), repeats),
-        nvcc_s,
-    )
+    folders = (*parse_cuda(path).recovered.found_includes, FALLBACK_STUBS)
+    flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, folders))
+    return lambda: raw_parse(path, (*flags, "-include-pch", str(pch)), KEEP_GOING)
 
 
 def program() -> list[str]:
@@ -148,83 +120,192 @@ def program() -> list[str]:
     return [str(beside)] if beside.is_file() else [sys.executable, "-m", "wattslice"]
 
 
-def ratio(values: list[float]) -> str:
-    """Median, and the middle half."""
-    if len(values) < 2:
-        return f"{values[0]:.2f}"
-    low, middle, high = statistics.quantiles(values, n=4)
-    return f"{middle:.2f} (middle half {low:.2f} to {high:.2f})"
+def measure(path: Path, gpu: str) -> Times | None:
+    """All figures of one file; None when nvcc does not compile it or it holds no kernel."""
+    config = Config(files=(path,), gpu=GpuChoice(gpu))
+    analyze = [*program(), "analyze", "--gpu", gpu, "--format", "json", str(path)]
+    with tempfile.TemporaryDirectory() as folder:
+        nvcc = run(["nvcc", "-w", "-ptx", f"-arch={ARCH}", "-o", f"{folder}/out.ptx", str(path)])
+        if nvcc.status != 0:
+            return None
+        try:
+            kernels = len(analyze_file(path, config).kernels)
+        except WattsliceError:
+            return None
+        if not kernels:
+            return None
+        bare = bare_parse(path)
+        bare()
+        costs = measured(bare), measured(lambda: analyze_file(path, config))
+        cold, cached = (run(analyze, f"{folder}/cache") for _ in range(2))
+    return Times(path, kernels, *costs, nvcc, cold, cached)
+
+
+class Ratio(NamedTuple):
+    """One line of the table: which cost of a file is divided by which, and what it should be."""
+
+    name: str
+    aim: str
+    of: str
+    by: str
+    is_better_high: bool = False
+
+
+_RATIOS = (
+    Ratio("analysis / bare parse, in process", "≤ 4 (p95 ≤ 15)", "analysis", "bare"),
+    Ratio("`nvcc -ptx` / analysis in process", "≥ 10", "nvcc", "analysis", True),
+    Ratio("`nvcc -ptx` / cold process", "≥ 1.5", "nvcc", "cold", True),
+)
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which that share of them lies, one of them."""
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def ratio_line(ratio: Ratio, times: list[Times], kind: str) -> str:
+    """Median, the worse 5 %, and that of the sums."""
+
+    def pick(t: Times, name: str) -> float:
+        cost: Cost = getattr(t, name)
+        return cost.cpu_s if kind == "CPU" else cost.wall_s
+
+    each = [pick(t, ratio.of) / pick(t, ratio.by) for t in times]
+    total = sum(pick(t, ratio.of) for t in times) / sum(pick(t, ratio.by) for t in times)
+    tail = percentile(each, 0.05 if ratio.is_better_high else 0.95)
+    return (
+        f"| {ratio.name} | {kind} | {ratio.aim} | {statistics.median(each):.2f} | {tail:.2f} | {total:.2f} |"
+    )
 
 
 def file_lines(times: list[Times]) -> list[str]:
     """The part about single files."""
 
-    def median_ms(pick: Callable[[Times], float]) -> str:
-        return f"{1e3 * statistics.median(pick(t) for t in times):.1f} ms"
+    def row(name: str, pick: Callable[[Times], Cost]) -> str:
+        cells: list[str] = []
+        for values in ([pick(t).cpu_s for t in times], [pick(t).wall_s for t in times]):
+            found = statistics.median(values), percentile(values, 0.95)
+            cells += [f"{1e3 * value:.1f}" for value in found] + [f"{sum(values):.1f} s"]
+        return f"| {name} | {' | '.join(cells)} |"
 
-    ratios = (
-        ("analysis / bare parse, prelude precompiled", "≤ 2.5", [t.analysis_s / t.bare_s for t in times]),
-        ("analysis / bare parse, prelude as text", "≤ 2.5", [t.analysis_s / t.bare_text_s for t in times]),
-        ("our parse / bare parse, prelude precompiled", "–", [t.tree_s / t.bare_s for t in times]),
-        ("nvcc / analysis", "≥ 10", [t.nvcc_s / t.analysis_s for t in times]),
-    )
+    def tail_line(t: Times) -> str:
+        figures = (t.bare.cpu_s, t.analysis.cpu_s, t.nvcc.cpu_s, t.cold.cpu_s)
+        cells = " | ".join(f"{1e3 * value:.0f}" for value in figures)
+        return (
+            f"| `{'/'.join(t.path.parts[-3:])}` | {cells} | {t.analysis.cpu_s / t.bare.cpu_s:.0f} "
+            f"| {t.cold.peak_bytes / 1e6:.0f} |"
+        )
+
+    slowest = sorted(times, key=lambda t: -t.analysis.cpu_s / t.bare.cpu_s)[:_TAIL]
+    large = [t for t in times if t.cold.peak_bytes > _MOST_WORKER_BYTES]
+    share = sum(t.analysis.cpu_s for t in slowest) / sum(t.analysis.cpu_s for t in times)
     return [
-        f"{len(times)} files with {sum(t.kernels for t in times)} analysed launches.",
+        f"{len(times)} files with {sum(t.kernels for t in times)} analysed launches, in ms (sums in s):",
         "",
-        "| per file | median |",
-        "|---|---|",
-        f"| libclang's bare parse, prelude precompiled | {median_ms(lambda t: t.bare_s)} |",
-        f"| libclang's bare parse, prelude as text | {median_ms(lambda t: t.bare_text_s)} |",
-        f"| our parse with header search and repairs | {median_ms(lambda t: t.tree_s)} |",
-        f"| our analysis, from path to watts | {median_ms(lambda t: t.analysis_s)} |",
-        f"| `nvcc -ptx -arch={ARCH}` | {median_ms(lambda t: t.nvcc_s)} |",
+        "| per file | CPU, median | p95 | sum | wall, median | p95 | sum |",
+        "|---|---|---|---|---|---|---|",
+        row("libclang's bare parse, prelude precompiled", lambda t: t.bare),
+        row("analysis in process, from path to watts", lambda t: t.analysis),
+        row(f"`nvcc -ptx -arch={ARCH}`", lambda t: t.nvcc),
+        row("process, empty cache", lambda t: t.cold),
+        row("process, full cache", lambda t: t.cached),
         "",
-        "| ratio | aim | median |",
-        "|---|---|---|",
-        *(f"| {name} | {aim} | {ratio(values)} |" for name, aim, values in ratios),
+        "| ratio, per file | of | aim | median | worst 5 % | of the sums |",
+        "|---|---|---|---|---|---|",
+        *(ratio_line(ratio, times, kind) for ratio in _RATIOS for kind in ("CPU", "wall")),
+        "",
+        f"The {len(slowest)} files with the most analysis per parse have {share:.0%} of its time, in ms:",
+        "",
+        "| file | bare | analysis | nvcc | cold process | analysis / bare | peak, MB |",
+        "|---|---|---|---|---|---|---|",
+        *(tail_line(t) for t in slowest),
+        "",
+        f"Over {_MOST_WORKER_BYTES / 1e6:.0f} MB in a process of its own: {len(large)} of {len(times)} files"
+        + ("." if not large else ": " + ", ".join(f"`{t.path.name}`" for t in large) + "."),
+        "",
     ]
 
 
-def process_lines(sample: list[Path], gpu: str, repeats: int, suite: Path) -> list[str]:
-    """The part about whole processes: start, memory, several processes."""
-    run([*program(), "--help"])  # leaves its bytecode
-    help_s = min(run([*program(), "--help"]).seconds for _ in range(5 * repeats))
-    pass_s = min(run([sys.executable, "-c", "pass"]).seconds for _ in range(5 * repeats))
-    analyze = [*program(), "analyze", "--gpu", gpu, "--format", "json"]
-    run([*analyze, str(sample[0])])
-    singles = [
-        min((run([*analyze, str(path)]) for _ in range(2)), key=lambda r: r.seconds) for path in sample
-    ]
+def start_lines(times: list[Times], gpu: str) -> list[str]:
+    """The part about starting: medians of repeats."""
+
+    def median(command: list[str], cache: str) -> Cost:
+        run(command, cache)
+        found = [run(command, cache) for _ in range(_STARTS)]
+        return Cost(statistics.median(c.cpu_s for c in found), statistics.median(c.wall_s for c in found))
+
     with tempfile.TemporaryDirectory() as folder:
-        commands = [nvcc_command(path, str(Path(folder) / "out.ptx")) for path in sample]
-        compiled = [min(run(command).seconds for _ in range(2)) for command in commands]
-    one, two = (
-        min((run([*analyze, str(suite), "--jobs", jobs]) for _ in range(2)), key=lambda r: r.seconds)
-        for jobs in ("1", "2")
-    )
-    if bad := [r for r in (*singles, one, two) if r.status != 0]:
-        raise SystemExit(f"wattslice analyze ended with status {bad[0].status}")
-    quickest = [c / s.seconds for c, s in zip(compiled, singles, strict=True)]
-    peak = max(r.peak_bytes for r in singles)
+        bare = median([sys.executable, "-c", "pass"], "off")
+        file = str(times[0].path)
+        rows = [
+            ("`wattslice --help`", "–", median([*program(), "--help"], "off")),
+            (
+                "`wattslice analyze FILE`, full cache",
+                "≤ 6",
+                median([*program(), "analyze", "--gpu", gpu, file], folder),
+            ),
+        ]
+        for name in ("gpus", "explain"):
+            rows += [
+                (f"`wattslice {name}`, not kept", "–", median([*program(), name], "off")),
+                (f"`wattslice {name}`, kept", "≤ 5", median([*program(), name], folder)),
+            ]
     return [
-        f"| `wattslice --help` / `python -c pass` | ≤ 4 | {help_s / pass_s:.2f} ({1e3 * help_s:.0f} ms) |",
-        f"| nvcc / `wattslice analyze FILE`, processes, {len(sample)} files | – | {ratio(quickest)} |",
-        f"| `--jobs 1` / `--jobs 2` on {suite.name} | – | {one.seconds / two.seconds:.2f} "
-        f"({one.seconds:.1f} s and {two.seconds:.1f} s) |",
-        f"| peak memory, one file a process, most of {len(sample)} | ≤ 300 MB | {peak / 1e6:.0f} MB |",
-        f"| peak memory, {suite.name} in one process | ≤ 300 MB | {one.peak_bytes / 1e6:.0f} MB |",
+        f"`python -c pass`: {1e3 * bare.cpu_s:.1f} ms of CPU, {1e3 * bare.wall_s:.1f} ms on the clock; "
+        f"medians of {_STARTS}.",
+        "",
+        "| process | CPU, ms | wall, ms | aim | CPU / `pass` | wall / `pass` |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {name} | {1e3 * cost.cpu_s:.0f} | {1e3 * cost.wall_s:.0f} | {aim} "
+            f"| {cost.cpu_s / bare.cpu_s:.1f} | {cost.wall_s / bare.wall_s:.1f} |"
+            for name, aim, cost in rows
+        ),
         "",
     ]
 
 
-def setting_lines(checkouts: list[Path], repeats: int) -> list[str]:
+def whole_lines(checkouts: list[Path], gpu: str, jobs: int) -> list[str]:
+    """The part about all files of all checkouts in one run."""
+    analyze = [
+        *program(),
+        "analyze",
+        "--gpu",
+        gpu,
+        "--format",
+        "json",
+        "--jobs",
+        str(jobs),
+        *map(str, checkouts),
+    ]
+    files = sum(len(list(checkout.rglob("*.cu"))) for checkout in checkouts)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [
+            (name, aim, run(analyze, folder))
+            for name, aim in (("empty cache", "≤ 40"), ("full cache", "≤ 2"))
+        ]
+    return [
+        f"All {files} `.cu` files of the checkouts in one run with `--jobs {jobs}`:",
+        "",
+        "| run | wall, s | CPU, s | wall per file, ms | aim |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {name} | {cost.wall_s:.1f} | {cost.cpu_s:.1f} | {1e3 * cost.wall_s / files:.1f} | {aim} |"
+            for name, aim, cost in rows
+        ),
+        "",
+    ]
+
+
+def setting_lines(checkouts: list[Path]) -> list[str]:
     """With what it was measured."""
     nvcc = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
     release = next((line.strip() for line in nvcc.splitlines() if "release" in line), "nvcc")
     suites = ", ".join(f"{checkout.name} {revision(checkout)}" for checkout in checkouts)
+    load, _, _ = os.getloadavg()
     return [
-        f"Python {platform.python_version()}, {version()}, nvcc: {release}; {os.cpu_count()} cores; "
-        f"least of {repeats} repeats. Files of {suites}.",
+        f"wattslice {revision(Path(__file__).parent)}, Python {platform.python_version()}, {version()}, "
+        f"nvcc: {release}; {os.cpu_count()} cores, load {load:.1f} at the end. Files of {suites}.",
         "",
     ]
 
@@ -235,36 +316,30 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("checkouts", nargs="+", type=Path)
-    parser.add_argument("--files", type=int, default=40, help="files to compare on")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--files", type=int, default=84, help="files to compare on")
     parser.add_argument("--gpu", default="v100")
-    parser.add_argument(
-        "--suite", type=Path, help="folder for --jobs and memory; default: the first checkout"
-    )
-    parser.add_argument("--each", action="store_true", help="a line per file, on stderr")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--no-whole", action="store_true", help="without the run over all files")
     parser.add_argument("-o", "--output", type=Path, help="replace this script's section of a Markdown file")
     options = parser.parse_args()
     if shutil.which("nvcc") is None:
         raise SystemExit("nvcc is not on the PATH: it is what the analysis is compared with")
     times: list[Times] = []
     for path in in_turn(options.checkouts):
-        found = measure(path, options.gpu, max(2, options.repeats))
+        found = measure(path, options.gpu)
         if found is not None:
             times.append(found)
-            if options.each:
-                print(f"{1e3 * found.bare_s:8.1f} {1e3 * found.tree_s:8.1f} {1e3 * found.analysis_s:8.1f} "
-                      f"{1e3 * found.nvcc_s:8.1f} ms  {path}", file=sys.stderr, flush=True)  # fmt: skip
+            print(f"{1e3 * found.analysis.cpu_s:8.0f} ms  {path}", file=sys.stderr, flush=True)
         if len(times) == options.files:
             break
     if not times:
         raise SystemExit("nvcc compiles none of these files as they are")
-    sample = [t.path for t in times[:: max(1, len(times) // 8)]][:8]
     lines = [
-        *setting_lines(options.checkouts, max(2, options.repeats)),
         *file_lines(times),
-        *process_lines(sample, options.gpu, options.repeats, options.suite or options.checkouts[0]),
+        *start_lines(times, options.gpu),
+        *([] if options.no_whole else whole_lines(options.checkouts, options.gpu, options.jobs)),
     ]
-    publish(options.output, "speed", lines)
+    publish(options.output, "speed", [*setting_lines(options.checkouts), *lines])
 
 
 if __name__ == "__main__":

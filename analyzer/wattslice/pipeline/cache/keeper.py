@@ -16,7 +16,6 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable
-from importlib import metadata
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar, cast
 
@@ -271,6 +270,8 @@ def program_digest() -> str:
 
 
 def _version(library: str) -> str:
+    from importlib import metadata  # loads packages that nothing else needs
+
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:

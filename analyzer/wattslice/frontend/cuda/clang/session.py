@@ -410,7 +410,7 @@ class ParsedUnit(Struct, frozen=True):
     def is_builtin(self, declaration: Node) -> bool:
         """Whether the prelude or a stub declares it: an intrinsic or library function known by name."""
         path = declaration.place.path
-        return path is None or (path.is_relative_to(STUBS) and path != AUTO_DECLARED_FILE)
+        return path is None or _is_of_stubs(path)
 
     def is_written_down(self, declaration: Node) -> bool:
         """Whether it is of a library whose stub says what its device code does (CUB, libcu++, PyTorch)."""
@@ -450,6 +450,11 @@ _ASKED = re.compile(
 _COMPUTED = re.compile(
     rb"#[ \t]*(?:include|include_next|import)[ \t]+[A-Za-z_]|__has_include\w*[ \t]*\([ \t]*\w"
 )
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_of_stubs(path: Path) -> bool:
+    return path.is_relative_to(STUBS) and path != AUTO_DECLARED_FILE
 
 
 def _visit_entered(file: int, _stack: object, depth: int, sink: list[int]) -> None:

@@ -139,7 +139,7 @@ def project_functions(unit: Unit) -> list[Node]:
 
 
 def _is_stub(unit: Unit, node: Node) -> bool:
-    return unit.spans.span(node).file.startswith(_STUBS)
+    return unit.spans.file(node).startswith(_STUBS)
 
 
 def kernel_definitions(functions: list[Node]) -> list[Node]:

@@ -225,6 +225,19 @@ class SpanFinder:
             self._last = self._files[number - offset] = self._read(file, number - offset)
         return (name, line, column)
 
+    def file(self, node: Node) -> str:
+        """The file of `span`. Of what a macro yields clang tells it without counting lines."""
+        if self.caller is not None:
+            return self.caller.file
+        range_ = self._extent(node.raw)
+        if not range_.begin & _MACRO_BIT:
+            return self._locate(range_, range_.begin, False)[0]
+        file = ct.c_void_p()
+        start = self._library.clang_getRangeStart(range_)
+        self._library.clang_getExpansionLocation(start, ct.byref(file), None, None, None)
+        path = None if file.value is None else self._handle.file_name(file.value)
+        return "" if path is None else str(path)
+
     def span(self, node: Node) -> Span:
         """Where `node` was written; what a macro yields stands where the macro is used. Line 0: nowhere."""
         if self.caller is not None:
