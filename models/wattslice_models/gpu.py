@@ -218,8 +218,11 @@ _MAY_BE_NEGATIVE = frozenset({"nvml_static_error_low", "nvml_static_error_high"}
 
 
 def read_gpu(path: Path) -> Gpu:
-    """Read one GPU file. Raises `GpuFileError` naming the entry at fault, ``OSError`` when unreadable."""
-    document = _document(path)
+    """Read one GPU file. Raises `GpuFileError` naming the entry at fault, ``OSError`` when unreadable.
+
+    One that ``extends = "h100"`` has the entries of that GPU of the catalogue where it is silent.
+    """
+    document = _extended(path, _document(path))
     values: dict[str, Any] = {}
     sources: list[NumberSource] = []
     for key, entry in document.items():
@@ -232,6 +235,32 @@ def read_gpu(path: Path) -> Gpu:
     _OF_GPU.check_complete(path, values)
     values["architecture"] = _architecture(path, values["architecture"], values["chip"])
     return Gpu(**values, sources=tuple(sources))
+
+
+def _extended(path: Path, document: dict[str, Any]) -> dict[str, Any]:
+    if "extends" not in document:
+        return document
+    own = dict(document)
+    base = str(own.pop("extends"))
+    if missing := [key for key in ("id", "name") if key not in own]:
+        raise GpuFileError(path, f"extends {base}: {' and '.join(missing)} of its own missing")
+    try:
+        whole = tomllib.loads(gpu_text(base))
+    except UnknownGpuError as error:
+        raise GpuFileError(path, f"extends: {error}") from None
+    del whole["aliases"], whole["notes"]
+    for key, entry in own.items():
+        known = whole.get(key)
+        is_table = isinstance(known, dict) and isinstance(entry, dict)
+        whole[key] = {**cast("dict[str, Any]", known), **cast("dict[str, Any]", entry)} if is_table else entry
+    return {"aliases": [], "notes": "", **whole}
+
+
+def gpu_text(gpu_id: str) -> str:
+    """The file of a GPU of the catalogue, to begin one of your own with. Raises `UnknownGpuError`."""
+    if gpu_id.endswith(".toml"):
+        raise UnknownGpuError(gpu_id, ())
+    return (_GPU_DIRECTORY / f"{load_gpu(gpu_id).id}.toml").read_text(encoding="utf-8")
 
 
 def _document(path: Path) -> dict[str, Any]:

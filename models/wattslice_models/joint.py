@@ -3,7 +3,7 @@
     P   = S + limit · (W / limit)^γ, at most the board's power limit
     S   = I_b + M_b · (memory clock / full) + A_b · (κ + (1 - κ) · busy SMs) · v² · f/f0
     W   = v² · Σ_c e_c · exp(h_b,level + h_b,group(c)) · rate_c  +  e_DRAM · exp(... + h_b,DRAM) · rate_DRAM
-    I_b = exp(i0) · (limit / 250 W)^t · exp(g · HBM + h_b,static), M_b and A_b alike (A_b with h_b,active)
+    I_b = exp(i0) · (limit / 250 W)^t · exp(g · HBM + g' · GDDR5 + h_b,static), M_b and A_b alike
     v   = soft maximum of a floor and 1 + (s + h_b,voltage) · (f/f0 - 1), f0 the catalogue's boost clock
 
 γ < 1: regulators, temperature and the chip's own throttling make a watt of work count for less near the
@@ -44,6 +44,7 @@ class Term(StrEnum):
     SIZE = "exponent of the power limit"
     HBM_STATIC = "HBM on idle and memory clock"
     HBM_ACTIVE = "HBM on active"
+    GDDR5_STATIC = "GDDR5 on idle and memory clock"
     CLOCKED_SHARE = "clocked share without busy SMs"
     IDLE_CLOCKS = "clocked share of an idle board"
     CONCAVITY = "ln exponent of the work"
@@ -93,6 +94,7 @@ PRIORS: dict[Term, Prior] = {
     Term.SIZE: Prior(0.88, 0.15),
     Term.HBM_STATIC: Prior(0.0, 0.35),
     Term.HBM_ACTIVE: Prior(0.0, 0.35),
+    Term.GDDR5_STATIC: Prior(0.0, 0.35),
     Term.CLOCKED_SHARE: Prior(0.45, 0.15),
     Term.IDLE_CLOCKS: Prior(0.2, 0.15),
     Term.CONCAVITY: Prior(math.log(0.87), 0.1),
@@ -259,6 +261,7 @@ def energy_model_of(
     hbm = has_hbm(gpu)
     size = model.value(Term.SIZE) * math.log(gpu.power_limit_w / SIZE_W)
     static = size + model.value(Term.HBM_STATIC) * hbm + effects[Effect.STATIC]
+    static += model.value(Term.GDDR5_STATIC) * has_gddr5(gpu)
     active = size + model.value(Term.HBM_ACTIVE) * hbm + effects[Effect.ACTIVE]
     lowest, highest = (
         (0.0, gpu.boost_clock_mhz) if board is None else (board.core_mhz_min, board.core_mhz_max)
@@ -290,6 +293,11 @@ def energy_model_of(
 def has_hbm(gpu: Gpu) -> float:
     """1 for a board with high-bandwidth memory, else 0."""
     return 1.0 if gpu.memory_type.startswith("HBM") else 0.0
+
+
+def has_gddr5(gpu: Gpu) -> float:
+    """1 for a board with GDDR5, GDDR5X or older, else 0: their interfaces idle at more watts."""
+    return 1.0 if gpu.memory_type in ("GDDR3", "GDDR5", "GDDR5X") else 0.0
 
 
 def log_process(gpu: Gpu) -> float:

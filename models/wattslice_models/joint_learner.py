@@ -10,7 +10,7 @@ from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
 from wattslice_models.joint import BoardEffect, JointModel, energy_model_of, no_effects, prior_effects
-from wattslice_models.joint_fit import NOISE, calibrate, estimate_of
+from wattslice_models.joint_fit import calibrate, estimate_of
 from wattslice_models.joint_rows import Reading, joint_rows
 from wattslice_models.joint_store import joint_model
 
@@ -59,7 +59,7 @@ def calibrated_model(
     if isinstance(without, NoEnergyModel):
         return without
     known = prior_effects(shared, gpu) if prior is None else prior
-    effects = calibrate(joint_rows(readings), estimate_of(shared), known, NOISE)
+    effects = calibrate(joint_rows(readings), estimate_of(shared), known)
     model = energy_model_of(shared, gpu, effects)
     assert isinstance(model, EnergyModel)  # as without the readings
     core = [reading.clocks.core_mhz or gpu.boost_clock_mhz for reading in readings]

@@ -19,7 +19,7 @@ from wattslice_models.execution_time import (
     predict_time,
 )
 from wattslice_models.gpu import Gpu
-from wattslice_models.joint import SIZE_W, has_hbm, log_process
+from wattslice_models.joint import SIZE_W, has_gddr5, has_hbm, log_process
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -64,6 +64,7 @@ class JointRows(Struct, frozen=True, eq=False):
     idle: Mask
     size: Array
     hbm: Array
+    gddr5: Array
     process: Array
     reference_w: Array
 
@@ -125,6 +126,7 @@ def joint_rows(readings: tuple[Reading, ...]) -> JointRows:
         idle=np.array([readings[launch.row].example is None for launch in launches]),
         size=np.log(reference_w / SIZE_W),
         hbm=np.array([has_hbm(gpu) for gpu in gpus]),
+        gddr5=np.array([has_gddr5(gpu) for gpu in gpus]),
         process=np.array([log_process(gpu) for gpu in gpus]),
         reference_w=reference_w,
     )

@@ -321,6 +321,22 @@ def test_gate_budget_from_the_settings(source, pipeline):
     assert main(["gate", "k.cu", "--max-power", "200"]) == 0
 
 
+def test_gpus_shows_the_file_of_one(capsys):
+    assert main(["gpus", "--show", "h100"]) == 0
+    assert capsys.readouterr().out.startswith('id = "h100"')
+    assert main(["gpus", "--show", "h1000"]) == 2
+    assert "did you mean h100" in capsys.readouterr().err
+
+
+def test_help_of_a_command_whose_answer_is_kept(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("WATTSLICE_CACHE", str(tmp_path))
+    for _ in range(2):
+        assert main(["gpus", "--help"]) == 0
+        captured = capsys.readouterr()
+        assert "--show ID" in captured.out
+        assert captured.err == ""
+
+
 def test_gpus(capsys):
     assert main(["gpus"]) == 0
     text = capsys.readouterr().out

@@ -3,11 +3,17 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.cli import main
-from wattslice.launches.data import parse_data
-from wattslice.launches.launch import ArrayData, DataKind
+from wattslice.counting.count import count
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.data import data_of, parse_data
+from wattslice.launches.launch import ArrayData, DataKind, Overrides
 from wattslice.launches.overrides import OverrideError
+from wattslice.launches.resolver import resolve_launches
+from wattslice.workload.launch_work import launch_work, residency
+from wattslice_models.gpu import load_gpu
 
 SOURCE = """
 __global__ void scale(int n, const float *x, double *y) {
@@ -62,6 +68,26 @@ def test_arrays_count_by_the_bytes_that_they_move(analyzed):
     assert both < of_y < live
     assert analyzed("--data", "zeros")["power_w"] == both
     assert analyzed("--data", "x=zeros")["data"] == "live, x zeros"
+
+
+def test_operands_come_from_what_is_loaded(tmp_path):
+    """x has 4 of 12 bytes of DRAM and all that is loaded."""
+    path = tmp_path / "scale.cu"
+    path.write_text(SOURCE)
+    gpu = load_gpu("v100_pcie")
+    (launch,) = resolve_launches(read_cuda(path), Overrides(), gpu)
+
+    def shares(*texts: str) -> tuple[float, float]:
+        told = replace(launch, data=data_of(launch.kernel, parse_data(texts)))
+        work = launch_work(told, residency(told, gpu), count(told)).workload
+        assert work is not None
+        return work.live_operands, work.live_data
+
+    assert shares() == (1.0, 1.0)
+    assert shares("x=zeros") == pytest.approx((0.0, 2 / 3))
+    assert shares("y=zeros") == pytest.approx((1.0, 1 / 3))
+    assert shares("zeros", "x=live") == pytest.approx((1.0, 1 / 3))
+    assert shares("zeros", "x=constant") == (0.0, 0.0)
 
 
 def test_a_kind_of_another_kernel_is_none_of_this_one(tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from wattslice.analysis import Advice
 from wattslice.config.config import Options, make_config
+from wattslice.config.rule_choices import rule_choices
 from wattslice.config.settings import find_settings
 from wattslice.report.json import render_json
 
@@ -53,7 +55,7 @@ def test_every_json_field_is_documented_with_its_object():
 def test_the_settings_examples_work(tmp_path, monkeypatch):
     settings_page = (DOCS / "settings.md").read_text(encoding="utf-8")
     profile_page = (DOCS / "profiles.md").read_text(encoding="utf-8")
-    project, users = re.findall(r"```toml\n(.*?)```", settings_page, flags=re.DOTALL)
+    project, users, rules = re.findall(r"```toml\n(.*?)```", settings_page, flags=re.DOTALL)
     (profile,) = re.findall(r'```json\n(\{"schema_version": 1,.*?)```', profile_page, flags=re.DOTALL)
     (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
     (tmp_path / "branches.json").write_text(profile, encoding="utf-8")
@@ -65,6 +67,7 @@ def test_the_settings_examples_work(tmp_path, monkeypatch):
     own.mkdir(parents=True)
     (own / "wattslice.toml").write_text(users, encoding="utf-8")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(own.parent))
+    assert rule_choices(**{name: tuple(said) for name, said in tomllib.loads(rules).items()}).ignore
     settings = find_settings((tmp_path / "k.cu",))
     assert [name for name, said in msgspec.structs.asdict(settings).items() if said is None] == []
     config = make_config(Options(paths=(tmp_path / "k.cu",)))

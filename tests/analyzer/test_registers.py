@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.c import read_c
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.workload.instructions.liveness import liveness
 from wattslice.workload.instructions.loops import kernel_facts
 from wattslice.workload.registers import REGISTERS_OF_A_CALL, estimate_registers, register_pressure
 from wattslice_models.gpu import load_gpu
@@ -178,3 +179,35 @@ def test_loops_carry_registers_in_the_order_of_the_text(tmp_path):
     (facts,) = kernel_facts(found).loops.values()
     written = [key.name for key in facts.written if isinstance(key, ir.Variable)]
     assert [name for name in written if name != "i"] in (names, names[::-1])
+
+
+NESTS = """__global__ void k(const float *a, const float *b, float *c, int n) {{
+    float acc[{0} * {1}] = {{0}}; float m[{0}]; float q[{1}];
+    for (int d = 0; d < n; ++d) {{
+        for (unsigned i = 0; i < {0}; ++i) m[i] = a[d * 64 + i + threadIdx.x];
+        for (unsigned i = 0; i < {1}; ++i) q[i] = b[d * 64 + i + threadIdx.x * 2];
+        for (unsigned w = 0; w < {0} / {2}; ++w) for (unsigned v = 0; v < {1} / {3}; ++v) {{
+            {4} for (unsigned i = 0; i < {2}; ++i) for (unsigned j = 0; j < {3}; ++j)
+                acc[(w * {2} + i) * {1} + v * {3} + j] += m[w * {2} + i] * q[v * {3} + j];
+        }}
+    }}
+    for (unsigned i = 0; i < {0} * {1}; ++i) c[i * 64 + threadIdx.x] = acc[i];
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("tile", "lies_in_registers"),  # whether the PTX of nvcc 13 has no ld.local
+    [
+        ((8, 8, 8, 4, ""), True),
+        ((16, 8, 8, 8, ""), True),
+        ((16, 16, 8, 8, ""), True),
+        ((32, 16, 8, 8, ""), False),
+        ((24, 16, 24, 16, ""), False),
+        ((8, 8, 8, 8, "for (int e = 0; e < n; ++e)"), True),  # loops of one iteration around one that stays
+    ],
+)
+def test_tiles_that_all_copies_of_a_nest_index_by_numbers_lie_in_registers(tmp_path, tile, lies_in_registers):
+    path = tmp_path / "k.cu"
+    path.write_text(NESTS.format(*tile))
+    (found,) = read_cuda(path).kernels
+    assert (not liveness(found).indexed) == lies_in_registers

@@ -316,3 +316,98 @@ def test_several_processes_say_the_same(kernel: Path):
     assert swept(kernel, *words, "--jobs", "2")[1] == alone
     amounts = sorted(one["time_s"] for one in alone["variants"])
     assert all(first <= second for first, second in pairwise(amounts))
+
+
+SPACE = ("-D", "TILE=1,2,4,8", "-D", "BLOCK=32,64,128,256,512")
+
+
+def measured_table(kernel: Path, rows: list[dict[str, Any]], power: float) -> Path:
+    """As if the board took longer by a `power` of the tile, and drew a tenth less."""
+    table = kernel.with_suffix(".csv")
+    lines = ["TILE,BLOCK,time_ms,power_w,note"]
+    for row in rows:
+        tile, block = row["macros"]["TILE"], row["macros"]["BLOCK"]
+        time_ms = row["time_s"] * 1e3 * int(tile) ** power
+        lines.append(f"{tile},{block},{time_ms},{0.9 * row['power_w']},x")
+    table.write_text("\n".join(lines) + "\n")
+    return table
+
+
+def test_measured_variants_correct_the_others(kernel: Path):
+    status, before = swept(kernel, *SPACE)
+    assert (status, before["taught"]) == (0, None)
+    table = measured_table(kernel, before["variants"][::2], 0.5)
+    status, after = swept(kernel, *SPACE, "--measured", str(table))
+    jsonschema.validate(after, json.loads(SCHEMA.read_text()))
+    taught = after["taught"]
+    assert (status, taught["variants"]) == (0, 10)
+    assert taught["power"]["gate"] != "nothing"
+    assert taught["power"]["held_out_errors"][taught["power"]["gate"]] < 0.02
+    assert taught["time"]["gate"] == "a residual"
+    missed: list[float] = []
+    for old, new in zip(before["variants"], after["variants"], strict=True):
+        assert new["power_w"] == pytest.approx(0.9 * old["power_w"], rel=0.02)
+        assert new["launches"][0]["energy_j"] == pytest.approx(new["energy_j"])
+        took_s = int(old["macros"]["TILE"]) ** 0.5 * old["time_s"]
+        missed.append(abs(new["time_s"] / took_s - 1.0))
+    assert sum(missed) / len(missed) < 0.08  # 0.43 without
+
+
+def test_a_measured_variant_has_its_own_value_of_a_macro_that_the_sweep_fixes(kernel: Path):
+    """PAD is 0 in the sweep; a measured variant whose PAD is too large does not fit, and teaches nothing."""
+    table = kernel.with_suffix(".csv")
+    table.write_text("TILE,PAD,time_s,power_w\n1,0,1e-5,100\n2,0,1e-5,100\n4,0,1e-5,100\n8,65536,1e-5,100\n")
+    words = ("-D", "TILE=1,2,4,8", "-D", "PAD=0", "-D", "BLOCK=256", "--measured", str(table))
+    assert swept(kernel, *words)[1]["taught"]["variants"] == 3
+
+
+def test_a_cache_file_teaches_seconds_and_watts(kernel: Path):
+    entries = {
+        str(tile): {"TILE": tile, "BLOCK": 256, "time": 0.05, "nvml_power": 100.0 + tile}
+        for tile in (1, 2, 4, 8)
+    }
+    cache = kernel.with_name("cache.json")
+    cache.write_text(
+        json.dumps(
+            {
+                "kernel_name": "copy",
+                "tune_params_keys": ["TILE", "BLOCK"],
+                "tune_params": {"TILE": [1, 2, 4, 8], "BLOCK": [256]},
+                "cache": entries,
+            }
+        )
+    )
+    taught = swept(kernel, *SPACE, "--measured", str(cache))[1]["taught"]
+    assert taught["variants"] == 4
+    assert taught["time"] is not None
+    assert taught["power"] is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("TILE,BLOCK\n1,32\n", "neither seconds nor watts"),
+        ("TILE,time_s\n1,1e-5\n", "no column BLOCK"),
+        ("TILE,BLOCK,time_s\n1,32,-1\n", "'-1' is no measurement"),
+        ("TILE,BLOCK,time_s\n1,32,\n", "no variant with seconds or watts"),
+        ("TILE,BLOCK,time_s\n5,32,1e-5\n", "no measured variant has figures"),
+    ],
+)
+def test_what_teaches_nothing_is_told(
+    kernel: Path, text: str, complaint: str, capsys: pytest.CaptureFixture[str]
+):
+    table = kernel.with_suffix(".csv")
+    table.write_text(text)
+    words = ("--gpu", "v100", "--jobs", "1", "--launch", "copy=4096/TILE:BLOCK", *SPACE)
+    assert main(["sweep", str(kernel), *words, "--measured", str(table)]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_the_table_says_what_was_learnt(kernel: Path, capsys: pytest.CaptureFixture[str]):
+    table = measured_table(kernel, swept(kernel, *SPACE)[1]["variants"][::2], 0.0)
+    words = ("--gpu", "v100", "--jobs", "1", "--launch", "copy=4096/TILE:BLOCK", *SPACE)
+    assert main(["sweep", str(kernel), *words, "--measured", str(table)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "watts: 10 measured variants teach a" in told
+    assert "by 11.1% without" in told
+    assert "seconds: 10 measured variants teach nothing; held out, they are missed by 0.0%" in told

@@ -11,6 +11,7 @@ from wattslice_models.gpu import (
     UnknownGpuError,
     architecture_names,
     gpu_ids,
+    gpu_text,
     gpus,
     load_architecture,
     load_gpu,
@@ -271,3 +272,35 @@ def test_loading_needs_no_heavy_import() -> None:
     code = "import sys, wattslice_models.gpu as gpu; gpu.load_gpu('v100'); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+CAPPED = """extends = "h100"
+id = "h100_capped"
+name = "H100 behind a cap"
+[board]
+power_limit_w = { value = 500, source = "nvidia-smi -q -d POWER" }
+"""
+
+
+def test_a_gpu_file_may_extend_one_of_the_catalogue(tmp_path: Path):
+    path = tmp_path / "capped.toml"
+    path.write_text(CAPPED)
+    found, whole = read_gpu(path), load_gpu("h100")
+    assert (found.id, found.power_limit_w, found.aliases) == ("h100_capped", 500, ())
+    assert (found.sm_count, found.architecture, found.l2_bytes) == (
+        whole.sm_count,
+        whole.architecture,
+        whole.l2_bytes,
+    )
+    path.write_text(CAPPED.replace('"h100"', '"h1000"', 1))
+    with pytest.raises(GpuFileError, match="did you mean"):
+        read_gpu(path)
+    path.write_text('extends = "h100"\n')
+    with pytest.raises(GpuFileError, match="id and name of its own missing"):
+        read_gpu(path)
+
+
+def test_the_file_of_a_gpu_reads_as_that_gpu(tmp_path: Path):
+    path = tmp_path / "same.toml"
+    path.write_text(gpu_text("H100 SXM"))
+    assert read_gpu(path) == load_gpu("h100")

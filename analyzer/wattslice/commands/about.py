@@ -55,10 +55,19 @@ def _text(rule: Rule) -> str:
 
 @click.command(context_settings=CONTEXT)
 @format_option("text", "json")
-def gpus(report_format: str) -> int:
+@click.option("--show", metavar="ID", help="Print the file of one, to begin one of your own with.")
+def gpus(report_format: str, show: str | None) -> int:
     """List the GPUs to predict for, and which power models each one has."""
     from wattslice.report.catalogue import catalogue_json, write_catalogue
+    from wattslice_models.gpu import UnknownGpuError, gpu_text
 
+    if show is not None:
+        try:
+            text = gpu_text(show)
+        except UnknownGpuError as error:
+            raise WattsliceError(f"--show: {error}") from None
+        write_result(lambda file: click.echo(text, file, nl=False), None)
+        return FINE
     if report_format == "json":
         write_result(lambda file: click.echo(catalogue_json(), file, nl=False), None)
     else:

@@ -57,6 +57,14 @@ _OPTIONS = (
     help="Take the variants from a cache file of Kernel Tuner; times in it are compared.",
 )
 @click.option(
+    "--measured",
+    "measured_file",
+    type=FILE,
+    metavar="FILE",
+    help="Variants measured on this board, which correct the others: a CSV of macros, time_s, power_w, or a "
+    "cache file of Kernel Tuner.",
+)
+@click.option(
     "--problem-size",
     metavar="X[,Y[,Z]]",
     help="Extents for --format kernel-tuner, and problem_size_x, _y, _z in expressions.",
@@ -77,6 +85,7 @@ def sweep(
     goal: str,
     top: int,
     tuner_cache: Path | None,
+    measured_file: Path | None,
     problem_size: str | None,
     report_format: str,
     outputs: tuple[Path, ...],
@@ -104,11 +113,23 @@ def sweep(
     settings = config.facts.overrides.settings
     space, plain, tuned = _space(values, where, kernels, tuner_cache, problem, settings)
     config = replace(config, parse=replace(config.parse, defines=(*config.parse.defines, *plain)))
+    taught = None
+    if measured_file is not None:
+        from wattslice.sweep.measured import learn, predict_measured, read_measured
+
+        fixed = [text.partition("=")[0] for text in plain]
+        known = read_measured(measured_file, [name for name, _ in space.variants[0]], fixed)
+        taught = learn(known, predict_measured(config, space, known))
     with steps_progress(len(space.variants), "variants") as step:
         found = predict(config, space, lambda _place: step())
+    if taught is not None:
+        from wattslice.sweep.measured import with_taught
+
+        found = with_taught(found, taught)
     from wattslice_models.gpu import load_gpu
 
-    result = Sweep(config.gpu.gpu_id, load_gpu(config.gpu.gpu_id).name, config.gpu.source, str(file), found)
+    gpu = load_gpu(config.gpu.gpu_id)
+    result = Sweep(gpu.id, gpu.name, config.gpu.source, str(file), found, taught)
     measured = () if tuned is None else tuned.measured_s
     chosen = Goal(goal)
     if pictures:

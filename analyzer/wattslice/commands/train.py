@@ -16,6 +16,7 @@ from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
+    from wattslice.training.calibration import Calibration
     from wattslice.training.evaluation import GpuEvaluation, Request
     from wattslice.training.roofline_training import RooflineResult
     from wattslice.training.training import TrainingResult
@@ -211,6 +212,65 @@ def _report(
         table.add_row(one.entry.title, *cells, f"{interval.low:.2f}–{interval.high:.2f}")
     auto = "nothing was chosen for --model auto" if chosen is None else f"--model auto takes {chosen}"
     print_stripped(make_console(file), table, Text(), Text(f"{auto}; {len(written)} files in {folder}"))
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("table", type=FILE, metavar="READINGS")
+@click.option("--gpu", "gpu_id", required=True, metavar="ID|FILE", help="GPU of your board.")
+@click.option("--out", type=FILE, metavar="DIR", help="Write there.  [default: the user's data folder]")
+def calibrate(table: Path, gpu_id: str, out: Path | None) -> int:
+    """Fit the energy model to your own board by a few readings of its watts.
+
+    READINGS is a table (CSV) with the columns kernel (a source file, FILE:NAME, or idle) and power_w;
+    core_mhz, memory_mhz, launch and settings if need be. One row is enough, five programs are better.
+    `wattslice analyze --gpu` then uses the model, until energy.json is removed.
+    """
+    from wattslice.config.gpu_choice import known_gpu
+    from wattslice.training.calibration import calibration
+    from wattslice_models.gpu import load_gpu
+    from wattslice_models.store import save
+    from wattslice_models.user_folder import user_models
+
+    gpu = load_gpu(known_gpu(gpu_id))
+    folder = out or user_models() / gpu.id
+    try:
+        found = calibration(table, gpu)
+    except OSError as error:
+        raise _told(error, "cannot be read", table, "check the path") from None
+    try:
+        written = save(folder, found.trained)
+    except OSError as error:
+        raise _told(error, "cannot be written", folder, "choose another --out") from None
+    for doubt in found.doubts:
+        message(doubt)
+    write_result(lambda file: _calibrated(found, written, file), None)
+    return FINE
+
+
+def _calibrated(found: Calibration, written: Path, file: TextIO) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from wattslice.report.terminal import make_console, print_stripped
+
+    read = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    read.add_column("reading")
+    for heading in ("measured W", "before W", "after W"):
+        read.add_column(heading, justify="right", no_wrap=True)
+    for one in found.readings:
+        read.add_row(one.kernel, f"{one.measured_w:.1f}", f"{one.before_w:.1f}", f"{one.after_w:.1f}")
+    changed = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    changed.add_column("this board has")
+    for heading in ("before", "after"):
+        changed.add_column(heading, justify="right", no_wrap=True)
+    for old, new in zip(found.before, found.after, strict=True):
+        changed.add_row(old.effect.value, *(f"{one.value:+.2f} ± {one.deviation:.2f}" for one in (old, new)))
+    interval = found.trained.model.interval
+    told = Text(
+        f"logarithms, against the mean of all boards; interval now {interval.low:.2f} to {interval.high:.2f} "
+        f"times the prediction; written to {written}"
+    )
+    print_stripped(make_console(file), read, Text(), changed, Text(), told)
 
 
 @click.command(context_settings=CONTEXT)

@@ -144,18 +144,19 @@ NO_OVERRIDES = Overrides()
 class KernelLaunch(Struct, frozen=True):
     """One launch of one kernel: its geometry and everything known about its arguments.
 
-        `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
-        `members` holds known scalars of by-value structs, `constants` what cudaMemcpyToSymbol left in constant
-        memory. `extents[i]`: bytes that the host code allocated from where pointer argument `i` points on, None
-        when unknown or no pointer; the tuple may be shorter. `assumed_arguments`: values for parameters without
-        one that agree with the other launches to which the host code passes the same variable. `captures`:
-        known values of what lambdas among the arguments captured. `settings` are the `--set` values that
-        concern this kernel, also those that name no parameter (loop trips, locals); they have already been
-        applied to `arguments`. `assumed_variables` are host variables whose value the source does not give and
-        that grid, block or arguments were computed from, with the values assumed. `line` is the line of the
-        launch in the host code, None without one; `file` its file where that is not the kernel's own, else
-    X
-        arguments are None, as far as the host code is read.
+    `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
+    `members` holds known scalars of by-value structs, `constants` what cudaMemcpyToSymbol left in constant
+    memory. `extents[i]`: bytes that the host code allocated from where pointer argument `i` points on, None
+    when unknown or no pointer; the tuple may be shorter. `assumed_arguments`: values for parameters without
+    one that agree with the other launches to which the host code passes the same variable. `captures`:
+    known values of what lambdas among the arguments captured. `settings` are the `--set` values that
+    concern this kernel, also those that name no parameter (loop trips, locals); they have already been
+    applied to `arguments`. `assumed_variables` are host variables whose value the source does not give and
+    that grid, block or arguments were computed from, with the values assumed. `line` is the line of the
+    launch in the host code, None without one; `file` its file where that is not the kernel's own, else
+    empty. `program_arguments`: of a launch that is another one without them. `data`: what arrays hold, the
+    entry for all others first. `unknown_arguments`: why scalar arguments are None, as far as the host code is
+    read.
     """
 
     kernel: ir.Kernel

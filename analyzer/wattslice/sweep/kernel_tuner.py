@@ -43,7 +43,8 @@ class _File(msgspec.Struct, frozen=True):
 class TuningSpace(Struct, frozen=True):
     """What a cache file says: the parameters with all their values, and the variants that are in the cache.
 
-    `measured_s[i]`: seconds of `variants[i]`, None where it failed or has no time. `problem`: its extents.
+    `measured_s[i]`: seconds of `variants[i]`, None where it failed or has no time; `measured_w[i]`: watts of
+    the board, where an observer took them. `problem`: its extents.
     """
 
     kernel: str
@@ -52,6 +53,7 @@ class TuningSpace(Struct, frozen=True):
     variants: tuple[Variant, ...]
     measured_s: tuple[float | None, ...]
     problem: tuple[int, ...]
+    measured_w: tuple[float | None, ...] = ()
 
     def only(self, kept: Sequence[bool]) -> TuningSpace:
         """With these of the variants only. Raises `WattsliceError` where none is left."""
@@ -96,6 +98,7 @@ def read_cache(path: Path) -> TuningSpace:
         tuple(tuple((name, _word(entry[name])) for name in names) for entry in entries),
         tuple(_seconds(entry.get("time")) for entry in entries),
         _extents(found.problem_size),
+        tuple(_watts(entry) for entry in entries),
     )
 
 
@@ -115,6 +118,18 @@ def _seconds(time_ms: object) -> float | None:
     if isinstance(time_ms, bool) or not isinstance(time_ms, int | float):
         return None
     return 1e-3 * time_ms if math.isfinite(time_ms) and 0 < time_ms < 1e9 else None
+
+
+def _watts(entry: dict[str, Any]) -> float | None:
+    """Of NVML or a power sensor; else energy over time."""
+    for name in ("nvml_power", "ps_power", "power"):
+        value = entry.get(name)
+        if not isinstance(value, bool) and isinstance(value, int | float) and 0 < value < 1e5:
+            return float(value)
+    energy_j, time_s = entry.get("nvml_energy"), _seconds(entry.get("time"))
+    if time_s is None or isinstance(energy_j, bool) or not isinstance(energy_j, int | float) or energy_j <= 0:
+        return None
+    return energy_j / time_s
 
 
 def _extents(size: list[int] | int | str) -> tuple[int, ...]:

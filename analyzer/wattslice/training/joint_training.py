@@ -20,7 +20,7 @@ from wattslice_models.energy import Case
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.joint import CaseInterval, JointModel, no_effects
-from wattslice_models.joint_fit import NOISE, Estimate, calibrate, fit, model_of, power_w, with_board
+from wattslice_models.joint_fit import Estimate, calibrate, fit, model_of, power_w, with_board
 from wattslice_models.joint_rows import Array, JointRows, Mask, Reading, joint_rows
 from wattslice_models.joint_store import HeldOutRun
 
@@ -205,13 +205,14 @@ class Draw(Struct, frozen=True, eq=False):
 
 
 def draws(rows: JointRows, here: Mask, number: int) -> Iterator[Draw]:
-    """`DRAWS` sets of `number` readings of a board (rows `here`): programs and clocks by a fixed seed."""
-    places: dict[str, list[int]] = {}
-    for place in np.flatnonzero(here):
-        reading = rows.readings[int(place)]
-        if reading.example is not None:
-            places.setdefault(reading.program, []).append(int(place))
-    if len(places) <= number:
+    """`DRAWS` sets of `number` readings of a board (rows `here`): programs and clocks by a fixed seed.
+
+    Of a board that ran few programs, the variants of a program (its arguments) stand for programs.
+    """
+    places = _places(rows, here, lambda example: (example.benchmark,))
+    if len(places) <= READINGS:
+        places = _places(rows, here, lambda example: (example.benchmark, example.kernel, example.arguments))
+    if len(places) <= READINGS:
         return
     for seed in range(DRAWS):
         chance = random.Random(seed)
@@ -225,9 +226,20 @@ def draws(rows: JointRows, here: Mask, number: int) -> Iterator[Draw]:
         yield Draw(taken, others)
 
 
+def _places(
+    rows: JointRows, here: Mask, key: Callable[[Example], tuple[str, ...]]
+) -> dict[tuple[str, ...], list[int]]:
+    found: dict[tuple[str, ...], list[int]] = {}
+    for place in np.flatnonzero(here):
+        example = rows.readings[int(place)].example
+        if example is not None:
+            found.setdefault(key(example), []).append(int(place))
+    return found
+
+
 def calibrated_w(without: Estimate, rows: JointRows, drawn: Draw) -> Array:
     """Watts of the other programs of a board, after its readings; `without`: an estimate without it."""
-    effects = calibrate(rows.those(drawn.readings), without, no_effects(), NOISE)
+    effects = calibrate(rows.those(drawn.readings), without, no_effects())
     others = rows.those(drawn.others)
     return power_w(with_board(without, others.readings[0].gpu.id, effects), others)
 
@@ -235,19 +247,20 @@ def calibrated_w(without: Estimate, rows: JointRows, drawn: Draw) -> Array:
 def _calibrated_ratios(without: Estimate, rows: JointRows, drawn: Draw) -> list[tuple[str, float]]:
     others = rows.those(drawn.others)
     ratios = np.exp(others.log_power) / calibrated_w(without, rows, drawn)
-    return [(_unit(one), float(ratio)) for one, ratio in zip(others.readings, ratios, strict=True)]
+    return [(unit_of(one), float(ratio)) for one, ratio in zip(others.readings, ratios, strict=True)]
 
 
 def _interval(rows: JointRows, ratios: Array) -> Interval:
     pairs = [
-        (_unit(reading), float(ratio))
+        (unit_of(reading), float(ratio))
         for reading, ratio in zip(rows.readings, ratios, strict=True)
         if reading.example is not None
     ]
     return conformal_interval(pairs, UNIT)
 
 
-def _unit(reading: Reading) -> str:
+def unit_of(reading: Reading) -> str:
+    """The unit that a reading belongs to."""
     return f"{reading.gpu.id} {reading.program}"
 
 

@@ -163,9 +163,10 @@ class _Told:
             self.said.append((stream, text))
 
     def write(self, text: str) -> int:
-        """To stdout."""
+        """To stdout, which refuses the bytes that click tries it with."""
+        written = self._stdout.write(text)
         self.hear(OUT, text)
-        return self._stdout.write(text)
+        return written
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._stdout, name)

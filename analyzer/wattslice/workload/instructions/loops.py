@@ -34,6 +34,7 @@ from wattslice.ir import (
     Logical,
     Loop,
     LoopKind,
+    MemoryPlace,
     MemorySpace,
     PointerOffset,
     Read,
@@ -176,7 +177,7 @@ class Loops(Expressions):
         is_innermost = copies is not None and not copies.follows_counter
         size = body.size if copies is None else copies.size
         full = constant and simple and trips is not None and trips <= (stmt.unroll or FULL_UNROLL_TRIPS)
-        if full and stmt.unroll is None:
+        if full and stmt.unroll is None and trips != 1.0:
             full = copies is not None and (trips or 0.0) * size <= FULL_UNROLL_SIZE
             if copies is not None and copies.follows_counter and not body.uses_local:
                 full = full and (trips or 0.0) * self.triangle_row(body) <= TRIANGLE_SIZE
@@ -425,7 +426,8 @@ PREDICATED_SIZE = 12
 class CodeFacts(Struct, eq=False):
     """A stretch of code with everything nested in it, bodies of inlined calls included.
 
-    `size`: source operations, each once. `written`: register variables, parts of them and local arrays that
+    `size`: source operations, each once; an access of an array of the thread is one, whose index is a number
+    in each copy of an unrolled loop. `written`: register variables, parts of them and local arrays that
     may change; `assigned`: variables of which an assignment changes a part or all. `stores`: statements that
     store, by memory space.
     `has_unsigned_index`: an index is computed in unsigned 32 bits. `scaled_in_index`: what constants multiply
@@ -548,12 +550,19 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
     """Note what `top` and all below do; the bodies of the calls inlined in it."""
     bodies: list[Block] = []
     stack = [top]
+    folded: set[Expr] = set()  # indices of the thread's own arrays
     while stack:
         expr = stack.pop()
         if type(expr) in LEAVES:
             continue
-        for _, number in own_operations(expr):
-            facts.size += number
+        if (own := _own_array(expr)) is not None:
+            folded.add(own.address)
+            facts.uses_local = True
+            facts.size += 1.0
+        if expr in folded:
+            folded.update(children(expr))
+        else:
+            facts.size += sum(number for _, number in own_operations(expr))
         if isinstance(expr, PointerOffset):
             _note_index(expr.index, facts)
         elif isinstance(expr, Assign | Increment):
@@ -561,13 +570,24 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         elif isinstance(expr, Intrinsic):
             facts.has_intrinsic = True
             facts.has_barrier |= expr.semantics is Semantics.BARRIER
-        elif isinstance(expr, Load):
-            facts.uses_local |= expr.place.space is MemorySpace.LOCAL
         elif isinstance(expr, InlinedCall):
             facts.written.update(dict.fromkeys(expr.parameters))
             bodies.append(expr.body)
         stack.extend(children(expr))
     return bodies
+
+
+def _own_array(expr: Expr) -> MemoryPlace | None:
+    """What an expression accesses of an array of the thread."""
+    match expr:
+        case (
+            Load(place=place)
+            | Assign(target=MemoryPlace() as place)
+            | Increment(target=MemoryPlace() as place)
+        ):
+            return place if place.space is MemorySpace.LOCAL else None
+        case _:
+            return None
 
 
 def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
@@ -577,7 +597,6 @@ def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
         facts.assigned.add(target.variable)
         return
     facts.stores[target.space] = facts.stores.get(target.space, 0) + 1
-    facts.uses_local |= target.space is MemorySpace.LOCAL
     if target.space is MemorySpace.LOCAL and target.root is not None:
         facts.written[target.root] = None
 

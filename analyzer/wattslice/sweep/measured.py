@@ -1,0 +1,170 @@
+"""Variants that were measured: read, and what they teach about the predictions of the others."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wattslice.config.config import Config
+from wattslice.errors import WattsliceError
+from wattslice.sweep.kernel_tuner import read_cache
+from wattslice.sweep.run import Outcome, PredictedVariant, Space, Taught, predict
+from wattslice.sweep.space import Variant
+from wattslice_models.variant_residual import VariantResidual, VariantWork, fit_variants
+
+_TIMES = (("time_s", 1.0), ("time_ms", 1e-3))
+_WATTS = "power_w"
+
+
+class MeasuredVariant(Struct, frozen=True):
+    """Seconds of all launches of a variant and mean watts of the board; None: not measured."""
+
+    macros: Variant
+    time_s: float | None
+    power_w: float | None
+
+
+def read_measured(
+    path: Path, names: Sequence[str], further: Sequence[str] = ()
+) -> tuple[MeasuredVariant, ...]:
+    """A table with a column for each macro of `names`, `time_s` or `time_ms`, and `power_w`; or a cache file
+    of Kernel Tuner. Macros out of `further` are taken where it has them, other columns are passed over.
+
+    Raises `WattsliceError` for what is neither.
+    """
+    if path.suffix.lower() == ".json":
+        cache = read_cache(path)
+        found = [
+            MeasuredVariant(_picked(dict(macros), names, further, path), time_s, power_w)
+            for macros, time_s, power_w in zip(
+                cache.variants, cache.measured_s, cache.measured_w, strict=True
+            )
+        ]
+    else:
+        found = _rows(path, names, further)
+    found = [one for one in found if one.time_s is not None or one.power_w is not None]
+    if not found:
+        raise WattsliceError("no variant with seconds or watts", path=path, remedy="measure some")
+    return tuple(found)
+
+
+def _rows(path: Path, names: Sequence[str], further: Sequence[str]) -> list[MeasuredVariant]:
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(line for line in stream if not line.startswith("#"))
+            times = [(column, unit) for column, unit in _TIMES if column in (reader.fieldnames or ())]
+            if not times and _WATTS not in (reader.fieldnames or ()):
+                raise WattsliceError(
+                    "neither seconds nor watts", path=path, remedy="columns time_s or time_ms, and power_w"
+                )
+            return [
+                MeasuredVariant(
+                    _picked(row, names, further, path),
+                    next((_number(row[column], unit, path, reader.line_num) for column, unit in times), None),
+                    _number(row.get(_WATTS), 1.0, path, reader.line_num),
+                )
+                for row in reader
+            ]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise WattsliceError(f"cannot be read: {error}", path=path) from None
+
+
+def _picked(row: dict[str, str], names: Sequence[str], further: Sequence[str], path: Path) -> Variant:
+    if missing := [name for name in names if not row.get(name)]:
+        raise WattsliceError(f"no column {missing[0]}", path=path, remedy="one for each macro that varies")
+    told = (*names, *(name for name in further if name not in names and row.get(name)))
+    return tuple((name, row[name].strip()) for name in told)
+
+
+def _number(text: str | None, unit: float, path: Path, line: int) -> float | None:
+    if not text:
+        return None
+    try:
+        value = float(text) * unit
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise WattsliceError(f"{text!r} is no measurement", path=path, line=line, remedy="a positive number")
+    return value
+
+
+def predict_measured(
+    config: Config, space: Space, measured: Sequence[MeasuredVariant]
+) -> tuple[PredictedVariant, ...]:
+    """The predictions of measured variants, each with its own macros in place of those of `config`."""
+    own = {name for name, _ in measured[0].macros}
+    defines = tuple(text for text in config.parse.defines if text.partition("=")[0] not in own)
+    config = replace(config, parse=replace(config.parse, defines=defines))
+    return predict(config, replace(space, variants=tuple(one.macros for one in measured)))
+
+
+def learn(measured: Sequence[MeasuredVariant], predicted: Sequence[PredictedVariant]) -> Taught:
+    """What the measured variants teach, of each of which `predicted` has the prediction.
+
+    Those without figures teach nothing. Raises `WattsliceError` where none is left.
+    """
+    pairs = [
+        (one, found, work)
+        for one, found in zip(measured, predicted, strict=True)
+        if (work := _work(found)) is not None
+    ]
+    if not pairs:
+        raise WattsliceError(
+            f"no measured variant has figures: {predicted[0].reason}", remedy="check --launch and the macros"
+        )
+    times = [(work, one.time_s / work.time_s) for one, _, work in pairs if one.time_s is not None]
+    watts = [(work, one.power_w / work.power_w) for one, _, work in pairs if one.power_w is not None]
+    return Taught(len(pairs), _fit(times), _fit(watts))
+
+
+def _fit(pairs: list[tuple[VariantWork, float]]) -> VariantResidual | None:
+    if not pairs:
+        return None
+    return fit_variants(
+        tuple(work.features for work, _ in pairs), tuple(math.log(ratio) for _, ratio in pairs)
+    )
+
+
+def with_taught(predicted: Sequence[PredictedVariant], taught: Taught) -> tuple[PredictedVariant, ...]:
+    """The predictions with what was learnt."""
+    works = [_work(one) for one in predicted]
+    asked = tuple(work.features for work in works if work is not None)
+    ones = (1.0,) * len(asked)
+    times = iter(ones if taught.time is None else taught.time.factors(asked))
+    watts = iter(ones if taught.power is None else taught.power.factors(asked))
+    return tuple(
+        one if work is None else _scaled(one, next(times), next(watts))
+        for one, work in zip(predicted, works, strict=True)
+    )
+
+
+def _scaled(one: PredictedVariant, time: float, power: float) -> PredictedVariant:
+    launches = tuple(
+        replace(
+            launch,
+            time_s=None if launch.time_s is None else launch.time_s * time,
+            power_w=None if launch.power_w is None else launch.power_w * power,
+            energy_j=None if launch.energy_j is None else launch.energy_j * time * power,
+        )
+        for launch in one.launches
+    )
+    return replace(
+        one,
+        launches=launches,
+        time_s=None if one.time_s is None else one.time_s * time,
+        energy_j=None if one.energy_j is None else one.energy_j * time * power,
+    )
+
+
+def _work(variant: PredictedVariant) -> VariantWork | None:
+    """None: without figures."""
+    if variant.outcome is not Outcome.PREDICTED or not variant.time_s or not variant.power_w:
+        return None
+    amounts = tuple(sum(column) for column in zip(*(one.amounts for one in variant.launches), strict=True))
+    occupancy = min(one.occupancy or 0.0 for one in variant.launches)
+    return VariantWork(amounts, occupancy, variant.time_s, variant.power_w)

@@ -1,0 +1,157 @@
+"""Readings of the user's own board: what they change of the joint model.
+
+A reading is the watts of a kernel, or of the idle board, at some clocks. The effects of the board are those
+most probable given the readings and what was known before (`wattslice_models.joint_fit.calibrate`): they
+always shrink towards that, one reading moves little.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wattslice.errors import WattsliceError
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
+from wattslice.launches.overrides import names_kernel, parse_overrides
+from wattslice.launches.resolver import resolve_launches
+from wattslice.training.joint_training import IDLE, READINGS
+from wattslice.training.launch_rows import launch_features
+from wattslice.training.training import provenance
+from wattslice_corpora.records import RecordError, sha256
+from wattslice_corpora.records.tables import read_table
+from wattslice_models.contract import Example, Interval, RepeatedLaunch, Subject
+from wattslice_models.energy import EnergyModel, NoEnergyModel
+from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import Gpu
+from wattslice_models.joint import BoardEffect, energy_model_of, prior_effects
+from wattslice_models.joint_fit import calibrate, estimate_of, power_w, with_board
+from wattslice_models.joint_learner import calibrated_model
+from wattslice_models.joint_rows import Reading, joint_rows
+from wattslice_models.joint_store import joint_model
+from wattslice_models.store import DataFile, Residual, TrainedModel
+
+BOARD_SPREAD = 0.08
+"""How far two boards of one model differ, as the logarithm of watts: 6 to 8 % in the public sets."""
+
+
+class ReadingRow(Struct, frozen=True):
+    """One row of the user's table.
+
+    `kernel`: ``idle``, or a source file, with ``:NAME`` where it has several kernels; relative to the table.
+    `launch`, `settings`: as `--launch` and (several, apart by blanks) `--set` have them.
+    """
+
+    kernel: str
+    power_w: float
+    core_mhz: float | None = None
+    memory_mhz: float | None = None
+    launch: str = ""
+    settings: str = ""
+
+
+class ReadBack(Struct, frozen=True):
+    """A reading beside what the model said before it and says now."""
+
+    kernel: str
+    measured_w: float
+    before_w: float
+    after_w: float
+
+
+class Calibration(Struct, frozen=True):
+    """What readings changed. `doubts`: readings that may mislead, and why."""
+
+    trained: TrainedModel
+    before: tuple[BoardEffect, ...]
+    after: tuple[BoardEffect, ...]
+    readings: tuple[ReadBack, ...]
+    doubts: tuple[str, ...]
+
+
+def calibration(table: Path, gpu: Gpu) -> Calibration:
+    """Reads the table and calibrates the joint model.
+
+    Raises `WattsliceError` for a table or kernel that cannot be used, a GPU without a model; ``OSError``.
+    """
+    try:
+        rows = read_table(table, ReadingRow, _fault, by_name=True)
+    except RecordError as error:
+        raise WattsliceError(str(error)) from None
+    if not rows:
+        raise WattsliceError("no reading in this table", path=table, remedy="one row is enough")
+    shared = joint_model()
+    without = energy_model_of(shared, gpu)
+    if isinstance(without, NoEnergyModel):
+        raise WattsliceError(without.reason, remedy="choose another --gpu")
+    doubts: list[str] = []
+    readings = tuple(_reading(row, table, gpu, doubts) for row in rows)
+    before = tuple(
+        replace(entry, deviation=(entry.deviation**2 + BOARD_SPREAD**2) ** 0.5)
+        for entry in prior_effects(shared, gpu)
+    )
+    arrays, estimate = joint_rows(readings), estimate_of(shared)
+    after = calibrate(arrays, estimate, before)
+    model = calibrated_model(shared, gpu, readings, before)
+    assert isinstance(model, EnergyModel)  # as without the readings
+    if len({reading.program for reading in readings}) < READINGS:
+        model = replace(model, interval=_wider(model, without))
+    watts = [power_w(with_board(estimate, gpu.id, effects), arrays) for effects in (before, after)]
+    read_back = tuple(
+        ReadBack(row.kernel, row.power_w, float(first), float(last))
+        for row, first, last in zip(rows, *watts, strict=True)
+    )
+    made_of = provenance((gpu.id,), 0, (DataFile(table.name, sha256(table)),), ("wattslice", "numpy"))
+    residuals = tuple(
+        Residual("readings", row.kernel, "", "", row.core_mhz, row.memory_mhz, row.power_w, float(first))
+        for row, first in zip(rows, watts[0], strict=True)
+    )
+    trained = TrainedModel("energy", made_of, EnergyPowerModel(model), residuals)
+    return Calibration(trained, before, after, read_back, tuple(doubts))
+
+
+def _wider(model: EnergyModel, without: EnergyModel) -> Interval:
+    """Few readings tell little: the interval is not narrower than without them."""
+    plain, own = without.interval, model.interval
+    source = f"{plain.source}; fewer than {READINGS} programs were read"
+    return replace(plain, low=min(plain.low, own.low), high=max(plain.high, own.high), source=source)
+
+
+def _fault(row: ReadingRow) -> str:
+    if not row.kernel:
+        return "kernel must be idle or a source file"
+    clocks = (row.core_mhz, row.memory_mhz)
+    if not 0 < row.power_w < np.inf or any(clock is not None and not clock > 0 for clock in clocks):
+        return "watts and clocks must be positive"
+    return ""
+
+
+def _reading(row: ReadingRow, table: Path, gpu: Gpu, doubts: list[str]) -> Reading:
+    clocks = Clocks(row.core_mhz, row.memory_mhz)
+    if row.kernel == IDLE:
+        return Reading(gpu, clocks, "readings", IDLE, row.power_w)
+    file, _, name = row.kernel.partition(":")
+    program = read_cuda(table.parent / file, ParseOptions())
+    overrides = parse_overrides([row.launch] if row.launch else [], row.settings.split())
+    launches = [
+        launch
+        for launch in resolve_launches(program, overrides, gpu)
+        if not name or names_kernel(name, launch.kernel)
+    ]
+    if len({launch.kernel.name for launch in launches}) != 1:
+        known = ", ".join(sorted({kernel.name for kernel in program.kernels})) or "none"
+        raise WattsliceError(
+            f"{row.kernel}: which kernel was read?", path=table, remedy=f"write {file}:NAME; kernels: {known}"
+        )
+    try:
+        found = [launch_features(launch, gpu) for launch in launches]
+    except RecordError as error:
+        raise WattsliceError(f"{row.kernel}: {error}", path=table) from None
+    doubts += [f"{row.kernel}: {features.doubt}" for features in found if features.doubt]
+    subject = Subject(gpu, clocks, tuple(RepeatedLaunch(features.workload) for features in found))
+    example = Example("readings", row.kernel, name, row.settings, subject, row.power_w, None)
+    return Reading(gpu, clocks, "readings", row.kernel, row.power_w, example)

@@ -1,0 +1,153 @@
+"""What measured variants of one kernel on one board teach about the others: a residual on the physics.
+
+A Gaussian process (Rasmussen and Williams 2006, chapters 2 and 5) on logarithms of what a variant does each
+second, of its predicted seconds and watts: a Matérn kernel of order 5/2 and a linear one, averaged over a
+grid of lengths, linear shares and noises by their marginal likelihoods. It is used only where it predicts
+measured variants that it was not taught better than a level, and a level only where it beats nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+_LENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+_LINEAR = (0.0, 0.3, 3.0)
+_NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)
+_FOLDS = 10
+_COVERAGE = 0.9
+
+_Array = NDArray[np.float64]
+
+
+class Gate(Enum):
+    """What of the measured variants is used, the least first."""
+
+    NOTHING = "nothing"
+    LEVEL = "a level"
+    LEARNED = "a residual"
+
+
+_NEEDED = {Gate.NOTHING: 0, Gate.LEVEL: 2, Gate.LEARNED: 4}
+"""Variants that differ in their features."""
+
+
+class VariantWork(NamedTuple):
+    """What a variant does and what is predicted of it.
+
+    `amounts`: of all threads instructions on fp32, fp64 and integers, loads and stores, all instructions;
+    bytes of loads and stores; bytes of DRAM. `occupancy`: share of the SMs' warps.
+    """
+
+    amounts: tuple[float, ...]
+    occupancy: float
+    time_s: float
+    power_w: float
+
+    @property
+    def features(self) -> tuple[float, ...]:
+        """Logarithms of all: of what it does, each second."""
+        rates = (math.log(max(amount / self.time_s, 1.0)) for amount in self.amounts)
+        held = math.log(max(self.occupancy, 1e-3))
+        return (*rates, held, math.log(self.time_s), math.log(self.power_w))
+
+
+class VariantResidual(Struct, frozen=True):
+    """Of `variants` measured ones, each with `features` and the logarithm of measured over predicted.
+
+    `errors`: mean |measured / predicted - 1| of variants held out, by gate, as far as tried. `half_width`:
+    of the logarithm, what 90 % of the held-out ones lie within; None: too few to say.
+    """
+
+    gate: Gate
+    features: tuple[tuple[float, ...], ...]
+    log_ratios: tuple[float, ...]
+    errors: tuple[tuple[Gate, float], ...]
+    half_width: float | None
+
+    def factors(self, features: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
+        """By what to multiply the predictions of variants with such `features` (as in `fit`)."""
+        told = _predict(self.gate, np.array(self.features), np.array(self.log_ratios), np.array(features))
+        return tuple(float(math.exp(value)) for value in told)
+
+
+def fit_variants(
+    features: tuple[tuple[float, ...], ...], log_ratios: tuple[float, ...], seed: int = 0
+) -> VariantResidual:
+    """`features[i]`: finite numbers of measured variant i. Those with equal features are held out together.
+
+    Raises ``ValueError`` without a variant.
+    """
+    if not features:
+        raise ValueError("no measured variant")
+    x, y = np.array(features), np.array(log_ratios)
+    groups = {row: number for number, row in enumerate(dict.fromkeys(features))}
+    order = np.random.default_rng(seed).permutation(len(groups))
+    fold = np.array([order[groups[row]] % _FOLDS for row in features])
+    held: dict[Gate, _Array] = {}
+    for gate in Gate:
+        if len(groups) < _NEEDED[gate]:
+            continue
+        left = np.empty(len(y))
+        for number in set(fold.tolist()):
+            out = fold == number
+            left[out] = y[out] - _predict(gate, x[~out], y[~out], x[out])
+        held[gate] = left
+    errors = tuple((gate, float(np.mean(np.abs(np.exp(-left) - 1)))) for gate, left in held.items())
+    best = min(errors, key=lambda entry: entry[1])[0]
+    rank = math.ceil((len(y) + 1) * _COVERAGE)
+    widths = np.sort(np.abs(held[best]))
+    return VariantResidual(
+        best, features, log_ratios, errors, float(widths[rank - 1]) if rank <= len(widths) else None
+    )
+
+
+def _predict(gate: Gate, x: _Array, y: _Array, asked: _Array) -> _Array:
+    if gate is Gate.NOTHING or len(y) == 0:
+        return np.zeros(len(asked))
+    if gate is Gate.LEVEL or len(y) < 2 or not np.ptp(y):
+        return np.full(len(asked), float(y.mean()))
+    used = x.std(axis=0) > 1e-9
+    if not used.any():
+        return np.full(len(asked), float(y.mean()))
+    centre, spread = x.mean(axis=0)[used], x.std(axis=0)[used]
+    known, other = (x[:, used] - centre) / spread, (asked[:, used] - centre) / spread
+    near, far = _squares(known, known), _squares(other, known)
+    line, line_asked = _products(known, known), _products(other, known)
+    centred = y - y.mean()
+    likelihoods: list[float] = []
+    means: list[_Array] = []
+    for length in _LENGTHS:
+        for share in _LINEAR:
+            alike, told = _matern(near, length) + share * line, _matern(far, length) + share * line_asked
+            for noise in _NOISES:
+                factor = np.asarray(np.linalg.cholesky(alike + noise * np.eye(len(y))), dtype=np.float64)
+                weights = _solved(factor.T, _solved(factor, centred))
+                scale = max(float(centred @ weights) / len(y), 1e-300)
+                likelihoods.append(-0.5 * len(y) * math.log(scale) - float(np.log(np.diag(factor)).sum()))
+                means.append(told @ weights)
+    shares = np.exp(np.array(likelihoods) - max(likelihoods))
+    return y.mean() + shares @ np.array(means) / shares.sum()
+
+
+def _solved(matrix: _Array, right: _Array) -> _Array:
+    return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
+
+
+def _squares(one: _Array, other: _Array) -> _Array:
+    apart: _Array = one[:, None] - other[None]
+    return np.mean(apart**2, axis=2)
+
+
+def _products(one: _Array, other: _Array) -> _Array:
+    return one @ other.T / one.shape[1]
+
+
+def _matern(squares: _Array, length: float) -> _Array:
+    apart = np.sqrt(5.0 * squares) / length
+    return (1.0 + apart + apart**2 / 3.0) * np.exp(-apart)

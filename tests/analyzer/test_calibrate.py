@@ -1,0 +1,109 @@
+"""`wattslice calibrate`: readings of the user's board."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice.cli import main
+from wattslice.errors import WattsliceError
+from wattslice.training.calibration import Calibration, calibration
+from wattslice_models.energy import Case, EnergyModel
+from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.gpu import load_gpu
+from wattslice_models.joint import Effect
+from wattslice_models.store import energy_model
+from wattslice_models.user_folder import user_models
+
+L4 = load_gpu("l4")
+KERNELS = """
+__global__ void add(const float* a, const float* b, float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] + b[i];
+}
+__global__ void scale(float* a, float f, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < 200; k++) f = f * f + 1.0f;
+    if (i < n) a[i] *= f;
+}
+int main() {
+    int n = 1 << 24;
+    float *a, *b, *c;
+    add<<<n / 256, 256>>>(a, b, c, n);
+    scale<<<n / 256, 256>>>(a, 2.0f, n);
+}
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "k.cu").write_text(KERNELS)
+    return tmp_path / "readings.csv"
+
+
+def calibrated(table: Path, text: str) -> Calibration:
+    table.write_text(text)
+    return calibration(table, L4)
+
+
+def values(found: Calibration) -> dict[Effect, float]:
+    return {entry.effect: entry.value for entry in found.after}
+
+
+def test_one_reading_pulls_its_kernel_half_way_at_most(table):
+    told = calibrated(table, "kernel,power_w\nk.cu:add,50\n")
+    (one,) = told.readings
+    low = calibrated(table, f"kernel,power_w\nk.cu:add,{0.7 * one.before_w}\n").readings[0]
+    assert low.measured_w < low.after_w < low.before_w
+    assert low.before_w - low.after_w < 0.7 * (low.before_w - low.measured_w)
+    model = told.trained.model
+    assert isinstance(model, EnergyPowerModel)
+    without = energy_model(L4)
+    assert isinstance(without, EnergyModel)
+    assert model.model.case is Case.CALIBRATED
+    assert model.interval.low <= without.interval.low
+    assert model.interval.high >= without.interval.high
+    assert "fewer than 5 programs" in model.interval.source
+
+
+def test_an_idle_board_tells_of_static_watts_alone(table):
+    idle = calibrated(table, "kernel,power_w,core_mhz\nidle,40,2040\n")
+    assert values(idle)[Effect.STATIC] > 0
+    assert values(idle)[Effect.LEVEL] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_reading_is_of_the_launch_that_was_told(table):
+    plain = calibrated(table, "kernel,power_w\nk.cu:scale,60\n").readings[0]
+    small = calibrated(table, 'kernel,power_w,launch\nk.cu:scale,60,"scale=4:64"\n').readings[0]
+    assert small.before_w < 0.8 * plain.before_w
+
+
+def test_the_model_is_kept_and_used(table, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    table.write_text("kernel,power_w\nidle,30\nk.cu:add,35\nk.cu:scale,38\n")
+    assert main(["calibrate", str(table), "--gpu", "l4"]) == 0
+    out = capsys.readouterr().out
+    assert (user_models() / "l4" / "energy.json").is_file()
+    assert "k.cu:add" in out
+    assert "memory inside the chip" in out
+    assert "times the prediction" in " ".join(out.split())
+    model = energy_model(L4)
+    assert isinstance(model, EnergyModel)
+    assert model.case is Case.CALIBRATED
+    assert main(["analyze", str(tmp_path / "k.cu"), "--gpu", "l4"]) == 0
+    assert "calibrated by readings of this board" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu", "told"),
+    [
+        ("kernel,power_w\nk.cu,50\n", "l4", "which kernel was read.*write k.cu:NAME; kernels: add, scale"),
+        ("kernel,power_w\nidle,-1\n", "l4", "watts and clocks must be positive"),
+        ("kernel,watts\nidle,50\n", "l4", "without column power_w"),
+        ("kernel,power_w\n", "l4", "no reading in this table"),
+        ("kernel,power_w\nidle,50\n", "gtx580", "fermi chips differ too much"),
+    ],
+)
+def test_what_is_wrong_is_told(table, text, gpu, told):
+    table.write_text(text)
+    with pytest.raises(WattsliceError, match=told):
+        calibration(table, load_gpu(gpu))
