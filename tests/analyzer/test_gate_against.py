@@ -119,7 +119,7 @@ def test_a_tile_removed_is_found_and_its_lines_are_named(repository: Repository)
     repository.write("mul.cu", UNTILED + HOST)
     result = repository.gate()
     assert result.return_value == 1
-    assert ", energy +" in words(result)
+    assert "energy +" in words(result)
     assert "edited: line 6 (+" in words(result)  # the loop body that reads columns; its cost comes first
     assert "a[col * n + k]" in words(result)
 

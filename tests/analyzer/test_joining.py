@@ -187,15 +187,15 @@ def test_the_gate_compares_real_launches_only(folder: Path):
     git(folder, "init", "-q")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "a")
-    write(folder, k1=KERNEL.replace("NAME", "k1").replace("*= 2.0f", "= sqrtf(x[i] * x[n - i - 1])"))
-    for yardstick in (
-        ["--against", "HEAD"],
-        ["--baseline", "b"],
-        ["--against", "HEAD", "--max-power", "290"],
+    write(folder, k1=KERNEL.replace("NAME", "k1").replace("*= 2.0f", "+= x[i * 8]"))
+    for place, yardstick in (
+        ("k1.cu:3", ["--against", "HEAD"]),
+        ("k1.cu:1", ["--baseline", "b"]),  # which knows no lines
+        ("k1.cu:3", ["--against", "HEAD", "--max-power", "290"]),
     ):
         result = invoke(gate, [*yardstick, "."])
         worse = [line for line in result.output.splitlines() if "PW023" in line]
-        assert [line.split()[1] for line in worse] == ["k1.cu:1"], result.output
+        assert [line.split()[1] for line in worse] == [place], result.output
         assert "1 of 2 worse" in result.output, result.output
 
 

@@ -17,8 +17,8 @@ BANKS = 32
 BANK_BYTES = 4
 SAMPLED_WARPS = 16
 _MARKS = (np.arange(SAMPLED_WARPS) + np.random.default_rng(0).random(SAMPLED_WARPS)) / SAMPLED_WARPS
-"""Where among all warps they are taken: one of each stratum, but not at equal distances, which may be multiples
-of the warps of a block and so meet the same warp of each."""
+"""Where among all warps they are taken: one of each stratum. Equal distances may be multiples of the warps
+of a block, and so meet the same warp of each."""
 
 
 def _rows(

@@ -73,7 +73,8 @@ def _arms(kind: ProbeKind, labels: str, counted: list[int]) -> Iterator[tuple[st
     match kind:
         case ProbeKind.TEST:
             yield THEN, first, rest[0], None
-            yield ELSE, first, first - rest[0], None
+            if labels != THEN:
+                yield ELSE, first, first - rest[0], None
         case ProbeKind.LOOP:
             yield LOOP, first, rest[0], rest[1] if len(rest) > 1 else None
         case ProbeKind.DO:
@@ -94,7 +95,8 @@ class ProbeError(WattsliceError):
 class ProbeKind(Enum):
     """A branch, by what its counters mean.
 
-    TEST: tests, tests that held (`if`, ``?:``). LOOP: the same and, if there is a third, entries. DO: the
+    TEST: tests, tests that held (`if`, ``?:``; its arm is `then` alone where there is no `else`). LOOP: the
+    same and, if there is a third, entries. DO: the
     same and iterations. ENDLESS: iterations and, if there is a second, entries. LOGICAL: evaluations,
     evaluations of the right side. SWITCH: evaluations, then jumps to each of its groups of labels.
     """

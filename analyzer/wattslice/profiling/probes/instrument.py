@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from wattslice.branch_profile.profile import THEN
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -150,17 +151,18 @@ def _if(to: BranchWriter, node: Node, closing: Closing) -> None:
     close = text.next(part.end + 1)
     if not any(child.start.offset == close for child in children):
         raise SkippedError(BY_MACRO)
+    arms = () if children[-1].start.offset > close else (THEN,)
     condition = to.condition(node, part)
     if condition is not None:
         if not is_constant(condition):
-            to.test(part, to.probe(ProbeKind.TEST, node, 2), closing)
+            to.test(part, to.probe(ProbeKind.TEST, node, 2, arms), closing)
         return
     if init:
         raise SkippedError("its condition declares a variable")
     variable = next((child for child in node.walk() if child.kind == C.VAR_DECL), None)
     if variable is None or not variable.spelling:
         raise SkippedError("its condition declares a variable")
-    counter = to.probe(ProbeKind.TEST, node, 2)
+    counter = to.probe(ProbeKind.TEST, node, 2, arms)
     test = f"wattslice_probes::test({to.slot(counter)}, {variable.spelling} ? true : false)"
     closing.append((part.end, f"; {test}"))
 
