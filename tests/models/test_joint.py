@@ -28,7 +28,7 @@ from wattslice_models.joint_rows import JointRows, Reading, joint_rows
 from wattslice_models.joint_store import held_out_runs, joint_model, save_joint
 from wattslice_models.workload import Instructions, Workload
 
-BOARDS = ("v100_pcie", "quadro_rtx_8000", "p100")
+BOARDS = ("v100_pcie", "quadro_rtx_8000", "p100", "gtx_titan_x")
 INTERVALS = tuple(CaseInterval(case, Interval(0.8, 1.3, 0.9, "a test")) for case in Case)
 
 
@@ -115,8 +115,9 @@ def test_the_fit_and_the_prediction_have_one_form(rows):
     model = model_of(known, measured(rows, known), INTERVALS)
     stored = estimate_of(model)
     expected = power_w(stored, rows)
+    compared = 0
     for number, reading in enumerate(rows.readings):
-        if reading.example is None or expected[number] > 0.98 * math.exp(rows.log_limit[number]):
+        if reading.example is None:
             continue
         energy = energy_model_of(model, reading.gpu)
         assert isinstance(energy, EnergyModel)
@@ -124,9 +125,13 @@ def test_the_fit_and_the_prediction_have_one_form(rows):
             (launch.repeat, energy.predict(launch.workload, reading.gpu, reading.clocks))
             for launch in reading.example.subject.launches
         ]
+        if any("would exceed" in note for _, part in parts for note in part.notes):
+            continue  # slower clocks hold it at its limit
+        compared += 1
         joules = sum(repeat * part.energy_j for repeat, part in parts)
         seconds = sum(repeat * part.time_s for repeat, part in parts)
         assert joules / seconds == pytest.approx(expected[number], rel=1e-9)
+    assert compared > 100
 
 
 def test_a_known_model_is_found_again(rows, monkeypatch):
@@ -187,8 +192,18 @@ def test_a_run_at_the_limit_says_only_that_it_is_reached(rows):
     free = fit(hungry)
     off = joint_fit._watts(hungry, free.layout, free.values).log_power - hungry.log_power
     assert off.min() > -0.25
-    wanting = replace(hungry, log_power=hungry.log_power - 0.0)
-    assert np.allclose(power_w(free, wanting), np.exp(np.minimum(off, 0.0) + hungry.log_power), rtol=0.2)
+    reached = replace(data, log_power=np.full(len(data), 1.0), log_limit=np.full(len(data), 1.0))
+    means, _ = layout_of(reached).prior()  # any model draws more than e watts: nothing is learnt
+    assert fit(reached).values == pytest.approx(means, abs=1e-9)
+
+
+def test_a_long_sweep_of_one_program_weighs_no_more_than_a_few_runs(rows):
+    sweep = tuple(one for one in rows.readings if one.program == "p3") * 10
+    weights = joint_fit._weights(joint_rows((*rows.readings[:1], *sweep)), 1.0)
+    assert weights[0] == 1.0
+    for gpu_id in BOARDS:
+        of = [w for w, one in zip(weights[1:], sweep, strict=True) if one.gpu.id == gpu_id]
+        assert sum(of) == pytest.approx(joint_fit.PROGRAM_CAP)
 
 
 def test_the_shipped_model_is_no_hollow_one():

@@ -5,8 +5,8 @@
 Steps, in this order: `features` (of the public kernels, from the git checkouts in the folder DIR; left out
 without --sources), `joint` (the model of all boards, its held-out runs and its tables), `slices` (regression
 and wavelet networks of the boards with training runs), `rooflines`, `pages` (docs/appendix/accuracy.md).
-Afterwards `pytest --update-golden tests/docs tests/analyzer` and `python docs/pictures/draw.py` bring samples
-up to date.
+Samples follow with `pytest --update-golden tests/docs tests/analyzer` and `python docs/pictures/draw.py`.
+OMP_NUM_THREADS=1 makes it faster on a busy machine.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from pathlib import Path
 from wattslice.cli import main as wattslice
 from wattslice.errors import WattsliceError
 from wattslice.training.joint_training import public_readings, train_joint
-from wattslice_corpora.records import RecordError, Use, card_path, measured_gpu_ids, read_card
+from wattslice_corpora.records import RecordError
 from wattslice_models.joint_store import FOLDER, held_out_runs, joint_model, save_joint
 from wattslice_models.learners import GENERAL
-from wattslice_models.store import SHIPPED
+from wattslice_models.store import SHIPPED, trained_gpu_ids
 from wattslice_tools.accuracy import accuracy_page, joint_page
 from wattslice_tools.public_sets.__main__ import main as public_sets
 from wattslice_tools.public_sets.checkout import find_recipes
@@ -101,17 +101,8 @@ def _joint() -> None:
     accuracy_page.replace_section(PAGE, *joint_page.MARKERS, joint_page.section(found))
 
 
-def trained_boards() -> tuple[str, ...]:
-    """The GPUs with runs for training: the models of slices learn from these alone."""
-    return tuple(
-        gpu_id
-        for gpu_id in measured_gpu_ids()
-        if any(entry.use is Use.TRAINING for entry in read_card(card_path(gpu_id)).datasets)
-    )
-
-
 def _slices() -> None:
-    boards = trained_boards()
+    boards = trained_gpu_ids()
     for gpu_id in boards:
         _train("--gpu", gpu_id, "--out", str(SHIPPED / gpu_id))
     several = [word for gpu_id in boards for word in ("--gpu", gpu_id)]

@@ -126,6 +126,8 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
             protocols.append(_on_training_runs(asked, test.examples, tell, all_seen=all_seen))
     elif request.retrain and _several(training.examples):
         protocols.append(_left_out_each(request, training.examples, tell, applications=False))
+    elif training.examples and any(taught_by_committed_runs(request, name) for name in request.names):
+        protocols.append(_one_program(request, training.examples))
     if not protocols:
         why = "; ".join(dict.fromkeys(part.reason for part in (*test.left_out, *training.left_out)))
         raise WattsliceError(
@@ -157,6 +159,20 @@ def _trained_before(
         "saw; the energy model, which is trained on all public runs of all boards, as it is without these.",
         _compared(scores),
         tuple(absent),
+    )
+
+
+def _one_program(request: Request, examples: tuple[Example, ...]) -> Protocol:
+    """Of one program on a board only a model of all boards can be learnt without it."""
+    scores = [_mean_score(name, (), examples) for name in MEANS]
+    for name in request.names:
+        if taught_by_committed_runs(request, name):
+            scores += _joint_scores(entry(name), examples)
+    return Protocol(
+        "One program, left out",
+        "One program ran on this board: models that learn from single boards have nothing left without it.",
+        _compared(scores),
+        (),
     )
 
 
@@ -302,8 +318,10 @@ def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score
     measured, carried = Case.MEASURED, Case.CARRIED_OVER
     return [
         score(known.name, title, "application left out", measured, lambda run: run.application_w, told=False),
-        score("energy, carried", title, "board left out", carried, lambda run: run.board_w, told=False),
-        score("energy, both", title, "both left out", carried, lambda run: run.both_w, told=False),
+        score(
+            "energy, carried", f"{title}, board left out", "", carried, lambda run: run.board_w, told=False
+        ),
+        score("energy, both", f"{title}, both left out", "", carried, lambda run: run.both_w, told=False),
         score("energy, timed", f"{title}, measured time", "", measured, lambda run: run.timed_w, told=True),
     ]
 

@@ -14,7 +14,10 @@ from wattslice_corpora.records.tables import RecordError
 
 
 class Use(StrEnum):
-    """What a data set may be used for: nothing of a test set ever enters a fit."""
+    """What a data set may be used for: nothing of a test set enters the fit of a model of one board.
+
+    The model of all boards learns from every set, and is judged by what was left out of its fits.
+    """
 
     TRAINING = "training"
     TEST = "test"
