@@ -40,8 +40,8 @@ SECTION_END = "<!-- evaluate: end of the generated part -->"
 _DATASET = "[[dataset]]"
 _ROOT = Path(__file__).parents[3]
 _GPUS = _ROOT / "models" / "wattslice_models" / "gpus"
-_TRAINED = _ROOT / "models" / "wattslice_models" / "trained"
 _ACCURACY = _ROOT / "docs" / "appendix" / "accuracy.md"
+_SECONDS = _ROOT / "docs" / "appendix" / "seconds.md"
 _DATASETS = _ROOT / "docs" / "appendix" / "datasets.md"
 
 
@@ -60,17 +60,16 @@ def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
     print(f"{gpu}.toml: {', '.join(changed) or 'nothing measured for it'}")
     make_section(_ACCURACY, gpu)
     steps = (
-        ("wattslice", "train", "--gpu", gpu, "--out", str(_TRAINED / gpu)),
-        ("wattslice", "train", "--gpu", gpu, "--model", "roofline", "--out", str(_TRAINED / gpu)),
+        ("wattslice_tools.retrain",),
         ("wattslice_corpora.records.page", str(_DATASETS)),
-        ("wattslice_tools.accuracy.accuracy_page", str(_ACCURACY), gpu),  # it evaluates
+        ("wattslice_tools.accuracy.seconds", str(_SECONDS)),
     )
     failed: list[str] = []
     for module, *words in steps:
         print(f"== {module} {' '.join(words)}", flush=True)
         done = subprocess.run([sys.executable, "-m", module, *words], check=False, cwd=_ROOT)
-        if done.returncode == 2:
-            failed.append(f"{module} {words[0]}")
+        if done.returncode:
+            failed.append(" ".join((module, *words)))
     print("== look at the difference, then: pytest --update-golden tests/docs tests/analyzer")
     if failed:
         print(f"not done: {'; '.join(failed)}", file=sys.stderr)
