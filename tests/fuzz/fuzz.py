@@ -272,9 +272,10 @@ def _unpacked(entry: Path) -> bytes:
 
 def _entry() -> tuple[Path, dict[bytes, bytes]]:
     """The one entry of the cache, and what of it depends on the folder: its name, what searches found."""
-    (entry,) = (path for path in Path("cache", "results").iterdir() if not path.name.startswith("."))
+    kept = (path for path in Path("cache", "results").iterdir() if not path.name.startswith("."))
+    (entry,) = (path for path in kept if path.read_bytes().startswith(_ENTRY_BEGINS))
     searches = json.loads(_unpacked(entry))["inputs"]["searches"]
-    answers = {b"ANSWER%d." % number: search["answer"].encode() for number, search in enumerate(searches)}
+    answers = {b"ANSWER%d." % number: search[-1].encode() for number, search in enumerate(searches)}
     return entry, {b"NAME": entry.name.encode(), **answers}
 
 

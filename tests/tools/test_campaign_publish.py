@@ -4,8 +4,13 @@ import json
 import tomllib
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
+from wattslice.training.tables import MeasuredTables
 from wattslice_corpora.measuring.chip import Chip
 from wattslice_corpora.measuring.sensor import Board
+from wattslice_corpora.records import read_card, read_measurements, read_slices, read_workloads
 from wattslice_models import gpu
 from wattslice_tools.campaign import publish
 from wattslice_tools.campaign.home import BoardFolder
@@ -72,3 +77,31 @@ def test_a_gpu_gets_a_place_in_the_document_once(tmp_path: Path):
     assert page.read_text() == once
     assert once.index("v100_pcie") < once.index("evaluate h200:") < once.index("\nend\n")
     assert once.count(publish.SECTION_END) == 2
+
+
+def test_rows_of_a_campaign_replace_their_own_and_leave_the_public_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    measured = read_measurements(publish.measurements_path("h200"))
+    workloads = read_workloads(publish.workloads_path("h200"))
+    slices = read_slices(publish.slices_path("h200"))
+    for name in ("measurements", "workloads", "slices", "card"):
+        path = getattr(publish, f"{name}_path")("h200")
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+        monkeypatch.setattr(publish, f"{name}_path", lambda _gpu, path=tmp_path / path.name: path)
+    card = tmp_path / "card.toml"
+    head = 'board = "H200"\nchip = "GH100"\ndriver = "580"\n\n'
+    one = publish.card_path("h200").read_text().split("[[dataset]]")[1]
+    card.write_text(head + "[[dataset]]" + one.replace("nhr-roofline", "campaign").replace("gpu_benches", ""))
+    for count in (3, 2):  # the second campaign replaces the first
+        rows = tuple(
+            replace(row, dataset="campaign", arguments=f"-x={n}") for n, row in enumerate(measured[:count])
+        )
+        work = tuple(replace(workloads[0], arguments=row.arguments) for row in rows)
+        publish.keep_public("h200", card, MeasuredTables(rows, work, (), None, (), ()), "campaign")
+        assert read_measurements(tmp_path / "h200.csv") == rows + measured
+        assert read_workloads(tmp_path / "h200_workloads.csv") == work + workloads
+        assert read_slices(tmp_path / "h200_slices.csv") == slices
+        found = read_card(tmp_path / "h200.toml")
+        assert [entry.key for entry in found.datasets] == ["campaign", "nhr-roofline"]
+        assert found.driver == "580"

@@ -26,9 +26,9 @@ from wattslice.counting.values import Chance, Pointer, Record, Unknown, Value, s
 from wattslice.ir.loops import is_invariant, written_in
 from wattslice.ir.objects import FOLLOWED, contents_given
 
-MOST_LOOKED_AT = 1 << 19
+MOST_LOOKED_AT = 1 << 20
 """Iterations times threads that are looked at together."""
-MOST_NUMBERS = 1 << 24
+MOST_NUMBERS = 1 << 25
 """The same times the registers and regions that are kept for each, 8 bytes a number."""
 SAMPLED_ITERATIONS = 1 << 14
 """Iterations looked at of a loop that has more than MOST_LOOKED_AT."""

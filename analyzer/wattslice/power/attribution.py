@@ -208,6 +208,8 @@ def slice_powers(
     are too long together: all are shortened alike, but none so far that its energy would not fit under the
     ceiling. While it runs, the slice draws the static power and its own energy.
     """
+    if not slices:
+        return ()
     owner = _owners(slices)
     busy = {entry.resource: entry.share for entry in utilisations}
     shares: defaultdict[Resource, list[float]] = defaultdict(lambda: [0.0] * len(slices))

@@ -12,15 +12,19 @@ from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
-from wattslice.training.tables import tables_of_file
+from wattslice.training.tables import MeasuredTables, tables_of_file
 from wattslice_corpora.measuring.errors import MeasureError
 from wattslice_corpora.records import (
+    MeasuredRow,
     SliceRow,
     WorkloadRow,
     card_path,
     measurements_path,
+    read_card,
     read_measurements,
+    read_slices,
     read_sweep,
+    read_workloads,
     slices_path,
     sweep_path,
     workloads_path,
@@ -33,17 +37,18 @@ from wattslice_tools.campaign.sensor_check import RESULT
 
 SECTION_END = "<!-- evaluate: end of the generated part -->"
 """The last line of every section of the document."""
+_DATASET = "[[dataset]]"
 _ROOT = Path(__file__).parents[3]
 _GPUS = _ROOT / "models" / "wattslice_models" / "gpus"
-_TRAINED = _ROOT / "models" / "wattslice_models" / "trained"
 _ACCURACY = _ROOT / "docs" / "appendix" / "accuracy.md"
+_SECONDS = _ROOT / "docs" / "appendix" / "seconds.md"
 _DATASETS = _ROOT / "docs" / "appendix" / "datasets.md"
 
 
 def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
     """Everything that follows from the rows of one board, anew. Raises `MeasureError`.
 
-    The tables of the GPU are replaced, so that the rows of one board stand alone; two boards are two tables.
+    Rows that an earlier campaign left for the GPU are replaced; public data sets of it stay.
     """
     found = _board(campaign, key)
     gpu = gpu_of(found, gpu_id)
@@ -55,17 +60,16 @@ def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
     print(f"{gpu}.toml: {', '.join(changed) or 'nothing measured for it'}")
     make_section(_ACCURACY, gpu)
     steps = (
-        ("wattslice", "train", "--gpu", gpu, "--out", str(_TRAINED / gpu)),
-        ("wattslice", "train", "--gpu", gpu, "--model", "roofline", "--out", str(_TRAINED / gpu)),
+        ("wattslice_tools.retrain",),
         ("wattslice_corpora.records.page", str(_DATASETS)),
-        ("wattslice_tools.accuracy.accuracy_page", str(_ACCURACY), gpu),  # it evaluates
+        ("wattslice_tools.accuracy.seconds", str(_SECONDS)),
     )
     failed: list[str] = []
     for module, *words in steps:
         print(f"== {module} {' '.join(words)}", flush=True)
         done = subprocess.run([sys.executable, "-m", module, *words], check=False, cwd=_ROOT)
-        if done.returncode == 2:
-            failed.append(f"{module} {words[0]}")
+        if done.returncode:
+            failed.append(" ".join((module, *words)))
     print("== look at the difference, then: pytest --update-golden tests/docs tests/analyzer")
     if failed:
         print(f"not done: {'; '.join(failed)}", file=sys.stderr)
@@ -93,16 +97,42 @@ def _tables(found: BoardFolder, gpu: str) -> None:
     """The rows, our features of them, the sweep and the card, where those of every GPU stand."""
     table = found.folder / "measured.csv"
     tables = tables_of_file(table, load_gpu(gpu))
-    comments = (f"campaign on {found.board.name}, board {found.folder.name}; card: {gpu}.toml",)
-    shutil.copyfile(table, measurements_path(gpu))
-    shutil.copyfile(found.folder / "card.toml", card_path(gpu))
-    write_table(workloads_path(gpu), comments, WorkloadRow, tables.workloads)
-    write_table(slices_path(gpu), comments, SliceRow, tables.slices)
+    source = f"campaign on {found.board.name}, board {found.folder.name}"
+    keep_public(gpu, found.folder / "card.toml", tables, source)
     sweep = found.folder / "measured_sweep.csv"
     if sweep.is_file() and read_sweep(sweep):
         shutil.copyfile(sweep, sweep_path(gpu))
     for run, reason in tables.reasons:
         print(f"without features: {' '.join(run)}: {reason}")
+
+
+def keep_public(gpu: str, card: Path, tables: MeasuredTables, source: str) -> None:
+    """Writes tables and card of a GPU: those of the campaign, and what its files have of other data sets."""
+    own = {entry.key for entry in read_card(card).datasets}
+    rows, workloads, slices = tables.measured, tables.workloads, tables.slices
+    described = card.read_text(encoding="utf-8")
+    if card_path(gpu).is_file():
+        kept = tuple(row for row in read_measurements(measurements_path(gpu)) if row.dataset not in own)
+        runs = {(row.benchmark, row.kernel, row.arguments) for row in kept}
+        rows += kept
+        workloads += tuple(
+            row
+            for row in read_workloads(workloads_path(gpu))
+            if (row.benchmark, row.kernel, row.arguments) in runs
+        )
+        slices += tuple(
+            row for row in read_slices(slices_path(gpu)) if (row.benchmark, row.kernel, row.arguments) in runs
+        )
+        _, *blocks = card_path(gpu).read_text(encoding="utf-8").split(_DATASET)
+        others = [one for one in blocks if tomllib.loads(_DATASET + one)["dataset"][0]["key"] not in own]
+        described = "\n".join(
+            (described.rstrip("\n"), *(f"\n{_DATASET}{one.rstrip()}" for one in others), "")
+        )
+    comments = (f"{source}; card: {gpu}.toml",)
+    write_table(measurements_path(gpu), comments, MeasuredRow, rows)
+    write_table(workloads_path(gpu), comments, WorkloadRow, workloads)
+    write_table(slices_path(gpu), comments, SliceRow, slices)
+    card_path(gpu).write_text(described, encoding="utf-8")
 
 
 def sensor_facts(path: Path) -> tuple[tuple[str, float], ...]:
