@@ -178,6 +178,14 @@ def test_microbenchmarks_alone_are_cross_validated():
         evaluate(Request(load_gpu("gtx_titan_x"), ("energy",), retrain=False))
 
 
+def test_of_one_program_the_model_of_all_boards_alone_is_judged():
+    found = evaluate(Request(load_gpu("h200"), ("energy", "regression")))
+    (protocol,) = found.protocols
+    assert protocol.title == "One program, left out"
+    energy = ["energy", "energy, carried", "energy, both", "energy, timed"]
+    assert [entry.name for entry in protocol.scores] == [*MEANS, *energy]
+
+
 def made_up_counts(test_runs, coefficients):
     chance = random.Random(1)
     runs = [Counted(e, tuple(chance.random() for _ in range(7))) for e in test_runs]
@@ -293,7 +301,10 @@ def test_the_accuracy_page_refuses_a_document_without_its_markers(tmp_path, caps
     [
         (["--gpu", "riva128"], "unknown GPU 'riva128'"),
         (["--gpu", "b200"], "nobody has measured b200: there is no b200.csv"),
-        (["--gpu", "h200"], "no measured run of h200 can be compared with a prediction"),
+        (
+            ["--gpu", "h200", "--model", "regression"],
+            "no measured run of h200 can be compared with a prediction",
+        ),
         (["--model", "guess"], "no model 'guess'"),
         (["--data", "x.csv"], "--data is for one --gpu"),
         (["--gpu", "gtx_titan_x", "--trained-only"], "leave --trained-only out"),

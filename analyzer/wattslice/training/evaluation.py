@@ -126,7 +126,7 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
             protocols.append(_on_training_runs(asked, test.examples, tell, all_seen=all_seen))
     elif request.retrain and _several(training.examples):
         protocols.append(_left_out_each(request, training.examples, tell, applications=False))
-    elif training.examples and any(taught_by_committed_runs(request, name) for name in request.names):
+    elif request.retrain and any(taught_by_committed_runs(request, name) for name in request.names):
         protocols.append(_one_program(request, training.examples))
     if not protocols:
         why = "; ".join(dict.fromkeys(part.reason for part in (*test.left_out, *training.left_out)))
