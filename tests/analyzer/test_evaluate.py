@@ -123,7 +123,7 @@ def test_the_joint_model_answers_as_it_is_without_what_it_is_asked_about(quick):
     assert model is not None
     held_out = score(quick, "energy").predicted
     assert len(held_out) == 290
-    fitted = [model.predict(one.example.subject).power_w for one in held_out]
+    fitted = [model.predict(one.example.subject).power_w or 0.0 for one in held_out]
     kept = [one.prediction.power_w for one in held_out]
     measured = [one.example.power_w for one in held_out]
     assert errors(fitted, measured).mean < errors(kept, measured).mean

@@ -49,11 +49,11 @@ class Expected:
 
     def test(self, text, holds, arms=("then", "else"), skipped=0):
         place = self._at(text, skipped)
-        arms = ("then",) if text in WITHOUT_ELSE else arms
-        for arm in arms:
+        known = arms[:1] if text in WITHOUT_ELSE else arms
+        for arm in known:
             self.visits[*place, arm] += 1
-        if holds or len(arms) == 2:
-            self.taken[*place, arms[0] if holds else arms[1]] += 1
+        if holds or len(known) == 2:
+            self.taken[*place, arms[0] if holds else arms[-1]] += 1
         return holds
 
     def loop(self, text, holds):

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,10 @@ BOARD = BoardFolder(
     "",
 )
 ENTRY = Path(gpu.__file__).parent / "gpus" / "h200.toml"
+
+
+def always(path: Path) -> Callable[[str], Path]:
+    return lambda gpu_id: path
 
 
 def check(folder: Path, **values: float | None) -> Path:
@@ -88,7 +93,7 @@ def test_rows_of_a_campaign_replace_their_own_and_leave_the_public_ones(
     for name in ("measurements", "workloads", "slices", "card"):
         path = getattr(publish, f"{name}_path")("h200")
         (tmp_path / path.name).write_bytes(path.read_bytes())
-        monkeypatch.setattr(publish, f"{name}_path", lambda _gpu, path=tmp_path / path.name: path)
+        monkeypatch.setattr(publish, f"{name}_path", always(tmp_path / path.name))
     card = tmp_path / "card.toml"
     head = 'board = "H200"\nchip = "GH100"\ndriver = "580"\n\n'
     one = publish.card_path("h200").read_text().split("[[dataset]]")[1]
