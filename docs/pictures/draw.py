@@ -64,7 +64,10 @@ def terminal(words: list[str], name: str, lines: int | None = None) -> None:
     text = coloured(words).rstrip("\n")
     shown = "\n".join(text.split("\n")[:lines])
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True)
+        # rich keeps the codes of a style as it first wrote them: in few colours they would stay few elsewhere
+        console = Console(
+            record=True, width=COLUMNS, file=nowhere, force_terminal=True, color_system="truecolor"
+        )
         console.print(Text("$ wattslice " + " ".join(words), style="bold"))
         console.print(Text.from_ansi(shown))
         svg = console.export_svg(
