@@ -138,7 +138,7 @@ def with_swings(
         high_w = power_w + math.sqrt((high_w - power_w) ** 2 + up)
         if limit_w is not None:
             reaches = reaches or may_reach(limit_w, power_w, high_w)
-            high_w = min(high_w, limit_w)
+            high_w = min(high_w, max(limit_w, watts.power_high_w or 0.0))  # as far as sensors show
     wider = replace(watts, power_low_w=low_w, power_high_w=high_w)
     return replace(found, watts=wider, may_hit_power_limit=reaches), (
         *swung,
