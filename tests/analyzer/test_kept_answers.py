@@ -127,6 +127,14 @@ def test_what_writes_or_has_its_own_cache_runs_each_time(folder, ran, capfd, mor
     assert len(ran) == 2
 
 
+def test_settings_of_the_user_that_choose_a_cache_have_no_answers_beside_it(folder, ran, capfd):
+    put("settings/wattslice/wattslice.toml", f'cache = "{folder}/mine"\n')(folder)
+    for _ in range(2):
+        assert cli.main(ANALYZE) == 0
+    assert len(ran) == 2
+    assert not list(folder.rglob("answer-*"))
+
+
 def test_a_failure_is_not_kept(folder, ran, capfd):
     for _ in range(2):
         assert cli.main(["analyze", "nothing.cu"]) == 2

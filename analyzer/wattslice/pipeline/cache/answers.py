@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from wattslice.errors import WattsliceError
-from wattslice.frontend.inputs import recorded
+from wattslice.frontend.inputs import file_bytes, recorded
 from wattslice.pipeline.cache.current import (
     CurrentInputs,
     inputs_document,
@@ -29,7 +29,7 @@ from wattslice.pipeline.cache.current import (
     read_inputs,
 )
 from wattslice.pipeline.cache.folder import CacheFolder, is_used
-from wattslice.user_folders import DRIVER_FOLDER, default_cache
+from wattslice.user_folders import DRIVER_FOLDER, config_folder, default_cache
 from wattslice_models.user_folder import user_models
 
 COMMANDS = frozenset(("analyze", "annotate", "gpus", "explain"))
@@ -78,9 +78,16 @@ def _folder(words: Sequence[str]) -> Path | None:
     if any(word.startswith(_NOT_WITH) for word in words[1:]) or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         return None
     try:
-        return default_cache()
+        return None if _settings_say_cache() else default_cache()
     except WattsliceError:
         return None
+
+
+def _settings_say_cache() -> bool:
+    """Whether the user's own settings may choose the folder of the cache, its size, or none."""
+    with contextlib.suppress(OSError, RuntimeError):
+        return b"cache" in file_bytes(config_folder() / "wattslice.toml", 1 << 20)
+    return False
 
 
 def _name(words: Sequence[str]) -> str:
