@@ -254,6 +254,7 @@ class KernelAnalysis(Struct, frozen=True):
     power_w: float | None = None
     power_low_w: float | None = None
     power_high_w: float | None = None
+    uncut_high_w: float | None = None  # where the interval would end if no limit cut it
     static_power_w: float | None = None
     may_hit_power_limit: bool | None = None
     time_s: float | None = None
@@ -273,31 +274,25 @@ class KernelAnalysis(Struct, frozen=True):
     roofline: Roofline | None = None
 
     def exceedance(self, budget_w: float) -> float | None:
-        """Probability that the measured watts exceed `budget_w`, by the interval; None when it is unknown.
-
-        An interval that the board's limit cuts is taken to reach as far up as down.
+        """Probability that the measured watts exceed `budget_w`, by the interval before the limit cuts it;
+        None when it is unknown.
         """
         power_w, low_w, high_w = self.power_w, self.power_low_w, self.power_high_w
         if power_w is None or low_w is None or high_w is None:
             return None
-        return exceedance(budget_w, power_w, low_w, self._uncut_high_w(power_w, low_w, high_w))
+        return exceedance(budget_w, power_w, low_w, self.uncut_high_w or high_w)
 
     @property
     def limit_exceedance(self) -> float | None:
-        """Probability that the launch would exceed the board's power limit, if that did not hold it back."""
+        """Probability that the launch would exceed the board's power limit at the clock of `power_w`."""
         return None if self.power_limit_w is None else self.exceedance(self.power_limit_w)
 
     @property
     def relative_interval(self) -> tuple[float, float] | None:
         """How far below and above `power_w` its interval reaches, as shares of it; None when unknown."""
-        power_w, low_w, high_w = self.power_w, self.power_low_w, self.power_high_w
-        if not power_w or low_w is None or high_w is None:
+        if not self.power_w or self.power_low_w is None or self.power_high_w is None:
             return None
-        return 1.0 - low_w / power_w, self._uncut_high_w(power_w, low_w, high_w) / power_w - 1.0
-
-    def _uncut_high_w(self, power_w: float, low_w: float, high_w: float) -> float:
-        is_cut = self.power_limit_w is not None and high_w >= self.power_limit_w
-        return max(high_w, power_w**2 / low_w) if is_cut and low_w > 0 else high_w
+        return 1.0 - self.power_low_w / self.power_w, self.power_high_w / self.power_w - 1.0
 
 
 class Analysis(Struct, frozen=True):

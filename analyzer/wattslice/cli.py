@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from wattslice.pipeline.cache.answers import answered
 
             with _ending_in_order():
-                status = answered(words, lambda: _dispatch(words, debug))
+                status = answered(words, lambda: _dispatch(words, debug), writing)
         flush()
     except KeyboardInterrupt:
         print("wattslice: interrupted", file=sys.stderr)

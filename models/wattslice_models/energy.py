@@ -97,14 +97,15 @@ class EnergyPrediction(Struct, frozen=True):
     """Watts, seconds and joules of one launch.
 
     `power_w` is the average board power, at most the board's limit; `power_high_w` may exceed the limit as
-    far as sensors show boards to do. `interval_source` says what the interval may claim. `energy_j` =
-    power_w · time_s. `may_hit_power_limit`: see `may_reach`; None when the limit is unknown. `case`: what is
-    known of the board.
+    far as sensors show boards to do, `uncut_high_w` is where the interval ends without the limit.
+    `interval_source` says what the interval may claim. `energy_j` = power_w · time_s. `may_hit_power_limit`:
+    see `may_reach`; None when the limit is unknown. `case`: what is known of the board.
     """
 
     power_w: float
     power_low_w: float
     power_high_w: float
+    uncut_high_w: float
     time_s: float
     energy_j: float
     limited_by: Resource
@@ -123,7 +124,7 @@ class EnergyPrediction(Struct, frozen=True):
 
     def exceedance(self, budget_w: float) -> float:
         """Probability that the measured watts exceed `budget_w`: see `wattslice_models.types.exceedance`."""
-        return exceedance(budget_w, self.power_w, self.power_low_w, self.power_high_w)
+        return exceedance(budget_w, self.power_w, self.power_low_w, self.uncut_high_w)
 
 
 class NoEnergyModel(Struct, frozen=True):
@@ -276,14 +277,16 @@ class EnergyModel(Struct, frozen=True):
         power_w = math.fsum(component.power_w for component in components)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
         low_w, high_w = power_w * self.interval.low, power_w * self.interval.high
+        cut_w = high_w
         reaches = None if limit is None else may_reach(limit, power_w, high_w) or bool(throttled)
         if limit is not None:
             power_w, low_w = min(power_w, limit), min(low_w, limit)
-            high_w = min(high_w, limit * self.sensor_peak)
+            cut_w = min(high_w, limit * self.sensor_peak)
         return EnergyPrediction(
             power_w=power_w,
             power_low_w=low_w,
-            power_high_w=high_w,
+            power_high_w=cut_w,
+            uncut_high_w=high_w,
             time_s=seconds,
             energy_j=power_w * seconds,
             limited_by=timing.limited_by,

@@ -98,6 +98,9 @@ def test_the_model_is_kept_and_used(table, tmp_path, monkeypatch, capsys):
     [
         ("kernel,power_w\nk.cu,50\n", "l4", "which kernel was read.*write k.cu:NAME; kernels: add, scale"),
         ("kernel,power_w\nidle,-1\n", "l4", "watts and clocks must be positive"),
+        ("kernel,power_w\nidle,1e9\n", "l4", "idle: 1e.09 W: the L4 cannot draw more than"),
+        ("kernel,power_w,core_mhz\nidle,30,99999\n", "l4", "core_mhz 99999: the L4 runs at .* MHz"),
+        ("kernel,power_w,memory_mhz\nidle,30,7\n", "l4", "memory_mhz 7: the L4 runs at .* MHz"),
         ("kernel,watts\nidle,50\n", "l4", "without column power_w"),
         ("kernel,power_w\n", "l4", "no reading in this table"),
         ("kernel,power_w\nidle,50\n", "gtx580", "fermi chips differ too much"),

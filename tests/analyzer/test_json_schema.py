@@ -53,7 +53,8 @@ OTHER_NAMES: dict[type[Any], dict[str, str]] = {
     SubSlice: {"arithmetic_operations": "compute_ops", "normalised_accesses": "memory_ops_weighted"},
 }
 NOT_TOLD: dict[type[Any], set[str]] = {
-    KernelAnalysis: {"profile", "roofline"},  # of reports for people, and of `wattslice roofline`
+    # Of reports for people, of `wattslice roofline`, and what `limit_exceedance` goes by.
+    KernelAnalysis: {"profile", "roofline", "uncut_high_w"},
     ArmAnalysis: {"column", "visits", "leaves"},  # for an editor, and for the report on a profile
     LoopTrips: {"region", "is_most"},  # the assumption about it says so
 }

@@ -127,6 +127,14 @@ def test_what_writes_or_has_its_own_cache_runs_each_time(folder, ran, capfd, mor
     assert len(ran) == 2
 
 
+def test_settings_of_the_user_that_choose_a_cache_have_no_answers_beside_it(folder, ran, capfd):
+    put("settings/wattslice/wattslice.toml", f'cache = "{folder}/mine"\n')(folder)
+    for _ in range(2):
+        assert cli.main(ANALYZE) == 0
+    assert len(ran) == 2
+    assert not list(folder.rglob("answer-*"))
+
+
 def test_a_failure_is_not_kept(folder, ran, capfd):
     for _ in range(2):
         assert cli.main(["analyze", "nothing.cu"]) == 2
@@ -138,6 +146,49 @@ def test_a_folder_named_for_headers_that_goes_is_missed(folder, ran, capfd):
     assert cli.main([*ANALYZE, "-I", "include"]) == 0
     (folder / "include").rmdir()
     assert cli.main([*ANALYZE, "-I", "include"]) == 2
+
+
+def relinked(name: str, target: str) -> Callable[[Path], object]:
+    def link(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target)
+
+    return link
+
+
+@pytest.mark.parametrize(
+    ("build", "change"),
+    [
+        ("k: k.cu\n\tnvcc -I new -I. -o k k.cu\n", put("src/new/size.h", "")),
+        ("k: k.cu\n\tnvcc -I link -o k k.cu\n", relinked("src/link", "two")),
+        ("include mk\nk: k.cu\n\tnvcc -o k k.cu\n", relinked("src/mk", "b.mk")),
+    ],
+    ids=["a folder that comes", "a folder behind a link", "a Makefile behind a link"],
+)
+def test_links_and_folders_of_a_makefile_make_it_run_again(folder, ran, capfd, build, change):
+    for name, size in (("one", 4096), ("two", 8192)):
+        put(f"src/{name}/size.h", f"#define SIZE {size}\n#define FACTOR 2\n")(folder)
+        put(f"src/{name[0].replace('o', 'a').replace('t', 'b')}.mk", f"# {name}\n")(folder)
+    relinked("src/link", "one")(folder)
+    relinked("src/mk", "a.mk")(folder)
+    put("src/Makefile", build)(folder)
+    cli.main(["analyze", "--gpu", "v100", "src/k.cu"])
+    change(folder)
+    cli.main(["analyze", "--gpu", "v100", "src/k.cu"])
+    assert len(ran) == 2
+
+
+def test_a_stdout_that_takes_nothing_is_told(folder, capfd):
+    words = [sys.executable, "-m", "wattslice", *ANALYZE]
+    assert subprocess.run(words, check=False, stdout=subprocess.DEVNULL).returncode == 0
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(words, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 2
+    assert "stdout cannot be written: No space left on device" in run.stderr
+    closed = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *words], check=False, stderr=subprocess.PIPE, text=True
+    )
+    assert "internal error" not in closed.stderr
 
 
 def answers(folder: Path) -> list[Path]:

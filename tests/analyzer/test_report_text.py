@@ -136,8 +136,8 @@ def test_power_limit_is_told_in_the_section():
     [
         (200.0, 164.0, 244.0, "200 W −18/+22 %, >99 % sure to stay under the limit of 300 W"),
         (200.0, 164.0, 236.0, "200 W ± 18 %, >99 % sure to stay under the limit of 300 W"),
-        (250.0, 200.0, 300.0, "250 W −20/+25 %, 91 % sure to stay under the limit of 300 W"),
-        (297.0, 270.0, 300.0, "297 W ± 9 %, 57 % sure to stay under the limit of 300 W"),
+        (250.0, 200.0, 300.0, "250 W ± 20 %, 95 % sure to stay under the limit of 300 W"),
+        (297.0, 270.0, 300.0, "297 W −9/+1 %, 95 % sure to stay under the limit of 300 W"),
     ],
 )
 def test_what_to_make_of_the_watts_stands_in_one_line(power_w, low_w, high_w, words):
@@ -148,10 +148,12 @@ def test_what_to_make_of_the_watts_stands_in_one_line(power_w, low_w, high_w, wo
     assert decision(replace(kernel, power_w=None)) == ""
 
 
-def test_an_interval_cut_at_the_limit_reaches_as_far_up_as_down():
-    cut = replace(MATMUL, power_w=250.0, power_low_w=200.0, power_high_w=300.0, power_limit_w=300.0)
-    uncut = replace(cut, power_high_w=312.5)
-    assert cut.limit_exceedance == pytest.approx(uncut.limit_exceedance)
+def test_the_probability_goes_by_the_interval_before_the_limit_cuts_it():
+    whole = replace(MATMUL, power_w=250.0, power_low_w=200.0, power_high_w=335.0, power_limit_w=300.0)
+    cut = replace(whole, power_high_w=300.0, uncut_high_w=335.0)
+    assert cut.limit_exceedance == whole.limit_exceedance
+    assert cut.limit_exceedance == pytest.approx(0.153, abs=0.001)
+    assert decision(cut).startswith("250 W ± 20 %, 85 % sure")
     assert cut.exceedance(200.0) == pytest.approx(0.95, abs=0.01)
     assert replace(cut, power_limit_w=400.0).limit_exceedance == pytest.approx(0.0, abs=0.01)
     assert replace(cut, power_low_w=None).limit_exceedance is None

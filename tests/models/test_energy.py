@@ -125,6 +125,16 @@ def test_the_board_never_draws_more_than_its_limit():
     assert model().predict(WORK, replace(V100, power_limit_w=None)).may_hit_power_limit is None
 
 
+def test_where_the_limit_cuts_the_interval_its_own_end_stays_known():
+    whole = model().predict(WORK, replace(V100, power_limit_w=None))
+    limit_w = 1.01 * whole.power_w
+    cut = model().predict(WORK, replace(V100, power_limit_w=limit_w))
+    assert cut.uncut_high_w == cut.power_w * model().interval.high
+    assert cut.power_high_w == limit_w * model().sensor_peak
+    assert cut.power_high_w < cut.uncut_high_w
+    assert cut.exceedance(limit_w) > 0.4
+
+
 def test_what_was_never_measured_is_told():
     assert model().predict(WORK, V100).in_trained_domain
     assert not model().predict(WORK, V100, Clocks(1600.0)).in_trained_domain

@@ -15,7 +15,7 @@ _PLAIN = str.maketrans(
     {
         **dict.fromkeys("█▉▊▋▌", "#"),
         **dict.fromkeys("▍▎▏│", "|"),
-        **dict.fromkeys("–─—░", "-"),
+        **dict.fromkeys("–─—░−", "-"),
         "▓": "=",
         "·": ".",
         "…": "~",

@@ -223,7 +223,8 @@ def calibrate(table: Path, gpu_id: str, out: Path | None) -> int:
 
     READINGS is a table (CSV) with the columns kernel (a source file, FILE:NAME, or idle) and power_w;
     core_mhz, memory_mhz, launch and settings if need be. One row is enough, five programs are better.
-    `wattslice analyze --gpu` then uses the model, until energy.json is removed.
+    `wattslice analyze --gpu` then uses the model, until energy.json is removed. Give all readings at once:
+    they take the place of those that an earlier calibration had.
     """
     from wattslice.config.gpu_choice import known_gpu
     from wattslice.training.calibration import calibration
@@ -237,6 +238,8 @@ def calibrate(table: Path, gpu_id: str, out: Path | None) -> int:
         found = calibration(table, gpu)
     except OSError as error:
         raise _told(error, "cannot be read", table, "check the path") from None
+    if (folder / "energy.json").is_file():
+        message(f"the calibration in {folder} is replaced: only these readings count now")
     try:
         written = save(folder, found.trained)
     except OSError as error:

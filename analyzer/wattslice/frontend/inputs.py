@@ -54,6 +54,7 @@ class Search(Enum):
     LAUNCHERS = "launchers"  # the files beside a file that include it and launch kernels
     SOURCES = "sources"  # the files to analyse that a path stands for
     FOLDER = "folder"  # the folder itself, where there is one
+    LINK = "link"  # where a path leads
 
 
 class TextInput(NamedTuple):
@@ -201,6 +202,21 @@ def note_unrepeatable() -> None:
     recording = _current.get()
     if recording is not None:
         recording.unrepeatable()
+
+
+def followed(path: Path | str) -> Path:
+    """Where a path leads, every link on its way followed. A link may lead elsewhere the next time."""
+    found = Path(os.path.realpath(path))
+    if is_recording() and str(found) != os.path.normpath(path):
+        note_search(Search.LINK, Path(path), (), (found,))
+    return found
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder of this name."""
+    is_there = path.is_dir()
+    note_search(Search.FOLDER, path, (), (path,) if is_there else ())
+    return is_there
 
 
 def repository_root(path: Path) -> Path:

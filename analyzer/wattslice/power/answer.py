@@ -172,6 +172,7 @@ def _by_energy(question: PowerQuestion, model: EnergyModel, work: Workload) -> P
         min(prediction.static_power_w, prediction.power_w),
         (),
         own_notes,
+        uncut_high_w=prediction.uncut_high_w,
     )
     return PowerAnswer(
         "energy",

@@ -132,14 +132,15 @@ def with_swings(
     if low_w is not None:
         down = math.fsum((power_w - low) ** 2 for low, _ in ends)
         low_w = max(0.0, power_w - math.sqrt((power_w - low_w) ** 2 + down))
-    reaches = found.may_hit_power_limit
+    reaches, uncut_w = found.may_hit_power_limit, watts.uncut_high_w
     if high_w is not None:
         up = math.fsum((high - power_w) ** 2 for _, high in ends)
+        uncut_w = power_w + math.sqrt(((high_w if uncut_w is None else uncut_w) - power_w) ** 2 + up)
         high_w = power_w + math.sqrt((high_w - power_w) ** 2 + up)
         if limit_w is not None:
-            reaches = reaches or may_reach(limit_w, power_w, high_w)
-            high_w = min(high_w, limit_w)
-    wider = replace(watts, power_low_w=low_w, power_high_w=high_w)
+            reaches = reaches or may_reach(limit_w, power_w, uncut_w)
+            high_w = min(high_w, max(limit_w, watts.power_high_w or 0.0))  # as far as sensors show
+    wider = replace(watts, power_low_w=low_w, power_high_w=high_w, uncut_high_w=uncut_w)
     return replace(found, watts=wider, may_hit_power_limit=reaches), (
         *swung,
         *_exits(answers.expected, loops),

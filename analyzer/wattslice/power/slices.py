@@ -34,7 +34,8 @@ class ProgramWatts(Struct, frozen=True):
     none where the model knows the launch only as a whole.
 
     `static_w`: what the board draws whatever the operations are (idle and active SMs), None when the model
-    does not tell it apart.
+    does not tell it apart. `uncut_high_w`: where the interval ends before the board's limit cuts it, None
+    where nothing did.
     """
 
     power_w: float | None
@@ -44,6 +45,7 @@ class ProgramWatts(Struct, frozen=True):
     slices: tuple[SliceWatts, ...]
     notes: tuple[str, ...] = ()
     reason: str = ""
+    uncut_high_w: float | None = None
 
 
 def regression_watts(model: RegressionModel, features: Sequence[SliceFeatures]) -> ProgramWatts:
@@ -139,6 +141,7 @@ def limited(watts: ProgramWatts, limit_w: float) -> ProgramWatts:
         power_w=clip(watts.power_w),
         power_low_w=clip(watts.power_low_w),
         power_high_w=clip(watts.power_high_w),
+        uncut_high_w=watts.power_high_w,
         slices=tuple(replace(part, power_w=clip(part.power_w)) for part in watts.slices),
         notes=notes,
     )

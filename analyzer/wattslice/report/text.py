@@ -126,7 +126,8 @@ def slice_table(slices: tuple[SliceAnalysis, ...], width: int) -> Table:
 
 def _running(part: SliceAnalysis) -> str:
     """Watts of the board while a slice runs, where that is not all the time."""
-    return _NOTHING if part.power_w is None or part.time_share == 1.0 else power(part.power_w)
+    is_always = part.time_share is not None and part.time_share > 1.0 - 1e-9
+    return _NOTHING if part.power_w is None or is_always else power(part.power_w)
 
 
 def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:

@@ -26,7 +26,7 @@ from wattslice_corpora.records.tables import read_table
 from wattslice_models.contract import Example, Interval, RepeatedLaunch, Subject
 from wattslice_models.energy import EnergyModel, NoEnergyModel
 from wattslice_models.energy_power import EnergyPowerModel
-from wattslice_models.execution_time import Clocks
+from wattslice_models.execution_time import Clocks, core_clock_range_mhz, memory_clock_range_mhz
 from wattslice_models.gpu import Gpu
 from wattslice_models.joint import BoardEffect, energy_model_of, prior_effects
 from wattslice_models.joint_fit import calibrate, estimate_of, power_w, with_board
@@ -89,6 +89,9 @@ def calibration(table: Path, gpu: Gpu) -> Calibration:
     if isinstance(without, NoEnergyModel):
         raise WattsliceError(without.reason, remedy="choose another --gpu")
     doubts: list[str] = []
+    for row in rows:
+        if reason := _impossible(row, gpu, without):
+            raise WattsliceError(f"{row.kernel}: {reason}", path=table, remedy="correct or remove this row")
     readings = tuple(_reading(row, table, gpu, doubts) for row in rows)
     before = tuple(
         replace(entry, deviation=(entry.deviation**2 + BOARD_SPREAD**2) ** 0.5)
@@ -127,6 +130,24 @@ def _fault(row: ReadingRow) -> str:
     clocks = (row.core_mhz, row.memory_mhz)
     if not 0 < row.power_w < np.inf or any(clock is not None and not clock > 0 for clock in clocks):
         return "watts and clocks must be positive"
+    return ""
+
+
+MOST_OVER_LIMIT = 2.0
+"""No sensor shows a board above its limit by more; the public sets reach 1.3."""
+
+
+def _impossible(row: ReadingRow, gpu: Gpu, model: EnergyModel) -> str:
+    """Why no board like this can have had that reading; empty when it can."""
+    for name, clock, (low, high) in (
+        ("core_mhz", row.core_mhz, core_clock_range_mhz(gpu)),
+        ("memory_mhz", row.memory_mhz, memory_clock_range_mhz(gpu)),
+    ):
+        if clock is not None and not low <= clock <= high:
+            return f"{name} {clock:g}: the {gpu.name} runs at {low:g} to {high:g} MHz"
+    most_w = MOST_OVER_LIMIT * (gpu.power_limit_w or model.reference_w)
+    if row.power_w > most_w:
+        return f"{row.power_w:g} W: the {gpu.name} cannot draw more than some {most_w:.0f} W"
     return ""
 
 

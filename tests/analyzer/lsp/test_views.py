@@ -99,7 +99,7 @@ def test_launches_together():
     assert launches_text((unknown, MATMUL)).startswith("2 launches · unknown · unknown · 1.20 ms")
     hot = replace(MATMUL, may_hit_power_limit=True, power_w=270.0, power_high_w=300.0)
     assert launches_text((MATMUL, hot)).endswith(
-        " · 63 % sure to stay under the limit of 300 W: may throttle"
+        " · 95 % sure to stay under the limit of 300 W: may throttle"
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from wattslice.frontend.inputs import note_file, repository_root
+from wattslice.frontend.inputs import followed, is_folder, note_file, repository_root
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, read_makefile, text_of_file
 
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -259,8 +258,8 @@ def flags_in(words: list[str], base: Path, top: Path) -> CompileFlags:
             if flag == "-D":
                 definitions += [value] if _DEFINITION.fullmatch(value) else []
             else:
-                folder = Path(os.path.realpath(base / value[:_LONGEST_PATH]))
-                folders += [folder] if folder.is_relative_to(top) and os.path.isdir(folder) else []  # noqa: PTH112
+                folder = followed(base / value[:_LONGEST_PATH])
+                folders += [folder] if folder.is_relative_to(top) and is_folder(folder) else []
             break
     return CompileFlags(tuple(dict.fromkeys(definitions)), tuple(dict.fromkeys(folders)))
 

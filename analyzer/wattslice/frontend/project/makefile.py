@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from wattslice.frontend.inputs import file_bytes, note_file, note_text
+from wattslice.frontend.inputs import file_bytes, followed, note_file, note_text
 
 UNTOLD = "\0"
 MOST_BYTES = 1 << 20
@@ -302,7 +302,7 @@ def _include(makefile: Makefile, folder: Path, name: str, top: Path, included: l
     if UNTOLD in name or len(included) >= _MOST_INCLUDED:
         return
     for base in dict.fromkeys((makefile.folder, folder)):
-        path = Path(os.path.realpath(base / name))
+        path = followed(base / name)
         if path.is_relative_to(top) and path not in included:
             text = text_of_file(path)
             if text is not None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from wattslice.errors import WattsliceError
-from wattslice.frontend.inputs import recorded
+from wattslice.frontend.inputs import file_bytes, recorded
 from wattslice.pipeline.cache.current import (
     CurrentInputs,
     inputs_document,
@@ -29,7 +29,7 @@ from wattslice.pipeline.cache.current import (
     read_inputs,
 )
 from wattslice.pipeline.cache.folder import CacheFolder, is_used
-from wattslice.user_folders import DRIVER_FOLDER, default_cache
+from wattslice.user_folders import DRIVER_FOLDER, config_folder, default_cache
 from wattslice_models.user_folder import user_models
 
 COMMANDS = frozenset(("analyze", "annotate", "gpus", "explain"))
@@ -42,16 +42,20 @@ _MOST_BYTES = 48 << 20
 OUT, ERR = "out", "err"
 
 
-def answered(words: Sequence[str], run: Callable[[], int]) -> int:
+def answered(
+    words: Sequence[str],
+    run: Callable[[], int],
+    writing: Callable[[], contextlib.AbstractContextManager[None]],
+) -> int:
     """Print what these words said before, if that still holds; else `run`, and keep what it prints.
 
-    The exit status of either.
+    The exit status of either. `writing`: what goes around whatever is written to stdout, for its failures.
     """
     folder = _folder(words)
     if folder is None:
         return run()
     name = _name(words)
-    if _printed(folder, name):
+    if _printed(folder, name, writing):
         return 0
     told = _Told(sys.stdout)
     with recorded() as recording, told.listening():
@@ -71,12 +75,19 @@ def _folder(words: Sequence[str]) -> Path | None:
     """Where answers are kept; None for a command whose answer is not."""
     if not words or words[0] not in COMMANDS or "-" in words or "GITHUB_STEP_SUMMARY" in os.environ:
         return None
-    if any(word.startswith(_NOT_WITH) for word in words[1:]):
+    if any(word.startswith(_NOT_WITH) for word in words[1:]) or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         return None
     try:
-        return default_cache()
+        return None if _settings_say_cache() else default_cache()
     except WattsliceError:
         return None
+
+
+def _settings_say_cache() -> bool:
+    """Whether the user's own settings may choose the folder of the cache, its size, or none."""
+    with contextlib.suppress(OSError, RuntimeError):
+        return b"cache" in file_bytes(config_folder() / "wattslice.toml", 1 << 20)
+    return False
 
 
 def _name(words: Sequence[str]) -> str:
@@ -98,7 +109,7 @@ def _name(words: Sequence[str]) -> str:
     return "answer-" + hashlib.sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
 
 
-def _printed(path: Path, name: str) -> bool:
+def _printed(path: Path, name: str, writing: Callable[[], contextlib.AbstractContextManager[None]]) -> bool:
     """Whether there is an answer that holds, which is then on the streams."""
     if not is_used(path):
         return False
@@ -111,8 +122,9 @@ def _printed(path: Path, name: str) -> bool:
     said = None if content is None else _holding(name, content)
     if said is None:
         return False
-    for stream, text in said:
-        (sys.stdout if stream == OUT else sys.stderr).write(text)
+    with writing():
+        for stream, text in said:
+            (sys.stdout if stream == OUT else sys.stderr).write(text)
     return True
 
 

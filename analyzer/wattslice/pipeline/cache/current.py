@@ -76,6 +76,8 @@ class CurrentInputs:
             return _sources(about)
         if asked.search is Search.FOLDER:
             return (about,) if about.is_dir() else ()
+        if asked.search is Search.LINK:
+            return (Path(os.path.realpath(about)),)
         if asked.search is Search.CALLERS:
             return caller_files(about, frozenset(asked.names))
         if asked.search is Search.DEFINITIONS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from pathlib import Path
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from wattslice.documents import parse_json
 from wattslice.errors import FrontendError
-from wattslice.frontend.inputs import file_bytes, note_text
+from wattslice.frontend.inputs import file_bytes, followed, is_folder, note_text
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.frontend.project.build import compile_databases, compile_flags, folders_above
 
@@ -99,7 +98,7 @@ def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
             continue
         fields = cast("dict[str, Any]", entry)
         base = database.parent / str(fields.get("directory", ""))
-        if Path(os.path.realpath(base / str(fields.get("file", "")))) == wanted:
+        if followed(base / str(fields.get("file", ""))) == wanted:
             return _merged(options, _words(fields), base)
     return options
 
@@ -116,8 +115,8 @@ def with_build_flags(path: Path, options: ParseOptions) -> ParseOptions:
             continue
         own = found.include_dirs[len(options.include_dirs) :]
         if found != replace(options, compile_commands=database.parent):
-            inside = (Path(os.path.realpath(folder)) for folder in own)
-            kept = tuple(folder for folder in inside if folder.is_relative_to(top) and folder.is_dir())
+            inside = (followed(folder) for folder in own)
+            kept = tuple(folder for folder in inside if folder.is_relative_to(top) and is_folder(folder))
             return replace(found, include_dirs=(*options.include_dirs, *kept), compile_commands=None)
     flags = compile_flags(path)
     return replace(
