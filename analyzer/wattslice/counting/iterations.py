@@ -9,6 +9,7 @@ the nodes come to is compared with what was looked at.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, cast
@@ -490,9 +491,11 @@ def _warp_means(survey: Survey) -> Numbers:
     """The same as means over the warps, each of which runs as often as its busiest lane."""
     looked = survey.looked
     first = np.flatnonzero(np.diff(looked.lanes // WARP_SIZE, prepend=-1))
-    means = [
-        np.maximum.reduceat(runs[:, looked.thread_of], first, axis=1).mean(axis=1) for runs in survey.runs
-    ]
+    alike = Counter(warp.tobytes() for warp in np.split(looked.thread_of, first[1:]))
+    warps = [np.frombuffer(warp, looked.thread_of.dtype) for warp in alike]
+    share = np.array([*alike.values()]) / first.size
+    lanes, begins = np.concatenate(warps), np.cumsum([0, *(warp.size for warp in warps[:-1])])
+    means = [_of_rows(np.maximum.reduceat(runs[:, lanes], begins, axis=1) * share) for runs in survey.runs]
     return np.array(means).reshape(len(survey.regions), -1)
 
 
