@@ -214,7 +214,7 @@ def followed(path: Path | str) -> Path:
 
 def is_folder(path: Path) -> bool:
     """Whether there is a folder of this name."""
-    is_there = path.is_dir()
+    is_there = os.path.isdir(path)  # noqa: PTH112  (a name that is too long is none)
     note_search(Search.FOLDER, path, (), (path,) if is_there else ())
     return is_there
 
