@@ -80,8 +80,8 @@ class TimePrediction(Struct, frozen=True):
 class TimeParameters(Struct, frozen=True):
     """What neither catalogue nor source says. Shares are of what the architecture's facts allow.
 
-    The defaults are those of a board that nobody measured: near what suits all measured boards together
-    (docs/appendix/seconds.md), rounded. A trained model has those of its own board, held near them.
+    The defaults serve every board: near what suits all measured ones together (docs/appendix/seconds.md),
+    rounded.
     """
 
     launch_overhead_s: float = 3e-6

@@ -6,6 +6,8 @@ Truth by hand, and by the interpreter for random bodies.
 import math
 import random
 import re
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from wattslice import ir
 from wattslice.counting import count as counting
 from wattslice.counting.count import count
-from wattslice.counting.iterations import nodes
+from wattslice.counting.iterations import nodes, warp_means
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir.loops import shape_of
 from wattslice.launches.launch import KernelLaunch
@@ -242,3 +244,12 @@ def test_loops_inside_each_other_that_take_too_many_steps(monkeypatch: pytest.Mo
     assert loads(launch, profile) == pytest.approx(math.comb(200 + 3, 4), rel=0.05)
     (said,) = (told.message for told in profile.assumptions if told.rule == "PW015")
     assert "off by up to" in said
+
+
+def test_a_warp_runs_as_often_as_its_busiest_lane_however_many_run_alike():
+    runs = np.arange(2.0 * 64).reshape(2, 64)  # of two iterations by 64 threads
+    twice_and_once = np.concatenate([np.arange(32), np.arange(32), np.arange(32, 64)])
+    looked = SimpleNamespace(lanes=np.arange(96), thread_of=twice_and_once)
+    survey = cast("Any", SimpleNamespace(looked=looked, runs=[runs], regions=(0,)))
+    (means,) = warp_means(survey)
+    assert means.tolist() == pytest.approx([(2 * 31 + 63) / 3, (2 * 95 + 127) / 3])

@@ -20,12 +20,12 @@ from pathlib import Path
 
 from wattslice.cli import main as wattslice
 from wattslice.errors import WattsliceError
-from wattslice.training.joint_training import public_readings, train_joint
 from wattslice_corpora.records import RecordError
 from wattslice_models.joint_store import FOLDER, held_out_runs, joint_model, save_joint
 from wattslice_models.learners import GENERAL
 from wattslice_models.store import SHIPPED, trained_gpu_ids
 from wattslice_tools.accuracy import accuracy_page, joint_page
+from wattslice_tools.accuracy.joint_training import public_readings, train_joint
 from wattslice_tools.public_sets.__main__ import main as public_sets
 from wattslice_tools.public_sets.checkout import find_recipes
 

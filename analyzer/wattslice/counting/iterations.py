@@ -487,7 +487,7 @@ def _means(survey: Survey) -> Numbers:
     return np.array(means).reshape(len(survey.regions), -1)
 
 
-def _warp_means(survey: Survey) -> Numbers:
+def warp_means(survey: Survey) -> Numbers:
     """The same as means over the warps, each of which runs as often as its busiest lane."""
     looked = survey.looked
     first = np.flatnonzero(np.diff(looked.lanes // WARP_SIZE, prepend=-1))
@@ -514,7 +514,7 @@ def _by_nodes(survey: Survey, most: int) -> tuple[list[tuple[int, float]], float
         by_any = np.packbits(survey.runs.any(axis=2), axis=0)
         pieces = _classes(np.unique(by_any, axis=1, return_inverse=True)[1].ravel())
         if survey.looked.has_all_kinds:
-            means = np.concatenate([means, _warp_means(survey)])
+            means = np.concatenate([means, warp_means(survey)])
             enough = np.concatenate([enough, np.full(len(enough), CLOSE_OF_WARPS)])
     scale = np.maximum((means * own).sum(axis=1), own.sum())
     chosen_nodes = [nodes(piece, own) for piece in pieces]

@@ -18,7 +18,6 @@ from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.launches.overrides import names_kernel, parse_overrides
 from wattslice.launches.resolver import resolve_launches
-from wattslice.training.joint_training import IDLE, READINGS
 from wattslice.training.launch_rows import launch_features
 from wattslice.training.training import provenance
 from wattslice_corpora.records import RecordError, sha256
@@ -35,6 +34,10 @@ from wattslice_models.joint_rows import Reading, joint_rows
 from wattslice_models.joint_store import joint_model
 from wattslice_models.store import DataFile, Residual, TrainedModel
 
+IDLE = "idle"
+"""Program of a reading of a board without work."""
+READINGS = 5
+"""Readings from which the interval of a calibrated board is found."""
 BOARD_SPREAD = 0.08
 """How far two boards of one model differ, as the logarithm of watts: 6 to 8 % in the public sets."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from msgspec import Struct
@@ -18,7 +18,6 @@ from wattslice_models.execution_time import (
     core_clock_mhz,
     predict_time,
 )
-from wattslice_models.time_limits import TIME_PRIORS
 
 Array = NDArray[np.float64]
 _scipy: Any = optimize  # scipy has no types
@@ -26,6 +25,25 @@ _scipy: Any = optimize  # scipy has no types
 
 ERROR_SCALE = 0.1
 """Relative error from which on a run counts less."""
+
+
+class TimePrior(NamedTuple):
+    """A fitted time parameter: standard deviation of its logarithm around the default, lowest, highest."""
+
+    name: str
+    deviation: float
+    low: float
+    high: float
+
+
+TIME_PRIORS = (
+    TimePrior("launch_overhead_s", 1.0, 1e-6, 2e-5),
+    TimePrior("dram_share", 0.05, 0.8, 1.05),
+    TimePrior("l2_share", 0.1, 0.7, 1.1),
+    TimePrior("issue_share", 0.05, 0.75, 1.0),
+    TimePrior("overlap", 0.25, 1.5, 12.0),
+    TimePrior("latency_share", 0.2, 0.4, 2.5),
+)
 
 
 class TimedRow(Struct, frozen=True):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from msgspec import Struct
 
+from wattslice.training.calibration import IDLE, READINGS
 from wattslice.training.examples import LeftOut, examples_of
 from wattslice.training.tables import measured_tables
 from wattslice_corpora.records import DataCard, measured_gpu_ids
@@ -23,9 +24,6 @@ from wattslice_models.joint import CaseInterval, JointModel, no_effects
 from wattslice_models.joint_fit import Estimate, calibrate, fit, model_of, power_w, with_board
 from wattslice_models.joint_rows import Array, JointRows, Mask, Reading, joint_rows
 from wattslice_models.joint_store import HeldOutRun
-
-IDLE = "idle"
-"""Program of a reading of a board without work."""
 
 _FAMILIES = (
     ("matrixMul", "matrixMul"),
@@ -96,8 +94,6 @@ BOTH_FOLDS = 6
 """Parts in which applications leave a board that has left as a whole."""
 DRAWS = 10
 """Sets of readings that are drawn of each board."""
-READINGS = 5
-"""Readings from which the interval of a calibrated board is found."""
 
 
 class JointTraining(Struct, frozen=True, eq=False):
