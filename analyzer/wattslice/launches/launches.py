@@ -14,7 +14,14 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.agreement import extent_of, number_of
-from wattslice.launches.instances import AssumedVariable, Geometry, LaunchInstance, geometry_of, is_read
+from wattslice.launches.instances import (
+    AssumedVariable,
+    Geometry,
+    LaunchInstance,
+    geometry_of,
+    is_read,
+    without_impossible,
+)
 from wattslice.launches.kernel_shape import default_block, default_grid
 from wattslice.launches.launch import (
     Assumption,
@@ -111,7 +118,7 @@ def is_of_kernel(instance: LaunchInstance, kernel: ir.Kernel) -> bool:
 
 def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> KernelLaunch:
     running = [instance for instance in group if instance.is_certain]
-    chosen = _representative(running or group)
+    chosen = without_impossible(_representative(running or group))
     geometry = geometry_of(chosen)
     line, file = chosen.node.span.line, chosen.node.span.file
     host_file = "" if file == kernel.span.file else file
