@@ -67,6 +67,28 @@ def test_neighbours_that_the_compiler_loads_together_do_not_conflict(tmp_path):
     assert "PW042" not in advised(tmp_path, together)
 
 
+ROWS = """
+__global__ void sums(const float *in, float *out) {
+    __shared__ float tile[32][WIDTH];
+    unsigned x = threadIdx.x, y = threadIdx.y;
+    tile[y][x] = in[y * 65536 + blockIdx.x * 32 + x];
+    __syncthreads();
+    float sum = 0.0f;
+    #pragma unroll
+    for (int k = 0; k < 32; ++k) sum += tile[LANE][k];
+    out[blockIdx.x * 32 + x] = sum;
+}
+int main() { float *in, *out; sums<<<2048, dim3(32, 32)>>>(in, out); }
+"""
+
+
+@pytest.mark.parametrize(("width", "lane", "is_told"), [(32, "x", True), (33, "x", False), (32, "y", False)])
+def test_bank_conflicts_of_merged_loads_of_an_unrolled_loop(tmp_path, width, lane, is_told):
+    source = ROWS.replace("WIDTH", str(width)).replace("LANE", lane)
+    told = [advice.message for advice in advised(tmp_path, source).get("PW042", [])]
+    assert told == ["a warp's load from 'tile' takes 32 passes for bank conflicts where 4 would do"] * is_told
+
+
 GLOBAL = """
 struct Cell {{ float a, b, c, d; }};
 __global__ void k(const {type} *in, {type} *out, int n) {{

@@ -469,3 +469,14 @@ def test_vanished_kernels_are_told_of_named_folders_only(repository: Repository)
     (repository.root / "a/old.cu").unlink()
     told = words(repository.gate(str(repository.root / "a")))
     assert ("wave: vanished" in told, "mul" in told) == (True, False)
+
+
+def test_a_kernel_that_a_guess_makes_idle_is_no_saving(repository: Repository):
+    plain = LOOP.splitlines(keepends=True)
+    repository.commit(loop_dot_cu="".join(plain[:-1]))
+    repository.write("loop.cu", "".join(plain[:-1]).replace("float w", "if (n < 5000) return;\n    float w"))
+    result = repository.gate()
+    assert result.return_value == 1
+    assert "accesses nothing with what is assumed: value of parameter 'n' unknown: n assumed 1024" in words(
+        result
+    )

@@ -141,9 +141,9 @@ def test_budgets_of_the_settings(tmp_path: Path):
     [
         ('kernel = "a"', "gate.budget[0]: this budget bounds nothing"),
         ("max-powr = 3", "did you mean max-power?"),
-        ("max-power = -3", "gate.budget[0].max-power: expected a number from 0"),
-        ("max-power = 0", "0 is not a bound"),
-        ('max-power = "3 W"', "expected a number from 0"),
+        ("max-power = -3", "gate.budget[0].max-power: expected a number above 0"),
+        ("max-power = 0", "expected a number above 0, found 0"),
+        ('max-power = "3 W"', "expected a number, found"),
         ('file = "[z-a].cu"\nmax-power = 3', "gate.budget[0].file: '[z-a].cu': bad character range"),
         ('kernel = ""\nmax-power = 3', "gate.budget[0].kernel: expected a name"),
     ],
@@ -173,3 +173,26 @@ def test_the_command_uses_budgets_of_settings_and_options(tmp_path: Path):
     gcc = ["--gpu", "v100", "--max-energy", "1e-9", "--format", "gcc", str(source)]
     lines = CliRunner().invoke(gate, gcc, standalone_mode=False).stdout.splitlines()
     assert sum(line.endswith("[PW020]") for line in lines) == 2  # the settings' and the option's
+
+
+IDLE_BY_ASSUMPTION = {
+    "a guess that skips the work": "",
+    "a program run without its options": "int main(int c, char **v) {\n"
+    "    float *x; int n = 0; if (c > 1) n = atoi(v[1]); k<<<n / 256, 256>>>(x, n);\n}\n",
+}
+
+
+@pytest.mark.parametrize("host", IDLE_BY_ASSUMPTION.values(), ids=IDLE_BY_ASSUMPTION)
+def test_a_launch_that_nobody_gives_never_passes_as_idle(host: str, tmp_path: Path):
+    source = tmp_path / "a.cu"
+    source.write_text(
+        "__global__ void k(float *x, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        f"    if (n > {'0' if host else '5000'}) while (n--) x[i] *= 2.0f;\n}}\n{host}"
+    )
+    words = ["--gpu", "v100", "--max-power", "100", "--format", "gcc", str(source)]
+    result = CliRunner().invoke(gate, words, standalone_mode=False)
+    assert result.return_value == 1
+    assert f": error: k: {'161' if host else 'power unknown'}" in result.stdout
+    known = ["--set", "k.n=0", "--launch", "k=64:256", *words]
+    assert CliRunner().invoke(gate, known, standalone_mode=False).return_value == 0

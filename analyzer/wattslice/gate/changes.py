@@ -21,7 +21,7 @@ from wattslice.findings.findings import Finding
 from wattslice.findings.quoting import Quoter
 from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair
-from wattslice.gate.verdict import Compared, losses, names
+from wattslice.gate.verdict import Compared, idles_by_assumption, losses, names
 from wattslice.ir import Severity
 from wattslice.units import energy, power, time
 
@@ -285,8 +285,12 @@ def compare(
     findings: list[Finding] = []
     for pair in matching.pairs:
         worse = failing(changes_of(pair), policy)
+        idle = idles_by_assumption(pair.new.analysis) if pair.new.analysis else ""
         if worse:
             findings.append(_worse(pair, worse, policy, against, place(pair.new), explain))
+        elif idle and not (pair.old.analysis and idles_by_assumption(pair.old.analysis)):
+            text = f"power unknown, for it accesses nothing with what is assumed: {idle}"
+            findings.append(replace(_note(pair.new, place, text), rule="PW022", severity=policy.unknown))
         elif pair.new.power_w is None and pair.old.power_w is not None:
             text = f"power unknown, was {power(pair.old.power_w)} {against}"
             findings.append(replace(_note(pair.new, place, text), rule="PW022", severity=policy.unknown))

@@ -59,6 +59,16 @@ def density(kernel: KernelAnalysis) -> float | None:
     return math.fsum(part.compute_ops for part in kernel.slices) / accesses if accesses else None
 
 
+def idles_by_assumption(kernel: KernelAnalysis) -> str:
+    """What was assumed of a kernel that accesses no memory with it, so that its watts are those of an idle
+    GPU and say nothing; empty for all others.
+    """
+    if not kernel.slices or any(part.memory_ops_weighted for part in kernel.slices):
+        return ""
+    assumed = (one.message for rule in ("PW010", "PW011") for one in kernel.assumptions if one.rule == rule)
+    return next(assumed, "")
+
+
 def over_budget(kernel: KernelAnalysis, budget: Budget) -> tuple[Finding, ...]:
     """PW020 for every bound of `budget` that the kernel does not keep; see also `unknown_bounds`."""
     messages: list[str] = []
@@ -204,7 +214,7 @@ def judge(
     for kernel in analysis.kernels:
         own = [budget for budget in budgets if _holds(budget, kernel)]
         missing = dict.fromkeys(name for budget in own for name in unknown_bounds(kernel, budget))
-        if missing:
+        if missing or (own and idles_by_assumption(kernel)):
             found.append(_unverifiable(kernel, analysis, severity, tuple(missing)))
         found += (finding for budget in own for finding in over_budget(kernel, budget))
     found += (
@@ -265,8 +275,11 @@ def _unmatched(budgets: Sequence[Budget], analysis: Analysis) -> list[Finding]:
 def _unverifiable(
     kernel: KernelAnalysis, analysis: Analysis, severity: Severity, missing: tuple[str, ...]
 ) -> Finding:
-    if kernel.power_w is not None:
+    if missing and kernel.power_w is not None:
         message = f"{kernel.name}: {' and '.join(missing)} unknown"
+    elif kernel.power_w is not None:
+        message = f"{kernel.name}: power unknown: it accesses nothing with what is assumed: "
+        message += idles_by_assumption(kernel)
     else:
         message = f"{kernel.name}: power unknown: {cause_of_unknown(kernel, analysis)}"
     return Finding(

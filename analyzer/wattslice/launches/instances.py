@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
@@ -44,11 +45,12 @@ class LaunchInstance(Struct, frozen=True, eq=False):
 
 
 class Geometry(Struct, frozen=True):
-    """Grid and block as far as they are known."""
+    """Grid and block as far as they are known. `is_impossible`: one is known, and no GPU would start it."""
 
     grid: Dim3 | None
     block: Dim3 | None
     cause: Unknown  # why one of them is None
+    is_impossible: bool = False
 
     @property
     def threads(self) -> int | None:
@@ -61,7 +63,8 @@ class Geometry(Struct, frozen=True):
         return product
 
 
-def _extent(value: Value, limits: Dim3) -> tuple[Dim3 | None, Unknown | None]:
+def _extent(value: Value, limits: Dim3) -> Dim3 | Unknown | str:
+    """The three extents, why one is unknown, or in words why no GPU would start them."""
     cells: list[Value] = [value, 1, 1]
     if isinstance(value, Record):
         cells = [value.cells.get(offset, Unknown("a dim3 member without a value")) for offset in (0, 4, 8)]
@@ -69,20 +72,42 @@ def _extent(value: Value, limits: Dim3) -> tuple[Dim3 | None, Unknown | None]:
     for cell, limit in zip(cells, limits, strict=True):
         number = convert(cell, ir.INT64)
         if not isinstance(number, int):
-            return None, number if isinstance(number, Unknown) else Unknown("no number")
+            return number if isinstance(number, Unknown) else Unknown("no number")
         if not 1 <= number <= limit:
-            return None, Unknown(f"the host code gives {number}, which cannot be launched")
+            return f"the host code gives {number}, which cannot be launched"
         extent.append(number)
-    return (extent[0], extent[1], extent[2]), None
+    return extent[0], extent[1], extent[2]
 
 
 def geometry_of(instance: LaunchInstance) -> Geometry:
     """Grid and block of a launch that was reached."""
-    grid, grid_reason = _extent(instance.grid, MAX_GRID)
-    block, block_reason = _extent(instance.block, MAX_BLOCK)
-    if block is not None and (threads := block[0] * block[1] * block[2]) > MAX_THREADS_PER_BLOCK:
-        block, block_reason = None, Unknown(f"the host code gives a block of {threads} threads")
-    return Geometry(grid, block, grid_reason or block_reason or Unknown(""))
+    grid, block = _extent(instance.grid, MAX_GRID), _extent(instance.block, MAX_BLOCK)
+    if isinstance(block, tuple) and (threads := block[0] * block[1] * block[2]) > MAX_THREADS_PER_BLOCK:
+        block = f"the host code gives a block of {threads} threads"
+    causes = [extent for extent in (grid, block) if not isinstance(extent, tuple)]
+    cause = causes[0] if causes else ""
+    return Geometry(
+        grid if isinstance(grid, tuple) else None,
+        block if isinstance(block, tuple) else None,
+        cause if isinstance(cause, Unknown) else Unknown(cause),
+        is_impossible=any(isinstance(one, str) for one in causes),
+    )
+
+
+def without_impossible(instance: LaunchInstance) -> LaunchInstance:
+    """`instance`; of one that no GPU would start (an empty grid), the numbers passed along are unknown too.
+
+    They are what a program does without its options or its data: a kernel given these would idle.
+    """
+    geometry = geometry_of(instance)
+    if not geometry.is_impossible:
+        return instance
+    return replace(
+        instance,
+        arguments=tuple(
+            geometry.cause if isinstance(one, (int, float, Record)) else one for one in instance.arguments
+        ),
+    )
 
 
 def is_read(instance: LaunchInstance) -> bool:

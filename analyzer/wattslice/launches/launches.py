@@ -14,7 +14,14 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.agreement import extent_of, number_of
-from wattslice.launches.instances import AssumedVariable, Geometry, LaunchInstance, geometry_of, is_read
+from wattslice.launches.instances import (
+    AssumedVariable,
+    Geometry,
+    LaunchInstance,
+    geometry_of,
+    is_read,
+    without_impossible,
+)
 from wattslice.launches.kernel_shape import default_block, default_grid
 from wattslice.launches.launch import (
     Assumption,
@@ -111,7 +118,7 @@ def is_of_kernel(instance: LaunchInstance, kernel: ir.Kernel) -> bool:
 
 def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> KernelLaunch:
     running = [instance for instance in group if instance.is_certain]
-    chosen = _representative(running or group)
+    chosen = without_impossible(_representative(running or group))
     geometry = geometry_of(chosen)
     line, file = chosen.node.span.line, chosen.node.span.file
     host_file = "" if file == kernel.span.file else file
@@ -217,7 +224,16 @@ def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
     for index, (parameter, value) in enumerate(zip(kernel.parameters, instance.arguments, strict=False)):
         if isinstance(value, Record):
             found.extend(_scalars(index, (), parameter.type, value, 0))
+            found.extend(_lanes(index, parameter.type, value))
     return found
+
+
+def _lanes(index: int, type_: ir.Type, value: Record) -> Iterator[MemberValue]:
+    """The numbers of a vector: uint3 and its like."""
+    for lane, name in enumerate("xyzw"[: type_.lanes] if type_.lanes > 1 else ""):
+        cell = value.cells.get(lane * type_.bits // 8)
+        if isinstance(cell, (int, float)):
+            yield MemberValue(index, (name,), cell)
 
 
 def _scalars(

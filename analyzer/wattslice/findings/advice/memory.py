@@ -49,7 +49,7 @@ LEAST_LANES = 2.0
 def _by_array(
     facts: LaunchFacts,
     cost: Callable[[LaunchFacts, MemoryAccess, RequestCount], float],
-    cheaper: Callable[[LaunchFacts, MemoryAccess], SiteStatistics],
+    cheaper: Callable[[LaunchFacts, MemoryAccess, RequestCount], SiteStatistics],
 ) -> Iterator[tuple[MemoryAccess, RequestCount, Stake, list[ir.Span]]]:
     """For each array with enough at stake: the access that costs most, what is at stake, and where else.
 
@@ -64,7 +64,7 @@ def _by_array(
             key = access.root if access.root is not None else access.site
             arrays.setdefault(key, []).append((costs, access, made))
     for found in arrays.values():
-        stake = facts.stake(facts.with_sites({one.site: cheaper(facts, one) for _, one, _ in found}))
+        stake = facts.stake(facts.with_sites({one.site: cheaper(facts, one, its) for _, one, its in found}))
         if stake.is_worth_telling:
             _, access, made = max(found, key=lambda one: one[0])
             yield access, made, stake, [one.span for _, one, _ in found]
@@ -106,7 +106,7 @@ def _needed(facts: LaunchFacts, access_bytes: int) -> float:
     return max(1.0, math.ceil(lanes * access_bytes / SECTOR_BYTES))
 
 
-def _coalesced(facts: LaunchFacts, access: MemoryAccess) -> SiteStatistics:
+def _coalesced(facts: LaunchFacts, access: MemoryAccess, _made: RequestCount) -> SiteStatistics:
     statistics = facts.profile.sites[access.site]
     return replace(statistics, sectors_per_request=_needed(facts, statistics.access_bytes))
 
@@ -156,8 +156,8 @@ _SERIALISED = {ir.MemorySpace.SHARED: "PW042", ir.MemorySpace.CONSTANT: "PW055"}
 
 def serialised(facts: LaunchFacts) -> Iterator[Advice]:
     """One finding for each array, at the access with most passes to spare."""
-    for access, _, stake, also in _by_array(facts, _spare_passes, _in_one_pass):
-        message, fix = _conflict_message(facts, access), _conflict_fix(access)
+    for access, made, stake, also in _by_array(facts, _spare_passes, _without_conflict):
+        message, fix = _conflict_message(facts, access, made), _conflict_fix(access)
         yield facts.advice(_SERIALISED[access.space], access.span, message, fix, stake, also=also)
 
 
@@ -165,25 +165,27 @@ def _spare_passes(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) 
     ways = facts.profile.sites[access.site].bank_passes
     if access.space not in _SERIALISED or access.is_atomic or ways is None or ways < LEAST_WAYS:
         return 0.0
-    if facts.is_bulk(access) or facts.rests_on_guess(access.addresses) or _is_merged(facts, access, made):
+    if facts.is_bulk(access) or facts.rests_on_guess(access.addresses):
         return 0.0
-    return made.per_warp * (ways - 1.0)
+    needed = _needed_passes(facts, access, made)
+    return made.per_warp * (ways - needed) if ways >= LEAST_WAYS * needed else 0.0
 
 
-def _in_one_pass(facts: LaunchFacts, access: MemoryAccess) -> SiteStatistics:
-    return replace(facts.profile.sites[access.site], bank_passes=1.0)
+def _without_conflict(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> SiteStatistics:
+    return replace(facts.profile.sites[access.site], bank_passes=_needed_passes(facts, access, made))
 
 
-def _is_merged(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> bool:
-    """Whether the compiler may make one wide access of this one and its neighbours.
+def _needed_passes(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> float:
+    """Passes of a request without any conflict: 1, or as many as accesses that the compiler may make one.
 
-    nvcc 13 does so in shared memory wherever alignment allows (seen in its SASS): `s[2 * t]` and `s[2
-    * t + 1]`, the members of a structure, the copies of an unrolled loop.
+    nvcc 13 makes one wide access of neighbours in shared memory wherever alignment allows (seen in its SASS):
+    `s[2 * t]` and `s[2 * t + 1]`, the members of a structure, the copies of an unrolled loop.
     """
     statistics, runs = facts.profile.sites[access.site], facts.profile.thread_counts[access.region]
     share = made.per_thread / runs if runs else 1.0
-    if any(abs(share - merged) < 0.01 for merged in (1 / 2, 1 / 4)):
-        return True
+    for merged in (2.0, 4.0):
+        if abs(share - 1.0 / merged) < 0.01:
+            return merged
     for other in memory_accesses(facts.kernel):
         together = facts.profile.thread_counts[other.region] == runs  # each statement is a region of its own
         if other.root is access.root and other.is_store is access.is_store and together:
@@ -192,18 +194,20 @@ def _is_merged(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> 
                 continue
             apart = abs(known.block_reach.low[0] - statistics.block_reach.low[0])
             if apart == statistics.access_bytes == known.access_bytes < 16:
-                return True
-    return False
+                return 16.0 / statistics.access_bytes
+    return 1.0
 
 
-def _conflict_message(facts: LaunchFacts, access: MemoryAccess) -> str:
+def _conflict_message(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> str:
     ways = facts.profile.sites[access.site].bank_passes or 1.0
     if access.space is ir.MemorySpace.CONSTANT:
         return (
             f"the lanes of a warp read {ways:.3g} different words of {name_of(access)}, one after the other"
         )
     verb = "store to" if access.is_store else "load from"
-    return f"a warp's {verb} {name_of(access)} takes {ways:.3g} passes for bank conflicts"
+    needed = _needed_passes(facts, access, made)
+    where = f" where {needed:.0f} would do" if needed > 1.0 else ""
+    return f"a warp's {verb} {name_of(access)} takes {ways:.3g} passes for bank conflicts{where}"
 
 
 def _conflict_fix(access: MemoryAccess) -> str:
