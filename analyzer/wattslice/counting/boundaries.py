@@ -90,9 +90,7 @@ class Boundaries:
         structure = plan.structure
         self._extents = structure.extents
         stands_for_others = ((plan.high - plan.low) > 1).any(axis=1)
-        self._cells = [
-            np.flatnonzero(plan.cells == cell) for cell in distinct(plan.cells[stands_for_others])
-        ]
+        self._cells = [np.flatnonzero(plan.cells == cell) for cell in distinct(plan.cells[stands_for_others])]
         self._all = np.arange(len(plan.cells))
         self._solvers: dict[bytes, NDArray[np.float64]] = {}
         self._splits: dict[_Source, dict[tuple[bytes, ...], Split]] = {}

@@ -21,8 +21,8 @@ SAMPLED_WARPS = 16
 
 @functools.cache
 def _marks() -> NDArray[np.float64]:
-    """Where among all warps they are taken: one of each stratum. Equal distances may be multiples of the warps
-    of a block, and so meet the same warp of each.
+    """Where among all warps they are taken: one of each stratum. Equal distances may be multiples of the
+    warps of a block, and so meet the same warp of each.
     """
     return (np.arange(SAMPLED_WARPS) + np.random.default_rng(0).random(SAMPLED_WARPS)) / SAMPLED_WARPS
 
