@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import re
@@ -31,6 +30,7 @@ from wattslice.config.options import (
 from wattslice.config.rule_choices import RuleChoices, rule_choices
 from wattslice.config.settings import Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
+from wattslice.documents import did_you_mean
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import Search, note_search
 from wattslice.frontend.parse_options import DEFAULT_STANDARD, ParseOptions
@@ -205,9 +205,7 @@ def _choice(kind: type[Choice], option: str, value: str | None) -> Choice:
     if value is None:
         value = known[0]
     if value not in known:
-        close = difflib.get_close_matches(value, known, n=1)
-        remedy = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
-        raise ConfigError(f"{option}: unknown value {value!r}", remedy=remedy)
+        raise ConfigError(f"{option}: unknown value {value!r}", remedy=did_you_mean(value, known))
     return kind(value)
 
 
