@@ -6,92 +6,26 @@
 docs/library.md shows more. Nothing is loaded before it is used.
 """
 
-from wattslice.version import __version__
+from wattslice.version import __version__ as __version__
 
 TYPE_CHECKING = False  # typing itself would cost more than the whole of this file
 if TYPE_CHECKING:
-    from wattslice.api import (
-        Advice,
-        Analysis,
-        ArmAnalysis,
-        Assumption,
-        BranchClass,
-        Diagnostic,
-        EnergyRoofline,
-        Finding,
-        FrontendError,
-        InstructionCount,
-        KernelAnalysis,
-        LaunchSource,
-        LineHeat,
-        LoopTrips,
-        MemorySpace,
-        MethodWatts,
-        OperationCounts,
-        Precision,
-        ProbabilitySource,
-        ProfileUse,
-        ProgramArguments,
-        Roofline,
-        RooflinePoint,
-        RuleChoice,
-        RuleChoices,
-        Severity,
-        SliceAnalysis,
-        SourceText,
-        SubSlice,
-        Suppression,
-        TimeRoofline,
-        WattsliceError,
-        analyze,
-        analyze_text,
-        findings_of,
-        to_json,
-    )
+    from wattslice.api import *  # noqa: F403
 
-__all__ = [
-    "Advice",
-    "Analysis",
-    "ArmAnalysis",
-    "Assumption",
-    "BranchClass",
-    "Diagnostic",
-    "EnergyRoofline",
-    "Finding",
-    "FrontendError",
-    "InstructionCount",
-    "KernelAnalysis",
-    "LaunchSource",
-    "LineHeat",
-    "LoopTrips",
-    "MemorySpace",
-    "MethodWatts",
-    "OperationCounts",
-    "Precision",
-    "ProbabilitySource",
-    "ProfileUse",
-    "ProgramArguments",
-    "Roofline",
-    "RooflinePoint",
-    "RuleChoice",
-    "RuleChoices",
-    "Severity",
-    "SliceAnalysis",
-    "SourceText",
-    "SubSlice",
-    "Suppression",
-    "TimeRoofline",
-    "WattsliceError",
-    "__version__",
-    "analyze",
-    "analyze_text",
-    "findings_of",
-    "to_json",
-]
+_NAMES = """
+    Advice Analysis ArmAnalysis Assumption BranchClass Diagnostic EnergyRoofline Finding FrontendError
+    InstructionCount KernelAnalysis LaunchSource LineHeat LoopTrips MemorySpace MethodWatts
+    OperationCounts Precision ProbabilitySource ProfileUse ProgramArguments Roofline RooflinePoint
+    RuleChoice RuleChoices Severity SliceAnalysis SourceText SubSlice Suppression TimeRoofline
+    WattsliceError analyze analyze_text findings_of to_json
+"""
+_OFFERED = frozenset(_NAMES.split())  # those of the module api, which a look at this one must not load
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name == "__all__":
+        return __dir__()
+    if name not in _OFFERED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
@@ -101,4 +35,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted((*_OFFERED, "__version__"))

@@ -7,9 +7,9 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from wattslice.errors import WattsliceError
 
@@ -33,6 +33,18 @@ def parse_toml(content: bytes) -> dict[str, object]:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """The remedy for a wrong name: the nearest known one, else `otherwise` or all there are."""
+    names = list(known)
+    if close := difflib.get_close_matches(name, names, n=1):
+        return f"did you mean {close[0]}?"
+    return f"one of {', '.join(names)}" if otherwise is None else otherwise
+
+
+Read = TypeVar("Read")
+Default = TypeVar("Default")
 
 
 class Value:
@@ -91,6 +103,38 @@ class Value:
         except OverflowError:
             raise self.error("expected a number, found one beyond 1.8e308") from None
 
+    def positive(self) -> float:
+        """A finite number above 0."""
+        number = self.number()
+        if not (math.isfinite(number) and number > 0):
+            raise self.error(f"expected a number above 0, found {number:g}")
+        return number
+
+    def not_negative(self) -> float:
+        """A finite number from 0."""
+        self.number(0.0)
+        return self.finite()
+
+    def finite(self) -> float:
+        """A finite number."""
+        number = self.number()
+        if not math.isfinite(number):
+            raise self.error(f"expected a finite number, found {number:g}")
+        return number
+
+    def truth(self) -> bool:
+        """`true` or `false`."""
+        if not isinstance(self.any, bool):
+            raise self.error(f"expected true or false, found {self.any!r}")
+        return self.any
+
+    def one_of(self, known: Iterable[str], what: str) -> str:
+        """A text that is one of `known`; the error names the nearest."""
+        text, names = self.text(), [str(name) for name in known]
+        if text not in names:
+            raise self.error(f"{text!r} is no {what}", did_you_mean(text, names))
+        return text
+
     def list(self) -> list[Value]:
         """The entries of a list."""
         value = self.any
@@ -98,6 +142,10 @@ class Value:
             raise self.error(f"expected a list, found {self.kind}")
         entries = cast("list[object]", value)
         return [self.inside(f"[{index}]", entry) for index, entry in enumerate(entries)]
+
+    def entries(self) -> Sequence[Value]:
+        """The entries of a list; what is no list is its only one."""
+        return self.list() if isinstance(self.any, list) else [self]
 
     def table(self) -> Table:
         """An object (JSON) or table (TOML)."""
@@ -136,8 +184,7 @@ class Table:
         """Raises for a key that is none of `known`."""
         for key in self._members:
             if key not in known:
-                close = difflib.get_close_matches(key, known, n=1)
-                remedy = f"did you mean {close[0]}?" if close else ""
+                remedy = did_you_mean(key, known, otherwise="")
                 raise self.itself.error(f"unknown key {key!r} (expected {', '.join(known)})", remedy)
 
     def value(self, key: str) -> Value:
@@ -150,7 +197,15 @@ class Table:
         """The value of a key; None when it is not there."""
         return self.value(key) if key in self._members else None
 
+    def get(self, key: str, read: Callable[[Value], Read], default: Default) -> Read | Default:
+        """What `read` makes of the value of a key; `default` when it is not there."""
+        return read(self.value(key)) if key in self._members else default
+
+    def table(self, key: str) -> Table:
+        """The object of a key; an empty one when it is not there."""
+        place = f".{key}" if self.itself.place else key
+        return self.get(key, Value.table, Table(self.itself.inside(place, {}), {}))
+
     def list(self, key: str) -> list[Value]:
         """The entries of a list; none when the key is not there."""
-        value = self.optional(key)
-        return [] if value is None else value.list()
+        return self.get(key, Value.list, list[Value]())

@@ -260,7 +260,7 @@ def test_globals(known, tmp_path):
         ({"keys": None, "text": None}, "for the parameters keys, text"),
         ({"kyes": "1"}, r"k has no parameter 'kyes' \(did you mean keys\?\)"),
         ({"keys": "3"}, r"arguments\.keys: expected an array, found a number"),
-        ({"keys": '{ size = 4, generator = "unifrom" }'}, r"keys\.generator: unknown generator .*uniform\?"),
+        ({"keys": '{ size = 4, generator = "unifrom" }'}, r"keys\.generator: .* is no generator .*uniform\?"),
         ({"keys": '{ generator = "iota" }'}, "keys: 'size' is missing"),
         ({"keys": "{ size = -1 }"}, r"keys\.size: expected a whole number from 0, found -1"),
         ({"keys": "{ size = 4, lenght = 3 }"}, "keys: unknown key 'lenght'"),
@@ -285,7 +285,7 @@ def test_globals(known, tmp_path):
         ({"nodes": '{ size = 2, generator = "iota" }'}, r"the elements are structs \(start, weight, kind\)"),
         ({"grid": "{ m = 3 }"}, "grid: unknown key 'm'"),
         ({"grid": "3"}, "grid: expected a table of its members"),
-        ({"image": '{ texture = [2, 2], element = "int7" }'}, "unknown element 'int7'"),
+        ({"image": '{ texture = [2, 2], element = "int7" }'}, "'int7' is no element"),
         ({"image": "{ texture = [2, 2], values = [1] }"}, "unknown key 'values'"),
     ],
 )

@@ -6,7 +6,6 @@ import pytest
 from wattslice.projection.escape_characteristics import (
     launch_characteristics,
     predicted_ipc,
-    workload_characteristics,
 )
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.manifest import load_manifest
@@ -16,6 +15,7 @@ from wattslice_models.gpu import load_gpu
 from wattslice_models.workload import Instructions, Workload
 from wattslice_tools.accuracy.escape_counters import counted_kernels
 from wattslice_tools.accuracy.escape_times import BEGIN, END, CorpusTime, corpus_times
+from wattslice_tools.accuracy.escape_workloads import workload_characteristics
 
 from .counted import counted
 

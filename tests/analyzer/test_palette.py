@@ -1,12 +1,20 @@
 """Contrast as WCAG 2.2 computes it: at least 4.5 : 1 for everything that is read."""
 
+import re
+from importlib.resources import files
+from types import SimpleNamespace
+
 import pytest
 
-from wattslice.report.html.page import CHOSEN_TINT, DARK, HOT_TINT, LIGHT, LIT_TINT
 from wattslice.report.source_text import SPACE_STYLES
 
 AA = 4.5
-TINTS = [percent / 100 for percent in (HOT_TINT, CHOSEN_TINT, LIT_TINT)]
+STYLES = files("wattslice.report.html").joinpath("assets/page.css").read_text(encoding="utf-8")
+LIGHT, DARK = (
+    SimpleNamespace(**dict(re.findall(r"--(\w+):(#\w+)", rule)))
+    for rule in re.findall(r":root\{(--page[^}]*)\}", STYLES)
+)
+TINTS = [int(percent) / 100 for percent in re.findall(r"-tint:(\d+)%", STYLES)]
 
 
 def channels(colour: str) -> tuple[float, ...]:

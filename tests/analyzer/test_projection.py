@@ -315,7 +315,7 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         (BASE, "nodes = 3", "nodes: expected"),
         ("[nodes.g]", "[workflow]\nsteps = 0\n[nodes.g]", "workflow.steps: expected a whole number from 1"),
         ("[nodes.g]", "[workflow]\ndeadline = 5\n[nodes.g]", "did you mean deadline_s?"),
-        ("[nodes.g]", "[workflow]\nobjective = 'least-energi'\n[nodes.g]", "did you mean 'least-energy'?"),
+        ("[nodes.g]", "[workflow]\nobjective = 'least-energi'\n[nodes.g]", "did you mean least-energy?"),
         ("[nodes.g]", "[network]\nlatency_s = 1\n[nodes.g]", "'bandwidth_bytes_per_s' is missing"),
         ('"v100"', '"v1000"', "nodes.g.gpu: unknown GPU 'v1000': did you mean v100"),
         ('"v100"', '"mine.toml"', "nodes.g.gpu: .*mine.toml cannot be read"),

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 import wattslice_tools.public_sets.__main__ as command
 from wattslice.errors import WattsliceError
-from wattslice.training.launch_rows import run_features
 from wattslice_corpora.records import (
     ArrayBytes,
     BenchmarkRecipe,
@@ -24,6 +23,7 @@ from wattslice_corpora.records import (
 from wattslice_models.gpu import load_gpu
 from wattslice_tools.public_sets.dcgm import read_dcgm_table
 from wattslice_tools.public_sets.measured import PUBLIC_SETS, read_public_tables
+from wattslice_tools.public_sets.run_features import run_features
 
 V100 = load_gpu("v100_pcie")
 SAXPY = """

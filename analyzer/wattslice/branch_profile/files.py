@@ -85,15 +85,13 @@ def _version_2(path: Path, top: Table) -> BranchProfile:
         arms=arms,
         data_sets=data_sets,
         sources=tuple(map(_source, top.list("sources"))),
-        making=_making(top.optional("made")),
-        command="" if (command := top.optional("command")) is None else command.text(),
+        making=top.get("made", _making, Making.HAND),
+        command=top.get("command", Value.text, ""),
         name=path.name,
     )
 
 
-def _making(value: Value | None) -> Making:
-    if value is None:
-        return Making.HAND
+def _making(value: Value) -> Making:
     known = [making.value for making in Making]
     if value.text() not in known:
         raise value.error(f"expected one of {', '.join(known)}, found {value.any!r}")
@@ -103,8 +101,7 @@ def _making(value: Value | None) -> Making:
 def _data_set(value: Value) -> DataSet:
     entry = value.table()
     entry.only("name", "weight")
-    weight = entry.optional("weight")
-    return DataSet(entry.value("name").text(), 1.0 if weight is None else weight.number(0.0, math.inf))
+    return DataSet(entry.value("name").text(), entry.get("weight", lambda value: value.number(0.0), 1.0))
 
 
 def _source(value: Value) -> SourceLines:
@@ -122,33 +119,27 @@ def _source(value: Value) -> SourceLines:
 
 def _arm(value: Value, data_sets: int, *, with_counts: bool) -> ArmProbability:
     entry = value.table()
-    counted = ("kernel", "column", "visits", "taken", "entries", "warp_entries", "warp_taken")
-    counts = counted if with_counts else ()
-    entry.only("file", "line", "arm", "probability", *counts)
+    counted = ("kernel", "column", *_COUNTS) if with_counts else ()
+    entry.only("file", "line", "arm", "probability", *counted)
     arm = entry.value("arm")
     if not isinstance(arm.any, str) or not _ARM.fullmatch(arm.any):
         raise arm.error(f"expected then, else, 'case N', default, loop or right, found {arm.any!r}")
     probability = entry.value("probability")
-    column, kernel = entry.optional("column"), entry.optional("kernel")
     return ArmProbability(
         file=entry.value("file").name(),
         line=entry.value("line").position("line"),
         arm=arm.any,
         probability=None if with_counts and probability.any is None else probability.number(0.0, 1.0),
-        kernel="" if kernel is None else kernel.name(),
-        column=0 if column is None else column.position("column"),
-        visits=_counts(entry, "visits", data_sets),
-        taken=_counts(entry, "taken", data_sets),
-        entries=_counts(entry, "entries", data_sets),
-        warp_entries=_counts(entry, "warp_entries", data_sets),
-        warp_taken=_counts(entry, "warp_taken", data_sets),
+        kernel=entry.get("kernel", Value.name, ""),
+        column=entry.get("column", lambda value: value.position("column"), 0),
+        **{name: entry.get(name, lambda value: _counts(value, data_sets), ()) for name in _COUNTS},
     )
 
 
-def _counts(entry: Table, name: str, data_sets: int) -> tuple[int, ...]:
-    value = entry.optional(name)
-    if value is None:
-        return ()
+_COUNTS = ("visits", "taken", "entries", "warp_entries", "warp_taken")
+
+
+def _counts(value: Value, data_sets: int) -> tuple[int, ...]:
     found = tuple(number.any for number in value.list())
     if len(found) != data_sets or not all(type(number) is int and number >= 0 for number in found):
         raise value.error(f"expected {data_sets} whole numbers from 0, one per data set, found {value.any!r}")
@@ -218,15 +209,7 @@ def _branch(arm: ArmProbability) -> dict[str, object]:
     if arm.column:
         found["column"] = arm.column
     found["arm"] = arm.arm
-    for name, counts in (
-        ("visits", arm.visits),
-        ("taken", arm.taken),
-        ("entries", arm.entries),
-        ("warp_entries", arm.warp_entries),
-        ("warp_taken", arm.warp_taken),
-    ):
-        if counts:
-            found[name] = list(counts)
+    found |= {name: counts for name in _COUNTS if (counts := getattr(arm, name))}
     found["probability"] = arm.probability
     return found
 

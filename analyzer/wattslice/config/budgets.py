@@ -6,7 +6,6 @@ finding can name it.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterable
@@ -62,7 +61,7 @@ def parse_budgets(
         bounds: dict[str, float] = {}
         for key, field in _BOUND_KEYS.items():
             if key in table:
-                bounds[field] = _positive(table.value(key))
+                bounds[field] = table.value(key).positive()
         if "file" in patterns:
             try:
                 _file_pattern(patterns["file"])
@@ -85,13 +84,6 @@ _BOUND_KEYS = {
     "max-density": "max_density",
     "max-limit-share": "max_limit_share",
 }
-
-
-def _positive(value: Value) -> float:
-    number = value.number(0.0)
-    if not (math.isfinite(number) and number > 0):
-        raise value.error(f"{number:g} is not a bound", "a positive number")
-    return number
 
 
 @lru_cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import time
 from collections import Counter
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 from wattslice.branch_profile.making import arm_counts
 from wattslice.branch_profile.profile import ArmCount, DataSetCounts
 from wattslice.config.config import Config
+from wattslice.documents import did_you_mean
 from wattslice.errors import WattsliceError
 from wattslice.ir import Program
 from wattslice.ir.walking import deep_recursion
@@ -117,8 +117,7 @@ def choose_kernel(
         several = ", ".join(entry.launch.kernel.qualified_name for entry in found)
         raise ProfilingError(f"{wanted!r} may be each of {several}", path=path, remedy="name one of them")
     spellings = dict.fromkeys((*names, *(entry.launch.kernel.name for entry in known)))
-    close = difflib.get_close_matches(wanted, spellings, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(names) or 'none'}"
+    hint = did_you_mean(wanted, spellings, f"it has {', '.join(names) or 'none'}")
     raise ProfilingError(f"no kernel {wanted!r} in this file", path=path, remedy=hint)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import math
 import re
 from collections.abc import Iterable
 
@@ -29,62 +27,6 @@ MOST_NODES = 1_000_000
 MOST_COUNTS = 100_000
 
 
-def positive(value: Value) -> float:
-    """A finite number above 0."""
-    number = value.number()
-    if not (math.isfinite(number) and number > 0):
-        raise value.error(f"expected a number above 0, found {number:g}")
-    return number
-
-
-def not_negative(value: Value) -> float:
-    """A finite number from 0."""
-    number = value.number(0.0)
-    if not math.isfinite(number):
-        raise value.error(f"expected a finite number, found {number:g}")
-    return number
-
-
-def finite(value: Value) -> float:
-    """Any finite number."""
-    number = value.number()
-    if not math.isfinite(number):
-        raise value.error(f"expected a finite number, found {number:g}")
-    return number
-
-
-def maybe_positive(table: Table, key: str) -> float | None:
-    """A finite number above 0; None without the key."""
-    value = table.optional(key)
-    return None if value is None else positive(value)
-
-
-def maybe_not_negative(table: Table, key: str) -> float | None:
-    """A finite number from 0; None without the key."""
-    value = table.optional(key)
-    return None if value is None else not_negative(value)
-
-
-def truth(table: Table, key: str, default: bool) -> bool:
-    """`true` or `false`."""
-    value = table.optional(key)
-    if value is None:
-        return default
-    if not isinstance(value.any, bool):
-        raise value.error(f"expected true or false, found {value.any!r}")
-    return value.any
-
-
-def one_of(value: Value, known: Iterable[str], what: str) -> str:
-    """A text that is one of `known`; the error names the nearest."""
-    text, names = value.text(), [str(name) for name in known]
-    if text not in names:
-        close = difflib.get_close_matches(text, names, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else f"one of {', '.join(names)}"
-        raise value.error(f"{text!r} is no {what}", remedy)
-    return text
-
-
 def counts(value: Value, what: str) -> tuple[int, ...]:
     """Whole numbers from 1: one, a list, or a range such as ``"1..64"``; ascending, each once."""
     if isinstance(value.any, str):
@@ -104,12 +46,7 @@ def counts(value: Value, what: str) -> tuple[int, ...]:
 
 def texts(table: Table, key: str) -> tuple[str, ...]:
     """A list of texts, or one text; none without the key."""
-    value = table.optional(key)
-    if value is None:
-        return ()
-    if isinstance(value.any, str):
-        return (value.any,)
-    return tuple(entry.text() for entry in value.list())
+    return table.get(key, lambda value: tuple(entry.text() for entry in value.entries()), ())
 
 
 def named_tables(table: Table, key: str, what: str) -> list[tuple[str, Value]]:
@@ -130,19 +67,18 @@ def read_kernel(value: Value) -> KernelUse:
     source = folder / table.value("source").name()
     if not source.is_file():
         raise table.value("source").error(f"{source} is no file", "a path from the workflow file's folder")
-    profile, model = table.optional("profile"), table.optional("model")
     return KernelUse(
         place=value.place,
         source=source,
-        kernel=table.value("kernel").name() if "kernel" in table else None,
-        launches=positive(table.value("launches")) if "launches" in table else 1.0,
-        launch_line=table.value("launch_line").position("line") if "launch_line" in table else None,
+        kernel=table.get("kernel", Value.name, None),
+        launches=table.get("launches", Value.positive, 1.0),
+        launch_line=table.get("launch_line", lambda value: value.position("line"), None),
         launch=texts(table, "launch"),
         overrides=texts(table, "set"),
         definitions=texts(table, "define"),
         include=tuple(folder / text for text in texts(table, "include")),
-        model=TimeModel.OWN if model is None else TimeModel(one_of(model, list(TimeModel), "time model")),
-        profile=None if profile is None else folder / profile.name(),
+        model=table.get("model", lambda one: TimeModel(one.one_of(TimeModel, "time model")), TimeModel.OWN),
+        profile=table.get("profile", lambda value: folder / value.name(), None),
     )
 
 
@@ -169,8 +105,8 @@ def read_characterised(component: Table, kinds: Iterable[str]) -> CharacterisedK
     if "gpu_power_w" in table:
         by_node = table.value("gpu_power_w").table()
         by_node.only(*kinds)
-        powers = [(name, positive(by_node.value(name))) for name in by_node]
-    cells = positive(table.value("cells")) * factor
+        powers = [(name, by_node.value(name).positive()) for name in by_node]
+    cells = table.value("cells").positive() * factor
     return CharacterisedKernels(place.place, kernels, cells, tuple(powers), source)
 
 
@@ -188,7 +124,7 @@ def read_loops(component: Table) -> tuple[Loop, ...]:
 
 def _is_acraneb2(published: Value) -> bool:
     name = published.table().value("name")
-    return one_of(name, published_names(), "published program") == ACRANEB2
+    return name.one_of(published_names(), "published program") == ACRANEB2
 
 
 def _characteristics(value: Value) -> KernelCharacteristics:
@@ -196,7 +132,7 @@ def _characteristics(value: Value) -> KernelCharacteristics:
     names = list(KernelCharacteristics.__struct_fields__)
     table.only(*names)
     try:
-        return KernelCharacteristics(**{name: not_negative(table.value(name)) for name in names})
+        return KernelCharacteristics(**{name: table.value(name).not_negative() for name in names})
     except ValueError as error:
         raise value.error(
             str(error), "fractions (not percent), and counts for one cell: ESCAPE D3.5, Table 8"
@@ -208,20 +144,20 @@ def _loop(value: Value) -> Loop:
     table.only("name", "work_flop", "traffic_bytes", "V", "X", "Y", "Z", "U", "S_flop_per_s")
 
     def share(key: str) -> float:
-        return not_negative(table.value(key)) if key in table else 0.0
+        return table.get(key, Value.not_negative, 0.0)
 
     try:
         return Loop(
-            name=table.value("name").name() if "name" in table else value.place,
+            name=table.get("name", Value.name, value.place),
             work_flop=share("work_flop"),
-            traffic_bytes=not_negative(table.value("traffic_bytes")),
+            traffic_bytes=table.value("traffic_bytes").not_negative(),
             coefficients=LoopCoefficients(
                 share("V"),
                 share("X"),
                 share("Y"),
                 share("Z"),
-                flop_share=maybe_not_negative(table, "U"),
-                flop_offset_per_s=finite(table.value("S_flop_per_s")) if "S_flop_per_s" in table else 0.0,
+                flop_share=table.get("U", Value.not_negative, None),
+                flop_offset_per_s=table.get("S_flop_per_s", Value.finite, 0.0),
             ),
         )
     except ValueError as error:
@@ -251,11 +187,9 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
         "power",
     )
     on = table.optional("on")
-    if on is not None and isinstance(on.any, str):
-        on = on.inside("", [on.any])
-    if on is not None and not on.list():
+    if on is not None and not on.entries():
         raise on.error("names no node kind", "remove it: the component may then run on all of them")
-    allowed = kinds if on is None else tuple(one_of(entry, kinds, "node kind") for entry in on.list())
+    allowed = kinds if on is None else tuple(entry.one_of(kinds, "node kind") for entry in on.entries())
     measured = tuple(_measured(entry, kinds) for entry in table.list("measured"))
     _check_once(table, measured)
     for entry, found in zip(table.list("measured"), measured, strict=True):
@@ -266,9 +200,9 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
     component = Component(
         name=name,
         place=value.place,
-        node_counts=counts(table.value("nodes"), "nodes") if "nodes" in table else (1,),
+        node_counts=table.get("nodes", lambda value: counts(value, "nodes"), (1,)),
         on=() if on is None else tuple(allowed),
-        serial_share=table.value("serial_share").number(0.0, 1.0) if "serial_share" in table else 0.0,
+        serial_share=table.get("serial_share", lambda value: value.number(0.0, 1.0), 0.0),
         exchanges=tuple(_exchange(entry) for entry in table.list("communication")),
         measured=measured,
         kernels=tuple(read_kernel(entry) for entry in table.list("kernels")),
@@ -304,42 +238,32 @@ def _asks_for_full_power(component: Component, kinds: dict[str, NodeKind]) -> bo
 def _exchange(value: Value) -> Exchange:
     table = value.table()
     table.only("pattern", "data_bytes", "per_step", "dimensions")
-    pattern = Pattern(one_of(table.value("pattern"), list(Pattern), "communication pattern"))
+    pattern = Pattern(table.value("pattern").one_of(Pattern, "communication pattern"))
     if "dimensions" in table and pattern is not Pattern.HALO:
         raise table.value("dimensions").error("only a halo exchange has dimensions", "remove it")
     return Exchange(
         pattern=pattern,
-        data_bytes=not_negative(table.value("data_bytes")),
-        count=not_negative(table.value("per_step")) if "per_step" in table else 1.0,
-        dimensions=table.value("dimensions").whole(1, 3) if "dimensions" in table else 2,
+        data_bytes=table.value("data_bytes").not_negative(),
+        count=table.get("per_step", Value.not_negative, 1.0),
+        dimensions=table.get("dimensions", lambda value: value.whole(1, 3), 2),
     )
 
 
 def _measured(value: Value, kinds: dict[str, NodeKind]) -> Measured:
     table = value.table()
-    table.only(
-        "node",
-        "time_s",
-        "cores",
-        "clock_mhz",
-        "power_w",
-        "gpu_power_w",
-        "power_limit_share",
-        "power_low_w",
-        "power_high_w",
-    )
-    node = one_of(table.value("node"), kinds, "node kind")
+    table.only(*(name for name in Measured.__struct_fields__ if name != "place"))
+    node = table.value("node").one_of(kinds, "node kind")
     measured = Measured(
         place=value.place,
         node=node,
-        time_s=positive(table.value("time_s")),
-        cores=table.value("cores").whole(1, MOST_NODES) if "cores" in table else None,
-        clock_mhz=maybe_positive(table, "clock_mhz"),
-        power_w=maybe_positive(table, "power_w"),
-        gpu_power_w=maybe_positive(table, "gpu_power_w"),
-        power_limit_share=maybe_positive(table, "power_limit_share"),
-        power_low_w=maybe_not_negative(table, "power_low_w"),
-        power_high_w=maybe_positive(table, "power_high_w"),
+        time_s=table.value("time_s").positive(),
+        cores=table.get("cores", lambda value: value.whole(1, MOST_NODES), None),
+        clock_mhz=table.get("clock_mhz", Value.positive, None),
+        power_w=table.get("power_w", Value.positive, None),
+        gpu_power_w=table.get("gpu_power_w", Value.positive, None),
+        power_limit_share=table.get("power_limit_share", Value.positive, None),
+        power_low_w=table.get("power_low_w", Value.not_negative, None),
+        power_high_w=table.get("power_high_w", Value.positive, None),
     )
     _check_powers(value, measured)
     processor = kinds[node].processor
@@ -413,4 +337,4 @@ def _coefficients(component: Table, part: str) -> PowerCoefficients:
     if f"{part}_full" not in table and f"{part}_idle" not in table:
         return FULL_LOAD
     full, idle = table.value(f"{part}_full"), table.value(f"{part}_idle")
-    return PowerCoefficients(finite(full), finite(idle))
+    return PowerCoefficients(full.finite(), idle.finite())

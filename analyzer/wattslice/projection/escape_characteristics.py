@@ -40,7 +40,7 @@ def launch_characteristics(
     efficiency exceeds 1 where lanes read the same word. Raises ``ValueError`` for a kernel that executes
     nothing or for an `ipc` that is not positive.
     """
-    slots = _lane_slots(launch.threads_per_block, sum(entry.number for entry in work.instructions.per_warp))
+    slots = lane_slots(launch.threads_per_block, sum(entry.number for entry in work.instructions.per_warp))
     requested = sum(
         made.per_thread * profile.sites[access.site].access_bytes
         for access, made in made_accesses(launch, profile, work.instructions.requests)
@@ -61,32 +61,6 @@ def launch_characteristics(
     )
 
 
-def workload_characteristics(workload: Workload, ipc: float) -> KernelCharacteristics:
-    """The same of a workload, for tables that keep no more: branches stand under miscellaneous, conversions
-    under single precision, and of the bytes only those moved are known, asked for with an efficiency of 1.
-    The times of Table 11 add up to nearly the same, except on Fermi.
-
-    Raises ``ValueError`` as `launch_characteristics`, and where the bytes are unknown.
-    """
-    executed = workload.instructions
-    slots = _lane_slots(workload.threads_per_block, workload.issue_slots_per_warp)
-    moved = workload.l1_bytes
-    if moved is None:
-        raise ValueError("how many bytes the kernel moves is unknown")
-    return KernelCharacteristics(
-        inactive_share=max(0.0, 1.0 - workload.instructions_per_thread / slots),
-        miscellaneous_share=(executed.other + executed.tensor / 128) / slots,
-        control_flow_share=0.0,
-        memory_efficiency=1.0,
-        requested_bytes=moved,
-        integer_instructions=executed.integer,
-        single_instructions=executed.fp32 + executed.fp16 + executed.special,
-        double_instructions=executed.fp64,
-        warp_instructions=slots / WARP_SIZE,
-        instructions_per_clock_per_sm=ipc,
-    )
-
-
 def predicted_ipc(
     workload: Workload,
     gpu: Gpu,
@@ -100,7 +74,7 @@ def predicted_ipc(
     return issued / (time_s * 1e6 * core_clock_mhz(gpu, clocks) * gpu.sm_count)
 
 
-def _lane_slots(threads_per_block: int, issued_per_warp: float) -> float:
+def lane_slots(threads_per_block: int, issued_per_warp: float) -> float:
     """Lane slots of issued instructions per launched thread: a partly filled warp occupies all its lanes."""
     if not issued_per_warp > 0:
         raise ValueError("the kernel executes no instruction")

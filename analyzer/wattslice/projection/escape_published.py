@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from msgspec import convert
+from msgspec.structs import asdict
+
 from wattslice.projection.workflow import CharacterisedKernels, CpuState
 from wattslice_corpora.published import (
     CpuStateRow,
@@ -28,18 +31,7 @@ def published_kernel(row: KernelCharacteristicsRow) -> KernelCharacteristics:
     """A kernel of Table 9. Its counts reproduce the printed times only with N doubled:
     `escape_time.PUBLISHED_CELLS_FACTOR`.
     """
-    return KernelCharacteristics(
-        inactive_share=row.inactive_share,
-        miscellaneous_share=row.miscellaneous_share,
-        control_flow_share=row.control_flow_share,
-        memory_efficiency=row.memory_efficiency,
-        requested_bytes=row.requested_bytes,
-        integer_instructions=row.integer_instructions,
-        single_instructions=row.single_instructions,
-        double_instructions=row.double_instructions,
-        warp_instructions=row.warp_instructions,
-        instructions_per_clock_per_sm=row.instructions_per_clock_per_sm,
-    )
+    return convert(row, KernelCharacteristics, from_attributes=True)
 
 
 @cache
@@ -50,29 +42,13 @@ def acraneb2() -> tuple[KernelCharacteristics, ...]:
 
 def published_gpu(row: GpuCharacteristicsRow) -> GpuCharacteristics:
     """A GPU of Table 10, its peaks as printed."""
-    return GpuCharacteristics(
-        name=row.gpu,
-        architecture=_ARCHITECTURES[row.gpu],
-        core_clock_hz=row.core_clock_hz,
-        sm_count=row.sm_count,
-        peak_double_flop_per_s=row.peak_double_flop_per_s,
-        peak_single_flop_per_s=row.peak_single_flop_per_s,
-        peak_integer_op_per_s=row.peak_integer_op_per_s,
-        memory_bandwidth_bytes_per_s=row.memory_bandwidth_bytes_per_s,
-    )
+    told = {"name": row.gpu, "architecture": _ARCHITECTURES[row.gpu]}
+    return convert(asdict(row) | told, GpuCharacteristics)
 
 
 def published_rates(row: CpuStateRow) -> CpuRates[float] | None:
     """A state of a CPU (Tables 25 to 29, 37); ``None`` where a rate is damaged in print."""
-    if row.l1_bytes_per_s is None:
-        return None
-    return CpuRates(
-        flop_per_s=row.flop_per_s,
-        l1_bytes_per_s=row.l1_bytes_per_s,
-        l2_bytes_per_s=row.l2_bytes_per_s,
-        l3_bytes_per_s=row.l3_bytes_per_s,
-        dram_bytes_per_s=row.dram_bytes_per_s,
-    )
+    return None if row.l1_bytes_per_s is None else convert(row, CpuRates[float], from_attributes=True)
 
 
 @cache
@@ -114,11 +90,7 @@ def published_states(name: str) -> tuple[tuple[CpuState, ...], str]:
 
     rows = {"e5-2697v3": escape2018_haswell_states, "xeon-gold-6148": escape2018_skylake_states}[name]()
     states = tuple(
-        CpuState(
-            cores=row.cores,
-            clock_mhz=float(round(row.clock_ghz * 1000.0)),
-            rates=rates,
-        )
+        CpuState(row.cores, float(round(row.clock_ghz * 1000.0)), rates)
         for row in rows
         if row.clock_ghz is not None and (rates := published_rates(row)) is not None
     )

@@ -9,14 +9,8 @@ from wattslice.frontend.inputs import file_bytes
 from wattslice.projection.components import (
     MOST_NODES,
     counts,
-    maybe_not_negative,
-    maybe_positive,
     named_tables,
-    not_negative,
-    one_of,
-    positive,
     read_components,
-    truth,
 )
 from wattslice.projection.escape_published import published_cpus, published_states
 from wattslice.projection.workflow import (
@@ -33,15 +27,7 @@ from wattslice_models.cpu_roofline import CpuRates
 from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
 from wattslice_models.pareto import Limits, Objective
 
-_CPU_KEYS = (
-    "cpu",
-    "cores",
-    "clocks_mhz",
-    "rates",
-    "package_idle_w",
-    "memory_idle_w",
-    "full_power",
-)
+_CPU_KEYS = ("cpu", "cores", "clocks_mhz", "rates", "package_idle_w", "memory_idle_w", "full_power")
 _GPU_KEYS = ("gpu", "gpus", "host_idle_w", "gpu_idle_w")
 _RATES = ("flop_per_s", "l1_bytes_per_s", "l2_bytes_per_s", "l3_bytes_per_s", "dram_bytes_per_s")
 
@@ -75,26 +61,23 @@ def _gpu_node(table: Table) -> GpuNode:
         raise asked.error(f"{name} cannot be read: {error.strerror}") from None
     if name.endswith(".toml") and gpu.id in gpu_ids():
         raise asked.error(f"the id {gpu.id!r} of {name} is taken by the catalogue", "choose another id")
-    idle_w = maybe_not_negative(table, "gpu_idle_w")
-    number = table.optional("gpus")
+    idle_w = table.get("gpu_idle_w", Value.not_negative, None)
     return GpuNode(
         gpu_id=name if name.endswith(".toml") else gpu.id,
-        gpus=(1,) if number is None else counts(number, "GPUs"),
-        host_idle_w=not_negative(table.value("host_idle_w")),
+        gpus=table.get("gpus", lambda value: counts(value, "GPUs"), (1,)),
+        host_idle_w=table.value("host_idle_w").not_negative(),
         gpu_idle_w=gpu.idle_power_w if idle_w is None else idle_w,
     )
 
 
 def _cpu_node(table: Table) -> CpuNode:
     states, source = _states(table)
-    cores_given, clocks_given = table.optional("cores"), table.optional("clocks_mhz")
-    cores = tuple(sorted({state.cores for state in states}))
+    clocks_given = table.optional("clocks_mhz")
+    known = tuple(sorted({state.cores for state in states}))
+    cores = table.get("cores", lambda value: counts(value, "cores"), known)
     clocks_mhz = tuple(sorted({state.clock_mhz for state in states}))
-    if cores_given is not None:
-        cores = counts(cores_given, "cores")
     if clocks_given is not None:
-        entries = clocks_given.list() if isinstance(clocks_given.any, list) else [clocks_given]
-        clocks_mhz = tuple(sorted({positive(entry) for entry in entries}))
+        clocks_mhz = tuple(sorted({entry.positive() for entry in clocks_given.entries()}))
         if not clocks_mhz:
             raise clocks_given.error("names no clock", "a list such as [2600]")
     full = tuple(_full_power(entry) for entry in table.list("full_power"))
@@ -112,8 +95,8 @@ def _cpu_node(table: Table) -> CpuNode:
         clocks_mhz=clocks_mhz,
         states=states,
         rates_source=source,
-        package_idle_w=maybe_not_negative(table, "package_idle_w"),
-        memory_idle_w=maybe_not_negative(table, "memory_idle_w"),
+        package_idle_w=table.get("package_idle_w", Value.not_negative, None),
+        memory_idle_w=table.get("memory_idle_w", Value.not_negative, None),
         full=full,
     )
 
@@ -124,7 +107,7 @@ def _states(table: Table) -> tuple[tuple[CpuState, ...], str]:
     if cpu is not None and rates:
         raise cpu.error("rates are given as well", "keep one of cpu and rates")
     if cpu is not None:
-        name = one_of(cpu, published_cpus(), "CPU whose rates are published; give its own as rates = [...]")
+        name = cpu.one_of(published_cpus(), "CPU whose rates are published; give its own as rates = [...]")
         return published_states(name)
     states = tuple(_state(entry) for entry in rates)
     if len({(state.cores, state.clock_mhz) for state in states}) < len(states):
@@ -137,8 +120,8 @@ def _state(value: Value) -> CpuState:
     table.only("cores", "clock_mhz", *_RATES)
     return CpuState(
         cores=table.value("cores").whole(1, MOST_NODES),
-        clock_mhz=positive(table.value("clock_mhz")),
-        rates=CpuRates(*(positive(table.value(key)) for key in _RATES)),
+        clock_mhz=table.value("clock_mhz").positive(),
+        rates=CpuRates(*(table.value(key).positive() for key in _RATES)),
     )
 
 
@@ -167,12 +150,11 @@ def _check_states(
 def _full_power(value: Value) -> CpuPower:
     table = value.table()
     table.only("cores", "clock_mhz", "package_w", "memory_w")
-    clock = table.optional("clock_mhz")
     return CpuPower(
         cores=table.value("cores").whole(1, MOST_NODES),
-        clock_mhz=None if clock is None else positive(clock),
-        package_w=positive(table.value("package_w")),
-        memory_w=not_negative(table.value("memory_w")),
+        clock_mhz=table.get("clock_mhz", Value.positive, None),
+        package_w=table.value("package_w").positive(),
+        memory_w=table.value("memory_w").not_negative(),
     )
 
 
@@ -185,24 +167,13 @@ def read_workflow(path: Path) -> Workflow:
         document = parse_toml(file_bytes(path))
     except OSError as error:
         raise WorkflowError(f"cannot be read: {error.strerror}", path=path) from None
-    except UnicodeDecodeError:
-        raise WorkflowError("is no text in UTF-8", path=path) from None
     except ValueError as error:
         raise WorkflowError(f"not valid TOML: {error}", path=path) from None
     root = Value(WorkflowError, path, "", document).table()
     root.only("workflow", "network", "nodes", "components")
-    about = root.value("workflow").table() if "workflow" in root else _empty(root, "workflow")
-    about.only(
-        "name",
-        "steps",
-        "overlap",
-        "share_nodes",
-        "objective",
-        "deadline_s",
-        "energy_budget_j",
-        "power_budget_w",
-    )
-    network = root.value("network").table() if "network" in root else _empty(root, "network")
+    about = root.table("workflow")
+    about.only("name", "steps", "overlap", "share_nodes", "objective", *Limits.__struct_fields__)
+    network = root.table("network")
     network.only("latency_s", "bandwidth_bytes_per_s", "overlap", "waiting")
     nodes = read_node_kinds(root)
     components = read_components(root, nodes)
@@ -214,38 +185,26 @@ def read_workflow(path: Path) -> Workflow:
                     path=path,
                     remedy="add [network] with latency_s and bandwidth_bytes_per_s",
                 )
-    objective = about.optional("objective")
-    waiting = network.optional("waiting")
     return Workflow(
         path=path,
-        name=about.value("name").text() if "name" in about else path.stem,
-        steps=about.value("steps").whole(1, 10**12) if "steps" in about else 1,
+        name=about.get("name", Value.text, path.stem),
+        steps=about.get("steps", lambda value: value.whole(1, 10**12), 1),
         nodes=nodes,
         components=components,
-        overlap=truth(about, "overlap", False),
-        share_nodes=truth(about, "share_nodes", True),
-        objective=(
-            Objective.ENERGY
-            if objective is None
-            else Objective(one_of(objective, list(Objective), "objective"))
+        overlap=about.get("overlap", Value.truth, False),
+        share_nodes=about.get("share_nodes", Value.truth, True),
+        objective=Objective(
+            about.get("objective", lambda value: value.one_of(Objective, "objective"), Objective.ENERGY)
         ),
-        limits=Limits(
-            deadline_s=maybe_positive(about, "deadline_s"),
-            energy_budget_j=maybe_positive(about, "energy_budget_j"),
-            power_budget_w=maybe_positive(about, "power_budget_w"),
-        ),
+        limits=Limits(*(about.get(key, Value.positive, None) for key in Limits.__struct_fields__)),
         network=_network(network) if "network" in root else None,
-        hides_communication=truth(network, "overlap", False),
-        waits_busy=waiting is not None and one_of(waiting, _WAITING, "way to wait") == "busy",
+        hides_communication=network.get("overlap", Value.truth, False),
+        waits_busy=network.get("waiting", lambda value: value.one_of(_WAITING, "way to wait"), "") == "busy",
     )
-
-
-def _empty(root: Table, key: str) -> Table:
-    return root.itself.inside(key, {}).table()
 
 
 def _network(table: Table) -> Network:
     return Network(
-        latency_s=not_negative(table.value("latency_s")),
-        bandwidth_bytes_per_s=positive(table.value("bandwidth_bytes_per_s")),
+        latency_s=table.value("latency_s").not_negative(),
+        bandwidth_bytes_per_s=table.value("bandwidth_bytes_per_s").positive(),
     )

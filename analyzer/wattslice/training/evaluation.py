@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,10 @@ from msgspec.structs import replace
 
 from wattslice.errors import WattsliceError
 from wattslice.training.examples import Examples, LeftOut, examples_of
-from wattslice.training.judging import Judgement, errors, judge, judge_held_out
+from wattslice.training.judging import Errors, Judgement, errors, judge, judge_held_out
 from wattslice.training.tables import measured_tables, tables_of_file
 from wattslice.training.training import MOST_FOLDS
-from wattslice_corpora.records import Use, UtilisationRow, read_utilisation, utilisation_path
+from wattslice_corpora.records import Use, read_utilisation, utilisation_path
 from wattslice_models.contract import (
     UNCALIBRATED,
     Example,
@@ -28,11 +30,15 @@ from wattslice_models.cross_validation import HeldOut, calibrated_interval, deal
 from wattslice_models.energy import Case
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
-from wattslice_models.joint_store import HeldOutRun, held_out_runs, joint_model
+from wattslice_models.joint_store import held_out_runs, joint_model
 from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner, package_of
 from wattslice_models.store import power_model, trained_model, training_runs
 from wattslice_models.types import Prediction
 
+_RUN = attrgetter("dataset", "benchmark", "kernel", "arguments", "core_mhz", "memory_mhz")
+_RUN_OF_EXAMPLE = attrgetter(
+    "dataset", "benchmark", "kernel", "arguments", "subject.clocks.core_mhz", "subject.clocks.memory_mhz"
+)
 COUNTERS = "counters"
 COUNTERS_TITLE = "DCGM counters of the same run"
 
@@ -65,24 +71,17 @@ class Protocol(Struct, frozen=True):
     is_test: bool = True
 
 
-class TimeScore(Struct, frozen=True):
-    """|predicted / measured - 1| of the seconds of iterations whose launches are all known."""
-
-    runs: int
-    mean: float
-    median: float
-    worst: float
-    spearman: float | None
-
-
 class GpuEvaluation(Struct, frozen=True):
-    """Everything about one GPU. `trained_runs`: 0 where nothing of it may be trained on."""
+    """Everything about one GPU. `trained_runs`: 0 where nothing of it may be trained on.
+
+    `time`: of the seconds of iterations whose launches are all known.
+    """
 
     gpu: Gpu
     trained_runs: int
     tested_runs: int
     protocols: tuple[Protocol, ...]
-    time: TimeScore | None
+    time: Errors | None
     left_out: tuple[LeftOut, ...]
 
 
@@ -199,15 +198,8 @@ def _seen(gpu: Gpu, name: str, test: tuple[Example, ...]) -> int:
     """
     if name in MEANS:
         return 0
-    known = {
-        (run.dataset, run.benchmark, run.kernel, run.arguments, run.core_mhz, run.memory_mhz, run.measured_w)
-        for run in training_runs(gpu, name)
-    }
-    return sum(
-        (e.dataset, e.benchmark, e.kernel, e.arguments, clocks.core_mhz, clocks.memory_mhz, e.power_w)
-        in known
-        for e, clocks in ((example, example.subject.clocks) for example in test)
-    )
+    known = {(_RUN(run), run.measured_w) for run in training_runs(gpu, name)}
+    return sum((_RUN_OF_EXAMPLE(example), example.power_w) in known for example in test)
 
 
 def _answers(
@@ -236,16 +228,8 @@ def _answers(
         scores.append(_score(known, about or _origin(gpu, known, model), _ask(model, test)))
         if isinstance(model, EnergyPowerModel):
             timed = _with_measured_time(model, test)
-            scores.append(
-                Score(
-                    "energy, timed",
-                    "energy model, measured time",
-                    "",
-                    timed,
-                    judge(timed),
-                    source_only=False,
-                )
-            )
+            title = "energy model, measured time"
+            scores.append(Score("energy, timed", title, "", timed, judge(timed), source_only=False))
     return scores
 
 
@@ -275,54 +259,24 @@ def taught_by_committed_runs(request: Request, name: str) -> bool:
 
 def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score]:
     """What the joint model said of committed runs without their application, their board, or both."""
-    found = {
-        (run.gpu_id, run.dataset, run.benchmark, run.kernel, run.arguments, run.core_mhz, run.memory_mhz): run
-        for run in held_out_runs()
-    }
-    pairs = [
-        (
-            example,
-            found.get(
-                (
-                    example.subject.gpu.id,
-                    example.dataset,
-                    example.benchmark,
-                    example.kernel,
-                    example.arguments,
-                    example.subject.clocks.core_mhz,
-                    example.subject.clocks.memory_mhz,
-                )
-            ),
-        )
-        for example in asked
-    ]
+    found = {(run.gpu_id, _RUN(run)): run for run in held_out_runs()}
+    pairs = [(example, found.get((example.subject.gpu.id, _RUN_OF_EXAMPLE(example)))) for example in asked]
 
-    def score(
-        name: str,
-        title: str,
-        about: str,
-        case: Case,
-        watts: Callable[[HeldOutRun], float | None],
-        *,
-        told: bool,
-    ) -> Score:
+    def score(name: str, what: str, case: Case, watts: str, about: str = "") -> Score:
         interval = joint_model().interval(case)
         predicted = tuple(
             HeldOut(example, _limited(interval, example, power_w))
             for example, run in pairs
-            if run is not None and (power_w := watts(run)) is not None
+            if run is not None and (power_w := getattr(run, watts)) is not None
         )
-        return Score(name, title, about, predicted, judge(predicted), source_only=not told)
+        title = f"{known.title}{what}"
+        return Score(name, title, about, predicted, judge(predicted), source_only=watts != "timed_w")
 
-    title = known.title
-    measured, carried = Case.MEASURED, Case.CARRIED_OVER
     return [
-        score(known.name, title, "application left out", measured, lambda run: run.application_w, told=False),
-        score(
-            "energy, carried", f"{title}, board left out", "", carried, lambda run: run.board_w, told=False
-        ),
-        score("energy, both", f"{title}, both left out", "", carried, lambda run: run.both_w, told=False),
-        score("energy, timed", f"{title}, measured time", "", measured, lambda run: run.timed_w, told=True),
+        score(known.name, "", Case.MEASURED, "application_w", "application left out"),
+        score("energy, carried", ", board left out", Case.CARRIED_OVER, "board_w"),
+        score("energy, both", ", both left out", Case.CARRIED_OVER, "both_w"),
+        score("energy, timed", ", measured time", Case.MEASURED, "timed_w"),
     ]
 
 
@@ -357,11 +311,10 @@ def _counter_scores(
         absent.append(f"{COUNTERS_TITLE}: {error}")
         return []
     predicted = tuple(HeldOut(run.example, model.predict(run)) for run in asked)
-    return [_counter_score("of the training runs", predicted, judge(predicted))]
+    return [_COUNTER_SCORE("coefficients of the training runs", predicted, judge(predicted))]
 
 
-def _counter_score(about: str, predicted: tuple[HeldOut, ...], found: Judgement) -> Score:
-    return Score(COUNTERS, COUNTERS_TITLE, f"coefficients {about}", predicted, found, source_only=False)
+_COUNTER_SCORE = partial(Score, COUNTERS, COUNTERS_TITLE, source_only=False)
 
 
 def _several(examples: tuple[Example, ...]) -> bool:
@@ -396,7 +349,7 @@ def _left_out_each(
     if counters:
         try:
             held_out = counters_held_out(counters)
-            scores.append(_counter_score("of the others", held_out, judge_held_out(held_out)))
+            scores.append(_COUNTER_SCORE("coefficients of the others", held_out, judge_held_out(held_out)))
         except MissingPackageError as error:
             absent.append(f"{COUNTERS_TITLE}: {error}")
     parts = len(dealt(examples, folds, request.seed))
@@ -478,15 +431,14 @@ def _clipped(told: Prediction, limit_w: float | None) -> Prediction:
     )
 
 
-def _time(gpu: Gpu, examples: Sequence[Example]) -> TimeScore | None:
+def _time(gpu: Gpu, examples: Sequence[Example]) -> Errors | None:
     model = power_model(gpu, "energy")
     if not isinstance(model, EnergyPowerModel):
         return None
     timed = [(example, example.time_s) for example in examples if example.time_s is not None]
     if not timed:
         return None
-    found = errors([model.time_s(example.subject) for example, _ in timed], [time_s for _, time_s in timed])
-    return TimeScore(found.runs, found.mean, found.median, found.worst, found.spearman)
+    return errors([model.time_s(example.subject) for example, _ in timed], [time_s for _, time_s in timed])
 
 
 _COLUMNS = (
@@ -499,7 +451,6 @@ _COLUMNS = (
     "tensor_active",
 )
 _Clocks = tuple[float | None, float | None]
-_Key = tuple[str, str, str, str, float | None, float | None]
 
 
 class Counted(Struct, frozen=True):
@@ -538,12 +489,12 @@ def counted(examples: Sequence[Example], gpu: Gpu) -> tuple[Counted, ...]:
     path = utilisation_path(gpu.id)
     if not path.is_file():
         return ()
-    rows: dict[_Key, tuple[float, ...]] = {}
+    rows: dict[tuple[object, ...], tuple[float, ...]] = {}
     for row in read_utilisation(path):
         values = tuple(getattr(row, column) for column in _COLUMNS)
         if None not in values:
-            rows[_key(row)] = values
-    found = ((example, rows.get(_key_of(example))) for example in examples)
+            rows[_RUN(row)] = values
+    found = ((example, rows.get(_RUN_OF_EXAMPLE(example))) for example in examples)
     return tuple(Counted(example, values) for example, values in found if values is not None)
 
 
@@ -591,13 +542,3 @@ def counters_held_out(runs: Sequence[Counted]) -> tuple[HeldOut, ...]:
 def calibrated(runs: Sequence[Counted]) -> CounterModel:
     """The model of `runs` with the interval that cross-validation gives."""
     return CounterModel(fit(runs).coefficients, calibrated_interval(counters_held_out(runs)))
-
-
-def _key(row: UtilisationRow) -> _Key:
-    return row.dataset, row.benchmark, row.kernel, row.arguments, row.core_mhz, row.memory_mhz
-
-
-def _key_of(example: Example) -> _Key:
-    clocks = example.subject.clocks
-    run = example.dataset, example.benchmark, example.kernel, example.arguments
-    return (*run, clocks.core_mhz, clocks.memory_mhz)

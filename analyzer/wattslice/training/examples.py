@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from msgspec import Struct
+from msgspec import Struct, convert
+from msgspec.structs import asdict
 
 from wattslice.training.tables import MeasuredTables, measured_tables
 from wattslice_corpora.records import MeasuredRow, SliceRow, Use, WorkloadRow
 from wattslice_models.contract import Example, RepeatedLaunch, SliceSample, Subject
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
-from wattslice_models.workload import Instructions, Workload
+from wattslice_models.workload import Workload
 
 
 class LeftOut(Struct, frozen=True):
@@ -102,38 +103,5 @@ def _samples(rows: list[SliceRow]) -> tuple[SliceSample, ...]:
 
 def workload_of(row: WorkloadRow) -> Workload:
     """The workload that a row of a table holds."""
-    return Workload(
-        blocks=row.blocks,
-        threads_per_block=row.threads_per_block,
-        active_warps_per_sm=row.active_warps_per_sm,
-        instructions=Instructions(
-            fp32=row.fp32,
-            fp64=row.fp64,
-            fp16=row.fp16,
-            integer=row.integer,
-            integer_multiply=row.integer_multiply,
-            special=row.special,
-            wide_conversion=row.wide_conversion,
-            tensor=row.tensor,
-            load_store=row.load_store,
-            other=row.other,
-        ),
-        warp_instructions=row.warp_instructions,
-        l1_bytes=row.l1_bytes,
-        l2_bytes=row.l2_bytes,
-        dram_bytes=row.dram_bytes,
-        shared_passes=row.shared_passes,
-        shared_accesses=row.shared_accesses,
-        texture_fetches=row.texture_fetches,
-        atomics=row.atomics,
-        barriers=row.barriers,
-        global_loads=row.global_loads,
-        dependent_instructions=row.dependent_instructions,
-        dependent_shared=row.dependent_shared,
-        dependent_loads=row.dependent_loads,
-        mean_block=row.mean_block,
-        longest_block=row.longest_block,
-        footprint_bytes=row.footprint_bytes,
-        live_operands=row.live_operands,
-        live_data=row.live_data,
-    )
+    columns = asdict(row)
+    return convert({**columns, "instructions": columns}, Workload)

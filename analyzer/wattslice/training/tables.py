@@ -125,37 +125,24 @@ def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
         raise WattsliceError("no measured run in this table", path=path, remedy="measure first")
     cards = (path.with_suffix(".toml"), path.with_name("card.toml"))
     card = next((read_card(place) for place in cards if place.is_file()), None)
-    workloads, slices = (path.with_name(f"{path.stem}_{name}.csv") for name in ("workloads", "slices"))
-    if workloads.is_file() and slices.is_file():
-        rows = read_workloads(workloads), read_slices(slices)
-        return MeasuredTables(measured, *rows, card, (), (path, workloads, slices))
+    beside = [path.with_name(f"{path.stem}_{name}.csv") for name in ("workloads", "slices")]
+    if all(place.is_file() for place in beside):
+        rows = read_workloads(beside[0]), read_slices(beside[1])
+        return MeasuredTables(measured, *rows, card, (), (path, *beside))
     if not is_campaign(path):
         raise WattsliceError(
-            f"a table without features: neither {workloads.name} and {slices.name} nor a folder of sources "
-            "lies beside it",
+            f"a table without features: neither {beside[0].name} and {beside[1].name} nor a folder of "
+            "sources lies beside it",
             path=path,
             remedy="make them with `python -m wattslice_tools.public_sets.features_command` "
             "with and without --slices",
         )
-    found = campaign_features(path.parent, measured, gpu)
-    return MeasuredTables(measured, found.workloads, found.slices, card, found.reasons, (path,))
+    workloads, slices, reasons = _campaign_features(path.parent, measured, gpu)
+    return MeasuredTables(measured, workloads, slices, card, reasons, (path,))
 
 
 _SOURCES = "sources"
 _ZEROS = LiveShare("", None, 0.0, 0.0)
-
-
-class CampaignFeatures(Struct, frozen=True):
-    """`reasons`: why runs (benchmark, kernel, arguments) have no features."""
-
-    workloads: tuple[WorkloadRow, ...]
-    slices: tuple[SliceRow, ...]
-    reasons: tuple[tuple[tuple[str, str, str], str], ...]
-
-
-class _Source(Struct, frozen=True):
-    path: Path
-    corpus: CorpusKernel | None
 
 
 def is_campaign(table: Path) -> bool:
@@ -163,8 +150,10 @@ def is_campaign(table: Path) -> bool:
     return (table.parent / _SOURCES).is_dir() or (table.parent / "journal.jsonl").is_file()
 
 
-def campaign_features(folder: Path, measured: tuple[MeasuredRow, ...], gpu: Gpu) -> CampaignFeatures:
-    """The features of every distinct run, as far as its source is at hand and can be analysed.
+def _campaign_features(
+    folder: Path, measured: tuple[MeasuredRow, ...], gpu: Gpu
+) -> tuple[tuple[WorkloadRow, ...], tuple[SliceRow, ...], tuple[tuple[Run, str], ...]]:
+    """The features of every distinct run, as far as its source can be analysed, and why others have none.
 
     A run of a corpus program has the values of its command line for the variables of `main`; the launch
     configuration is the measured one.
@@ -173,34 +162,35 @@ def campaign_features(folder: Path, measured: tuple[MeasuredRow, ...], gpu: Gpu)
     programs: dict[Path, Program] = {}
     workloads: list[WorkloadRow] = []
     slices: list[SliceRow] = []
-    reasons: list[tuple[tuple[str, str, str], str]] = []
-    seen: set[tuple[str, str, str]] = set()
+    reasons: list[tuple[Run, str]] = []
+    seen: set[Run] = set()
     for row in measured:
         run = (row.benchmark, row.kernel, row.arguments)
         if run in seen or not row.power_valid:
             continue
         seen.add(run)
         try:
-            source = _source(folder, row, corpus)
-            if source.path not in programs:
-                programs[source.path] = read_cuda(source.path, ParseOptions())
-            launch = _launch(programs[source.path], row, source.corpus, gpu)
-            place = source.path.name
+            path, program = _source(folder, row, corpus)
+            if path not in programs:
+                programs[path] = read_cuda(path, ParseOptions())
+            launch = _launch(programs[path], row, program, gpu)
             live = _ZEROS if row.input == "zeros" else UNKNOWN_DATA
-            rows = launch_rows(*run, 0, row.kernel, place, 1, launch_features(launch, gpu), live)
+            rows = launch_rows(run, 0, row.kernel, path.name, 1, launch_features(launch, gpu), live)
             workloads.append(rows.workload)
             slices += rows.slices
         except (WattsliceError, RecordError, ValueError) as error:
             reasons.append((run, str(error)))
-    return CampaignFeatures(tuple(workloads), tuple(slices), tuple(reasons))
+    return tuple(workloads), tuple(slices), tuple(reasons)
 
 
-def _source(folder: Path, row: MeasuredRow, corpus: dict[str, CorpusKernel]) -> _Source:
+def _source(
+    folder: Path, row: MeasuredRow, corpus: dict[str, CorpusKernel]
+) -> tuple[Path, CorpusKernel | None]:
     written = folder / _SOURCES / f"{row.benchmark}.cu"
     if written.is_file():
-        return _Source(written, None)
+        return written, None
     if row.benchmark in corpus:
-        return _Source(corpus[row.benchmark].file, corpus[row.benchmark])
+        return corpus[row.benchmark].file, corpus[row.benchmark]
     raise RecordError(f"its source {row.benchmark}.cu is not at hand")
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from wattslice.projection.escape_characteristics import workload_characteristics
 from wattslice.training.examples import workload_of
 from wattslice_corpora.counters import CounterRow, counters_path, read_counters
 from wattslice_corpora.records import read_workloads, workloads_path
 from wattslice_models.escape_time import KernelCharacteristics
 from wattslice_models.gpu import Gpu
+from wattslice_tools.accuracy.escape_workloads import workload_characteristics
 
 
 class CountedKernel(Struct, frozen=True):

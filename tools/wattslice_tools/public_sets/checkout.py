@@ -8,7 +8,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from wattslice.errors import WattsliceError
-from wattslice.training.launch_rows import RunFeatures, run_features
 from wattslice_corpora.records import (
     MeasuredRow,
     Recipes,
@@ -24,6 +23,7 @@ from wattslice_corpora.records import (
     table_text,
 )
 from wattslice_models.gpu import Gpu
+from wattslice_tools.public_sets.run_features import RunFeatures, run_features
 
 
 class PublicFeatures(Struct, frozen=True):

@@ -35,6 +35,7 @@ from wattslice_models.contract import Example
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
 from wattslice_models.store import power_model
+from wattslice_tools.public_sets import run_features as runs_of_recipes
 from wattslice_tools.public_sets.checkout import runs_of
 from wattslice_tools.wild.branch_profiles import measured_profile, only_loops
 
@@ -142,11 +143,13 @@ def compared(sources: Path, recipes: Recipes, gpu: Gpu) -> Iterator[Compared]:
 def _launches(
     sources: Path, recipes: Recipes, recipe: BenchmarkRecipe, run: MeasuredRow, gpu: Gpu
 ) -> list[_Launched]:
-    defines = features._defines(recipe, run.arguments)
-    program = features._read(sources, recipes.include, recipe.file, defines)
+    defines = runs_of_recipes._defines(recipe, run.arguments)
+    program = runs_of_recipes._read(sources, recipes.include, recipe.file, defines)
     return [
-        _Launched(features._launch(program, one.kernel or run.kernel, one, run, gpu), index, one, recipe.file)
-        for index, one in enumerate(features._launches(recipe, run.kernel))
+        _Launched(
+            runs_of_recipes._launch(program, one.kernel or run.kernel, one, run, gpu), index, one, recipe.file
+        )
+        for index, one in enumerate(runs_of_recipes._launches(recipe, run.kernel))
     ]
 
 
@@ -200,7 +203,7 @@ def _rows(
     )
     found = features.LaunchFeatures(work.workload, "", parts)
     live = one.recipe.live_share(run[2])
-    return features.launch_rows(*run, one.index, name, one.path, one.recipe.repeat, found, live=live)
+    return features.launch_rows(run, one.index, name, one.path, one.recipe.repeat, found, live=live)
 
 
 def _answers(example: Example, gpu: Gpu, variant: Variant) -> Iterator[Answer]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Protocol, cast
 
 import numpy as np
 from msgspec import Struct
 
-from wattslice.documents import Table, Value
+from wattslice.documents import Table, Value, did_you_mean
 from wattslice.ir import FLOAT32, UINT32, MemorySpace, Program, Type, TypeKind, Variable
 from wattslice.launches.launch import KernelLaunch
 from wattslice.profiling.data_sets.arrays import (
@@ -159,10 +158,7 @@ class _Preparation:
     def _array(self, named: Value) -> tuple[int, int, int]:
         found = self._addresses.get(named.name())
         if found is None:
-            close = difflib.get_close_matches(named.name(), self._addresses, n=1)
-            remedy = (
-                f"did you mean {close[0]}?" if close else f"known: {', '.join(self._addresses) or 'none'}"
-            )
+            remedy = did_you_mean(named.name(), self._addresses)
             raise named.error(f"no array {named.name()!r} in this data set", remedy)
         return found
 
@@ -265,9 +261,7 @@ def _is_bytes(type_: Type) -> bool:
 def _known(given: Table, names: list[str], what: str, where: str) -> None:
     for key in given:
         if key not in names:
-            close = difflib.get_close_matches(key, names, n=1)
-            remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(names) or 'none'}"
-            raise given.itself.error(f"{where} has no {what} {key!r}", remedy)
+            raise given.itself.error(f"{where} has no {what} {key!r}", did_you_mean(key, names))
 
 
 _KEYS = ("texture", "element", "channels", "addressing", "linear", "normalised", "reads_normalised")
@@ -291,8 +285,8 @@ def texture(value: Value, setting: Setting) -> Texture:
         raise table.value("texture").error("expected one to three extents: width, height, depth")
     sizes = [extent.whole(1) for extent in extents]
     width, height, depth = (*sizes, *(1 for _ in range(3 - len(sizes))))
-    channels = 1 if (given := table.optional("channels")) is None else given.whole(1, 4)
-    element = _element(table)
+    channels = table.get("channels", lambda value: value.whole(1, 4), 1)
+    element = table.get("element", lambda value: _ELEMENTS[value.one_of(_ELEMENTS, "element")], FLOAT32)
     rest = {key: table.value(key).any for key in table if key not in _KEYS}
     if "file" not in rest:
         rest["size"] = width * height * depth * channels
@@ -300,40 +294,12 @@ def texture(value: Value, setting: Setting) -> Texture:
     texels = contents.view(scalar_dtype(value, element))
     if len(texels) != width * height * depth * channels:
         raise value.error(f"{len(texels)} numbers, not {width} × {height} × {depth} × {channels}")
-    addressing = _addressing(table)
+    known = [str(entry.value) for entry in Addressing]
+    addressing = Addressing(table.get("addressing", lambda value: value.one_of(known, "addressing"), "clamp"))
     return Texture(
         texels.reshape(depth, height, width, channels),
         (addressing, addressing, addressing),
-        is_linear=_flag(table, "linear"),
-        is_normalised=_flag(table, "normalised"),
-        reads_normalised=_flag(table, "reads_normalised"),
+        is_linear=table.get("linear", Value.truth, False),
+        is_normalised=table.get("normalised", Value.truth, False),
+        reads_normalised=table.get("reads_normalised", Value.truth, False),
     )
-
-
-def _element(table: Table) -> Type:
-    named = table.optional("element")
-    if named is None:
-        return FLOAT32
-    found = _ELEMENTS.get(named.text())
-    if found is None:
-        raise named.error(f"unknown element {named.any!r}", f"one of {', '.join(_ELEMENTS)}")
-    return found
-
-
-def _addressing(table: Table) -> Addressing:
-    named = table.optional("addressing")
-    if named is None:
-        return Addressing.CLAMP
-    known = [str(entry.value) for entry in Addressing]
-    if named.text() not in known:
-        raise named.error(f"unknown addressing {named.any!r}", f"one of {', '.join(known)}")
-    return Addressing(named.text())
-
-
-def _flag(table: Table, key: str) -> bool:
-    value = table.optional(key)
-    if value is None:
-        return False
-    if not isinstance(value.any, bool):
-        raise value.error(f"expected true or false, found {value.any!r}")
-    return value.any

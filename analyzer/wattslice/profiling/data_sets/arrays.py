@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import stat
 import warnings
@@ -172,8 +171,7 @@ def _records(table: Table, element: Type, setting: Setting) -> Bytes:
         raise table.itself.error(f"its elements ({element.name or element.kind.value}) have no members")
     members.only(*fields)
     size = element_size(table.itself, element)
-    given = table.optional("size")
-    count = None if given is None else given.whole(0)
+    count = table.get("size", lambda value: value.whole(0), None)
     columns: list[tuple[int, Bytes]] = []
     for name in members:
         field, value = fields[name], members.value(name)
@@ -221,22 +219,14 @@ def _sized(value: Value, count: int) -> Value:
 
 
 def _generated(table: Table, element: Type, setting: Setting) -> Bytes:
-    named = table.optional("generator")
-    name = "zeros" if named is None else named.text()
-    generator = GENERATORS.get(name)
-    if generator is None or named is None:
-        if named is not None:
-            close = difflib.get_close_matches(name, GENERATORS, n=1)
-            known = f"did you mean {close[0]}?" if close else f"one of {', '.join(GENERATORS)}"
-            raise named.error(f"unknown generator {name!r}", known)
-        generator = GENERATORS[name]
+    name = table.get("generator", lambda value: value.one_of(GENERATORS, "generator"), "zeros")
+    generator = GENERATORS[name]
     own_size = generator.count is not None  # the generator tells how many
     table.only(*(key for key in _COMMON if not own_size or key != "size"), *generator.keys)
     lanes, size = max(1, element.lanes), element_size(table.itself, element)
     count = table.value("size").whole(0) if generator.count is None else generator.count(table)
     setting.reserve(table.itself if own_size else table.value("size"), count * size)
-    given = table.optional("seed")
-    seed = setting.seed if given is None else given.whole(0)
+    seed = table.get("seed", lambda value: value.whole(0), setting.seed)
     own = zlib.crc32(table.itself.place.partition(".")[2].encode())  # other arrays, other numbers
     numbers = generator.make(
         Request(

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from wattslice.documents import Table
+from wattslice.documents import Table, Value
 from wattslice.errors import WattsliceError
 
 Numbers = NDArray[Any]
@@ -87,8 +87,7 @@ def _permutation(request: Request) -> Numbers:
 
 
 def _text(request: Request) -> Numbers:
-    given = request.table.optional("alphabet")
-    alphabet = (_LETTERS if given is None else given.name()).encode()
+    alphabet = request.table.get("alphabet", Value.name, _LETTERS).encode()
     return np.frombuffer(alphabet, np.uint8)[request.random.integers(0, len(alphabet), request.count)]
 
 

@@ -14,6 +14,7 @@ keys = { size = 1000, generator = "uniform", low = 0, high = 100 }
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from msgspec import Struct
@@ -73,8 +74,7 @@ def read_spec(path: Path) -> Spec:
         raise DataError(f"not TOML: {error}", path=path) from None
     top = Value(DataError, path, "", document).table()
     top.only("launch", "data")
-    given = top.optional("launch")
-    launch = LaunchGiven() if given is None else _launch(given)
+    launch = top.get("launch", _launch, LaunchGiven())
     data = tuple(map(_data_set, top.list("data")))
     if not data:
         raise DataError("no [[data]]: at least one data set is needed", path=path)
@@ -90,41 +90,30 @@ def read_spec(path: Path) -> Spec:
 def _data_set(value: Value) -> DataSetSpec:
     table = value.table()
     table.only("name", "kernel", "seed", "launch", "arguments", "globals")
-    seed, launch, kernel = table.optional("seed"), table.optional("launch"), table.optional("kernel")
     return DataSetSpec(
         name=table.value("name").name(),
-        seed=0 if seed is None else seed.whole(0),
-        kernel=None if kernel is None else kernel.name(),
-        launch=LaunchGiven() if launch is None else _launch(launch),
-        arguments=_table(table, "arguments"),
-        globals=_table(table, "globals"),
+        seed=table.get("seed", lambda value: value.whole(0), 0),
+        kernel=table.get("kernel", Value.name, None),
+        launch=table.get("launch", _launch, LaunchGiven()),
+        arguments=table.table("arguments"),
+        globals=table.table("globals"),
     )
-
-
-def _table(table: Table, key: str) -> Table:
-    value = table.optional(key)
-    return table.itself.inside(f".{key}", {}).table() if value is None else value.table()
 
 
 def _launch(value: Value) -> LaunchGiven:
     table = value.table()
     table.only("grid", "block", "shared_bytes")
-    grid, block, shared = (table.optional(key) for key in ("grid", "block", "shared_bytes"))
-    extent = None if block is None else _extent(block, MAX_BLOCK)
-    if block is not None and extent is not None:
-        threads = extent[0] * extent[1] * extent[2]
-        if threads > MAX_THREADS_PER_BLOCK:
-            raise block.error(f"{threads} threads; no GPU runs more than {MAX_THREADS_PER_BLOCK} in a block")
-    return LaunchGiven(
-        None if grid is None else _extent(grid, MAX_GRID),
-        extent,
-        None if shared is None else shared.whole(0),
-    )
+    block = table.get("block", lambda value: _extent(value, MAX_BLOCK), None)
+    if block is not None and (threads := math.prod(block)) > MAX_THREADS_PER_BLOCK:
+        told = f"{threads} threads; no GPU runs more than {MAX_THREADS_PER_BLOCK} in a block"
+        raise table.value("block").error(told)
+    grid = table.get("grid", lambda value: _extent(value, MAX_GRID), None)
+    return LaunchGiven(grid, block, table.get("shared_bytes", lambda value: value.whole(0), None))
 
 
 def _extent(value: Value, limits: Dim3) -> Dim3:
     """`[4]`, `[4, 2]`, `[4, 2, 1]`, or one number."""
-    entries = value.list() if isinstance(value.any, list) else [value]
+    entries = value.entries()
     if not 1 <= len(entries) <= 3:
         raise value.error(f"expected one to three numbers (x, y, z), found {len(entries)}")
     numbers = [entry.whole(1, limit) for entry, limit in zip(entries, limits, strict=False)]

@@ -10,8 +10,6 @@ import base64
 import hashlib
 from pathlib import Path
 
-from msgspec import Struct
-
 from wattslice.analysis import Analysis
 from wattslice.findings.findings import Finding
 from wattslice.report.html.view import FILTERS, IN_TEMPLATE, PageView, page_view
@@ -77,81 +75,14 @@ def _hash(text: str) -> str:
 
 
 def _style_sheet(view: PageView) -> str:
-    light = [(style.name, style.light) for style in SPACE_STYLES.values()]
-    dark = [(style.name, style.dark) for style in SPACE_STYLES.values()]
+    spaces = SPACE_STYLES.values()
     rules = [
-        f":root{{{_colours(LIGHT)}}}",
-        f":root{{--hot-tint:{HOT_TINT}%;--chosen-tint:{CHOSEN_TINT}%;--lit-tint:{LIT_TINT}%}}",
-        *(f".s-{name}{{--c:{colour}}}.lit-{name}{{--litc:{colour}}}" for name, colour in light),
+        *(f".s-{one.name}{{--c:{one.light}}}.lit-{one.name}{{--litc:{one.light}}}" for one in spaces),
         "@media (prefers-color-scheme:dark){",
-        f":root{{{_colours(DARK)}}}",
-        *(f".s-{name}{{--c:{colour}}}.lit-{name}{{--litc:{colour}}}" for name, colour in dark),
+        *(f".s-{one.name}{{--c:{one.dark}}}.lit-{one.name}{{--litc:{one.dark}}}" for one in spaces),
         "}",
         *(f".v{share}{{width:{share}%}}" for share in range(1, 101)),
         # Rows out of sight are not laid out (content-visibility): they need a width of their own.
         *(f".long.{file.id}w{{min-width:calc({file.columns}ch + 23rem)}}" for file in view.files),
     ]
     return (_PAGE / "page.css").read_text(encoding="utf-8") + "\n".join(rules) + "\n"
-
-
-def _colours(colours: PageColours) -> str:
-    return "".join(f"--{name}:{getattr(colours, name)};" for name in colours.__struct_fields__)
-
-
-class PageColours(Struct, frozen=True):
-    """Text and surfaces of the HTML page, as #rrggbb."""
-
-    page: str
-    surface: str
-    text: str
-    muted: str
-    rule: str
-    keyword: str
-    string: str
-    comment: str
-    warm: str
-    hot: str
-    cool: str
-    track: str
-    accent: str
-    hover: str
-
-
-LIGHT = PageColours(
-    page="#f6f7f9",
-    surface="#ffffff",
-    text="#1c2026",
-    muted="#565d67",
-    rule="#dfe3e8",
-    keyword="#3d3a9e",
-    string="#0f6674",
-    comment="#565d67",
-    warm="#9a5b00",
-    hot="#b3261e",
-    cool="#1d7a52",
-    track="#e6e9ee",
-    accent="#4b3fbf",
-    hover="#eef1f5",
-)
-
-
-DARK = PageColours(
-    page="#0f1115",
-    surface="#16191f",
-    text="#e3e6ea",
-    muted="#9aa2ad",
-    rule="#2a2f38",
-    keyword="#b0b4ff",
-    string="#7cc9d6",
-    comment="#99a1ad",
-    warm="#e0a04a",
-    hot="#ff8a80",
-    cool="#5cc795",
-    track="#2a2f38",
-    accent="#a9a3ff",
-    hover="#20242c",
-)
-
-
-HOT_TINT, CHOSEN_TINT, LIT_TINT = 9, 14, 15
-"""Percent of a space's colour in the ground of hot lines, of chosen slices, and of lines that are lit."""

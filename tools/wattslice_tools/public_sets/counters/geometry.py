@@ -12,12 +12,12 @@ from wattslice.frontend.cuda.read import read_callers, read_cuda
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.launches.launch import Dim3, KernelLaunch, LaunchSource, Overrides, Setting
 from wattslice.launches.resolver import Neighbours, resolve_launches
-from wattslice.training.launch_rows import parameter_value
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import Recipes
 from wattslice_models.gpu import Gpu
 from wattslice_tools.public_sets.counters.causes import HostRun
 from wattslice_tools.public_sets.counters.launches import recipe_of, source_root
+from wattslice_tools.public_sets.run_features import parameter_value
 
 
 class ReadGeometry(Struct, frozen=True):

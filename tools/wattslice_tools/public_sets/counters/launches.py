@@ -18,7 +18,6 @@ from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import MemoryAccess
 from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
-from wattslice.training.launch_rows import parameter_value, with_arrays
 from wattslice.workload.instructions import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.launch_work import LaunchWork, launch_work, residency
@@ -26,6 +25,7 @@ from wattslice.workload.traffic import made_accesses, request_passes, request_se
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, Recipes, RecordError
 from wattslice_models.gpu import Gpu
+from wattslice_tools.public_sets.run_features import parameter_value, with_arrays
 
 
 class CountedLaunch(Struct, frozen=True):
