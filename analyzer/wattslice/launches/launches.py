@@ -185,7 +185,7 @@ def _too_large(kernel: ir.Kernel, chosen: LaunchInstance, gpu: Gpu) -> Iterator[
     """Arrays that no memory of this GPU holds: a program whose allocation fails launches nothing."""
     given = {argument.storage for argument in chosen.arguments if isinstance(argument, Pointer)}
     size = sum(storage.size_bytes or 0 for storage in given if storage.name in ON_THE_DEVICE)
-    if gpu.memory_bytes is not None and size > gpu.memory_bytes:
+    if size > gpu.memory_bytes:
         message = (
             f"{kernel.name} is given arrays of {size:.3g} bytes, taken to fit the {gpu.memory_bytes:.3g}"
         )
