@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from wattslice.analysis import LaunchSource
+from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_callers, read_cuda
 from wattslice.frontend.neighbours import caller_files
 from wattslice.launches.launch import NO_OVERRIDES
@@ -77,3 +78,31 @@ def test_a_loop_of_links_beside_it_harms_nothing(tmp_path):
         read_cuda(path), NO_OVERRIDES, load_gpu("v100"), Neighbours(partial(read_callers, path))
     )
     assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_program_with_a_function_of_that_name_calls_its_own(tmp_path):
+    path = tmp_path / "scale.cu"
+    path.write_text(KERNEL)
+    (tmp_path / "main.cpp").write_text(MAIN)
+    (tmp_path / "before.cpp").write_text(f"void runScale(float *x, int n, int t)\n{{\n}}\n{MAIN}")
+    assert [file.name for file in caller_files(path, frozenset({"runScale"}))] == ["main.cpp"]
+
+
+def test_what_nothing_calls_is_told_apart_from_callers_elsewhere(tmp_path):
+    path = tmp_path / "scale.cu"
+    other = "__global__ void other() {}\nint main() { other<<<1, 32>>>(); }"
+    for rest, reason in (("", "whose callers are not in this file"), (other, "which nothing that was read")):
+        path.write_text(KERNEL + rest)
+        launch, *_ = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"))
+        assert reason in launch.assumptions[0].message
+
+
+def test_vectors_are_arguments(tmp_path):
+    path = tmp_path / "sum.cu"
+    path.write_text(
+        "__global__ void sum(uint3 g, float *x) { for (unsigned j = 0; j < g.z; ++j) x[threadIdx.x] += j; }\n"
+        "int main() { float *x; uint3 g = make_uint3(1, 2, 7); sum<<<1, 32>>>(g, x); }\n"
+    )
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"))
+    (loop,) = count(launch).loops
+    assert loop.trip_count == 7

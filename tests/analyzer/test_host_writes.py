@@ -22,7 +22,10 @@ HEAD = "".join(
         "utility",
     )
 )
-KERNEL = "__global__ void k(int n) {}\n"
+KERNEL = """__global__ void k(int n) {}
+inline int2 min(int2 a, int2 b) { return make_int2(a.x + b.x, 0); }
+inline int2 abs(int2 a) { return make_int2(-a.x, 0); }
+"""
 
 LOST = [
     ("standard input", "int a = 3; std::cin >> a;"),
@@ -64,6 +67,8 @@ WRITTEN = [
     ("a copy of a closure", "int a = 5; [a]() mutable { a += 7; }();", 5),
     ("all copied", "int a = 5; auto f = [=]() mutable { a++; }; f(); f();", 5),
     ("captured by reference", "int a = 5; [&a]() { a += 7; }();", 12),
+    ("a pitch", "float *d; size_t a; cudaMallocPitch(&d, &a, 1025, 8);", 1536),
+    ("numbers, of which a header has vectors, too", "unsigned n = 9; int a = min(n, abs(-700));", 9),
     ("an array of pointers", "int a = 3; int *all[2] = {&a, nullptr}; *all[0] = 9;", 9),
 ]  # fmt: skip
 

@@ -97,10 +97,15 @@ def configured(options: Options, report_format: str = "text", settings: Settings
 
     Raises `WattsliceError`, also for a format whose packages are missing.
     """
-    from wattslice.config.config import make_config
+    from wattslice.config.config import make_config, naming_settings
+    from wattslice.config.settings import find_settings
+    from wattslice.findings.rules import check_choices
     from wattslice.pipeline.cache.keeper import with_usable_cache
 
+    settings = find_settings(options.paths) if settings is None else settings
     config = with_usable_cache(make_config(options, settings))
+    with naming_settings(options, settings):
+        check_choices(config.rules)
     chosen = FORMATS[report_format]
     chosen.check()
     for note in config.notes:

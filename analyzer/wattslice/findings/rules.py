@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from wattslice.errors import Severity, WattsliceError
 
 if TYPE_CHECKING:  # what checks need loads when the first of them is asked, not for `wattslice explain`
     from wattslice.analysis import Advice
+    from wattslice.config.rule_choices import RuleChoices
     from wattslice.findings.advice.facts import LaunchFacts
 
 Check = Callable[["LaunchFacts"], "Iterator[Advice]"]
@@ -87,6 +89,19 @@ class UnknownRuleError(WattsliceError):
         close = tuple(dict.fromkeys(spellings[spelling] for spelling in found))
         remedy = f"did you mean {' or '.join(close)}?" if close else "`wattslice explain` lists all"
         super().__init__(f"no rule {wanted!r}", remedy=remedy)
+
+
+def check_choices(choices: RuleChoices) -> None:
+    """Raises `WattsliceError` for a pattern of `select`, `ignore` or `severity` that no rule has."""
+    for option, chosen in (
+        ("select", choices.select),
+        ("ignore", choices.ignore),
+        ("severity", choices.severities),
+    ):
+        for one in chosen:
+            if not any(fnmatchcase(rule.id, one.rule) for rule in RULES):
+                message = f"--{option}: no rule has an id like {one.rule}"
+                raise WattsliceError(message, remedy="`wattslice explain` lists them")
 
 
 def find_rule(wanted: str) -> Rule:

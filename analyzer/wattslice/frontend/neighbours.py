@@ -22,6 +22,9 @@ MAX_BYTES = 1 << 20
 def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that mention a function of `names`; those with a `main` first."""
     callers = _mentioning(path, names, _near(path.resolve().parent), may_be_own=True) if names else ()
+    if len(callers) > 1:  # with a function of that name of its own, a file is another program's
+        defines = _defining(names)
+        callers = tuple(f for f in callers if not defines.search(file_bytes(f, MAX_BYTES))) or callers
     if names:
         note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
     return callers

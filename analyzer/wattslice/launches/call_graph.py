@@ -33,9 +33,11 @@ class CallGraph:
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
         found = self._by_name.get(node.callee)
-        if found is not None:
+        if found is not None and node.callee != node.name:
             return found
         found = self._by_name.get(node.name)
+        if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
+            return None  # min of two ints is none of helper_math.h
         if found is not None and node.callee.startswith("_ZN"):
             missing = found.default_arguments[len(node.arguments) :]
             if len(node.arguments) > len(found.parameters) or None in missing:
@@ -285,3 +287,11 @@ class HostDependence:
             elif isinstance(node, ir.Call):
                 found |= self._graph.callees(node)
         return found
+
+
+def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:
+    """Whether a number is given where a vector is taken, which no conversion makes of it."""
+    return parameter.type.lanes > 1 and argument.type.lanes == 1 and argument.type.kind in _NUMBERS
+
+
+_NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)

@@ -143,7 +143,6 @@ KEEPS_ITS_ARGUMENTS = frozenset(
         "free",
         "cudaFree",
         "cudaMemset",
-        "cudaMallocPitch",
         "cudaMalloc3D",
         "cudaMallocArray",
         "cudaEventCreate",
@@ -233,6 +232,7 @@ def device_properties(gpu: Gpu) -> dict[str, Number]:
         "l2CacheSize": gpu.l2_bytes,
         "memoryBusWidth": gpu.memory_bus_bits,
         "clockRate": int(gpu.boost_clock_mhz * 1000),
+        "textureAlignment": TEXTURE_ALIGNMENT_BYTES,
         "major": major,
         "minor": minor,
         "cooperativeLaunch": int(major >= 6),
@@ -446,6 +446,26 @@ def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _
     return 0
 
 
+def _pitched_allocation(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """cudaMallocPitch(&pointer, &pitch, width, height): rows begin where textures may."""
+    del gpu
+    if len(arguments) < 4 or not isinstance(first := arguments[0], Pointer):
+        return None
+    width, height = arguments[2], arguments[3]
+    pitch: Value = width if isinstance(width, Unknown) else Unknown("the pitch of an unknown width")
+    if isinstance(width, int):
+        pitch = -(-width // TEXTURE_ALIGNMENT_BYTES) * TEXTURE_ALIGNMENT_BYTES
+    size = pitch * height if isinstance(pitch, int) and isinstance(height, int) else None
+    memory.write(first.storage, first.offset, fresh_memory(node.name, size), node.type)
+    if isinstance(second := arguments[1], Pointer):
+        memory.write(second.storage, second.offset, pitch, ir.INT64)
+    return 0
+
+
+TEXTURE_ALIGNMENT_BYTES = 512
+"""`textureAlignment` of every GPU since compute capability 2.0 (deviceQuery), to which rows are aligned."""
+
+
 def _module_function(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
     """cuModuleGetFunction(&function, module, "name"): a kernel by its name."""
     del gpu, node
@@ -474,6 +494,7 @@ _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] 
     "cuLibraryGetKernel": _module_function,
     "cudaMemcpyToSymbol": _copy_to_symbol,
     "cudaGetDeviceProperties": _properties,
+    "cudaMallocPitch": _pitched_allocation,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
 }
 """Effects by the start of the name, longest first where one begins another."""

@@ -422,12 +422,18 @@ class Interpreter(Evaluator):
 
     # ------------------------------------------------------------------------- entry points
 
+    @property
+    def _lacking_callers(self) -> str:
+        """Why nobody tells the arguments of an entry point; with `main` the program was looked through."""
+        has_main = any(function.name == "main" for function in self._graph.functions)
+        return "which nothing that was read calls" if has_main else "whose callers are not in this file"
+
     def run(self, function: ir.Function) -> None:
         """Interpret a function as an entry point: nothing is known of its parameters."""
         where = (
             "given on the command line"
             if function.name == "main"
-            else (f"a parameter of {function.name}(), whose callers are not in this file")
+            else f"a parameter of {function.name}(), {self._lacking_callers}"
         )
         self.memory.frames.append({})
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):

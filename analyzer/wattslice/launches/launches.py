@@ -224,7 +224,16 @@ def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
     for index, (parameter, value) in enumerate(zip(kernel.parameters, instance.arguments, strict=False)):
         if isinstance(value, Record):
             found.extend(_scalars(index, (), parameter.type, value, 0))
+            found.extend(_lanes(index, parameter.type, value))
     return found
+
+
+def _lanes(index: int, type_: ir.Type, value: Record) -> Iterator[MemberValue]:
+    """The numbers of a vector: uint3 and its like."""
+    for lane, name in enumerate("xyzw"[: type_.lanes] if type_.lanes > 1 else ""):
+        cell = value.cells.get(lane * type_.bits // 8)
+        if isinstance(cell, (int, float)):
+            yield MemberValue(index, (name,), cell)
 
 
 def _scalars(

@@ -293,6 +293,8 @@ def resolve_launches(
     for them, is told when the kernel is counted. `gpu` answers what host code asks of the device, and sizes
     assumed grids. Of a program from PTX, the host code is that of `program.origin`.
     """
+    if not program.kernels:
+        return ()
     if program.origin is not None:
         return _of_origin(program, program.origin, overrides, gpu, around)
     pins = {

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -56,12 +57,33 @@ def has_all_arguments(launch: KernelLaunch) -> bool:
 
 def missing_arguments(launch: KernelLaunch) -> list[str]:
     """The integer parameters without a value. A texture object is a handle, and no number."""
+    lanes = Counter(member.parameter for member in launch.members)
     pairs = zip(launch.kernel.parameters, launch.arguments, strict=True)
     return [
         parameter.name
-        for parameter, value in pairs
+        for index, (parameter, value) in enumerate(pairs)
         if value is None and parameter.type.is_integral and parameter.space is not ir.MemorySpace.TEXTURE
+        if parameter.type.lanes == 1 or lanes[index] < parameter.type.lanes
     ]
+
+
+KINDS = (
+    ("read from a file", r"set by (operator>>|\w*scanf|fread|getline|pop_back)\("),
+    ("nothing that was read calls the function around the launch", r"nothing that was read|whose callers"),
+    ("changes in a loop whose end depends on a file or a result", r"changes in a"),
+    ("given on the command line, where the repository does not say how it is run", r"the command line"),
+    ("launched only on another way than that of the run", r"is launched only where"),
+    ("a result of the GPU", r"set by cudaMemcpy\("),
+    ("the launch that the run makes is not possible", r"which cannot be launched"),
+    ("set or returned by a library that is not read", r"set by \w+\(|the result of|could not be read"),
+    ("never assigned where it was read", r"never assigned"),
+)
+"""What a first cause says about the repository; what fits none is for wattslice to mend."""
+
+
+def kind_of(cause: str) -> str:
+    """The row of `KINDS` that a cause belongs to."""
+    return next((kind for kind, pattern in KINDS if re.search(pattern, cause)), "other")
 
 
 _NAMED = re.compile(r"'[^']*'|\b[\w:.~<>]+\(\)|\b\d+\b")
@@ -90,12 +112,14 @@ class Share(Struct):
     computed: int = 0
     unlaunched: int = 0
     missing: dict[str, list[str]] = field(default_factory=dict)  # kernels by what is not known of them
+    kinds: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, other: Share) -> None:
         """Sums up."""
         self.launched, self.read = self.launched + other.launched, self.read + other.read
         self.known, self.computed = self.known + other.known, self.computed + other.computed
         self.unlaunched += other.unlaunched
+        self.kinds.update(other.kinds)
         for cause, kernels in other.missing.items():
             self.missing.setdefault(cause, []).extend(kernels)
 
@@ -156,6 +180,7 @@ def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
             share.computed += not good and any(computed)
             cause = first_cause(own)
             where = f"{path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {cause}"
+            share.kinds[kind_of(cause)] += 1
             share.missing.setdefault(_NAMED.sub("_", cause), []).append(where)
     return share
 
@@ -172,6 +197,10 @@ def section(shares: list[Share]) -> list[str]:
         *(share.row for share in (*shares, total)),
         "",
         f"#### Geometry or arguments not known: {total.launched - total.known} kernels",
+        "",
+        "| number | kind of cause |",
+        "|---|---|",
+        *(f"| {number} | {kind} |" for kind, number in total.kinds.most_common()),
         "",
         "| number | first cause | for example |",
         "|---|---|---|",
