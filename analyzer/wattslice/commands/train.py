@@ -84,7 +84,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
             data = training_data(gpus, files)
         except OSError as error:
             raise _told(error, "cannot be read", None, "check --data") from None
-        with progress(steps(model, data)) as tell:
+        with progress(steps(model, data), "steps", begins=True) as tell:
             result = learn(data, model, seed, tell)
         # A mean answers for no kernel: to choose it would only hide what was chosen before.
         able = result.choice.name not in MEANS
