@@ -54,3 +54,25 @@ def test_a_barrier_parts_what_comes_before_it_from_what_comes_behind(tmp_path):
 def test_no_warp_has_all_of_many_loads_under_way(tmp_path):
     body = "float s = 0; for (int i = 0; i < 64; ++i) s += x[i * 32]; y[0] = s;"
     assert chain(tmp_path, body).far < 64 / MOST_IN_FLIGHT  # registers allow fewer: launch_work says so
+
+
+@pytest.mark.parametrize(
+    ("body", "additions"),
+    [
+        ("sum[r][c] += x[k] * y[k * 8 + r * 2 + c];", 64),  # each element is a chain of its own
+        ("sum[r][0] += x[k] * y[k * 8 + r * 2 + c];", 128),  # both rounds of c add to the same one
+        ("sum[0][0] += x[k] * y[k * 8 + r * 2 + c];", 512),
+        ("sum[r / 2][c] += x[k] * y[k * 8 + r * 2 + c];", 256),  # not told apart: one behind the other
+    ],
+)
+def test_sums_of_a_tile_go_side_by_side(tmp_path, body, additions):
+    tile = f"#pragma unroll\nfor (int r = 0; r < 4; ++r)\n#pragma unroll\nfor (int c = 0; c < 2; ++c) {body}"
+    store = "for (int r = 0; r < 4; ++r) for (int c = 0; c < 2; ++c) y[r * 2 + c] = sum[r][c];"
+    loop = f"float sum[4][2] = {{}};\n#pragma unroll\nfor (int k = 0; k < 64; ++k) {{\n{tile}\n}}\n"
+    assert chain(tmp_path, loop + store).arithmetic == pytest.approx(additions, rel=0.1)
+
+
+def test_a_sum_in_one_element_of_an_array_is_a_register(tmp_path):
+    body = "float sum[1][1] = {};\n#pragma unroll\nfor (int k = 0; k < 64; ++k)"
+    body += "\n#pragma unroll\nfor (int c = 0; c < 1; ++c) sum[0][c] += x[k]; y[0] = sum[0][0];"
+    assert chain(tmp_path, body).far < 64

@@ -72,13 +72,48 @@ def warp_chain(values: Sequence[Value], roots: Sequence[Value], runs: Sequence[f
             continue
         own = {value: _cost(value, runs, visits, is_awaited=value in awaited) for value in members}
         copies = 1.0 if level is None or level in waiting else max(1.0, level.copies)
+        side_by_side = 1.0
+        for outer in _unrolled_around(level):
+            if outer not in waiting and not _feeds(outer, levels.get(outer, ()), ordered, own):
+                side_by_side *= outer.copies
         rounds = visits / copies
         first, last = (bisect_left(ordered, at.birth, key=_birth) for at in (members[0], members[-1]))
         body = _body(ordered[first : last + 1], own, barriers.get(level, []))
-        found = found.plus(body, rounds)
+        found = found.plus(body, rounds / side_by_side)
         if copies > 1.0:
-            found = found.plus(_carried(members, own), visits - rounds)
+            found = found.plus(_carried(level, members, own), (visits - rounds) / side_by_side)
     return found
+
+
+def _unrolled_around(level: LoopLevel | None) -> Iterator[LoopLevel]:
+    """The loops around a fully unrolled one whose copies hold copies of it."""
+    while level is not None and level.is_unrolled and level.parent is not None:
+        level = level.parent
+        if level.is_unrolled:
+            yield level
+
+
+def _heads(level: LoopLevel | None, members: Sequence[Value]) -> Iterator[tuple[Value, list[Value]]]:
+    """What an iteration begins with, and what the one before hands to it."""
+    for head in members:
+        handed = [one for one in head.inputs if one.birth > head.birth and one.shape is not Shape.CONSTANT]
+        if handed and (level is None or head not in level.separate):
+            yield head, handed
+
+
+def _feeds(
+    outer: LoopLevel, members: Sequence[Value], ordered: Sequence[Value], own: dict[Value, Chain]
+) -> bool:
+    """Whether something of `own` waits for what an iteration of `outer` hands to the next."""
+    reached = {head for head, _ in _heads(outer, members)}
+    if not reached:
+        return False
+    for value in ordered[bisect_left(ordered, members[0].birth, key=_birth) :]:
+        if any(one in reached and one.birth < value.birth for one in value.inputs):
+            reached.add(value)
+            if own.get(value, NO_CHAIN) is not NO_CHAIN:
+                return True
+    return False
 
 
 def _birth(value: Value) -> int:
@@ -142,13 +177,10 @@ def _body(ordered: Sequence[Value], own: dict[Value, Chain], barriers: list[int]
     return total
 
 
-def _carried(members: Sequence[Value], own: dict[Value, Chain]) -> Chain:
+def _carried(level: LoopLevel | None, members: Sequence[Value], own: dict[Value, Chain]) -> Chain:
     """The longest path from what an iteration begins with to what it hands to the next."""
     longest = NO_CHAIN
-    for head in members:
-        handed = [one for one in head.inputs if one.birth > head.birth and one.shape is not Shape.CONSTANT]
-        if not handed:
-            continue
+    for head, handed in _heads(level, members):
         paths = {head: own[head]}
         for value in members:
             if value.birth > head.birth:

@@ -61,6 +61,7 @@ from wattslice.workload.instructions.value_graph import (
     Placement,
     Shape,
     Value,
+    has_own_elements,
     varying,
 )
 
@@ -161,6 +162,8 @@ class Loops(Expressions):
                 head.shape, is_folded = Shape.SHIFTED, False
             if head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
                 head.inputs.append(self.environment[key])
+            if isinstance(key, Variable) and level.is_unrolled and has_own_elements(level, key):
+                level.separate.add(head)
             self.environment[key] = head
         self.close_scope()
         self.stack = outer_stack

@@ -88,6 +88,7 @@ class Memory(Operators):
         counters = tuple(copy for copy, _ in copies)
         if place.space is MemorySpace.LOCAL and place.root is not None:
             contents = self.whole(place.root)
+            self.note_element(place.root, pointer)
             if not fixed:
                 self.indexed.add(place.root)
             cost = () if fixed else ((K.LDL, 1.0),)
@@ -185,6 +186,8 @@ class Memory(Operators):
         address, _ = self.address(place, pointer, region)
         if loop.arm_depth != self.arm_depth or deepest((address,), self.stack) is loop or linear(pointer)[2]:
             return None
+        if place.space is MemorySpace.LOCAL and not address.form.terms:
+            return None  # a register already: the thread's own array at a constant index
         kind = _LOAD.get(place.space, K.LDG)
         before = Placement(loop.entry_region, loop.parent, self.stack[:-1])
         first = Value(Shape.PLAIN, before, ((kind, 1.0),), [address], span=self.here)
@@ -196,6 +199,7 @@ class Memory(Operators):
         address, name = self.address(place, pointer, region)
         if place.space is MemorySpace.LOCAL and place.root is not None and not place.is_volatile:
             cost = () if not address.form.terms else ((K.STL, 1.0),)
+            self.note_element(place.root, pointer)
             if cost:
                 self.indexed.add(place.root)
             inputs = [self.whole(place.root), address, value]

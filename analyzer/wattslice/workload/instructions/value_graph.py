@@ -27,7 +27,9 @@ class LoopLevel(Struct, eq=False):
 
     `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
     `single_stores`: memory spaces that exactly one statement in the loop stores to. `trips`: iterations per
-    entry, None when unknown. `copies_leave`: each copy tests whether it is the last.
+    entry, None when unknown. `copies_leave`: each copy tests whether it is the last. `elements`: which ones
+    of the thread's own arrays are accessed in it. `separate`: such arrays, as an iteration begins with them,
+    of which each iteration has elements of its own.
     """
 
     parent: LoopLevel | None
@@ -43,6 +45,10 @@ class LoopLevel(Struct, eq=False):
     single_stores: frozenset[MemorySpace] = frozenset()
     trips: float | None = None
     copies_leave: bool = False
+    elements: dict[Variable, set[tuple[Terms, int, Terms]]] = field(
+        default_factory=dict[Variable, set[tuple[Terms, int, Terms]]]
+    )
+    separate: set[Value] = field(default_factory=set["Value"])
 
     @property
     def copies(self) -> float:
@@ -161,6 +167,18 @@ def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
             found.add(level)
             level = level.parent
     return frozenset(found)
+
+
+def has_own_elements(level: LoopLevel, array: Variable) -> bool:
+    """Whether no iteration of an unrolled loop accesses an element of `array` that another one does."""
+    forms = level.elements.get(array, set())
+    if len({copies for _, _, copies in forms}) != 1 or any(terms for terms, _, _ in forms):
+        return False
+    for copy, coefficient in next(iter(forms))[2]:
+        if copy.place.level is level and copy.step is not None and copy.step.number is not None:
+            offsets = [offset for _, offset, _ in forms]
+            return max(offsets) - min(offsets) < abs(coefficient * copy.step.number)
+    return False
 
 
 class Hoisting(NamedTuple):
@@ -326,6 +344,11 @@ class Environment:
         """A constant computed from `constants`, unknown: other copies of an unrolled loop may have others."""
         place = Placement(region, deepest(constants, self.stack), varies=varying(constants))
         return Value(Shape.CONSTANT, place, bits=bits, is_uniform=True)
+
+    def note_element(self, array: Variable, pointer: Value) -> None:
+        """An access of an array of the thread, in all loops around."""
+        for level in self.stack:
+            level.elements.setdefault(array, set()).add(linear(pointer))
 
     def part(self, whole: Value, path: tuple[str, ...], region: int, bits: int = 32) -> Value:
         """A member of a record in registers: what it was built from, where that is known."""
