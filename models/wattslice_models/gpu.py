@@ -13,6 +13,8 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
+from collections.abc import Container, Generator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -34,11 +36,33 @@ class UnknownGpuError(LookupError):
 
 
 class GpuFileError(ValueError):
-    """A GPU file that is not valid TOML, or lacks, misspells or mistypes an entry."""
+    """A GPU file that is not valid TOML, or lacks, misspells or mistypes entries; `faults`: all of them."""
 
-    def __init__(self, path: Path, message: str) -> None:
-        super().__init__(f"{path}: {message}")
+    def __init__(self, path: Path, *faults: str) -> None:
+        super().__init__(f"{path}: {'; '.join(faults)}")
         self.path = path
+        self.faults = faults
+
+
+class _Faults:
+    """What is wrong with a file, gathered so that all of it is told at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.found: list[str] = []
+
+    @contextmanager
+    def gathered(self) -> Generator[None]:
+        """What goes wrong within is kept for `tell`."""
+        try:
+            yield
+        except GpuFileError as error:
+            self.found += error.faults
+
+    def tell(self) -> None:
+        """Raises `GpuFileError` when anything was wrong."""
+        if self.found:
+            raise GpuFileError(self.path, *self.found)
 
 
 class NumberSource(Struct, frozen=True):
@@ -191,8 +215,18 @@ class _Numbers:
         found = difflib.get_close_matches(key, (*self.identity, *self.annotations), n=1)
         return f" (did you mean {found[0]}?)" if found else ""
 
-    def check_complete(self, path: Path, values: dict[str, Any], place: str = "") -> None:
-        missing = [field for field in (*self.identity, *self.annotations) if field not in values]
+    def misplaced(self, key: str) -> str:
+        """What is wrong with a key that is no table."""
+        if key in self.annotations:
+            return f"{key}: write it into a table, such as [board]"
+        return f"{key}: no such entry{self.nearest(key)}"
+
+    def check_complete(
+        self, path: Path, values: dict[str, Any], place: str = "", said: Container[str] = ()
+    ) -> None:
+        """Raises `GpuFileError` for what is neither in `values` nor otherwise `said`."""
+        fields = (*self.identity, *self.annotations)
+        missing = [field for field in fields if field not in values and field not in said]
         if missing:
             remedy = 'write { unknown = "why" } for a number that cannot be found'
             raise GpuFileError(path, f"{place}missing {', '.join(missing)}; {remedy}")
@@ -218,36 +252,46 @@ _MAY_BE_NEGATIVE = frozenset({"nvml_static_error_low", "nvml_static_error_high"}
 
 
 def read_gpu(path: Path) -> Gpu:
-    """Read one GPU file. Raises `GpuFileError` naming the entry at fault, ``OSError`` when unreadable.
+    """Read one GPU file. Raises `GpuFileError` naming all entries at fault, ``OSError`` when unreadable.
 
     One that ``extends = "h100"`` has the entries of that GPU of the catalogue where it is silent.
     """
-    document = _extended(path, _document(path))
+    faults = _Faults(path)
+    document = _extended(path, _document(path), faults)
     values: dict[str, Any] = {}
     sources: list[NumberSource] = []
+    said = set(document)
     for key, entry in document.items():
-        if key in _IDENTITY:
-            values[key] = entry if key == "architecture" else _identity(path, key, entry)
-        elif isinstance(entry, dict):
-            _read_numbers(path, key, cast("dict[str, Any]", entry), _OF_GPU, values, sources)
-        else:
-            raise GpuFileError(path, f"{key}: no such entry{_OF_GPU.nearest(key)}")
-    _OF_GPU.check_complete(path, values)
-    values["architecture"] = _architecture(path, values["architecture"], values["chip"])
+        if isinstance(entry, dict) and key not in _IDENTITY:
+            said |= set(cast("dict[str, Any]", entry))
+            _read_numbers(faults, key, cast("dict[str, Any]", entry), _OF_GPU, values, sources)
+            continue
+        with faults.gathered():
+            if key not in _IDENTITY:
+                raise GpuFileError(path, _OF_GPU.misplaced(key))
+            values[key] = entry if key == "architecture" else _identity(path, key, cast("object", entry))
+    with faults.gathered():
+        _OF_GPU.check_complete(path, values, said=said)
+    with faults.gathered():
+        if "architecture" in values:
+            values["architecture"] = _architecture(path, values["architecture"], values.get("chip", ""))
+    faults.tell()
     return Gpu(**values, sources=tuple(sources))
 
 
-def _extended(path: Path, document: dict[str, Any]) -> dict[str, Any]:
+def _extended(path: Path, document: dict[str, Any], faults: _Faults) -> dict[str, Any]:
+    """The entries, with those of the GPU that the file extends; what it has to say itself may be missing."""
     if "extends" not in document:
         return document
     own = dict(document)
     base = str(own.pop("extends"))
-    if missing := [key for key in ("id", "name") if key not in own]:
-        raise GpuFileError(path, f"extends {base}: {' and '.join(missing)} of its own missing")
+    missing = [key for key in ("id", "name") if key not in own]
+    if missing:
+        faults.found.append(f"extends {base}: {' and '.join(missing)} of its own missing")
     try:
         whole = tomllib.loads(gpu_text(base))
     except UnknownGpuError as error:
-        raise GpuFileError(path, f"extends: {error}") from None
+        raise GpuFileError(path, *faults.found, f"extends: {error}") from None
     del whole["aliases"], whole["notes"]
     for key, entry in own.items():
         known = whole.get(key)
@@ -271,7 +315,7 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _read_numbers(
-    path: Path,
+    faults: _Faults,
     table: str,
     entries: dict[str, Any],
     known: _Numbers,
@@ -279,12 +323,14 @@ def _read_numbers(
     sources: list[NumberSource],
 ) -> None:
     for field, number in entries.items():
-        if field not in known.annotations:
-            raise GpuFileError(path, f"[{table}] {field}: no such number{known.nearest(field)}")
-        if field in values:
-            raise GpuFileError(path, f"[{table}] {field}: given twice")
-        values[field], source = _number(path, f"[{table}] {field}", field, number, known.annotations[field])
-        sources.append(NumberSource(field, source))
+        place = f"[{table}] {field}"
+        with faults.gathered():
+            if field not in known.annotations:
+                raise GpuFileError(faults.path, f"{place}: no such number{known.nearest(field)}")
+            if field in values:
+                raise GpuFileError(faults.path, f"{place}: given twice")
+            values[field], source = _number(faults.path, place, field, number, known.annotations[field])
+            sources.append(NumberSource(field, source))
 
 
 def architecture_names() -> tuple[str, ...]:
@@ -325,8 +371,11 @@ def _read_architecture(path: Path, document: dict[str, Any], chip: str, place: s
     numbers |= cast("dict[str, Any]", own)
     values: dict[str, Any] = {"name": name, "generation": generation}
     sources: list[NumberSource] = []
-    _read_numbers(path, "architecture", numbers, _OF_ARCHITECTURE, values, sources)
-    _OF_ARCHITECTURE.check_complete(path, values, place)
+    faults = _Faults(path)
+    _read_numbers(faults, "architecture", numbers, _OF_ARCHITECTURE, values, sources)
+    with faults.gathered():
+        _OF_ARCHITECTURE.check_complete(path, values, place, said=numbers)
+    faults.tell()
     return Architecture(**values, sources=tuple(sources))
 
 

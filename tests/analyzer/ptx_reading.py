@@ -10,7 +10,6 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Instruction,
     Module,
     Operand,
-    flat_body,
 )
 
 HEAD = ".version 8.7\n.target sm_90a, debug\n.address_size 64\n"
@@ -28,7 +27,7 @@ def body_of(text: str) -> Function:
 
 def one(text: str) -> Instruction:
     """The only instruction of a text."""
-    (found,) = (part for part in flat_body(body_of(text)) if isinstance(part, Instruction))
+    (found,) = (part for part in body_of(text).body or () if isinstance(part, Instruction))
     return found
 
 

@@ -8,7 +8,6 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Arguments,
     BranchTargets,
-    CallPrototype,
     Guard,
     Immediate,
     Instruction,
@@ -18,7 +17,6 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Pragma,
     Register,
     RegisterDeclaration,
-    Scope,
     Sink,
     Statement,
     Symbol,
@@ -28,14 +26,12 @@ from wattslice.frontend.ptx.syntax.syntax import (
 
 
 def statement_texts(body: tuple[Statement, ...]) -> Iterator[str]:
-    """One text for each statement, scopes opened.
+    """One text for each statement.
 
     Of a declaration only what declares it (`.reg`, `.shared`), once for each name.
     """
     for statement in body:
         match statement:
-            case Scope(inner):
-                yield from statement_texts(inner)
             case Instruction():
                 yield instruction_text(statement)
             case Label(name):
@@ -46,8 +42,6 @@ def statement_texts(body: tuple[Statement, ...]) -> Iterator[str]:
                 yield f".{space}"
             case BranchTargets(name, targets):
                 yield f"{name}:.branchtargets{','.join(targets)}"
-            case CallPrototype(name):
-                yield f"{name}:.callprototype"
             case Pragma():
                 yield ".pragma"
 
@@ -73,8 +67,8 @@ def operand_text(operand: Operand) -> str:
             return "!" * negated + name + (f".{component}" if component else "")
         case Sink():
             return "_"
-        case Immediate(text):
-            return text
+        case Immediate(value):
+            return str(value)
         case Symbol(name, offset):
             return name + _offset(offset)
         case Address(base, offset, arguments, subscript):

@@ -1,5 +1,9 @@
+from pathlib import Path
+
 import pytest
 
+from wattslice.commands.analyze import analyze
+from wattslice.commands.gate import gate
 from wattslice.config.config import Config, Options, Prediction, make_config
 from wattslice.config.gpu_choice import choose_gpu, gpus_of_this_machine
 from wattslice.config.options import MethodChoice, ModelChoice
@@ -76,9 +80,33 @@ def test_impossible_values_name_the_option(kernel, options, message):
         config(kernel, **options)
 
 
-def test_clocks_of_the_settings_are_checked_as_well(kernel):
-    with pytest.raises(WattsliceError, match=r"--core-mhz: no .* runs at 9000 MHz"):
-        config(kernel, Settings(core_clock_mhz=9000.0))
+@pytest.mark.parametrize(
+    ("setting", "words", "message"),
+    [
+        ('model = "enery"', [], "{file}: model: unknown value 'enery'"),
+        ('model = "enery"', ["--model", "wave"], "--model: unknown value 'wave'"),
+        ("core-mhz = 9000", [], "{file}: core-mhz: no Tesla V100 SXM2 16GB runs at 9000 MHz"),
+        ('include = ["none"]', ["-I", "."], "{file}: include: no such folder: {folder}/none"),
+        ('define = ["A"]', ["-D", "1X"], "-D: '1X' is not NAME"),
+        ('data = ["x=odd"]', ["--data", "x=zeros"], "{file}: data: 'x=odd': 'odd' is none of"),
+        ('severity = ["PW041=bad"]', ["--severity", "PW042=note"], "{file}: severity: 'PW041=bad'"),
+        ('ignore = ["PW999"]', [], "{file}: ignore: no rule has an id like PW999"),
+        ('ignore = ["PW041"]', ["--select", "PW999"], "--select: no rule has an id like PW999"),
+        ("gate.tolerance = 5", [], "{file}: gate.tolerance: 5.0 is no share below 1"),
+        ("gate.tolerance = 5", ["--tolerance", "7"], "--tolerance: '7' is no share below 1"),
+        ('gate.unknown = "x"', [], "{file}: gate.unknown: unknown value 'x'"),
+    ],
+)
+def test_errors_of_settings_name_the_file_and_the_key(
+    kernel: Path, setting: str, words: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(kernel.parent)
+    file = kernel.parent / "wattslice.toml"
+    file.write_text(f'gpu = "v100"\n{setting}\n', encoding="utf-8")
+    command, limits = (gate, ["--max-power", "900"]) if "gate." in setting else (analyze, [])
+    with pytest.raises(WattsliceError) as caught:
+        command.main([str(kernel), *limits, *words], standalone_mode=False)
+    assert str(caught.value).startswith(message.format(file=file, folder=kernel.parent))
 
 
 def test_a_memory_clock_of_the_specification_sheet_is_told_apart(kernel):

@@ -4,14 +4,24 @@ import numpy as np
 import pytest
 
 from wattslice.counting.trips import trip_count, value_at
-from wattslice.counting.values import VARYING, Chance, Unknown, Value, binary, convert, join, select
+from wattslice.counting.values import (
+    VARYING,
+    Chance,
+    Unknown,
+    Value,
+    binary,
+    convert,
+    is_warp_uniform,
+    join,
+    select,
+)
 from wattslice.ir import FLOAT32, FLOAT64, INT32, INT64, UINT32, BinaryOp, Type, TypeKind
 
 from .counted import counted
 
 UINT64 = Type(TypeKind.INT, bits=64, signed=False)
 TOP = 1 << 63
-LANES = np.arange(32, dtype=np.int64)[None, :]
+LANES = np.arange(32, dtype=np.int64)
 
 
 def trips(tmp_path, body, launch="k=1:64"):
@@ -135,3 +145,22 @@ def test_lanes_in_step_compare_alike(other, uniform):
     found = binary(BinaryOp.GE, place, other, INT32)
     assert isinstance(found, Chance)
     assert found.uniform is uniform
+
+
+@pytest.mark.parametrize("op", [BinaryOp.DIV, BinaryOp.MOD])
+@pytest.mark.parametrize("lanes", [[0, 1, 6, 7, 8, 63, 2**40], [-8, -7, -1, 0, 1, 7, 2**40]])
+@pytest.mark.parametrize("divisor", [1, 7, 8, 2**41, -7, -8])
+def test_lanes_divide_as_numbers_do(op, lanes, divisor):
+    """By powers of two and others, with and without signs: towards zero, as C does."""
+    found = binary(op, np.array(lanes, np.int64), divisor, INT64)
+    assert list(found) == [binary(op, lane, divisor, INT64) for lane in lanes]
+
+
+def test_warps_are_uniform_by_themselves():
+    """What differs from one warp to the next is the same within each."""
+    warps = np.repeat(np.array([3, 5, 5]), 32)
+    assert is_warp_uniform(warps)
+    for lane in (0, 31, 32, 95):
+        changed = warps.copy()
+        changed[lane] = 7
+        assert not is_warp_uniform(changed)

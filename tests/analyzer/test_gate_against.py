@@ -480,3 +480,30 @@ def test_a_kernel_that_a_guess_makes_idle_is_no_saving(repository: Repository):
     assert "accesses nothing with what is assumed: value of parameter 'n' unknown: n assumed 1024" in words(
         result
     )
+
+
+ROUNDS = LOOP.replace("k < 64", "k < ROUNDS")
+MAKEFILE = "wave: wave.cu\n\tnvcc -DROUNDS=64 -o wave wave.cu\n"
+
+
+def test_a_macro_of_the_build_is_compared(repository: Repository):
+    repository.commit(wave_dot_cu=ROUNDS, Makefile=MAKEFILE)
+    repository.write("wave.cu", f"// a comment\n{ROUNDS}")
+    assert "PW023" not in repository.gate().stdout
+    repository.write("wave.cu", ROUNDS)
+    repository.write("Makefile", MAKEFILE.replace("64", "640"))
+    result = repository.gate()
+    assert result.return_value == 1
+    assert "no line of it was edited, but Makefile" in words(result)
+
+
+def test_what_a_neighbour_defines_is_the_same_on_both_sides(repository: Repository):
+    host = "int rounds();\nvoid go(float *x, float *y) { wave<<<4096, 256>>>(rounds(), x, y); }\n"
+    kernel = "".join(LOOP.splitlines(keepends=True)[:-1]).replace("k < 64", "k < n")
+    repository.commit(wave_dot_cu=kernel + host, main_dot_c="int rounds() { return 64; }\nint main() {}\n")
+    repository.write("wave.cu", f"// a comment\n{kernel}{host}")
+    result = repository.gate()
+    assert result.return_value == 0
+    assert "PW023" not in result.stdout  # not a warning either
+    repository.write("main.c", "int rounds() { return 640; }\n")
+    assert repository.gate().return_value == 1

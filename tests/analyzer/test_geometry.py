@@ -378,6 +378,8 @@ def test_callers_in_other_files_are_asked_for_only_when_needed(tmp_path):
     (launch,) = resolve_launches(wrapper, NO_OVERRIDES, GPU, Neighbours(read_callers))
     assert (launch.grid, launch.source, asked) == ((20, 1, 1), LaunchSource.HOST_CODE, [frozenset({"run"})])
     resolve_launches(program(main("LAUNCH(2, 32, 1);")), NO_OVERRIDES, GPU, Neighbours(read_callers))
+    without_kernels = replace(wrapper, kernels=())
+    assert resolve_launches(without_kernels, NO_OVERRIDES, GPU, Neighbours(read_callers)) == ()
     assert len(asked) == 1
 
 

@@ -141,10 +141,7 @@ _REGISTERS = st.builds(
     Register, st.from_regex(r"%[a-z]{1,3}[0-9]{0,3}", fullmatch=True), st.sampled_from(("", "x", "b0"))
 )
 _SYMBOLS = st.builds(Symbol, _NAMES, st.integers(-(1 << 31), 1 << 31))
-_NUMBERS = st.one_of(
-    st.integers(-(1 << 63), (1 << 64) - 1).map(lambda n: Immediate(str(n), n)),
-    st.integers(0, (1 << 64) - 1).map(lambda n: Immediate(f"{n:#X}".replace("X", "x"), n)),
-)
+_NUMBERS = st.integers(-(1 << 63), (1 << 64) - 1).map(Immediate)
 _BASES = st.one_of(_REGISTERS, _SYMBOLS.map(lambda found: Symbol(found.name)))
 _ADDRESSES = st.builds(Address, _BASES, st.integers(-4096, 1 << 20))
 _SIMPLE = st.one_of(_REGISTERS, _SYMBOLS, _NUMBERS)

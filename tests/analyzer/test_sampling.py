@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.pieces import representatives
-from wattslice.counting.sampling import sample_threads
+from wattslice.counting.sampling import Masks, sample_threads
 
 
 @given(extent=st.integers(1, 5000), number=st.integers(1, 20))
@@ -40,3 +41,16 @@ def test_small_launches_are_complete():
     threads = sample_threads((4, 2, 1), (32, 2, 1))
     assert threads.population.size == 4 * 2 * 64
     assert np.unique(threads.population).size == 1
+
+
+def test_each_block_has_counts_of_its_own():
+    """Whichever masks come one after the other, and however often."""
+    threads = sample_threads((3, 1, 1), (64, 1, 1))
+    masks = Masks(threads)
+    block = np.repeat(np.arange(3), 64)
+    first, half = masks.where(masks.all, block == 0), masks.where(masks.all, np.arange(192) % 64 < 16)
+    counts = BlockCounts(2, threads)
+    for region, mask in ((0, first), (1, first), (0, half), (1, first)):
+        counts.add(region, mask)
+    assert counts.by_thread.tolist() == [[1.25, 0.25, 0.25], [2.0, 0.0, 0.0]]
+    assert counts.by_warp.tolist() == [[1.5, 0.5, 0.5], [2.0, 0.0, 0.0]]

@@ -16,7 +16,7 @@ EDITED = {
     "format": ["analyzer/wattslice/report/formats.py"],
     "gpu": [],
     "loop-form": ["analyzer/wattslice/ir/loops.py"],
-    "rule": ["analyzer/wattslice/findings/advice/launches.py", "analyzer/wattslice/findings/rules.py"],
+    "rule": ["analyzer/wattslice/findings/advice/launches.py", "analyzer/wattslice/findings/rules.toml"],
 }
 """The files that each change edits; the others that it touches are new."""
 

@@ -300,6 +300,26 @@ def test_a_gpu_file_may_extend_one_of_the_catalogue(tmp_path: Path):
         read_gpu(path)
 
 
+def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'extends = "h100"\nname = 7\nsm_count = 12\nextra = 1\n[board]\n'
+        'power_limit_w = 500\nidle_power_w = { value = -1, source = "x" }\npower_limits_w = 3\n'
+    )
+    with pytest.raises(GpuFileError) as caught:
+        read_gpu(path)
+    expected = 'expected { value = <int>, source = "..." }'
+    assert [fault.replace("<float>", "<int>") for fault in caught.value.faults] == [
+        "extends h100: id of its own missing",
+        "name: cannot be 7",
+        f'[board] power_limit_w: {expected} or {{ unknown = "why" }}, found 500',
+        '[board] idle_power_w: must be 0 or more, found -1, or write { unknown = "why" }',
+        "[board] power_limits_w: no such number (did you mean power_limit_w?)",
+        "sm_count: write it into a table, such as [board]",
+        "extra: no such entry",
+    ]
+
+
 def test_the_file_of_a_gpu_reads_as_that_gpu(tmp_path: Path):
     path = tmp_path / "same.toml"
     path.write_text(gpu_text("H100 SXM"))

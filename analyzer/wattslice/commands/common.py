@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 from msgspec.structs import replace
 
-from wattslice.commands.output import FILE, Command, files_progress, message
+from wattslice.commands.output import FILE, Command, message, progress
 from wattslice.commands.streams import writing
 from wattslice.commands.table import COMMANDS, FAILED
 from wattslice.config.options import Kind, Option, Place, said_at
@@ -97,10 +97,15 @@ def configured(options: Options, report_format: str = "text", settings: Settings
 
     Raises `WattsliceError`, also for a format whose packages are missing.
     """
-    from wattslice.config.config import make_config
+    from wattslice.config.config import make_config, naming_settings
+    from wattslice.config.settings import find_settings
+    from wattslice.findings.rules import check_choices
     from wattslice.pipeline.cache.keeper import with_usable_cache
 
+    settings = find_settings(options.paths) if settings is None else settings
     config = with_usable_cache(make_config(options, settings))
+    with naming_settings(options, settings):
+        check_choices(config.rules)
     chosen = FORMATS[report_format]
     chosen.check()
     for note in config.notes:
@@ -137,8 +142,8 @@ def analyzed(config: Config) -> Analysis:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads cost a third of the import of numpy
     from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
-    with files_progress(len(config.files)) as done:
-        analysis = analyze_files(config, done)
+    with progress(len(config.files), "files") as tell:
+        analysis = analyze_files(config, lambda path: tell(path.name))
     for complaint in analysis.unmatched_settings:
         message(f"warning: the settings: {complaint}")
     return analysis

@@ -51,15 +51,16 @@ def gate(
     Exit status 1 when a kernel is over a budget or significantly worse than before. A kernel whose power is
     unknown fails a budget as well, unless --unknown warn is given: unknown is not "below the budget".
     """
-    from wattslice.config.config import merged
+    from wattslice.config.config import merged, naming_settings
     from wattslice.config.settings import find_settings
 
     options = options_from(values)
     settings = find_settings(options.paths)
     said = merged(options, settings)
-    budgets = _budgets(said)
-    unknown_policy = _unknown(said.gate_unknown)
-    policy = replace(_policy(said), unknown=unknown_policy.severity)
+    with naming_settings(options, settings):
+        budgets = _budgets(said)
+        unknown_policy = _unknown(said.gate_unknown)
+        policy = replace(_policy(said), unknown=unknown_policy.severity)
     config = configured(options, report_format, settings)
     if update_baseline:
         _refuse_judging(options, {"--against": against, "--format": report_format != "text", "-o": output})

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -15,7 +17,16 @@ from msgspec.structs import replace
 from wattslice.branch_profile.files import read_branch_profile
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
-from wattslice.config.options import Backend, Choices, MethodChoice, ModelChoice, before
+from wattslice.config.options import (
+    OPTIONS,
+    Backend,
+    Choices,
+    MethodChoice,
+    ModelChoice,
+    Option,
+    before,
+    is_silent,
+)
 from wattslice.config.rule_choices import RuleChoices, rule_choices
 from wattslice.config.settings import Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
@@ -130,11 +141,15 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
 
     Lists (`-I`, `-D`, `--set`, `--launch`) of options and settings are both used, those of the settings
     first; of two values for one name the option's counts. `settings` None: look for the file.
-    Raises `WattsliceError` saying which option or key is wrong.
+    Raises `WattsliceError` saying which option, or key of which file, is wrong.
     """
     files = source_files(options.paths)
-    if settings is None:
-        settings = find_settings(options.paths)
+    settings = find_settings(options.paths) if settings is None else settings
+    with naming_settings(options, settings):
+        return _config(files, options, settings)
+
+
+def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Config:
     gpu = choose_gpu(options.gpu, settings.gpu, settings.file_of("gpu"))
     said = merged(options, settings)
     _check_folders(said.include_directories, said.compile_commands_directory)
@@ -310,13 +325,38 @@ def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path
         if not folder.is_dir():
             raise ConfigError("-I: no such folder", path=folder, remedy="check the spelling")
     if compile_commands is not None and not (compile_commands / "compile_commands.json").is_file():
-        remedy = "-p wants the folder that holds it, e.g. the build folder"
-        raise ConfigError("no compile_commands.json in this folder", path=compile_commands, remedy=remedy)
+        remedy = "name the folder that holds it, e.g. the build folder"
+        raise ConfigError("-p: no compile_commands.json in this folder", path=compile_commands, remedy=remedy)
 
 
 def merged(first: Choices, settings: Settings) -> Settings:
     """What counts where an option, or an editor's setting, comes before the settings files."""
     return replace(settings, **before(first, settings))
+
+
+@contextmanager
+def naming_settings(options: Choices, settings: Settings) -> Generator[None]:
+    """Errors ("--model: ...") about what a settings file says name that file and its key, not the option."""
+    try:
+        yield
+    except WattsliceError as error:
+        name, _, text = error.message.partition(": ")
+        blamed = next((one for one in OPTIONS if text and one.name == name), None)
+        path = None if blamed is None else settings.file_of(blamed.field)
+        if blamed is None or path is None or not _is_of_settings(blamed, options, settings, error):
+            raise
+        about = "" if error.path is None else f": {error.path}"
+        message = f"{settings_prefix(path)}{blamed.key}: {text}{about}"
+        raise ConfigError(message, path=path, remedy=error.remedy) from None
+
+
+def _is_of_settings(blamed: Option, options: Choices, settings: Settings, error: WattsliceError) -> bool:
+    """Whether an error is about what the settings say of this option; of a list, about one of its entries."""
+    said: object = getattr(settings, blamed.field)
+    if is_silent(getattr(options, blamed.field, ())):
+        return not is_silent(said)
+    entries = cast("tuple[object, ...]", said) if isinstance(said, tuple) else ()
+    return any(repr(entry) in error.message or entry == error.path for entry in entries)
 
 
 def check_settings(settings: Settings) -> None:

@@ -106,13 +106,18 @@ class BlockCounts:
         self._threads = int(threads.exists[: threads.block_lanes].sum())
         self.by_thread = np.zeros((regions, blocks))
         self.by_warp = np.zeros((regions, blocks))
+        self._mask: Mask | None = None  # the last one: the statements of a block have one together
+        self._means = self.by_thread[0], self.by_warp[0]
 
     def add(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
-        blocks, _ = self._shape
-        warps = of_busiest_lanes(mask.weights).reshape(blocks, -1)
-        self.by_thread[region] += mask.weights.reshape(self._shape).sum(axis=1) / self._threads
-        self.by_warp[region] += warps.sum(axis=1) / warps.shape[1]
+        if mask is not self._mask:
+            warps = of_busiest_lanes(mask.weights).reshape(len(self.by_warp[0]), -1)
+            threads = mask.weights.reshape(self._shape).sum(axis=1) / self._threads
+            self._mask, self._means = mask, (threads, warps.sum(axis=1) / warps.shape[1])
+        by_thread, by_warp = self._means
+        self.by_thread[region] += by_thread
+        self.by_warp[region] += by_warp
 
 
 def sampling_of(draw: Draw, counts: BlockCounts, kernel: ir.Kernel, reason: str) -> Sampling:

@@ -9,7 +9,7 @@ Where guards cut the grid elsewhere, `pieces` says which blocks are evaluated.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -130,7 +130,7 @@ def _typical(plan: Plan) -> tuple[int, ...]:
     return (middle, *(block for block in many if block != middle))
 
 
-class Mask(Struct, frozen=True, eq=False):
+class Mask(Struct, frozen=True, eq=False, dict=True):
     """Weights of shape (lanes,); `thread_mean` and `warp_mean` are their means over the launch.
 
     A warp issues as often as its busiest lane asks for, hence `warp_mean` ≥ `thread_mean`. `certain`: the
@@ -148,7 +148,7 @@ class Mask(Struct, frozen=True, eq=False):
         """True when no lane runs."""
         return self.lanes_active == 0
 
-    @property
+    @cached_property
     def active(self) -> NDArray[np.bool_]:
         """The lanes that may run."""
         return self.weights > 0
@@ -168,8 +168,13 @@ class Mask(Struct, frozen=True, eq=False):
 
 
 def of_busiest_lanes(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The greatest weight of each warp. (Along the columns of a copy: numpy is slow with short rows.)"""
-    return np.ascontiguousarray(weights.reshape(-1, WARP_SIZE).T).max(axis=0)
+    """The greatest weight of each warp."""
+    return np.maximum.reduceat(weights, _first_lanes(weights.size))
+
+
+@lru_cache(maxsize=64)
+def _first_lanes(lanes: int) -> NDArray[np.intp]:
+    return np.arange(0, lanes, WARP_SIZE)
 
 
 class Masks:
@@ -198,7 +203,7 @@ class Masks:
             # Not `@`: BLAS adds up in another order when it has another number of threads.
             float((weights * self._threads.population).sum()),
             float((per_warp * self._threads.warp_population).sum()),
-            int(np.count_nonzero(weights)),
+            int(np.count_nonzero(weights != 0.0)),
         )
 
     def where(self, mask: Mask, condition: NDArray[np.bool_] | NDArray[np.float64]) -> Mask:

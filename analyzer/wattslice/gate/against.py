@@ -1,10 +1,10 @@
 """`--against REV`: the same kernels in a git revision, analysed with the same options, and what changed.
 
-Analysed on both sides are the files that changed and those that include what changed (or are called from it);
-everything else has the same watts by construction. `Dependencies` finds includes and callers as the frontend
-does, from the text alone: an include beside the file, then in the folders of ``-I``, then the nearest of that
-name; callers in the folder of a file, above, below and beside it. Where both states of a file are known, what
-either of them names counts.
+Analysed on both sides are the files that changed, those that include what changed, are called from it or call
+it, and those of programs whose build or run files changed. `Dependencies` finds includes and callers as the
+frontend does, from the text alone: an include beside the file, then in folders of ``-I``, then the nearest
+of that name; callers in the folder of a file, above, below and beside it. Where both states of a file are
+known, what either of them names counts.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ from wattslice.documents import parse_json
 from wattslice.findings.findings import Finding
 from wattslice.frontend.inputs import file_bytes
 from wattslice.frontend.neighbours import SUFFIXES as CALLER_SUFFIXES
+from wattslice.frontend.project.runs import folder_told_of
 from wattslice.frontend.source_files import included_names
 from wattslice.gate.changes import Blame, Policy, compare, with_losses
 from wattslice.gate.records import LaunchRecord, match, records_of
 from wattslice.gate.revision import (
+    SOURCES,
     Entry,
     Revision,
     Tree,
@@ -194,7 +196,7 @@ def _is_source(path: str) -> bool:
 class Comparison(Struct, frozen=True):
     """What a comparison needs: files to analyse now (of `config.files`) and then (from the top folder).
 
-    `changed`: every source that differs, is new or gone. `needed`: what an analysis of the revision reads.
+    `changed`: every file that differs, is new or gone. `sparse`: what is not checked out, today or then.
     `untold`: files of now that cannot be compared, and why: a text they rest on is not to be had.
     """
 
@@ -202,7 +204,7 @@ class Comparison(Struct, frozen=True):
     now: tuple[Path, ...]
     then: tuple[str, ...]
     changed: tuple[str, ...] = ()
-    needed: frozenset[str] = frozenset()
+    sparse: frozenset[str] = frozenset()
     untold: tuple[tuple[str, str], ...] = ()
 
 
@@ -229,14 +231,12 @@ def plan(paths: Sequence[Path], config: Config, name: str) -> Comparison:
     given = [PurePosixPath(_inside(path, root)) for path in paths]
     then |= {path for path in changed if _is_gone(root, path, given)}
     then -= {*untold, *lacking}
-    around = {caller for path in then for caller in known.callers(path)}
-    needed = known.closure(then | around)
     return Comparison(
         revision,
         tuple(file for path, file in files.items() if path in affected),
         tuple(sorted(then)),
-        tuple(sorted(touched)),
-        frozenset(needed & set(entries)),
+        tuple(sorted(touched, key=lambda path: (PurePosixPath(path).suffix not in SOURCES, path))),
+        sparse,
         tuple(untold.items()),
     )
 
@@ -257,7 +257,8 @@ def _untold(path: str, known: Dependencies, lacking: Mapping[str, str]) -> str:
 
 
 def _affected(files: Iterable[str], touched: set[str], known: Dependencies) -> set[str]:
-    """The files that were touched themselves, include what was, or are called from what was.
+    """The files that were touched themselves, include what was, or are called from what was; those that call
+    functions of what was, and those of programs whose build was.
 
     And all those that tell of the same kernels: fragments that these include, and whoever includes them.
     """
@@ -267,7 +268,16 @@ def _affected(files: Iterable[str], touched: set[str], known: Dependencies) -> s
     def is_touched(file: str) -> bool:
         return not (included.get(file) or known.closure((file,))).isdisjoint(touched)
 
-    affected = {path for path in included if is_touched(path) or known.callers(path, is_touched)}
+    builds = {folder for path in touched if (folder := folder_told_of(path)) is not None}
+    defines = {caller for path in touched if _is_source(path) for caller in known.callers(path)}
+    affected = {
+        path
+        for path in included
+        if is_touched(path)
+        or path in defines
+        or any(path.startswith(f"{folder}/" if folder else "") for folder in builds)
+        or known.callers(path, is_touched)
+    }
     fragments = {path: inside & included.keys() for path, inside in included.items()}
     number = 0
     while number < len(affected):
@@ -346,7 +356,7 @@ def compare_with(
     """
     root = comparison.revision.root
     untold = {path for path, _ in comparison.untold}
-    with extracted(comparison.revision, comparison.needed) as tree, _mapped(config, comparison, tree) as then:
+    with extracted(comparison.revision, comparison.sparse) as tree, _mapped(config, comparison, tree) as then:
         earlier = analyze(then) if then.files else None
         about = f"against {comparison.revision.name}"
 

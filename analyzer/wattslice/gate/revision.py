@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from wattslice.errors import WattsliceError
+from wattslice.launches.data_files import MOST_BYTES
 
 _SAFE = (
     "--no-pager", "--no-replace-objects", "--literal-pathspecs", "-c", "core.fsmonitor=false",
@@ -29,18 +30,17 @@ _SAFE = (
 )  # fmt: skip
 _SECONDS = 120
 _MOST_BYTES = 32 << 20
-_MOST_OTHER_BYTES = 262_144
-_SOURCES = frozenset(
+SOURCES = frozenset(
     (
         ".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".C", ".inl", ".inc",
         ".ipp", ".tcc", ".tpp", ".def", ".cl", ".toml", ".json",
     )
 )  # fmt: skip
-_NEVER_INCLUDED = frozenset(
+_NEVER_READ = frozenset(
     (
-        ".png", ".jpg", ".jpeg", ".gif", ".pdf", ".svg", ".zip", ".gz", ".bz2", ".xz", ".tar", ".bin",
-        ".md", ".rst", ".html", ".py", ".ipynb", ".csv", ".pgm", ".ppm", ".bmp", ".ico", ".mp4", ".sln",
-        ".vcxproj", ".yml", ".yaml", ".sh", ".pl", ".o", ".a", ".so", ".doc", ".docx", ".ps", ".eps",
+        ".png", ".jpg", ".jpeg", ".gif", ".pdf", ".svg", ".zip", ".gz", ".bz2", ".xz", ".tar",
+        ".md", ".rst", ".html", ".ipynb", ".ico", ".mp4", ".sln", ".vcxproj", ".o", ".a", ".so", ".doc",
+        ".docx", ".ps", ".eps",
     )
 )  # fmt: skip
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -184,13 +184,15 @@ class Tree(Struct, frozen=True):
 
 
 @contextmanager
-def extracted(revision: Revision, paths: frozenset[str]) -> Generator[Tree]:
-    """The files `paths` of a revision, its links and submodules, in a folder that is gone afterwards."""
+def extracted(revision: Revision, left_out: frozenset[str]) -> Generator[Tree]:
+    """All that an analysis may read of a revision but for `left_out`, its links and submodules, in a folder
+    that is gone afterwards.
+    """
     around = Path(tempfile.mkdtemp(prefix="wattslice-")).resolve()
     folder = around / "revision"  # no neighbours: nothing else is in the folder above
     try:
         (folder / ".git").mkdir(parents=True)  # where searches end, as in the work tree
-        _write_files(revision, paths, folder)
+        _write_files(revision, left_out, folder)
         _link(revision, folder)
         yield Tree(folder, tuple(_link_submodules(revision, folder)))
     finally:
@@ -198,13 +200,13 @@ def extracted(revision: Revision, paths: frozenset[str]) -> Generator[Tree]:
 
 
 def wanted(entry: Entry) -> bool:
-    """Whether an analysis may read it: sources (missing ones, too), and what could be included besides."""
+    """Whether an analysis may read it: sources (missing ones, too), and what tells builds, runs, data."""
     suffix = PurePosixPath(entry.path).suffix
     if not entry.is_file or _is_unsafe(entry.path):
         return False
-    if suffix in _SOURCES:
+    if suffix in SOURCES:
         return entry.size <= _MOST_BYTES
-    return 0 <= entry.size <= _MOST_OTHER_BYTES and suffix.lower() not in _NEVER_INCLUDED
+    return 0 <= entry.size <= MOST_BYTES and suffix.lower() not in _NEVER_READ
 
 
 def _is_unsafe(path: str) -> bool:
@@ -213,8 +215,8 @@ def _is_unsafe(path: str) -> bool:
     return path.startswith("/") or ".." in parts or ".git" in (part.lower() for part in parts)
 
 
-def _write_files(revision: Revision, paths: frozenset[str], folder: Path) -> None:
-    chosen = [entry for entry in revision.entries if entry.path in paths and wanted(entry)]
+def _write_files(revision: Revision, left_out: frozenset[str], folder: Path) -> None:
+    chosen = [entry for entry in revision.entries if entry.path not in left_out and wanted(entry)]
     texts = dict(blobs(revision, chosen))
     for entry in chosen:
         data = texts.get(entry)

@@ -86,7 +86,7 @@ class Type(Struct, frozen=True):
     @property
     def is_integral(self) -> bool:
         """True for integers, enums and booleans."""
-        return self.kind in (TypeKind.INT, TypeKind.BOOL)
+        return self.kind is TypeKind.INT or self.kind is TypeKind.BOOL
 
     @property
     def is_float(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from wattslice import ir
 from wattslice.launches.launch import EVERYTHING_LIVE, ArrayData, DataKind
-from wattslice.launches.overrides import KnownNames, OverrideError, names_kernel
+from wattslice.launches.overrides import KnownNames, OverrideError, arrays_of, names_kernel
 
 
 def parse_data(texts: Iterable[str]) -> tuple[ArrayData, ...]:
@@ -24,11 +24,10 @@ def parse_data(texts: Iterable[str]) -> tuple[ArrayData, ...]:
             kind = DataKind(word.strip())
         except ValueError:
             kinds = ", ".join(kind.value for kind in DataKind)
-            raise OverrideError(
-                f"--data {text!r}: {word!r} is none of {kinds}", remedy="write --data ARRAY=zeros"
-            ) from None
+            why = f"--data: {text!r}: {word!r} is none of {kinds}"
+            raise OverrideError(why, remedy="such as ARRAY=zeros") from None
         if equals and not array.isidentifier():
-            raise OverrideError(f"--data {text!r}: {array!r} is no array", remedy="write --data ARRAY=zeros")
+            raise OverrideError(f"--data: {text!r}: {array!r} is no array", remedy="such as ARRAY=zeros")
         entry = ArrayData(kernel or None, array or None, kind)
         found[entry.kernel, entry.array] = entry
     return tuple(found.values())
@@ -39,13 +38,13 @@ def data_of(kernel: ir.Kernel, given: Iterable[ArrayData]) -> tuple[ArrayData, .
     own = [entry for entry in given if entry.kernel is None or names_kernel(entry.kernel, kernel)]
     own.sort(key=lambda entry: entry.kernel is not None)
     found = {None: EVERYTHING_LIVE} | {entry.array: entry for entry in own}
-    names = {parameter.name for parameter in kernel.parameters}
-    return tuple(entry for array, entry in found.items() if array is None or array in names)
+    arrays = arrays_of(kernel)
+    return tuple(entry for array, entry in found.items() if array is None or array in arrays)
 
 
 def check_data(given: Iterable[ArrayData], known: Sequence[KnownNames]) -> None:
     """Raises `OverrideError` for an entry that names no parameter of any kernel of the analysed files."""
-    arrays = sorted({name for names in known for kernel in names.kernels for name in kernel.parameters})
+    arrays = sorted({name for names in known for kernel in names.kernels for name in kernel.arrays})
     for entry in given:
         if entry.array is not None and entry.array not in arrays:
             close = difflib.get_close_matches(entry.array, arrays, n=3)

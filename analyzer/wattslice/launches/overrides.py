@@ -152,7 +152,7 @@ def _without_spaces(name: str) -> str:
 class KernelNames(Struct, frozen=True):
     """How one kernel may be named on the command line, and the variables that `--set` may name in it.
 
-    `parameters` are those of the `variables` that are told first.
+    `parameters` are those of the `variables` that are told first; `arrays` those that `--data` may name.
     """
 
     name: str
@@ -160,6 +160,7 @@ class KernelNames(Struct, frozen=True):
     variables: frozenset[str]
     loops: frozenset[str]
     parameters: frozenset[str] = frozenset()
+    arrays: frozenset[str] = frozenset()
 
 
 class KnownNames(Struct, frozen=True):
@@ -179,11 +180,17 @@ def known_names(program: ir.Program) -> KnownNames:
                 frozenset(v.name for v in _kernel_variables(kernel)) | _number_names(kernel),
                 frozenset(trip_name(kernel, loop) for loop in _loops(kernel)),
                 frozenset(v.name for v in kernel.parameters) | _number_names(kernel),
+                arrays_of(kernel),
             )
             for kernel in program.kernels
         ),
         frozenset(variable.name for variable in _host_variables(program)),
     )
+
+
+def arrays_of(kernel: ir.Kernel) -> frozenset[str]:
+    """Its parameters that are no numbers: pointers, textures, objects that hold them."""
+    return frozenset(v.name for v in kernel.parameters if not (v.type.is_integral or v.type.is_float))
 
 
 def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:

@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "analyzer"))
 from ptx_text import statement_texts  # pyright: ignore[reportMissingImports]
 
 from wattslice.errors import FrontendError
+from wattslice.frontend.ptx.syntax.lexer import literal_value
 from wattslice.frontend.ptx.syntax.parser import parse_ptx
 
 VARIANTS = (("-arch=sm_75",), ("-arch=sm_90", "-lineinfo"))
@@ -40,6 +41,10 @@ _LOCATION = re.compile(
     r"\.loc\s+\d+\s+\d+\s+\d+(?:\s*,\s*(?:function_name\s+[^\s,]+|inlined_at(?:\s+\d+){3}))*"
 )
 _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)(?!\s*\.(?:branch|call))")
+_NUMBER = re.compile(
+    r"(?<![\w$%.@])(?:0[fF][\da-fA-F]{8}|0[dD][\da-fA-F]{16}|0[xX][\da-fA-F]+U?|0[bB][01]+U?|\d+(?:\.\d+)?U?)(?![\w.])"
+)
+_OF_SCOPE = re.compile(r"@\d+_?")
 _DECLARES = re.compile(r"\.(reg|shared|local|param|pragma)")
 
 
@@ -101,10 +106,9 @@ def _statements(body: str) -> list[str]:
         if (declares := _DECLARES.match(text)) is not None:
             names = 1 if "{" in text or "(" in text else text.count(",") + 1
             found.extend([f".{declares[1]}"] * names)
-        elif ":.callprototype" in text:
-            found.append(text[: text.index(":.callprototype") + len(":.callprototype")])
-        else:
-            found.append(text.replace("+0]", "]"))
+        elif ":.callprototype" not in text:  # of it nothing is kept
+            text = text.replace("+0]", "]")
+            found.append(_NUMBER.sub(lambda number: str(literal_value(number[0])), text))
     return found
 
 
@@ -129,7 +133,7 @@ def examine(path: Path, name: str, tally: Tally) -> None:
     if len(functions) != len(module.functions):
         tally.differences.append(f"{name} {path}: {len(module.functions)} functions, not {len(functions)}")
     for function, statements in zip(module.functions, functions, strict=False):
-        parsed = list(statement_texts(function.body or ()))
+        parsed = [_OF_SCOPE.sub("", one) for one in statement_texts(function.body or ())]
         tally.instructions += sum(one[0] != "." and one[-1] != ":" for one in parsed)
         if parsed != statements:
             pairs = zip([*parsed, "nothing"], [*statements, "nothing"], strict=False)

@@ -11,7 +11,8 @@ from msgspec import Struct, field
 from wattslice.frontend.inputs import followed, is_folder, note_file, repository_root
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, read_makefile, text_of_file
 
-_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+DATABASES = ("compile_commands.json", "build/compile_commands.json")
 _MOST_ABOVE = 4
 _MOST_COMMANDS = 4000
 _LONGEST_PATH = 4000
@@ -29,7 +30,7 @@ def folders_above(file: Path) -> tuple[Path, ...]:
 
 def makefile_of(folder: Path, top: Path) -> Makefile | None:
     """The Makefile of a folder; what it includes has to lie below `top`."""
-    for name in _MAKEFILES:
+    for name in MAKEFILES:
         found = read_makefile(folder / name, top)
         if found is not None:
             return found
@@ -318,7 +319,7 @@ def _of_cmake(cmake: Cmake, source: Path) -> CompileFlags:
 def compile_databases(source: Path) -> Iterator[Path]:
     """Places of a compile_commands.json for a source, nearest first."""
     for folder in folders_above(source.resolve()):
-        for name in ("compile_commands.json", "build/compile_commands.json"):
+        for name in DATABASES:
             path = folder / name
             is_there = path.is_file()
             note_file(path, is_there)

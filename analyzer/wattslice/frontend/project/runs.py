@@ -15,7 +15,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.frontend.project.build import Cmake, folders_above, makefile_of, read_cmake
+from wattslice.frontend.project.build import (
+    DATABASES,
+    MAKEFILES,
+    Cmake,
+    folders_above,
+    makefile_of,
+    read_cmake,
+)
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, logical_lines, text_of_file
 
 _TARGETS = ("run", "test", "check")
@@ -53,6 +60,17 @@ class ProgramArguments(Struct, frozen=True):
     def text(self) -> str:
         """The words as one types them."""
         return " ".join("?" if word is None else shlex.quote(word) for word in self.words)
+
+
+def folder_told_of(path: str) -> str | None:
+    """The folder of whose programs a file may say how they are built or run; None: of none.
+
+    `path` with slashes, from the top folder, which is the empty text.
+    """
+    for name in (*reversed(DATABASES), *MAKEFILES, "CMakeLists.txt", *reversed(_SCRIPTS)):
+        if f"/{path}".endswith(f"/{name}"):
+            return path.removesuffix(name).rstrip("/")
+    return path.rpartition("/")[0] if path.endswith((".mk", ".cmake")) else None
 
 
 def parse_arguments(text: str) -> ProgramArguments:

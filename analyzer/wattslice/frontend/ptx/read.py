@@ -32,7 +32,7 @@ from wattslice.frontend.ptx.lowering.instructions import lower_instruction
 from wattslice.frontend.ptx.lowering.names import Names, demangled
 from wattslice.frontend.ptx.lowering.statements import block_of, scoped
 from wattslice.frontend.ptx.syntax.parser import parse_ptx
-from wattslice.frontend.ptx.syntax.syntax import Function, Instruction, Parameter, SourceLocation, flat_body
+from wattslice.frontend.ptx.syntax.syntax import Function, Instruction, Parameter, SourceLocation
 from wattslice.ir import Kernel, Program, Severity, TypeKind
 from wattslice.ir.walking import deep_recursion
 
@@ -173,7 +173,7 @@ def _lost(unit: Unit, name: str, line: int) -> ir.Kernel:
 def _span(unit: Unit, function: Function) -> ir.Span:
     """Where a kernel is written: the lines of its own text, those that inlined functions were called on."""
     places: list[SourceLocation] = []
-    for statement in flat_body(function):
+    for statement in function.body or ():
         place = statement.location if isinstance(statement, Instruction) else None
         while place is not None and place.inlined_at is not None:
             place = place.inlined_at

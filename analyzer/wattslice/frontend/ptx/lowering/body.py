@@ -20,7 +20,6 @@ from wattslice.frontend.ptx.lowering.registers import (
 )
 from wattslice.frontend.ptx.operations import POINTER
 from wattslice.frontend.ptx.syntax import syntax
-from wattslice.frontend.ptx.syntax.syntax import flat_body
 from wattslice.ir import Declare, Expr, Intrinsic, Semantics, Span, Stmt, Type, Variable, walk_expressions
 from wattslice.ir.operation_counts import own_operations
 
@@ -48,7 +47,7 @@ class FunctionBody:
         self.function = function
         self._outer_parameter = parameter
         self._lower = lower
-        statements = flat_body(function)
+        statements = function.body or ()
         self.blocks = basic_blocks(statements)
         self.span = Span(str(self.unit.path), function.line, 1, function.line)
         self.registers = Registers(statements, self.blocks, self.span, parts.taken)

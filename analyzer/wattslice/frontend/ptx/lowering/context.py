@@ -26,7 +26,6 @@ from wattslice.frontend.ptx.syntax.syntax import (
     SourceFile,
     Symbol,
     call_of,
-    flat_body,
 )
 from wattslice.ir import Diagnostic, MemorySpace, Severity, Span, Type, TypeKind, Variable, VariableRole
 
@@ -345,7 +344,7 @@ def _scalar(parameter: syntax.Parameter) -> Type:
     """A 64-bit parameter may be a pointer: it is one until its uses say otherwise."""
     type_ = type_of(parameter.type)
     if type_.kind is TypeKind.INT and type_.bits == 64:
-        return POINTER if parameter.pointer_space is not None else ir.INT64
+        return POINTER if parameter.is_pointer else ir.INT64
     return replace(type_, signed=True) if type_.kind is TypeKind.INT else type_
 
 
@@ -375,7 +374,7 @@ def pointer_parameters(unit: Unit, name: str) -> frozenset[str]:
         return known
     unit.pointer_parameters[name] = frozenset()  # of a function that calls itself, while it is looked at
     function = unit.functions[name]
-    instructions = [s for s in flat_body(function) if isinstance(s, Instruction)]
+    instructions = [s for s in function.body or () if isinstance(s, Instruction)]
     variables = {
         parameter.name: Variable(
             parameter.name,

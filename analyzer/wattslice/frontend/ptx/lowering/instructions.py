@@ -21,7 +21,6 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Operand,
     Pair,
     Register,
-    Scope,
     Sink,
     SourceLocation,
     Statement,
@@ -224,16 +223,12 @@ def as_called(function: Function, site: SourceLocation | None, toolkit: Abstract
 def _called_at(
     body: tuple[Statement, ...], site: SourceLocation, toolkit: AbstractSet[int]
 ) -> tuple[Statement, ...]:
-    found: list[Statement] = []
-    for statement in body:
-        match statement:
-            case Instruction(location=location):
-                found.append(replace(statement, location=_inlined(location, site, toolkit)))
-            case Scope(body=inner):
-                found.append(replace(statement, body=_called_at(inner, site, toolkit)))
-            case _:
-                found.append(statement)
-    return tuple(found)
+    return tuple(
+        replace(statement, location=_inlined(statement.location, site, toolkit))
+        if isinstance(statement, Instruction)
+        else statement
+        for statement in body
+    )
 
 
 def _inlined(

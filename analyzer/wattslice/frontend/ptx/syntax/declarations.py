@@ -20,8 +20,6 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Arguments,
     Immediate,
-    Initializer,
-    InitializerList,
     Operand,
     Pair,
     Parameter,
@@ -38,9 +36,8 @@ from wattslice.frontend.ptx.syntax.syntax import (
 LINKAGE = {".extern": "extern", ".visible": "visible", ".weak": "weak", ".common": "common"}
 SPACES = {f".{name}": name for name in ("global", "const", "shared", "local", "param", "tex")}
 _LANES = {".v2": 2, ".v4": 4, ".v8": 8}
-_OPAQUE = frozenset({"texref", "samplerref", "surfref"})
 _POINTED = frozenset({".global", ".const", ".shared", ".local", ".param"})
-_DEPTH = 32
+_NO_VALUE = frozenset({".entry", ".func", *LINKAGE, *SPACES})
 
 
 class _Qualifiers(Struct):
@@ -48,9 +45,7 @@ class _Qualifiers(Struct):
 
     type: str = ""
     lanes: int = 1
-    alignment: int | None = None
-    pointer_space: str | None = None
-    pointer_alignment: int | None = None
+    is_pointer: bool = False
 
 
 def skip_parentheses(cursor: Cursor) -> None:
@@ -73,18 +68,12 @@ def _qualifiers(cursor: Cursor) -> _Qualifiers:
         elif token in _LANES:
             found.lanes = _LANES[token]
         elif token == ".align":
-            alignment = integer(cursor, "an alignment")
-            if found.pointer_space is None:
-                found.alignment = alignment
-            else:
-                found.pointer_alignment = alignment
+            integer(cursor, "an alignment")
         elif token == ".ptr":
-            found.pointer_space = "generic"
-        elif token in _POINTED and found.pointer_space is not None:
-            found.pointer_space = token[1:]
+            found.is_pointer = True
         elif token == ".attribute":
             skip_parentheses(cursor)
-        else:
+        elif not (found.is_pointer and token in _POINTED):
             cursor.fail(f"'{token[:40]}' is not part of a declaration")
     if not found.type:
         cursor.fail(f"a type expected, {cursor.shown} found")
@@ -123,17 +112,9 @@ def variables(cursor: Cursor, space: str, linkage: str) -> list[Variable]:
     while True:
         name = cursor.word("the name of a variable")
         dimensions = _dimensions(cursor)
-        initializer: Initializer | None = None
         if cursor.accept("="):
-            if found.type in _OPAQUE:  # settings of a sampler: nothing that takes part in a computation
-                cursor.skip_braces()
-            else:
-                initializer = _initializer(cursor, 0)
-        made.append(
-            Variable(
-                space, found.type, name, found.lanes, found.alignment, dimensions, initializer, linkage, line
-            )
-        )
+            _skip_value(cursor)
+        made.append(Variable(space, found.type, name, found.lanes, dimensions, linkage, line))
         if not cursor.accept(","):
             cursor.expect(";")
             return made
@@ -151,18 +132,7 @@ def parameters(cursor: Cursor) -> tuple[Parameter, ...]:
         cursor.advance()
         found = _qualifiers(cursor)
         name = cursor.word("the name of a parameter")
-        made.append(
-            Parameter(
-                space[1:],
-                found.type,
-                name,
-                found.alignment,
-                _dimensions(cursor),
-                found.pointer_space,
-                found.pointer_alignment,
-                line,
-            )
-        )
+        made.append(Parameter(space[1:], found.type, name, _dimensions(cursor), found.is_pointer, line))
         if not cursor.accept(",") and cursor.token != ")":
             cursor.fail(f"',' or ')' expected, {cursor.shown} found")
     cursor.advance()
@@ -183,43 +153,16 @@ def _dimensions(cursor: Cursor) -> tuple[int | None, ...]:
     return tuple(found)
 
 
-def _initializer(cursor: Cursor, depth: int) -> Initializer:
-    if depth > _DEPTH:
-        cursor.fail(f"an initialiser nested deeper than {_DEPTH}")
-    token = cursor.token
-    if token == "{":
-        cursor.advance()
-        elements: list[Initializer] = []
-        while cursor.token != "}":
-            elements.append(_initializer(cursor, depth + 1))
-            if not cursor.accept(",") and cursor.token != "}":
-                cursor.fail(f"',' or '}}' expected, {cursor.shown} found")
-        cursor.advance()
-        return InitializerList(tuple(elements))
-    if is_word(token) and token != "WARP_SZ":
-        return _symbol(cursor, None)
-    if not begins_constant(token):
+def _skip_value(cursor: Cursor) -> None:
+    """Step over an initial value: nothing of it takes part in a computation."""
+    if cursor.token in (",", ";"):
         cursor.fail(f"a value expected, {cursor.shown} found")
-    value = constant(cursor)
-    if cursor.token == "(" and isinstance(value.value, int):  # 0xFF00(name): one byte of an address
-        cursor.advance()
-        found = _symbol(cursor, value.value)
-        cursor.expect(")")
-        return found
-    return value
-
-
-def _symbol(cursor: Cursor, mask: int | None) -> Symbol:
-    name = cursor.word("a name")
-    generic = name == "generic" and cursor.accept("(")
-    if generic:
-        name = cursor.word("a name")
-        cursor.expect(")")
-    offset = 0
-    if cursor.token in ("+", "-"):
-        cursor.accept("+")
-        offset = integer(cursor, "an offset")
-    return Symbol(name, offset, generic, mask)
+    depth = 0
+    while depth > 0 or cursor.token not in (",", ";"):
+        if not cursor.token or (cursor.token == "}" and not depth) or cursor.token in _NO_VALUE:
+            cursor.fail(f"';' expected, {cursor.shown} found")
+        token = cursor.take()
+        depth += (token in ("{", "(")) - (token in ("}", ")"))
 
 
 # ---------------------------------------------------------------------------
@@ -336,7 +279,7 @@ def _negated(cursor: Cursor, registers: Registers) -> Operand:
     cursor.expect("!")
     if not is_word(cursor.token):
         inner = constant(cursor)
-        return Immediate(f"!{inner.text}", int(not inner.value))
+        return Immediate(int(not inner.value))
     found = registers.register(cursor.token)
     if found is None:
         cursor.fail(f"a predicate expected after '!', {cursor.shown} found")

@@ -34,7 +34,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_PUNCTUATION = frozenset("[]{}()<>,;:@!|+-*/%&^~=?")
 _SHOWN = 40
 
 
@@ -236,9 +235,7 @@ def constant(cursor: Cursor) -> Immediate:
 
     Raises PtxSyntaxError for what is none. A `|` is an operator here: two results never begin with a number.
     """
-    words: list[str] = []
-    value = _wrapped(_expression(cursor, 0, words, 0))
-    return Immediate("".join(words), value)
+    return Immediate(_wrapped(_expression(cursor, 0, 0)))
 
 
 def begins_constant(token: str) -> bool:
@@ -254,62 +251,48 @@ def integer(cursor: Cursor, what: str) -> int:
     return found
 
 
-def _expression(cursor: Cursor, lowest: int, words: list[str], depth: int) -> Value:
+def _expression(cursor: Cursor, lowest: int, depth: int) -> Value:
     if depth > _DEPTH:
         cursor.fail(f"an expression nested deeper than {_DEPTH}", "compute the constant beforehand")
-    left = _factor(cursor, words, depth)
+    left = _factor(cursor, depth)
     while (level := _LEVEL.get(cursor.token, 0)) > lowest:
-        sign = _taken(cursor, words)
-        left = _applied(cursor, sign, left, _expression(cursor, level, words, depth + 1))
-    if lowest == 0 and cursor.token == "?":
-        _taken(cursor, words)
-        first = _expression(cursor, 0, words, depth + 1)
-        words.append(":")
+        sign = cursor.take()
+        left = _applied(cursor, sign, left, _expression(cursor, level, depth + 1))
+    if lowest == 0 and cursor.accept("?"):
+        first = _expression(cursor, 0, depth + 1)
         cursor.expect(":")
-        second = _expression(cursor, 0, words, depth + 1)
+        second = _expression(cursor, 0, depth + 1)
         return first if left else second
     return left
 
 
-def _factor(cursor: Cursor, words: list[str], depth: int) -> Value:
+def _factor(cursor: Cursor, depth: int) -> Value:
     token = cursor.token
     if is_number(token):
         if not token.isascii():
             cursor.fail(f"{token[:40]!r} as a number")
         if len(token) > 400:  # beyond every type; int() would also take its time
             cursor.fail("a number of more than 400 digits")
-        return literal_value(_taken(cursor, words))
-    if token == "WARP_SZ":
-        _taken(cursor, words)
+        return literal_value(cursor.take())
+    if cursor.accept("WARP_SZ"):
         return 32
     if token in _UNARY:
-        _taken(cursor, words)
+        cursor.advance()
         if depth > _DEPTH:
             cursor.fail(f"an expression nested deeper than {_DEPTH}", "compute the constant beforehand")
-        return _signed(cursor, token, _factor(cursor, words, depth + 1))
-    if token == "(":
-        _taken(cursor, words)
+        return _signed(cursor, token, _factor(cursor, depth + 1))
+    if cursor.accept("("):
         if cursor.token in _CAST:
-            signed = _CAST[_taken(cursor, words)]
-            _closed(cursor, words)
-            value = _factor(cursor, words, depth + 1)
+            signed = _CAST[cursor.take()]
+            cursor.expect(")")
+            value = _factor(cursor, depth + 1)
             if not math.isfinite(value):
                 cursor.fail(f"{value} as an integer")
             return _cast(int(value), signed)
-        inner = _expression(cursor, 0, words, depth + 1)
-        _closed(cursor, words)
+        inner = _expression(cursor, 0, depth + 1)
+        cursor.expect(")")
         return inner
     return cursor.fail(f"a constant expected, {cursor.shown} found")
-
-
-def _taken(cursor: Cursor, words: list[str]) -> str:
-    words.append(cursor.token)
-    return cursor.take()
-
-
-def _closed(cursor: Cursor, words: list[str]) -> None:
-    words.append(")")
-    cursor.expect(")")
 
 
 def _signed(cursor: Cursor, sign: str, value: Value) -> Value:

@@ -25,15 +25,12 @@ from wattslice.frontend.ptx.syntax.lexer import (
     REGENERATE,
     Cursor,
     PtxSyntaxError,
-    integer,
     is_directive,
     is_number,
     is_word,
 )
 from wattslice.frontend.ptx.syntax.syntax import (
-    Alias,
     BranchTargets,
-    CallPrototype,
     Directive,
     Function,
     Guard,
@@ -43,10 +40,10 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Operand,
     Pragma,
     Problem,
-    Scope,
     SourceFile,
     Statement,
     Variable,
+    opened_scope,
 )
 
 _FUNCTIONS = frozenset({".entry", ".func"})
@@ -108,13 +105,9 @@ class _ModuleReader:
         self._cursor = cursor
         self._locations = Locations(names)
         self._bodies = BodyReader(cursor, self._locations)
-        self._version = (0, 0)
-        self._target: tuple[str, ...] = ()
-        self._address_bits = 32
         self._files: list[SourceFile] = []
         self._variables: list[Variable] = []
         self._functions: list[Function] = []
-        self._aliases: list[Alias] = []
         self._problems: list[Problem] = []
 
     def read(self) -> Module:
@@ -128,13 +121,9 @@ class _ModuleReader:
                 cause = lost.cause
                 self._problem(Problem(cause.line, cause.message, cause.remedy, lost.name, lost.is_entry))
         return Module(
-            self._version,
-            self._target,
-            self._address_bits,
             tuple(self._files),
             tuple(self._variables),
             tuple(self._functions),
-            tuple(self._aliases),
             tuple(self._problems),
         )
 
@@ -155,12 +144,11 @@ class _ModuleReader:
         cursor.advance()
         if token in _FUNCTIONS or token in declarations.LINKAGE or token in declarations.SPACES:
             self._declaration(token)
-        elif token == ".version":
-            self._version = self._read_version()
-        elif token == ".target":
-            self._target = self._words()
-        elif token == ".address_size":
-            self._address_bits = integer(cursor, "the size of an address")
+        elif token in (".version", ".target", ".address_size", ".alias"):  # all are read alike
+            cursor.advance()
+            while cursor.accept(","):
+                cursor.advance()
+            cursor.accept(";")
         elif token == ".file":
             self._files.append(source_file(cursor))
         elif token == ".loc":
@@ -172,26 +160,6 @@ class _ModuleReader:
             while cursor.accept(","):
                 cursor.string("a pragma")
             cursor.expect(";")
-        elif token == ".alias":
-            self._alias()
-
-    def _read_version(self) -> tuple[int, int]:
-        major, _, minor = self._cursor.token.partition(".")
-        if not (
-            (major + minor).isascii()
-            and major.isdecimal()
-            and minor.isdecimal()
-            and len(self._cursor.token) < 10
-        ):
-            self._cursor.fail(f"a version like 9.0 expected, {self._cursor.shown} found")
-        self._cursor.advance()
-        return int(major), int(minor)
-
-    def _words(self) -> tuple[str, ...]:
-        found = [self._cursor.word("a target such as sm_90")]
-        while self._cursor.accept(","):
-            found.append(self._cursor.word("a word of .target"))
-        return tuple(found)
 
     def _section(self) -> None:
         """Debugging information: not a part of the program."""
@@ -202,13 +170,6 @@ class _ModuleReader:
             cursor.advance()
         if cursor.token:
             cursor.skip_braces()
-
-    def _alias(self) -> None:
-        line = self._cursor.line
-        name = self._cursor.word("a function")
-        self._cursor.expect(",")
-        self._aliases.append(Alias(name, self._cursor.word("a function"), line))
-        self._cursor.expect(";")
 
     def _declaration(self, token: str) -> None:
         cursor = self._cursor
@@ -252,7 +213,7 @@ class _ModuleReader:
         cursor = self._cursor
         found: list[Directive] = []
         while is_directive(cursor.token):
-            line, name = cursor.line, cursor.take()[1:]
+            name = cursor.take()[1:]
             arguments: list[str] = []
             while is_number(cursor.token) or is_word(cursor.token) or cursor.token[:1] == '"':
                 arguments.append(cursor.take().strip('"'))
@@ -262,7 +223,7 @@ class _ModuleReader:
                 declarations.skip_parentheses(cursor)
             if name == "pragma":
                 cursor.expect(";")
-            found.append(Directive(name, tuple(arguments), line))
+            found.append(Directive(name, tuple(arguments)))
         return tuple(found)
 
     def _skip_function(self) -> None:
@@ -294,6 +255,7 @@ class BodyReader:
         self._cursor = cursor
         self._locations = locations
         self._registers = Registers()
+        self._scopes = 0
         self._split: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def read(self) -> tuple[tuple[Statement, ...], int]:
@@ -301,6 +263,7 @@ class BodyReader:
 
         Raises PtxSyntaxError for the first that cannot be read.
         """
+        self._scopes = 0
         self._registers.begin_function()
         self._locations.begin_function()
         body = self._block(0)
@@ -317,9 +280,10 @@ class BodyReader:
         found: list[Statement] = []
         while (token := cursor.token) != "}":
             if token == "{":
-                line = cursor.line
+                self._scopes += 1
+                number = self._scopes
                 self._registers.enter()
-                found.append(Scope(self._block(depth + 1), line))
+                found += opened_scope(self._block(depth + 1), number)
                 self._registers.leave()
                 cursor.advance()
             elif is_directive(token):
@@ -400,18 +364,11 @@ class BodyReader:
             targets = [cursor.word("a target")]
             while cursor.accept(","):
                 targets.append(cursor.word("a target"))
-            found.append(BranchTargets(name, tuple(targets), token == ".calltargets", line))
+            found.append(BranchTargets(name, tuple(targets), line))
             cursor.expect(";")
         elif token == ".callprototype":
-            cursor.advance()
-            results = declarations.parameters(cursor) if cursor.token == "(" else ()
-            cursor.word("'_'")
-            parameters = declarations.parameters(cursor) if cursor.token == "(" else ()
-            while is_directive(cursor.token):  # `.noreturn`, `.abi_preserve 4`
+            while cursor.token not in ("", ";", "{", "}"):  # of a function that cannot be followed
                 cursor.advance()
-                if not is_directive(cursor.token) and cursor.token != ";":
-                    cursor.advance()
             cursor.expect(";")
-            found.append(CallPrototype(name, results, parameters, line))
         else:
             found.append(Label(name, line))

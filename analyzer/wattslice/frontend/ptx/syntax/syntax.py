@@ -7,7 +7,7 @@ constant expressions, the source location that the last `.loc` gives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,25 +42,16 @@ class Sink(Struct, frozen=True):
 
 
 class Immediate(Struct, frozen=True):
-    """A constant or constant expression, as written (blanks left out) and its value.
+    """The value of a constant expression: a float for `0f3F800000`, `0d...` and `1.5`, else an int."""
 
-    `value` is a float for `0f3F800000`, `0d...` and decimal floating point, else an int.
-    """
-
-    text: str
     value: int | float
 
 
 class Symbol(Struct, frozen=True):
-    """The address of a variable, a function, a label or a parameter, `offset` bytes further on.
-
-    In initialisers also `generic(name)`, and one byte of an address: `mask` 0xFF00 of `0xFF00(name)`.
-    """
+    """The address of a variable, a function, a label or a parameter, `offset` bytes further on."""
 
     name: str
     offset: int = 0
-    generic: bool = False
-    mask: int | None = None
 
 
 class Address(Struct, frozen=True):
@@ -161,29 +152,18 @@ class RegisterDeclaration(Struct, frozen=True):
     line: int
 
 
-class InitializerList(Struct, frozen=True):
-    """`{1, 2, {3, 4}}`."""
-
-    elements: tuple[Initializer, ...]
-
-
-Initializer = Immediate | Symbol | InitializerList
-
-
 class Variable(Struct, frozen=True):
     """A variable of a state space: `global`, `const`, `shared`, `local`, `param` (around a call) or `tex`.
 
     `dimensions` are the sizes of an array, outermost first, None where the text leaves one open. `linkage` is
-    `extern`, `visible`, `weak`, `common` or empty. `alignment` is in bytes, None when not written.
+    `extern`, `visible`, `weak`, `common` or empty. Alignment and initial value are not kept.
     """
 
     space: str
     type: str
     name: str
     lanes: int
-    alignment: int | None
     dimensions: tuple[int | None, ...]
-    initializer: Initializer | None
     linkage: str
     line: int
 
@@ -196,17 +176,14 @@ class Variable(Struct, frozen=True):
 class Parameter(Struct, frozen=True):
     """A parameter or a result: `.param .align 16 .b8 name[32]`, `.param .u64 .ptr .global .align 4 name`.
 
-    `space` is `param` or `reg`. `pointer_space` is the space that `.ptr` names (`generic` when it names
-    none), None without `.ptr`; `pointer_alignment` the alignment in bytes of what it points to.
+    `space` is `param` or `reg`. `is_pointer`: with `.ptr`.
     """
 
     space: str
     type: str
     name: str
-    alignment: int | None
     dimensions: tuple[int | None, ...]
-    pointer_space: str | None
-    pointer_alignment: int | None
+    is_pointer: bool
     line: int
 
     @property
@@ -225,20 +202,10 @@ def _size_bytes(type_name: str, lanes: int, dimensions: tuple[int | None, ...]) 
 
 
 class BranchTargets(Struct, frozen=True):
-    """`name: .branchtargets L1, L2;` of `brx.idx`, or `name: .calltargets f, g;` (`of_call`) of a call."""
+    """`name: .branchtargets L1, L2;` of `brx.idx`, or `name: .calltargets f, g;` of a call."""
 
     name: str
     targets: tuple[str, ...]
-    of_call: bool
-    line: int
-
-
-class CallPrototype(Struct, frozen=True):
-    """`name: .callprototype (results) _ (parameters);` of an indirect call."""
-
-    name: str
-    results: tuple[Parameter, ...]
-    parameters: tuple[Parameter, ...]
     line: int
 
 
@@ -249,16 +216,7 @@ class Pragma(Struct, frozen=True):
     line: int
 
 
-class Scope(Struct, frozen=True):
-    """`{ ... }`: declarations in it hide those of the same name outside."""
-
-    body: tuple[Statement, ...]
-    line: int
-
-
-Statement = (
-    Instruction | Label | RegisterDeclaration | Variable | BranchTargets | CallPrototype | Pragma | Scope
-)
+Statement = Instruction | Label | RegisterDeclaration | Variable | BranchTargets | Pragma
 
 
 # Module
@@ -269,12 +227,12 @@ class Directive(Struct, frozen=True):
 
     name: str
     arguments: tuple[str, ...]
-    line: int
 
 
 class Function(Struct, frozen=True):
     """`.entry` (`is_entry`: a kernel) or `.func`. `body` is None for a declaration.
 
+    Scopes are opened: a name declared in one is `name@n` there, n counting the scopes of the function from 1.
     `line` is that of the `.entry` or `.func`, `end_line` of the closing brace (or the semicolon).
     """
 
@@ -291,14 +249,6 @@ class Function(Struct, frozen=True):
     def directive(self, name: str) -> Directive | None:
         """The directive of this name (`maxntid`, `reqntid`, `minnctapersm`, ...), if it is there."""
         return next((found for found in self.directives if found.name == name), None)
-
-
-class Alias(Struct, frozen=True):
-    """`.alias name, aliasee;`: another name of a function."""
-
-    name: str
-    aliasee: str
-    line: int
 
 
 class SourceFile(Struct, frozen=True):
@@ -322,45 +272,37 @@ class Problem(Struct, frozen=True):
 
 
 class Module(Struct, frozen=True):
-    """One PTX file. `version` is that of the PTX ISA, `(9, 0)`; `target` the words of `.target`.
+    """One PTX file. Functions and variables are in the order of the file, declarations included."""
 
-    `address_bits` is 32 or 64. Functions and variables are in the order of the file, declarations included.
-    """
-
-    version: tuple[int, int]
-    target: tuple[str, ...]
-    address_bits: int
     files: tuple[SourceFile, ...]
     variables: tuple[Variable, ...]
     functions: tuple[Function, ...]
-    aliases: tuple[Alias, ...]
     problems: tuple[Problem, ...]
 
 
 # ---------------------------------------------------------------------------
-# A function body without scopes: what an inner scope declares gets a name of its own.
+# What a scope declares gets a name of its own.
 
 
-FlatStatement = Instruction | Label | RegisterDeclaration | Variable | BranchTargets | CallPrototype | Pragma
-
-
-def flat_body(function: Function) -> tuple[FlatStatement, ...]:
-    """The statements of a function in order, those of scopes among them.
-
-    A name declared in a scope is written `name@n` there, n counting the scopes of the function from 1;
-    declarations at the outermost level keep theirs. Empty for a declaration without body.
-    """
-    if function.body is None:
-        return ()
-    return tuple(_Flattener().statements(function.body, _Names({}, {}), 0))
+def opened_scope(body: Sequence[Statement], number: int) -> list[Statement]:
+    """The statements of a scope with the names that it declares written `name@number`."""
+    names = _Names()
+    for statement in body:
+        if isinstance(statement, Instruction | Pragma) or "@" in statement.name:  # declared further inside
+            continue
+        if isinstance(statement, RegisterDeclaration) and statement.count is not None:
+            names.ranges[statement.name] = f"{statement.name}@{number}_"
+        else:
+            names.single[statement.name] = f"{statement.name}@{number}"
+    return [_renamed(statement, names) for statement in body]
 
 
 class _Names:
     """What the names of a scope are called outside: single names, and ranges by their prefix."""
 
-    def __init__(self, single: dict[str, str], ranges: dict[str, str]) -> None:
-        self.single = single
-        self.ranges = ranges
+    def __init__(self) -> None:
+        self.single: dict[str, str] = {}
+        self.ranges: dict[str, str] = {}
 
     def of(self, name: str) -> str:
         found = self.single.get(name)
@@ -371,42 +313,7 @@ class _Names:
         return name if renamed is None or prefix == name else renamed + name[len(prefix) :]
 
 
-class _Flattener:
-    def __init__(self) -> None:
-        self._scopes = 0
-
-    def statements(self, body: tuple[Statement, ...], names: _Names, number: int) -> Iterator[FlatStatement]:
-        for statement in body:
-            if isinstance(statement, Scope):
-                self._scopes += 1
-                inner = _with_declared(names, statement, self._scopes)
-                yield from self.statements(statement.body, inner, self._scopes)
-            elif number == 0:
-                yield statement
-            else:
-                yield _renamed(statement, names)
-
-
-def _with_declared(names: _Names, scope: Scope, number: int) -> _Names:
-    single, ranges = dict(names.single), dict(names.ranges)
-    for statement in scope.body:
-        match statement:
-            case RegisterDeclaration(name=name, count=int()):
-                ranges[name] = f"{name}@{number}_"
-            case (
-                RegisterDeclaration(name=name)
-                | Variable(name=name)
-                | Label(name=name)
-                | BranchTargets(name=name)
-                | CallPrototype(name=name)
-            ):
-                single[name] = f"{name}@{number}"
-            case _:
-                pass
-    return _Names(single, ranges)
-
-
-def _renamed(statement: FlatStatement, names: _Names) -> FlatStatement:
+def _renamed(statement: Statement, names: _Names) -> Statement:
     match statement:
         case Instruction():
             guard = statement.guard
@@ -415,7 +322,7 @@ def _renamed(statement: FlatStatement, names: _Names) -> FlatStatement:
             operands = tuple(_renamed_operand(operand, names) for operand in statement.operands)
             return replace(statement, operands=operands, guard=guard)
         case RegisterDeclaration(name=name, count=int()):
-            return replace(statement, name=names.ranges[name])
+            return replace(statement, name=names.ranges.get(name, name))
         case BranchTargets():
             targets = tuple(names.of(target) for target in statement.targets)
             return replace(statement, name=names.of(statement.name), targets=targets)
@@ -456,15 +363,11 @@ def _renamed_result(operand: Register | Sink, names: _Names) -> Register | Sink:
 
 
 class Call(Struct, frozen=True):
-    """`call (results), callee, (arguments), prototype;`; `callee` is a register in an indirect call.
-
-    `prototype` names a `.callprototype` or `.calltargets`.
-    """
+    """`call (results), callee, (arguments), prototype;`; `callee` is a register in an indirect call."""
 
     results: tuple[Operand, ...]
     callee: Register | Symbol
     arguments: tuple[Operand, ...]
-    prototype: str | None
 
 
 def call_of(instruction: Instruction) -> Call | None:
@@ -478,8 +381,7 @@ def call_of(instruction: Instruction) -> Call | None:
     prototype = rest.pop(0) if rest else None
     if not isinstance(callee, Register | Symbol) or rest or not isinstance(prototype, Symbol | None):
         return None
-    name = None if prototype is None else prototype.name
-    return Call(results, callee, arguments, name)
+    return Call(results, callee, arguments)
 
 
 def _taken_arguments(rest: list[Operand]) -> tuple[Operand, ...]:
