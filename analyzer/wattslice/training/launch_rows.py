@@ -57,7 +57,8 @@ def launch_features(launch: KernelLaunch, gpu: Gpu) -> LaunchFeatures:
 
 
 def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
-    if any(loop.trip_count is None and profile.thread_counts[loop.region] for loop in profile.loops):
+    assumed = (loop for loop in profile.loops if loop.trip_count is None and not loop.is_most)
+    if any(profile.thread_counts[loop.region] for loop in assumed):
         return ASSUMED_TRIPS
     if moved.gathered:
         return "addresses not followed: every lane taken to touch a sector of its own"
