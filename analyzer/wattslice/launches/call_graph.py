@@ -30,6 +30,11 @@ class CallGraph:
         self._direct: dict[ir.Stmt, tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]] = {}
         self._reachable = self._close()
 
+    @cached_property
+    def dependence(self) -> HostDependence:
+        """Which variables are made of which."""
+        return HostDependence(self)
+
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
         found = self._by_name.get(node.callee)

@@ -19,7 +19,7 @@ from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.loops import Bound, constant_trips, shape_of, whole_limit
 from wattslice.launches import host_api
-from wattslice.launches.call_graph import CallGraph, HostDependence
+from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
 from wattslice.launches.data_files import READS_FILES, DataFiles
@@ -93,7 +93,6 @@ class Interpreter(Evaluator):
         self._graph = graph
         self._relevance = relevance
         self._given = given
-        self._dependence = HostDependence(graph)
         self._seen: set[ir.LaunchCall] = set()
         self._returned: list[_Returned] = []
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
@@ -486,7 +485,7 @@ class Interpreter(Evaluator):
                     is_guess,
                     name,
                     files=tuple(self._files.names),
-                    is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
+                    is_as_written=not self._graph.dependence.geometry_depends_on(node, self._hinges()),
                 )
             )
 
