@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.analysis import LaunchSource
+from wattslice.errors import Severity
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.ir import Diagnostic
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
+from wattslice_models.gpu import load_gpu
 
 from .geometry import launches
 
@@ -84,3 +91,32 @@ def test_a_launch_in_a_destructor_is_found(tmp_path, use):
     text = f"{KERNEL}struct E {{ ~E() {{ k<<<19, 64>>>(1); }} }};\nint main() {{ {use} }}"
     (launch,) = launches(tmp_path, text)
     assert all("no launch in this file" not in note.message for note in launch.assumptions)
+
+
+@pytest.mark.parametrize(("call", "size", "is_told"), [
+    ("cudaMalloc(&x, n * 4)", 1 << 40, True),
+    ("cudaMalloc(&x, n * 4)", 1 << 20, False),
+    ("cudaMallocManaged(&x, n * 4)", 1 << 40, False),
+])  # fmt: skip
+def test_arrays_larger_than_the_memory_are_told(tmp_path, call, size, is_told):
+    text = "__global__ void k(float *x) { x[0] = 1; }\n"
+    (launch,) = launches(
+        tmp_path, f"{text}int main() {{ float *x; long n = {size}; {call}; k<<<1, 32>>>(x); }}"
+    )
+    told = [a.message for a in launch.assumptions if "taken to fit" in a.message]
+    assert told == (
+        ["k is given arrays of 4.4e+12 bytes, taken to fit the 1.72e+10 bytes of the GPU"] * is_told
+    )
+
+
+@pytest.mark.parametrize(("severity", "reason"), [
+    (Severity.NOTE, "no launch in this file"),
+    (Severity.WARNING, "no launch in this file, as far as it could be read"),
+])  # fmt: skip
+def test_a_launch_may_stand_where_the_file_could_not_be_read(tmp_path, severity, reason):
+    path = tmp_path / "a.cu"
+    path.write_text(KERNEL)
+    problem = Diagnostic("PW001", severity, str(path), 1, "not understood")
+    program = replace(read_cuda(path), diagnostics=(problem,))
+    (launch,) = resolve_launches(program, NO_OVERRIDES, load_gpu("v100"))
+    assert f"launch unknown: {reason}; assumed" in launch.assumptions[0].message

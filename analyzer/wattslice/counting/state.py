@@ -219,7 +219,7 @@ class State:
         self.loops: list[LoopFrame] = []
         self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
         self._max_steps = self.steps_left = max_steps
-        self.shapes: dict[ir.Loop, LoopShape] = {}
+        self._shapes = _known_shapes(launch.kernel)
         self.survey_left = SURVEYS
 
     def spend(self, steps: int = 1) -> None:
@@ -239,9 +239,9 @@ class State:
 
     def shape(self, loop: ir.Loop) -> LoopShape:
         """The static facts of `loop`, computed once."""
-        shape = self.shapes.get(loop)
+        shape = self._shapes.get(loop)
         if shape is None:
-            shape = self.shapes[loop] = shape_of(loop)
+            shape = self._shapes[loop] = shape_of(loop)
         return shape
 
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
@@ -253,6 +253,12 @@ class State:
             if old is not None:
                 value = select(mask.active, value, old)
         self.environment[key] = value
+
+
+@lru_cache(maxsize=4)
+def _known_shapes(_: ir.Kernel) -> dict[ir.Loop, LoopShape]:
+    """Those of the loops of a kernel that were asked for: every evaluation of it asks anew."""
+    return {}
 
 
 @lru_cache(maxsize=4)

@@ -135,6 +135,9 @@ ALLOCATIONS_BY_POINTER = frozenset(
 """Functions that store the address of fresh memory, of as many bytes as the second argument says, where the
 first points."""
 
+ON_THE_DEVICE = frozenset({"cudaMalloc", "cudaMallocAsync", "cudaMallocPitch"})
+"""Functions whose memory the GPU must hold as a whole."""
+
 KEEPS_ITS_ARGUMENTS = frozenset(
     {
         "printf",

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.agreement import extent_of, number_of
+from wattslice.launches.host_api import ON_THE_DEVICE
 from wattslice.launches.instances import (
     AssumedVariable,
     Geometry,
@@ -33,7 +34,7 @@ from wattslice.launches.launch import (
     NamedValue,
     UnknownArgument,
 )
-from wattslice.launches.memory import Record, Unknown, convert
+from wattslice.launches.memory import Pointer, Record, Unknown, convert
 from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8
@@ -143,6 +144,7 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         shared = 0
     if chosen.files:
         assumptions.append(_of_files(kernel, chosen))
+    assumptions.extend(_too_large(kernel, chosen, gpu))
     assumptions.extend(_loop_assumptions(kernel, running, chosen, grid, block))
     if not running:
         how = "as written there" if chosen.is_as_written else "assumed"
@@ -177,6 +179,17 @@ def _of_files(kernel: ir.Kernel, chosen: LaunchInstance) -> Assumption:
         f"{kernel.name} is launched after {' and '.join(chosen.files)} is read, as it lies in the repository"
     )
     return Assumption("PW011", chosen.node.span.line, message, _by_launch(kernel))
+
+
+def _too_large(kernel: ir.Kernel, chosen: LaunchInstance, gpu: Gpu) -> Iterator[Assumption]:
+    """Arrays that no memory of this GPU holds: a program whose allocation fails launches nothing."""
+    given = {argument.storage for argument in chosen.arguments if isinstance(argument, Pointer)}
+    size = sum(storage.size_bytes or 0 for storage in given if storage.name in ON_THE_DEVICE)
+    if size > gpu.memory_bytes:
+        message = (
+            f"{kernel.name} is given arrays of {size:.3g} bytes, taken to fit the {gpu.memory_bytes:.3g}"
+        )
+        yield Assumption("PW011", chosen.node.span.line, f"{message} bytes of the GPU", "--gpu GPU")
 
 
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
@@ -300,10 +313,14 @@ def _by_launch(kernel: ir.Kernel) -> str:
 # ----------------------------------------------------------------------------- stated defaults
 
 
-def assumed_launch(kernel: ir.Kernel, gpu: Gpu, *, is_c: bool) -> KernelLaunch:
-    """The launch of a kernel about which nothing is known; a C function runs in one thread."""
+def assumed_launch(kernel: ir.Kernel, gpu: Gpu, *, is_c: bool, is_read: bool = True) -> KernelLaunch:
+    """The launch of a kernel about which nothing is known; a C function runs in one thread.
+
+    `is_read`: whether all of the file could be read.
+    """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
+    reason += "" if is_read else ", as far as it could be read"
     return KernelLaunch(
         kernel,
         grid,

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
+from wattslice.errors import Severity
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.walking import deep_recursion
 from wattslice.launches import host_api
@@ -42,6 +43,10 @@ _MOST_CALLS_APART = 4
 """Files that lie between a launch and `main`."""
 MIN_STEPS = 4_000
 """Steps that every entry point may take, however many the others took."""
+
+
+_UNREAD = frozenset({"PW001", "PW006"})
+"""Problems of source text that is passed over: a launch may stand there."""
 
 
 class HostCode:
@@ -302,6 +307,8 @@ def resolve_launches(
         for setting in overrides.settings  # of a kernel, or of a tensor: x.size0
     }
     is_c = program.file.endswith((".c", ".h"))
+    problems = (d.rule for d in program.diagnostics if d.severity is not Severity.NOTE)
+    is_read = _UNREAD.isdisjoint(problems)
     host = HostCode(program, gpu)
     launcher = None if around.launcher is None else _launcher(program, host, around.launcher)
     if launcher is not None:
@@ -336,7 +343,9 @@ def resolve_launches(
         candidates = [instance for name in names for instance in by_name.get(name, ())]
         if kernel.mangled_name == kernel.name:  # a template, of which others launch instances
             candidates = [instance for instance in instances if is_of_kernel(instance, kernel)]
-        found = launches_of(kernel, candidates, gpu) or (assumed_launch(kernel, gpu, is_c=is_c),)
+        found = launches_of(kernel, candidates, gpu) or (
+            assumed_launch(kernel, gpu, is_c=is_c, is_read=is_read),
+        )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)

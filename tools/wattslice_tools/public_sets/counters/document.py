@@ -101,6 +101,7 @@ def _summary(comparison: Comparison) -> Iterable[str]:
         (Target.TRANSACTIONS, "global memory"),
     ):
         yield _together(comparison, target, title)
+    yield _instructions(comparison)
     yield ""
 
 
@@ -120,6 +121,17 @@ def _together(comparison: Comparison, target: Target, title: str) -> str:
     share = hits / len(fates) if fates else 0.0
     verdict = f"{hits} ({share:.0%} within {target.value:.0%})"
     return f"| **{title}, kernel by kernel** | | {len(fates)} | **{verdict}** | | |"
+
+
+def _instructions(comparison: Comparison) -> str:
+    """The wider bar of warp instructions, of which two compilers never make the same."""
+    ratios = [entry.ratio for entry in comparison.compared if entry.quantity.name == "instructions"]
+    hits = sum(ratio is not None and abs(ratio - 1.0) <= _BAR for ratio in ratios)
+    verdict = f"{hits} ({hits / max(1, len(ratios)):.0%} within {_BAR:.0%})"
+    return f"| **warp instructions of all kinds** | | {len(ratios)} | **{verdict}** | | |"
+
+
+_BAR = 0.15
 
 
 def _geometry(geometries: tuple[ReadGeometry, ...]) -> Iterable[str]:
