@@ -257,7 +257,7 @@ class WaysOfComponent(Struct):
             raise WorkflowError(
                 f"{component.place}.power: makes {error} of what nodes.{node.name} draws with {cores} cores",
                 path=self.workflow.path,
-                remedy="correct package_full, package_idle, memory_full, memory_idle, or the full_power there",
+                remedy="correct package_full, package_idle, memory_full, memory_idle or its full_power",
             ) from None
         if isinstance(power, str):
             self._unknown(node, f"the power is unknown: {power}")
