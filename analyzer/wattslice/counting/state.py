@@ -15,7 +15,6 @@ from wattslice.counting.profile import ProbabilitySource, Skew
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.values import Value, select
-from wattslice.ir.loops import LoopShape, shape_of
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
@@ -219,7 +218,6 @@ class State:
         self.loops: list[LoopFrame] = []
         self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
         self._max_steps = self.steps_left = max_steps
-        self._shapes = _known_shapes(launch.kernel)
         self.survey_left = SURVEYS
 
     def spend(self, steps: int = 1) -> None:
@@ -237,13 +235,6 @@ class State:
         """How `--set` names the trip count of a loop."""
         return trip_name(self.launch.kernel, loop)
 
-    def shape(self, loop: ir.Loop) -> LoopShape:
-        """The static facts of `loop`, computed once."""
-        shape = self._shapes.get(loop)
-        if shape is None:
-            shape = self._shapes[loop] = shape_of(loop)
-        return shape
-
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
         if (key[0] if isinstance(key, tuple) else key) in self.objects.hidden:
@@ -253,12 +244,6 @@ class State:
             if old is not None:
                 value = select(mask.active, value, old)
         self.environment[key] = value
-
-
-@lru_cache(maxsize=4)
-def _known_shapes(_: ir.Kernel) -> dict[ir.Loop, LoopShape]:
-    """Those of the loops of a kernel that were asked for: every evaluation of it asks anew."""
-    return {}
 
 
 @lru_cache(maxsize=4)
