@@ -7,7 +7,9 @@ Exit status: 0 fine, 1 findings, 2 could not do the job.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import os
 import sys
 
@@ -23,6 +25,8 @@ _OPTIONS = (
     ("--version", "Show the version and exit."),
     ("-h, --help", "Show this message and exit."),
 )
+_NEW_OBJECTS = 100_000
+"""So many more than before, and garbage is looked for: what is imported is none."""
 _ISSUES = "please report it with the command you ran; `wattslice --debug COMMAND` shows the traceback"
 
 
@@ -30,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status. Nobody sees a traceback, except with --debug."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     prepare_streams()
+    gc.set_threshold(_NEW_OBJECTS)
+    atexit.register(gc.freeze)  # nor is garbage looked for at the end: that took a sixth of a short run
     debug = words[:1] == ["--debug"]
     if debug:
         del words[0]

@@ -84,7 +84,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
             data = training_data(gpus, files)
         except OSError as error:
             raise _told(error, "cannot be read", None, "check --data") from None
-        with progress(steps(model, data)) as tell:
+        with progress(steps(model, data), "steps", begins=True) as tell:
             result = learn(data, model, seed, tell)
         # A mean answers for no kernel: to choose it would only hide what was chosen before.
         able = result.choice.name not in MEANS
@@ -217,8 +217,7 @@ def _report(
 @click.command(context_settings=CONTEXT)
 @click.argument("table", type=FILE, metavar="READINGS")
 @click.option("--gpu", "gpu_id", required=True, metavar="ID|FILE", help="GPU of your board.")
-@click.option("--out", type=FILE, metavar="DIR", help="Write there.  [default: the user's data folder]")
-def calibrate(table: Path, gpu_id: str, out: Path | None) -> int:
+def calibrate(table: Path, gpu_id: str) -> int:
     """Fit the energy model to your own board by a few readings of its watts.
 
     READINGS is a table (CSV) with the columns kernel (a source file, FILE:NAME, or idle) and power_w;
@@ -233,7 +232,7 @@ def calibrate(table: Path, gpu_id: str, out: Path | None) -> int:
     from wattslice_models.user_folder import user_models
 
     gpu = load_gpu(known_gpu(gpu_id))
-    folder = out or user_models() / gpu.id
+    folder = user_models() / gpu.id
     try:
         found = calibration(table, gpu)
     except OSError as error:
@@ -243,7 +242,7 @@ def calibrate(table: Path, gpu_id: str, out: Path | None) -> int:
     try:
         written = save(folder, found.trained)
     except OSError as error:
-        raise _told(error, "cannot be written", folder, "choose another --out") from None
+        raise _told(error, "cannot be written", folder, "make it writable, or set XDG_DATA_HOME") from None
     for doubt in found.doubts:
         message(doubt)
     write_result(lambda file: _calibrated(found, written, file), None)

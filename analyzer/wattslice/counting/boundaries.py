@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.counting.pieces import FEW, Ints, Plan, Split, Structure
-from wattslice.counting.values import Pointer, Value
+from wattslice.counting.values import Pointer, Value, distinct
 from wattslice.ir.accesses import register_assignments
 from wattslice.ir.c_arithmetic import COMPARE
 from wattslice.ir.objects import FOLLOWED, contents_given
@@ -90,9 +90,7 @@ class Boundaries:
         structure = plan.structure
         self._extents = structure.extents
         stands_for_others = ((plan.high - plan.low) > 1).any(axis=1)
-        self._cells = [
-            np.flatnonzero(plan.cells == cell) for cell in np.unique(plan.cells[stands_for_others])
-        ]
+        self._cells = [np.flatnonzero(plan.cells == cell) for cell in distinct(plan.cells[stands_for_others])]
         self._all = np.arange(len(plan.cells))
         self._solvers: dict[bytes, NDArray[np.float64]] = {}
         self._splits: dict[_Source, dict[tuple[bytes, ...], Split]] = {}
@@ -410,7 +408,7 @@ class Boundaries:
             return None
         reals: set[int] = set()
         for k, axis in enumerate(self._plan.structure.axes):
-            slopes = [int(s) for s in np.unique(first.coefficients[k]) if s]
+            slopes = [int(s) for s in distinct(first.coefficients[k]) if s]
             if slopes:
                 reals.add(axis.real)
                 if math.gcd(*slopes) % step:
@@ -528,7 +526,7 @@ class Boundaries:
                 continue
             for k in np.flatnonzero(~divides):
                 axis = self._plan.structure.axes[int(k)]
-                period = number // math.gcd(number, *(int(c) for c in np.unique(form.coefficients[k])))
+                period = number // math.gcd(number, *(int(c) for c in distinct(form.coefficients[k])))
                 if axis.is_remainder:
                     self._single.setdefault(source, set()).add(axis.real)
                 else:

@@ -19,6 +19,7 @@ from wattslice.counting.values import (
     Pointer,
     Unknown,
     Value,
+    distinct,
     fits_int64,
     is_the_same_everywhere,
     is_warp_uniform,
@@ -37,7 +38,7 @@ def held(state: State, root: ir.Variable | None, offset: int) -> Value | None:
 
 def offsets_of(offset: NDArray[np.int64]) -> list[int]:
     """The different offsets of lanes; none where there are too many."""
-    found = np.unique(offset)
+    found = distinct(offset)
     return [int(at) for at in found] if found.size <= MOST_CELLS else []
 
 

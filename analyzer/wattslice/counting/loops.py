@@ -62,7 +62,7 @@ from wattslice.counting.values import (
     select,
     truth,
 )
-from wattslice.ir.loops import Bound, Exit, Induction, LoopShape, is_endless
+from wattslice.ir.loops import Bound, Exit, Induction, LoopShape, is_endless, shape_of
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
@@ -165,7 +165,7 @@ class Loops(ExpressionEvaluator):
         entering, hidden = mask, self._hide_old_counters(loop, mask)
         for stmt in loop.init:
             mask = self.execute(stmt, mask)
-        shape = state.shape(loop)
+        shape = shape_of(loop)
         known = self._known_trips(shape, mask)
         exact = known is None or known.is_exact
         if known is not None and known.has_open_exit:

@@ -16,6 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from wattslice.counting.values import distinct
+
 FEW = 8
 """Steps of a rounded quotient up to which each step is a cut of its own."""
 
@@ -498,14 +500,14 @@ class Planner:
             least += np.minimum(*ends)
             most += np.maximum(*ends)
         begin, over = first_not_below(slope, most), first_not_below(slope, least)
-        cuts = {int(v) for v in np.unique(np.clip(np.concatenate((begin, over)), first, end))}
+        cuts = {int(v) for v in distinct(np.clip(np.concatenate((begin, over)), first, end))}
         begin, over = (
             np.clip(np.minimum(begin, over), first, end),
             np.clip(np.maximum(begin, over), first, end),
         )
         mixed = (most > least) & (over - begin > 1)
         if bool(mixed.any()):  # here the place of the cut along the inner axes moves
-            moving = [int(abs(c)) for j in inner for c in np.unique(coefficients[j][mixed])]
+            moving = [int(abs(c)) for j in inner for c in distinct(coefficients[j][mixed])]
             step = math.gcd(*moving)
             slope, base, begin, over = slope[mixed], base[mixed], begin[mixed], over[mixed]
             moves = int((np.abs(slope) * (over - begin) // step).max())
@@ -524,7 +526,7 @@ class Planner:
                         np.clip(first_not_below(slope, base - (lowest + m) * step), begin, over).tolist()
                     )
             elif bool((slope % step).any()):
-                period = step // math.gcd(step, *(int(s) for s in np.unique(slope)))
+                period = step // math.gcd(step, *(int(s) for s in distinct(slope)))
                 if self._axes[k].is_remainder:
                     self.more_single.add(real)
                 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,9 +17,14 @@ SECTOR_BYTES = 32
 BANKS = 32
 BANK_BYTES = 4
 SAMPLED_WARPS = 16
-_MARKS = (np.arange(SAMPLED_WARPS) + np.random.default_rng(0).random(SAMPLED_WARPS)) / SAMPLED_WARPS
-"""Where among all warps they are taken: one of each stratum. Equal distances may be multiples of the warps
-of a block, and so meet the same warp of each."""
+
+
+@functools.cache
+def _marks() -> NDArray[np.float64]:
+    """Where among all warps they are taken: one of each stratum. Equal distances may be multiples of the
+    warps of a block, and so meet the same warp of each.
+    """
+    return (np.arange(SAMPLED_WARPS) + np.random.default_rng(0).random(SAMPLED_WARPS)) / SAMPLED_WARPS
 
 
 def _rows(
@@ -33,7 +39,7 @@ def _rows(
     weights = np.ones(busy.size) if population is None else population[busy]
     if busy.size > SAMPLED_WARPS:
         share = np.cumsum(weights)
-        busy, weights = busy[np.searchsorted(share, _MARKS * share[-1])], np.ones(SAMPLED_WARPS)
+        busy, weights = busy[np.searchsorted(share, _marks() * share[-1])], np.ones(SAMPLED_WARPS)
     return offsets.reshape(-1, WARP_SIZE)[busy], lanes[busy], weights
 
 

@@ -16,7 +16,6 @@ from wattslice.counting.profile import ProbabilitySource, Skew
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.values import Value, select
-from wattslice.ir.loops import LoopShape, shape_of
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
@@ -229,7 +228,6 @@ class State:
         self.loops: list[LoopFrame] = []
         self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
         self._max_steps = self.steps_left = max_steps
-        self.shapes: dict[ir.Loop, LoopShape] = {}
         self.survey_left = SURVEYS
 
     def spend(self, steps: int = 1) -> None:
@@ -246,13 +244,6 @@ class State:
     def trip_name(self, loop: ir.Loop) -> str:
         """How `--set` names the trip count of a loop."""
         return trip_name(self.launch.kernel, loop)
-
-    def shape(self, loop: ir.Loop) -> LoopShape:
-        """The static facts of `loop`, computed once."""
-        shape = self.shapes.get(loop)
-        if shape is None:
-            shape = self.shapes[loop] = shape_of(loop)
-        return shape
 
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""

@@ -23,6 +23,11 @@ Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2
 Number = int | float
 
 
+def distinct(values: Lanes) -> Lanes:
+    """Ascending, each once. Without counts np.unique imports numpy.ma: 10 ms of a process."""
+    return np.unique(values, return_counts=True)[0]
+
+
 class Unknown(Struct, frozen=True, eq=False):
     """`u + delta` with an unknown u: the same u in all lanes of a warp when `uniform`.
 

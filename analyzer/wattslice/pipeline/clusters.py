@@ -10,7 +10,6 @@ loky and ray are reached through joblib. dask is not: a worker that dies leaves 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import sys
 import tempfile
@@ -127,6 +126,8 @@ def _through_joblib(name: str, jobs: int, return_as: str, **more: object) -> Par
 
 @contextlib.contextmanager
 def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
+    import logging
+
     try:
         from distributed import Client, LocalCluster, as_completed
     except ImportError:
@@ -186,6 +187,8 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
 
 @contextlib.contextmanager
 def _ray(jobs: int, scheduler: str | None) -> Generator[Parallel]:
+    import logging
+
     try:
         import ray  # pyright: ignore[reportMissingImports]
         from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -69,6 +68,8 @@ class _Work(Struct, Generic[Item, Result], frozen=True):
 
 
 def _here() -> str:
+    import socket
+
     return f"the worker on {socket.gethostname()}"
 
 

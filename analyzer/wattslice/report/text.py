@@ -126,6 +126,8 @@ def slice_table(slices: tuple[SliceAnalysis, ...], width: int) -> Table:
 
 def _running(part: SliceAnalysis) -> str:
     """Watts of the board while a slice runs, where that is not all the time."""
+    if part.never_runs:
+        return "never"
     is_always = part.time_share is not None and part.time_share > 1.0 - 1e-9
     return _NOTHING if part.power_w is None or is_always else power(part.power_w)
 

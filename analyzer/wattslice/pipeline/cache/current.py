@@ -155,11 +155,13 @@ def program_folders() -> tuple[Path, ...]:
 
 def files_below(folder: Path) -> Iterator[tuple[str, Path]]:
     """(path below the folder, file) in a stable order; neither pictures nor what Python makes of modules."""
+    begin = len(str(folder)) + 1
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(names):
             if not name.endswith(_PICTURES):
-                yield os.path.relpath(os.path.join(parent, name), folder), Path(parent, name)  # noqa: PTH118
+                path = f"{parent}{os.sep}{name}"
+                yield path[begin:], Path(path)
 
 
 def installation_stamp(folders: tuple[Path, ...]) -> str:

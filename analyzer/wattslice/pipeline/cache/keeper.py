@@ -7,6 +7,7 @@ none.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -254,7 +255,7 @@ def kept_program_digest(execution: Execution) -> str:
     return digest
 
 
-_LIBRARIES = ("libclang", "numpy")
+_LIBRARIES = ("libclang-", "numpy-")
 _DIGEST = re.compile(rb"[0-9a-f]{64}")
 
 
@@ -262,26 +263,28 @@ _DIGEST = re.compile(rb"[0-9a-f]{64}")
 def program_digest() -> str:
     """A digest of this very program: equal where the same input gives the same result."""
     digest = hashlib.sha256(platform.python_version().encode())
-    for library in _LIBRARIES:
-        digest.update(f"{library} {_version(library)}\0".encode())
+    for installed in _installed():
+        digest.update(f"{installed}\0".encode(errors="surrogateescape"))
     for folder in program_folders():
         digest.update(_digest_of(files_below(folder)).encode())
     return digest.hexdigest()
 
 
-def _version(library: str) -> str:
-    from importlib import metadata  # loads packages that nothing else needs
-
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return ""
+def _installed() -> list[str]:
+    """The libraries with their versions, as installers name the folders of what they know about them."""
+    names: list[str] = []
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            found = os.listdir(folder or ".")  # noqa: PTH208
+            names += (name for name in found if name.startswith(_LIBRARIES) and name.endswith("-info"))
+    return sorted(names)
 
 
 def _digest_of(files: Iterable[tuple[str, Path]]) -> str:
     digest = hashlib.sha256()
     for name, file in files:
-        content = file.read_bytes()
+        with file.open("rb", buffering=0) as opened:
+            content = opened.read()
         digest.update(f"{name}\0{len(content)}\0".encode(errors="surrogateescape"))
         digest.update(content)
     return digest.hexdigest()
