@@ -128,6 +128,11 @@ class SliceAnalysis(Struct, frozen=True):
     time_share: float | None = None
     average_power_w: float | None = None
 
+    @property
+    def never_runs(self) -> bool:
+        """Whether nothing of it is executed, so that the board draws no watts while it runs."""
+        return self.power_w is None and self.time_share == 0.0
+
 
 class LineHeat(Struct, frozen=True):
     """What one source line draws: watts, and its share of the kernel's power above idle.

@@ -18,6 +18,7 @@ from wattslice.counting.count import count
 from wattslice.counting.iterations import nodes, warp_means
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir.loops import shape_of
+from wattslice.ir.walking import children
 from wattslice.launches.launch import KernelLaunch
 
 from .interpreted import run_kernel
@@ -163,6 +164,35 @@ def test_a_choice_between_what_is_there_does_not_tell_iterations_apart(arms: str
     launch = kernel("for (int i = 0; i < n; i++) { int k = i == t ? 1 : t; if (k == 1) s += 1.f; }")
     (loop,) = (stmt for stmt in ir.walk_statements(launch.kernel.body) if isinstance(stmt, ir.Loop))
     assert shape_of(loop).iterations_differ
+
+
+def test_what_an_inner_loop_is_given_behind_another_tells_iterations_apart():
+    body = "int a = 0; for (int j = 0; j < 9; j++) { for (int l = 0; l < 9; l++) if (a) s += 1.f; a = {}; }"
+    for given, differs in (("i", True), ("j", False), ("3", False)):
+        launch = kernel("for (int i = 0; i < n; i++) {" + body.replace("{}", given) + "}")
+        loop = next(stmt for stmt in ir.walk_statements(launch.kernel.body) if isinstance(stmt, ir.Loop))
+        assert shape_of(loop).iterations_differ is differs
+
+
+def test_a_nest_is_looked_through_once(monkeypatch: pytest.MonkeyPatch):
+    """Twice as deep, twice the steps."""
+
+    def steps(depth: int) -> int:
+        heads = "".join(f"for (int i{k} = 0; i{k} < 2; i{k}++) " for k in range(depth))
+        launch = kernel(f"{heads} {{ x[t] += 1.f; }}")
+        loop = next(stmt for stmt in ir.walk_statements(launch.kernel.body) if isinstance(stmt, ir.Loop))
+        seen: list[ir.Expr] = []
+
+        def looked_at(expr: ir.Expr) -> tuple[ir.Expr, ...]:
+            seen.append(expr)
+            return children(expr)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ir, "children", looked_at)
+            shape_of(loop)
+        return len(seen)
+
+    assert steps(40) < 3 * steps(20)
 
 
 def _random_body(rng: random.Random) -> str:

@@ -59,7 +59,10 @@ NOT_TOLD: dict[type[Any], set[str]] = {
     LoopTrips: {"region", "is_most"},  # the assumption about it says so
 }
 """Fields of records that the report leaves out. Whatever else a record gets must be told and described."""
-PROPERTIES: dict[type[Any], dict[str, Any]] = {KernelAnalysis: {"limit_exceedance": float | None}}
+PROPERTIES: dict[type[Any], dict[str, Any]] = {
+    KernelAnalysis: {"limit_exceedance": float | None},
+    SliceAnalysis: {"unknown": dict[str, str]},
+}
 """What the report tells besides fields."""
 NULL_WHERE_EMPTY = {"ptx_file", "launch_file"}
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}

@@ -52,6 +52,18 @@ def test_unknown_is_null_never_zero():
     assert json.loads(render_json(ANALYSIS))["kernels"][0]["slices"][2]["arithmetic_density"] is None
 
 
+def test_every_null_of_a_slice_has_a_reason():
+    never = replace(
+        MATMUL.slices[0], power_w=None, time_share=0.0, arithmetic_density=None, share_of_power=0.0
+    )
+    odd = replace(MATMUL, slices=(*MATMUL.slices, replace(never, average_power_w=0.0)))
+    slices = json.loads(render_json(replace(EMPTY, kernels=(odd,))))["kernels"][0]["slices"]
+    for part in slices:
+        assert {key for key, value in part.items() if value is None} == set(part["unknown"])
+    assert slices[-1]["unknown"]["power_w"] == "the slice never runs"
+    assert slices[2]["unknown"]["arithmetic_density"] == "it accesses no memory"
+
+
 def test_numbers_keep_their_full_precision_and_infinity_is_unknown():
     odd = replace(MATMUL, power_w=0.1 + 0.2, energy_j=float("inf"))
     kernel = json.loads(render_json(replace(EMPTY, kernels=(odd,))))["kernels"][0]

@@ -18,9 +18,3 @@ def test_what_was_checked_is_of_rules_that_advise_and_adds_up():
     assert [row["rule"] for row in rows] == [rule.id for rule in RULES if rule.check]
     for row in rows:
         assert 0 <= int(row["right"]) <= int(row["read"]) <= int(row["findings"])
-
-
-def test_needs_one_file_to_write(tmp_path, capsys):
-    assert page.main([]) == 2
-    assert page.main([str(tmp_path)]) == 2
-    assert "usage" in capsys.readouterr().err

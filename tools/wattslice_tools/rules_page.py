@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from wattslice.findings.rules import RULES, Rule
-from wattslice_corpora.records.tables import write_text
+from wattslice_tools.pages import write_page
 
 _CHECKED = Path(__file__).with_name("rules_checked.csv")
 _NOISE = Path(__file__).with_name("rules_noise.csv")
@@ -122,18 +122,5 @@ def _checked() -> Iterable[str]:
             yield f"| {row['rule']} | {row['findings']} | {row['read']} | {row['right']} | {row['remark']} |"
 
 
-def main(arguments: list[str]) -> int:
-    """Writes the page into the named file; 2 with a message when it cannot."""
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        print("usage: python -m wattslice_tools.rules_page FILE", file=sys.stderr)
-        return 2
-    try:
-        write_text(Path(arguments[0]), rules_page())
-    except OSError as error:
-        print(f"wattslice: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_page(sys.argv[1:], "rules_page", rules_page))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 from msgspec.structs import replace
 
-from wattslice.commands.output import FILE, Command, files_progress, message
+from wattslice.commands.output import FILE, Command, message, progress
 from wattslice.commands.streams import writing
 from wattslice.commands.table import COMMANDS, FAILED
 from wattslice.config.options import Kind, Option, Place, said_at
@@ -142,8 +142,8 @@ def analyzed(config: Config) -> Analysis:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads cost a third of the import of numpy
     from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
-    with files_progress(len(config.files)) as done:
-        analysis = analyze_files(config, done)
+    with progress(len(config.files), "files") as tell:
+        analysis = analyze_files(config, lambda path: tell(path.name))
     for complaint in analysis.unmatched_settings:
         message(f"warning: the settings: {complaint}")
     return analysis

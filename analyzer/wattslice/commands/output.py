@@ -129,85 +129,42 @@ def _replace(target: Path, text: str) -> None:
 
 
 @contextmanager
-def progress(total: int | None) -> Generator[Callable[[str], None]]:
-    """Gives what to call, with "part: detail", before each of `total` steps (None: nobody knows how many).
+def progress(total: int | None, what: str = "", *, begins: bool = False) -> Generator[Callable[[str], None]]:
+    """Gives what to call, with a few words, as each of `total` steps ends (`begins`: begins).
 
-    All of it goes to stderr.
+    On a terminal a bar appears on stderr, with the time that remains, once it all takes over `SLOW_BAR_S`;
+    elsewhere nothing. `total` None: nobody knows how many steps, and the time that went by is told.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        told: set[str] = set()
-
-        def line(text: str) -> None:
-            part = text.partition(":")[0]
-            if part not in told:
-                told.add(part)
-                message(f"{part} ...")
-
-        yield line
+    if total in (0, 1) or not sys.stderr.isatty():
+        yield lambda _text: None
         return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     described = TextColumn("{task.description}")
-    columns = (
-        (TimeElapsedColumn(), described)
-        if total is None
-        else (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), described)
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        begun = 0
-
-        def tell(text: str) -> None:
-            nonlocal begun
-            bar.update(task, completed=begun, description=text[:60])
-            begun += 1
-
-        yield tell
-
-
-@contextmanager
-def files_progress(total: int) -> Generator[Callable[[Path], None]]:
-    """Gives what to call as each of `total` files is done: a bar on stderr, where that is a terminal."""
-    if total < 2 or not sys.stderr.isatty():
-        yield lambda _path: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda path: bar.update(task, advance=1, description=path.name[:40])
-
-
-@contextmanager
-def steps_progress(total: int, what: str) -> Generator[Callable[[], None]]:
-    """Gives what to call after each of `total` steps: a bar with the time that remains, on a terminal.
-
-    It appears when the steps take more than `SLOW_BAR_S` seconds.
-    """
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(what),
-        TimeRemainingColumn(),
-        TextColumn("remain"),
-    )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    counted = (BarColumn(), MofNCompleteColumn(), TextColumn(what), TimeRemainingColumn(), TextColumn("left"))
+    columns = (TimeElapsedColumn(),) if total is None else counted
+    bar = Progress(*columns, described, console=Console(stderr=True), transient=True)
     task = bar.add_task("", total=total)
+    done = -1 if begins else 0
+
+    def tell(text: str) -> None:
+        nonlocal done
+        done += 1
+        bar.update(task, completed=done, description=text[:60])
+
     timer = Timer(SLOW_BAR_S, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield lambda: bar.advance(task)
+        yield tell
     finally:
         timer.cancel()
         timer.join()

@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from wattslice.commands.common import configured, options_from, some_options
-from wattslice.commands.output import CONTEXT, FILE, format_option, message, steps_progress, write_result
+from wattslice.commands.output import CONTEXT, FILE, format_option, message, progress, write_result
 from wattslice.commands.roofline import check_pictures, draw_pictures
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
@@ -120,8 +120,8 @@ def sweep(
         fixed = [text.partition("=")[0] for text in plain]
         known = read_measured(measured_file, [name for name, _ in space.variants[0]], fixed)
         taught = learn(known, predict_measured(config, space, known))
-    with steps_progress(len(space.variants), "variants") as step:
-        found = predict(config, space, lambda _place: step())
+    with progress(len(space.variants), "variants") as tell:
+        found = predict(config, space, lambda _place: tell(""))
     if taught is not None:
         from wattslice.sweep.measured import with_taught
 

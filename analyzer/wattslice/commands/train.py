@@ -84,7 +84,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
             data = training_data(gpus, files)
         except OSError as error:
             raise _told(error, "cannot be read", None, "check --data") from None
-        with progress(steps(model, data)) as tell:
+        with progress(steps(model, data), "steps", begins=True) as tell:
             result = learn(data, model, seed, tell)
         # A mean answers for no kernel: to choose it would only hide what was chosen before.
         able = result.choice.name not in MEANS
@@ -123,8 +123,6 @@ def _check_folder(folder: Path) -> None:
 
 def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
     from wattslice.report.model_plots import (
-        Curve,
-        Panel,
         plot_learning_curves,
         plot_measured_against_predicted,
         plot_residuals,
@@ -144,12 +142,7 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
         written.append(save_choice(folder, result.choice))
     gpus = result.data.gpus
     name = gpus[0].name if len(gpus) == 1 else f"{len(gpus)} GPUs"
-    panels = [Panel(one.entry.title, one.held_out) for one in result.entries]
-    able = [panel for panel, one in zip(panels, result.entries, strict=True) if one.entry.name not in MEANS]
-    curves = [
-        Curve(one.entry.title, tuple((point.kernels, point.error) for point in one.curve))
-        for one in result.entries
-    ]
+    able = [one for one in result.entries if one.entry.name not in MEANS]
     pictures = {
         picture: tuple(folder / f"{picture}.{kind}" for kind in ("svg", "png"))
         for picture in ("predicted", "residuals", "learning_curve")
@@ -157,9 +150,9 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
     try:
         unit = "GPU" if len(gpus) > 1 else "benchmark"
         held_out = f"each {unit} held out of the training"
-        plot_measured_against_predicted(panels, f"{name}: {held_out}", *pictures["predicted"])
-        plot_residuals(able or panels, f"{name}: {held_out}", *pictures["residuals"])
-        plot_learning_curves(curves, f"{name}: learning curves", *pictures["learning_curve"])
+        plot_measured_against_predicted(result.entries, f"{name}: {held_out}", *pictures["predicted"])
+        plot_residuals(able or result.entries, f"{name}: {held_out}", *pictures["residuals"])
+        plot_learning_curves(result.entries, f"{name}: learning curves", *pictures["learning_curve"])
     except NoPlotsError as error:
         message(f"no pictures: {error}")
         pictures = {}
@@ -217,8 +210,7 @@ def _report(
 @click.command(context_settings=CONTEXT)
 @click.argument("table", type=FILE, metavar="READINGS")
 @click.option("--gpu", "gpu_id", required=True, metavar="ID|FILE", help="GPU of your board.")
-@click.option("--out", type=FILE, metavar="DIR", help="Write there.  [default: the user's data folder]")
-def calibrate(table: Path, gpu_id: str, out: Path | None) -> int:
+def calibrate(table: Path, gpu_id: str) -> int:
     """Fit the energy model to your own board by a few readings of its watts.
 
     READINGS is a table (CSV) with the columns kernel (a source file, FILE:NAME, or idle) and power_w;
@@ -233,7 +225,7 @@ def calibrate(table: Path, gpu_id: str, out: Path | None) -> int:
     from wattslice_models.user_folder import user_models
 
     gpu = load_gpu(known_gpu(gpu_id))
-    folder = out or user_models() / gpu.id
+    folder = user_models() / gpu.id
     try:
         found = calibration(table, gpu)
     except OSError as error:
@@ -243,7 +235,7 @@ def calibrate(table: Path, gpu_id: str, out: Path | None) -> int:
     try:
         written = save(folder, found.trained)
     except OSError as error:
-        raise _told(error, "cannot be written", folder, "choose another --out") from None
+        raise _told(error, "cannot be written", folder, "make it writable, or set XDG_DATA_HOME") from None
     for doubt in found.doubts:
         message(doubt)
     write_result(lambda file: _calibrated(found, written, file), None)

@@ -321,7 +321,6 @@ def shadow_of(state: State, looked: LookedAt) -> State:
     )
     shadow.inputs.assumed = {}
     shadow.inputs.guessed = state.inputs.guessed
-    shadow.shapes = state.shapes
     shadow.survey_left = state.survey_left
     shadow.has_blocks = False
     shadow.environment = {key: _of_lanes(value, source) for key, value in state.environment.items()}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -91,8 +92,12 @@ class LoopShape(Struct, frozen=True, eq=False):
     size: int
 
 
+@lru_cache(maxsize=256)
 def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
-    """The static facts of `loop`; `memory_stays`: what is loaded for a bound is taken not to change."""
+    """The static facts of `loop`; `memory_stays`: what is loaded for a bound is taken not to change.
+
+    Kept for the last loops: every evaluation of a kernel, and every reading of host code, asks anew.
+    """
     nodes = _nodes(loop)
     assigned = _assignments(nodes, loop.body)
     known = _definitions(loop.body, assigned)
@@ -736,6 +741,8 @@ class _IterationTaint:
         self._tainted: set[ir.RegisterKey] = set(carried)
         self._assigned = assigned
         self._defined: set[ir.RegisterKey] = set()
+        self._changes = 0  # of both sets so far
+        self._settled: dict[ir.Loop, int] = {}  # inner loops that change nothing more, since so many changes
         self.differ = False
 
     def _reads_taint(self, expr: ir.Expr) -> bool:
@@ -749,7 +756,7 @@ class _IterationTaint:
                 if key in self._tainted:
                     found = True
                 elif key in self._assigned and key not in self._defined and not node.type.is_float:
-                    self._tainted.add(key)
+                    self._taint(key)
                     found = True
             elif isinstance(node, ir.TextureFetch | ir.Atomic):
                 continue
@@ -777,11 +784,17 @@ class _IterationTaint:
 
     def _assign(self, key: ir.RegisterKey, taint: bool, conditional: bool) -> None:
         if taint:
-            self._tainted.add(key)
-        elif not conditional:
+            self._taint(key)
+        elif not conditional and key in self._tainted:
             self._tainted.discard(key)
-        if not conditional:
+            self._changes += 1
+        if not conditional and key not in self._defined:
             self._defined.add(key)
+            self._changes += 1
+
+    def _taint(self, key: ir.RegisterKey) -> None:
+        self._changes += key not in self._tainted
+        self._tainted.add(key)
 
     def _write(self, node: ir.Assign | ir.Increment, conditional: bool = True) -> None:
         assert isinstance(node.target, ir.RegisterPlace)
@@ -828,7 +841,9 @@ class _IterationTaint:
         for inner in loop.init:
             self.visit(inner, conditional)
         for _ in range(2):  # once more for what the inner loop carries
-            before = set(self._tainted)
+            if self._settled.get(loop) == self._changes:
+                break
+            before, changes = set(self._tainted), self._changes
             if loop.condition is not None:
                 self._decide(loop.condition)
             self.visit(loop.body, conditional=True)
@@ -837,6 +852,8 @@ class _IterationTaint:
                     update = update_of(part)
                     amount = update.amount if update else part
                     if not isinstance(amount, int) and self._reads_taint(amount) and update:
-                        self._tainted.add(update.variable)
+                        self._taint(update.variable)
+            if self._changes == changes:
+                self._settled[loop] = changes
             if self._tainted == before:
                 break

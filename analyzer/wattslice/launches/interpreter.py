@@ -93,12 +93,12 @@ class Interpreter(Evaluator):
         self._graph = graph
         self._relevance = relevance
         self._given = given
+        self._dependence = graph.dependence
         self._seen: set[ir.LaunchCall] = set()
         self._returned: list[_Returned] = []
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
         self._unknown_loops = 0
         self._loop_depth = 0
-        self._bounds: dict[ir.Loop, Bound | None] = {}
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
@@ -274,9 +274,7 @@ class Interpreter(Evaluator):
             self._loop_depth -= 1
 
     def _iterate(self, stmt: ir.Loop) -> Flow:
-        bound = self._bounds.get(stmt)
-        if stmt not in self._bounds:
-            bound = self._bounds[stmt] = _counted(stmt)
+        bound = _counted(stmt)
         limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
         if bound is None:
             limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
@@ -485,7 +483,7 @@ class Interpreter(Evaluator):
                     is_guess,
                     name,
                     files=tuple(self._files.names),
-                    is_as_written=not self._graph.dependence.geometry_depends_on(node, self._hinges()),
+                    is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
                 )
             )
 

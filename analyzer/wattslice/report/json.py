@@ -114,12 +114,16 @@ _ARM = (
 
 
 def _slice(part: SliceAnalysis) -> dict[str, Json]:
-    return {
+    figures: dict[str, Json] = {
         **fields(part, "memory_space", "variables", "lines"),
         **times(part, "length"),
         **fields(part, "arithmetic_density"),
         **times(part, "compute_ops", "memory_ops_weighted"),
         **fields(part, "probability", "power_w", "time_share", "average_power_w", "share_of_power"),
+    }
+    return {
+        **figures,
+        "unknown": {name: _why_null(name, part) for name, value in figures.items() if value is None},
         "sub_slices": [
             {
                 **fields(one, "probability"),
@@ -130,6 +134,17 @@ def _slice(part: SliceAnalysis) -> dict[str, Json]:
             for one in part.sub_slices
         ],
     }
+
+
+def _why_null(name: str, part: SliceAnalysis) -> str:
+    """The reason of a figure of a slice that is null."""
+    if getattr(part, name) is not None:
+        return "too large to tell"
+    if part.never_runs:
+        return "the slice never runs"
+    if name == "arithmetic_density":
+        return "it accesses no memory"
+    return "the kernel's power is unknown: a diagnostic says why"
 
 
 def _times(value: float | None) -> float | None:
