@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 from collections.abc import Callable
@@ -117,6 +118,7 @@ def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | Non
 _MOST_UNITS = 4
 _units: dict[tuple[Path, ParseOptions], _Reading] = {}
 """The last files that others asked about, the latest last."""
+atexit.register(_units.clear)  # libclang is gone when modules are taken apart
 
 
 class _Reading(Struct, frozen=True):
