@@ -123,7 +123,6 @@ def _check_folder(folder: Path) -> None:
 
 def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
     from wattslice.report.model_plots import (
-        Curve,
         Panel,
         plot_learning_curves,
         plot_measured_against_predicted,
@@ -146,10 +145,6 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
     name = gpus[0].name if len(gpus) == 1 else f"{len(gpus)} GPUs"
     panels = [Panel(one.entry.title, one.held_out) for one in result.entries]
     able = [panel for panel, one in zip(panels, result.entries, strict=True) if one.entry.name not in MEANS]
-    curves = [
-        Curve(one.entry.title, tuple((point.kernels, point.error) for point in one.curve))
-        for one in result.entries
-    ]
     pictures = {
         picture: tuple(folder / f"{picture}.{kind}" for kind in ("svg", "png"))
         for picture in ("predicted", "residuals", "learning_curve")
@@ -159,7 +154,7 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
         held_out = f"each {unit} held out of the training"
         plot_measured_against_predicted(panels, f"{name}: {held_out}", *pictures["predicted"])
         plot_residuals(able or panels, f"{name}: {held_out}", *pictures["residuals"])
-        plot_learning_curves(curves, f"{name}: learning curves", *pictures["learning_curve"])
+        plot_learning_curves(result.entries, f"{name}: learning curves", *pictures["learning_curve"])
     except NoPlotsError as error:
         message(f"no pictures: {error}")
         pictures = {}
