@@ -123,6 +123,7 @@ def _check_folder(folder: Path) -> None:
 
 def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
     from wattslice.report.model_plots import (
+        Panel,
         plot_learning_curves,
         plot_measured_against_predicted,
         plot_residuals,
@@ -142,7 +143,8 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
         written.append(save_choice(folder, result.choice))
     gpus = result.data.gpus
     name = gpus[0].name if len(gpus) == 1 else f"{len(gpus)} GPUs"
-    able = [one for one in result.entries if one.entry.name not in MEANS]
+    panels = [Panel(one.entry.title, one.held_out) for one in result.entries]
+    able = [panel for panel, one in zip(panels, result.entries, strict=True) if one.entry.name not in MEANS]
     pictures = {
         picture: tuple(folder / f"{picture}.{kind}" for kind in ("svg", "png"))
         for picture in ("predicted", "residuals", "learning_curve")
@@ -150,8 +152,8 @@ def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path,
     try:
         unit = "GPU" if len(gpus) > 1 else "benchmark"
         held_out = f"each {unit} held out of the training"
-        plot_measured_against_predicted(result.entries, f"{name}: {held_out}", *pictures["predicted"])
-        plot_residuals(able or result.entries, f"{name}: {held_out}", *pictures["residuals"])
+        plot_measured_against_predicted(panels, f"{name}: {held_out}", *pictures["predicted"])
+        plot_residuals(able or panels, f"{name}: {held_out}", *pictures["residuals"])
         plot_learning_curves(result.entries, f"{name}: learning curves", *pictures["learning_curve"])
     except NoPlotsError as error:
         message(f"no pictures: {error}")
