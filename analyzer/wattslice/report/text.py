@@ -385,18 +385,22 @@ def _told_in_section(finding: Finding, analysis: Analysis) -> bool:
     return bool(finding.kernel) and any(kernel.name == finding.kernel for kernel in analysis.kernels)
 
 
+def head_of_gpu(name: str, gpu_id: str, source: str) -> Text:
+    """What the first line of every report begins with."""
+    where = GPU_SOURCES.get(source, source)
+    return Text.assemble(
+        ("wattslice", "bold"),
+        (f"  {printable(name)}", "bold cyan"),
+        (f"  {printable(gpu_id)}, {where}", "dim"),
+    )
+
+
 def header(analysis: Analysis) -> Text:
     """The first line: the GPU and where it comes from, how much was analysed."""
-    source = GPU_SOURCES.get(analysis.gpu_source, analysis.gpu_source)
     files, kernels = len(analysis.files), len(analysis.kernels)
-    header = Text()
-    header.append("wattslice", style="bold")
-    header.append(f"  {analysis.gpu_name}", style="bold cyan")
-    header.append(f"  {analysis.gpu_id}, {source}", style="dim")
-    header.append(
-        f"  ·  {files} file{'s' * (files != 1)}, {kernels} launch{'es' * (kernels != 1)}", style="dim"
-    )
-    return header
+    head = head_of_gpu(analysis.gpu_name, analysis.gpu_id, analysis.gpu_source)
+    counted = f"{files} file{'s' * (files != 1)}, {kernels} launch{'es' * (kernels != 1)}"
+    return head.append(f"  ·  {counted}", style="dim")
 
 
 def _summary(analysis: Analysis, width: int) -> Table:
