@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from wattslice.report.pictures import COLOURS, DASHED, MANY_POINTS, Axes, Figure, check, plain, save_picture
 from wattslice.training.evaluation import GpuEvaluation, Score
 from wattslice.training.training import TrainedEntry
@@ -22,7 +24,14 @@ _LEAST_WIDTH_INCHES = 6.5
 _RATIOS = (0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 
 
-def plot_measured_against_predicted(models: Sequence[TrainedEntry], title: str, *paths: Path) -> None:
+class Panel(Struct, frozen=True):
+    """Predictions of one model."""
+
+    title: str
+    held_out: tuple[HeldOut, ...]
+
+
+def plot_measured_against_predicted(models: Sequence[Panel], title: str, *paths: Path) -> None:
     """One panel a model: a point a run, on the diagonal when right; dashed where it is off by 20 %."""
 
     def draw(figure: Figure) -> None:
@@ -34,7 +43,7 @@ def plot_measured_against_predicted(models: Sequence[TrainedEntry], title: str, 
             for slope in (0.8, 1.2):
                 axis.axline((0, 0), slope=slope, color="#999999", linewidth=0.8, linestyle=DASHED)
             _scatter(axis, one.held_out, groups, _measured_w, _predicted_w)
-            axis.set_title(one.entry.title)
+            axis.set_title(one.title)
             axis.set_xlim(0, top_w)
             axis.set_ylim(0, top_w)
             axis.set_aspect("equal")
@@ -45,7 +54,7 @@ def plot_measured_against_predicted(models: Sequence[TrainedEntry], title: str, 
     save_picture(draw, _inches(models), paths, title)
 
 
-def plot_residuals(models: Sequence[TrainedEntry], title: str, *paths: Path) -> None:
+def plot_residuals(models: Sequence[Panel], title: str, *paths: Path) -> None:
     """One panel a model: measured / predicted over the predicted watts, each run held out of the training."""
     check()
     from matplotlib.ticker import FixedLocator
@@ -58,7 +67,7 @@ def plot_residuals(models: Sequence[TrainedEntry], title: str, *paths: Path) -> 
             axis.set_yscale("log", base=2)
             axis.yaxis.set_major_locator(FixedLocator(_RATIOS))
             axis.yaxis.set_major_formatter(plain)
-            axis.set_title(one.entry.title)
+            axis.set_title(one.title)
         figure.supxlabel("predicted, W", fontsize=9)
         figure.supylabel("measured / predicted", fontsize=9)
         _legend(figure, axes[-1], groups)
@@ -100,7 +109,7 @@ def _axes(figure: Figure, number: int, *, sharex: bool) -> list[Axes]:
     return axes[:number]
 
 
-def _inches(models: Sequence[TrainedEntry]) -> tuple[float, float]:
+def _inches(models: Sequence[Panel]) -> tuple[float, float]:
     """Width and height of a figure of these panels, with room for a legend where there is one."""
     rows = -(-len(models) // _COLUMNS)
     legend = 1.9 if _groups(models) else 0.4
@@ -108,7 +117,7 @@ def _inches(models: Sequence[TrainedEntry]) -> tuple[float, float]:
     return max(_LEAST_WIDTH_INCHES, width), _PANEL_INCHES * rows + 0.6
 
 
-def _groups(models: Sequence[TrainedEntry]) -> tuple[str, ...]:
+def _groups(models: Sequence[Panel]) -> tuple[str, ...]:
     """Benchmarks to tell apart by colour; none when there are too many for that."""
     benchmarks = tuple(dict.fromkeys(entry.example.benchmark for one in models for entry in one.held_out))
     return benchmarks if len(benchmarks) <= len(COLOURS) else ()
