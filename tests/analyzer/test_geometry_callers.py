@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 
@@ -53,6 +54,7 @@ def test_sizes_come_from_the_file_beside(tmp_path):
 
 def test_a_file_beside_is_parsed_once_for_all_and_again_when_it_has_changed(tmp_path, monkeypatch):
     parsed: list[str] = []
+    once = 0
     plain = session.raw_parse
     monkeypatch.setattr(
         session, "raw_parse", lambda path, *rest: parsed.append(path.name) or plain(path, *rest)
@@ -61,23 +63,28 @@ def test_a_file_beside_is_parsed_once_for_all_and_again_when_it_has_changed(tmp_
     (tmp_path / "header.h").write_text("const int size = 1 << 10;")
     main = tmp_path / "main.cu"
     main.write_text('#include "header.h"\n' + MAIN.replace("1 << 20", "size"))
+    for file in (main, tmp_path / "header.h"):
+        os.utime(file, (1, 1))  # of a file that is as young as a tick of the clock nobody knows
     for name in (*"abcd", "scale"):
         (found,) = read_callers(tmp_path / f"{name}.cu", frozenset({"runScale"}))[:1]
         assert found.file == str(main)
+        once = once or len(parsed)
     assert read_cuda(main).file == str(main)
-    assert parsed.count("main.cu") == 1
+    assert len(parsed) == once
     with recorded() as recording:
         read_callers(tmp_path / "scale.cu", frozenset({"runScale"}))
     assert recording.inputs is not None
     assert {Path(text.path).name for text in recording.inputs.texts} >= {"main.cu", "header.h"}
     (tmp_path / "header.h").write_text("const int size = 1 << 12;")
+    os.utime(tmp_path / "header.h", (2, 2))
     read_callers(tmp_path / "scale.cu", frozenset({"runScale"}))
-    assert parsed.count("main.cu") == 2
+    assert len(parsed) > once
     for number in range(6):  # no more than the last few are kept
         (tmp_path / f"other{number}.cu").write_text(f"void runScale(int); void f() {{ runScale({number}); }}")
         read_caller(tmp_path / f"other{number}.cu", frozenset({"runScale"}))
+    before = parsed.count("main.cu")
     read_caller(main, frozenset({"runScale"}))
-    assert parsed.count("main.cu") == 3
+    assert parsed.count("main.cu") > before
 
 
 @pytest.mark.parametrize(
@@ -93,6 +100,7 @@ def test_a_file_beside_is_parsed_once_for_all_and_again_when_it_has_changed(tmp_
         ("int resize() {", False),
         ("void f() { other(); }\nint size(int a, int b) const {", True),
         ("int " + 90 * "a" + " size = 4;", False),
+        ("static unsigned\n      size = 4;", True),
         ("a size;\nint x;\nint\nsize\n(int n)\n{", True),
     ],
 )
