@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,9 +57,12 @@ def test_a_file_beside_is_parsed_once_for_all_and_again_when_it_has_changed(tmp_
     parsed: list[str] = []
     once = 0
     plain = session.raw_parse
-    monkeypatch.setattr(
-        session, "raw_parse", lambda path, *rest: parsed.append(path.name) or plain(path, *rest)
-    )
+
+    def parse(path: Path, *rest: Any) -> object:  # noqa: ANN401
+        parsed.append(path.name)
+        return plain(path, *rest)
+
+    monkeypatch.setattr(session, "raw_parse", parse)
     (tmp_path / "scale.cu").write_text(KERNEL)
     (tmp_path / "header.h").write_text("const int size = 1 << 10;")
     main = tmp_path / "main.cu"
