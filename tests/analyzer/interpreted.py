@@ -10,7 +10,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.profiling.interpreter import Budget, DeviceMemory, Execution, Launch, Texture, interpret
+from wattslice.profiling.interpreter.launch import Budget, Execution, Launch, Texture
+from wattslice.profiling.interpreter.machine import DeviceMemory
+from wattslice.profiling.interpreter.run import interpret
 
 from .lowered import lower
 

@@ -16,7 +16,9 @@ from wattslice import ir
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.launches.launch import KernelLaunch, LaunchSource
-from wattslice.profiling.interpreter import Budget, DeviceMemory, Execution, Launch, interpret
+from wattslice.profiling.interpreter.launch import Budget, Execution, Launch
+from wattslice.profiling.interpreter.machine import DeviceMemory
+from wattslice.profiling.interpreter.run import interpret
 
 OUT_WORDS = 1024
 MOST_THREADS = 1 << 18

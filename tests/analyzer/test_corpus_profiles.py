@@ -14,7 +14,7 @@ from wattslice.ir.walking import evaluations
 from wattslice.profiling.data_sets.spec import read_spec
 from wattslice.profiling.interpreted import Limits, counted_by, known_launches, run_data_sets
 from wattslice.profiling.interpreter.errors import MAX_STEPS
-from wattslice.profiling.probes import emit_probes
+from wattslice.profiling.probes.emit import emit_probes
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 PROGRAMS = [program for program in load_manifest() if program.data_spec is not None]

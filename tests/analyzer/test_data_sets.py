@@ -13,7 +13,9 @@ from wattslice.profiling.data_sets.generators import DataError
 from wattslice.profiling.data_sets.skeleton import skeleton
 from wattslice.profiling.data_sets.spec import read_spec, shape_of
 from wattslice.profiling.interpreted import known_launches
-from wattslice.profiling.interpreter import Addressing, DeviceMemory, Launch, interpret
+from wattslice.profiling.interpreter.launch import Addressing, Launch
+from wattslice.profiling.interpreter.machine import DeviceMemory
+from wattslice.profiling.interpreter.run import interpret
 
 SOURCE = """
 #include <cuda_fp16.h>

@@ -507,3 +507,21 @@ def test_what_a_neighbour_defines_is_the_same_on_both_sides(repository: Reposito
     assert "PW023" not in result.stdout  # not a warning either
     repository.write("main.c", "int rounds() { return 640; }\n")
     assert repository.gate().return_value == 1
+
+
+def test_host_code_that_moves_what_was_assumed_only_warns(repository: Repository):
+    host = "void go(float *x, float *y, int n) { wave<<<n / 256, 256>>>(ROUNDS, x, y); }\n"
+    kernel = "".join(LOOP.splitlines(keepends=True)[:-1]).replace("k < 64", "k < n")
+    repository.commit(wave_dot_cu=kernel + host.replace("ROUNDS", "64"))
+    repository.write("wave.cu", kernel + host.replace("ROUNDS", "640"))
+    result = repository.gate()
+    assert result.return_value == 0
+    assert "a warning only, for its launch is assumed" in words(result)
+    repository.write(
+        "wave.cu", kernel.replace("s += w * k", "s += sinf(w * k)") + host.replace("ROUNDS", "64")
+    )
+    assert repository.gate().return_value == 1  # a line of the kernel was edited
+    known = (kernel + host).replace("n / 256", "4096")
+    repository.commit(wave_dot_cu=known.replace("ROUNDS", "64"))
+    repository.write("wave.cu", known.replace("ROUNDS", "640"))
+    assert repository.gate().return_value == 1  # the launch is given

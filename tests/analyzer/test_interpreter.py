@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.profiling.interpreter import Addressing, Texture
+from wattslice.profiling.interpreter.launch import Addressing, Texture
 
 from .interpreted import body, run_kernel, values
 

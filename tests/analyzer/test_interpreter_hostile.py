@@ -7,7 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wattslice.profiling.interpreter import Budget, DeviceMemory, InterpreterError, Launch, interpret
+from wattslice.profiling.interpreter.errors import InterpreterError
+from wattslice.profiling.interpreter.launch import Budget, Launch
+from wattslice.profiling.interpreter.machine import DeviceMemory
+from wattslice.profiling.interpreter.run import interpret
 
 from .interpreted import body, run_kernel
 from .lowered import lower

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.profiling.probes import ProbeError, ProbeKind, emit_probes
+from wattslice.profiling.probes.counts import ProbeError, ProbeKind
+from wattslice.profiling.probes.emit import emit_probes
 
 EVERY_BRANCH = Path(__file__).parent / "probes" / "every_branch.cu"
 

@@ -11,13 +11,20 @@ from pathlib import Path
 import pytest
 
 from wattslice.errors import WattsliceError
-from wattslice.profiling.probes import Build, ProbedProgram, ProbeError, build_probed, read_counts, run_probed
+from wattslice.profiling.probes.counts import ProbeError, read_counts
 from wattslice.profiling.probes.cuda_on_cpu.toolchain import refusal
+from wattslice.profiling.probes.running import TIMEOUT_S, Build, ProbedProgram, build_probed
 
 FOLDER = Path(__file__).parent / "probes"
 EVERY_BRANCH = FOLDER / "every_branch.cu"
 HANG_S = 300.0  # nothing takes so long, however busy the machine is
 GXX = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not on the PATH")
+
+
+def run_probed(path, options, build, arguments=(), flags=(), sources=(), timeout_s=TIMEOUT_S):
+    """The program, instrumented, built and run once."""
+    with build_probed(path, options, build, flags, sources) as program:
+        return program.run(arguments, timeout_s)
 
 
 WITHOUT_ELSE = {

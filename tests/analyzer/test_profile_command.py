@@ -10,7 +10,8 @@ import pytest
 from wattslice.branch_profile.files import read_branch_profile
 from wattslice.branch_profile.profile import ArmCount
 from wattslice.cli import main
-from wattslice.profiling.probes import Build, Counted, NotProbed
+from wattslice.profiling.probes.counts import NotProbed
+from wattslice.profiling.probes.running import Build, Counted
 
 SOURCE = """\
 __device__ int clamped(int v) { return v < 0 ? 0 : v > 9 ? 9 : v; }

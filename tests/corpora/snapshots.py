@@ -13,7 +13,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.profiling.interpreter import Addressing, DeviceMemory, Launch, Texture
+from wattslice.profiling.interpreter.launch import Addressing, Launch, Texture
+from wattslice.profiling.interpreter.machine import DeviceMemory
 
 Bytes = NDArray[np.uint8]
 

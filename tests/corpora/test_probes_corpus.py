@@ -9,11 +9,14 @@ import pytest
 from wattslice.branch_profile.making import arm_counts
 from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.profiling.interpreter import Budget, interpret
-from wattslice.profiling.probes import FILE_VARIABLE, emit_probes, read_counts
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain, run
+from wattslice.profiling.interpreter.launch import Budget
+from wattslice.profiling.interpreter.run import interpret
+from wattslice.profiling.probes.counts import FILE_VARIABLE, read_counts
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain
+from wattslice.profiling.probes.emit import emit_probes
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
+from .compiled import run
 from .programs import sometimes_slow
 from .snapshots import read_snapshots, replay
 

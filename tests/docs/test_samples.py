@@ -5,6 +5,7 @@ A comment before a block of code says where the block comes from:
 - ``sample: wattslice ...``: what the command prints in the root of the repository;
 - ``file: NAME``: the block is written into a folder of the page's own;
 - ``run: wattslice ... [| grep TEXT]``: what the command prints there (a block is optional);
+- ``python: NAME``: what a program there prints;
 - ``show: NAME``: what a file there holds;
 - ``change: NAME: OLD => NEW`` and ``git: WORDS``: what happens there before the next command.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,9 @@ from wattslice.cli import main
 
 from .pages import BEGIN, END, PAGES, README, ROOT, error_table
 
-STEP = re.compile(r"<!-- (file|run|sample|show|change|git): (.*?) -->\n(?:```\w*\n(.*?)```\n)?", re.DOTALL)
+STEP = re.compile(
+    r"<!-- (file|run|sample|python|show|change|git): (.*?) -->\n(?:```\w*\n(.*?)```\n)?", re.DOTALL
+)
 TIME = re.compile(r"\d[\d.]* (ms|µs|s)\b")
 WITH_STEPS = [page for page in PAGES if STEP.search(page.read_text(encoding="utf-8"))]
 
@@ -53,6 +57,8 @@ def happens(kind: str, argument: str, block: str | None, capsys: pytest.CaptureF
         assert main(shlex.split(command)[1:]) in (0, 1), argument
         lines = capsys.readouterr().out.splitlines()
         return "".join(f"{line.rstrip()}\n" for line in lines if pattern in line)
+    if kind == "python":
+        return subprocess.run([sys.executable, argument], check=True, capture_output=True, text=True).stdout
     if kind == "show":
         return Path(argument).read_text(encoding="utf-8")
     if kind == "change":

@@ -179,37 +179,34 @@ def about_profile(profile: BranchProfile, bound: Iterable[BoundProfile]) -> tupl
     gone = [entry for entry in unused if entry.kernel and entry.kernel not in kernels]
     changed = _by_branch(profile.arms[index] for index in sorted(lost))
     again = f": make the profile anew with `{profile.command}`" if profile.command else ""
+    unknown = {(entry.file, entry.kernel): entry for entry in reversed(gone)}
+
+    def said(rule: str, first: ArmProbability, message: str) -> ir.Diagnostic:
+        return ir.Diagnostic(rule, ir.Severity.WARNING, first.file, first.line, f"the profile{message}")
+
     return (
         *(
-            ir.Diagnostic(
+            said(
                 "PW018",
-                ir.Severity.WARNING,
-                first.file,
-                first.line,
-                f"the profile is older than the source: line {first.line} has changed, so that "
+                first,
+                f" is older than the source: line {first.line} has changed, so that "
                 f"{_arms(arms)}{_of_kernel(first)} is not used{again}",
             )
             for first, arms in changed
         ),
         *(
-            ir.Diagnostic(
+            said(
                 "PW017",
-                ir.Severity.WARNING,
-                first.file,
-                first.line,
-                f"the profile's {_arms(arms)}{_of_kernel(first)} is about no branch: none is on this line",
+                first,
+                f"'s {_arms(arms)}{_of_kernel(first)} is about no branch: none is on this line",
             )
             for first, arms in _by_branch(entry for entry in unused if entry not in gone)
         ),
         *(
-            ir.Diagnostic(
-                "PW017",
-                ir.Severity.WARNING,
-                first.file,
-                first.line,
-                f"the profile's kernel {first.kernel} is not in what was analysed: its entries are not used",
+            said(
+                "PW017", one, f"'s kernel {one.kernel} is not in what was analysed: its entries are not used"
             )
-            for first in {(entry.file, entry.kernel): entry for entry in reversed(gone)}.values()
+            for one in unknown.values()
         ),
     )
 

@@ -222,7 +222,7 @@ def _run(
 ) -> _Made:
     from wattslice.branch_profile.profile import Making
     from wattslice.profiling.instrumented import run_program
-    from wattslice.profiling.probes import Build
+    from wattslice.profiling.probes.running import Build
 
     runs: list[tuple[str, ...]] = [()]
     for word in arguments:
@@ -243,7 +243,7 @@ def _read_counts(file: Path, counts: tuple[Path, ...], kernel: str | None) -> _M
 
 def _emit(file: Path, config: Config, output: Path) -> int:
     from wattslice.profiling.instrumented import instrumented
-    from wattslice.profiling.probes import DEFAULT_FILE, FILE_VARIABLE
+    from wattslice.profiling.probes.counts import DEFAULT_FILE, FILE_VARIABLE
 
     text = instrumented(file, config, message).text
     write_result(lambda stream: click.echo(text, stream, nl=False), output)

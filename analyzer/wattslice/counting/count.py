@@ -112,7 +112,7 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
         thread_counts=tuple(state.tallies.thread_counts),
         warp_counts=tuple(state.tallies.warp_counts),
         sites=tuple(site.statistics() for site in state.tallies.sites),
-        loops=tuple(_loops(state)),
+        loops=tuple(_loops(state, sampling)),
         arms=tuple(_arms(state, profile, sampling)),
         assumptions=tuple(state.tallies.assumptions.values()),
         sampling=sampling,
@@ -259,16 +259,19 @@ def _tell_contradictions(executor: Executor) -> None:
             )
 
 
-def _loops(state: State) -> Iterator[LoopTrips]:
-    loops = (s for s in ir.walk_statements(state.launch.kernel.body) if isinstance(s, ir.Loop))
-    folded = frozenset(loop.region for loop in loops if loop.is_folded)
+def _loops(state: State, sampling: Sampling | None) -> Iterator[LoopTrips]:
+    """The loops by region; of sampled blocks the mean is no trip count, unless every entry runs as many."""
+    loops = {s.region: s for s in ir.walk_statements(state.launch.kernel.body) if isinstance(s, ir.Loop)}
     for region, tally in sorted(state.tallies.loops.items()):
-        if region in folded:
+        if loops[region].is_folded:
             continue
         mean = tally.iterations / tally.entries if tally.entries else 0.0
         file = state.tallies.other_file(tally.span)
+        body = loops[region].body.region
+        is_sampled = sampling is not None and tally.trips is None and sampling.thread_errors[body] > 0
+        is_known = tally.known and not is_sampled
         is_most = tally.is_most and not tally.known
-        yield LoopTrips(tally.span.line, region, mean if tally.known else None, mean, file, is_most)
+        yield LoopTrips(tally.span.line, region, mean if is_known else None, mean, file, is_most)
 
 
 def _arms(state: State, profile: BranchProfile | None, sampling: Sampling | None) -> Iterator[BranchArm]:

@@ -62,7 +62,7 @@ from wattslice.counting.values import (
     select,
     truth,
 )
-from wattslice.ir.loops import Bound, Exit, Induction, LoopShape, is_endless
+from wattslice.ir.loops import Bound, Exit, Induction, LoopShape, is_endless, shape_of
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
@@ -165,7 +165,7 @@ class Loops(ExpressionEvaluator):
         entering, hidden = mask, self._hide_old_counters(loop, mask)
         for stmt in loop.init:
             mask = self.execute(stmt, mask)
-        shape = state.shape(loop)
+        shape = shape_of(loop)
         known = self._known_trips(shape, mask)
         exact = known is None or known.is_exact
         if known is not None and known.has_open_exit:
@@ -195,7 +195,8 @@ class Loops(ExpressionEvaluator):
         tally.trips = trips if isinstance(trips, int) else None
         tally.known = tally.known and not (self.sampled and varies)
         tally.entries += mask.thread_mean
-        tally.known = tally.known and exact and (not frame.data_leave or frame.left_by_profile)
+        is_left_by_data = bool(frame.data_leave) or frame.is_returned_from
+        tally.known = tally.known and exact and (not is_left_by_data or frame.left_by_profile)
         is_left = call.returned is not returned_before or any(f.broken is not before for f, before in around)
         return out if is_left else mask
 
@@ -469,21 +470,22 @@ class Loops(ExpressionEvaluator):
                 pass
             else:
                 if found.error and is_long:
-                    self._tell_sampled(shape.loop, len(found.iterations), longest, found.error)
+                    self._tell_sampled(shape.loop, len(found.iterations), longest, mask, found.error)
                 if is_long or not (found.error or 4 * len(found.iterations) > longest):
                     pairs = zip(found.iterations, found.weights, strict=True)
                     return [_Stratum(k, k, k + 1, weight) for k, weight in pairs]
         strata = self._strata_alike(known, shape, longest)
         if shape.iterations_differ and len(strata) < longest:
-            self._tell_sampled(shape.loop, len(strata), longest, 1.0)
+            self._tell_sampled(shape.loop, len(strata), longest, mask)
         return strata
 
-    def _tell_sampled(self, loop: ir.Loop, number: int, longest: int, error: float) -> None:
+    def _tell_sampled(self, loop: ir.Loop, number: int, longest: int, mask: Mask, error: float = 1.0) -> None:
         """Notes that `number` iterations stand for all of `longest` which differ, and how far that is off."""
         if self.is_surveying:
             return
         self.sampled += 1
-        self.state.tallies.stand_in(loop, StandIns(min(1.0, error), self.sampled, number, longest))
+        missed = min(1.0, error) * longest * mask.thread_mean
+        self.state.tallies.stand_in(loop, StandIns(missed, self.sampled, number, longest))
 
     def _strata_alike(self, known: _Trip, shape: LoopShape, longest: int) -> list[_Stratum]:
         """Consecutive strata, of which each is taken to run as its representative does."""

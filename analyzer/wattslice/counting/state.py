@@ -7,15 +7,15 @@ from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.counting.boundaries import Boundaries
 from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import ProbabilitySource, Skew
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
-from wattslice.counting.sites import SiteTally
+from wattslice.counting.sites import Patterns, SiteTally
 from wattslice.counting.values import Value, select
-from wattslice.ir.loops import LoopShape, shape_of
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
@@ -51,7 +51,7 @@ class LoopFrame(Struct):
 
     `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
     decide a break, so that what the loop assigns is not known behind it, even if the break is assumed never
-    to happen; True in it when all lanes of a warp break together.
+    to happen; True in it when all lanes of a warp break together. `is_returned_from`: data decide a return.
     """
 
     broken: Mask
@@ -60,6 +60,7 @@ class LoopFrame(Struct):
     left_by_chance: bool = False
     left_by_profile: bool = False
     data_leave: set[bool] = field(default_factory=set[bool])
+    is_returned_from: bool = False
     is_switch: bool = False  # no loop
     is_block: bool = False  # a breakable block
 
@@ -78,12 +79,12 @@ class CallFrame(Struct):
 
 
 class StandIns(Struct, frozen=True, order=True):
-    """`number` of `longest` iterations that differ stand for all: `error` is the share that may be missed.
+    """`number` of `longest` iterations that differ stand for all; `missed`: iterations that may differ.
 
-    `depth`: such loops inside each other, this one included.
+    `depth`: such loops inside each other, this one included. `missed` is a mean per thread of the grid.
     """
 
-    error: float
+    missed: float
     depth: int
     number: int
     longest: int
@@ -99,11 +100,12 @@ class Tallies:
         self.thread_counts = [0.0] * kernel.region_count
         self.warp_counts = [0.0] * kernel.region_count
         self.loops: dict[int, LoopTally] = {}
-        self.sites = [SiteTally() for _ in range(kernel.site_count)]
+        patterns = Patterns()
+        self.sites = [SiteTally(patterns) for _ in range(kernel.site_count)]
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
-        self.stand_ins: dict[ir.Loop, StandIns] = {}  # the worst of each loop
+        self.stand_ins: dict[ir.Loop, StandIns] = {}  # of each loop the worst, with what all of it miss
         self.by_block: BlockCounts | None = None  # of blocks drawn at random
 
     def count(self, region: int, mask: Mask) -> None:
@@ -126,13 +128,21 @@ class Tallies:
 
     def stand_in(self, loop: ir.Loop, found: StandIns) -> None:
         """Notes that iterations of a loop stand for others which differ."""
-        self.stand_ins[loop] = max(found, self.stand_ins.get(loop, found))
+        known = self.stand_ins.get(loop)
+        if known is not None:
+            found = replace(max(found, known), missed=found.missed + known.missed)
+        self.stand_ins[loop] = found
 
     def tell_stand_ins(self) -> None:
         """One assumption for all loops of which iterations stand for others, with the worst bound."""
         if not self.stand_ins:
             return
-        loop, worst = max(self.stand_ins.items(), key=lambda item: item[1])
+        shares = {
+            loop: min(1.0, found.missed / max(found.missed, self.of_loop(loop).iterations))
+            for loop, found in self.stand_ins.items()
+        }
+        loop = max(shares, key=shares.__getitem__)
+        worst = self.stand_ins[loop]
         many = len({other.span for other in self.stand_ins})
         self.assume(
             "PW015",
@@ -143,7 +153,7 @@ class Tallies:
                 else f"iterations of {many} loops differ, most here"
             )
             + f", and {worst.number} of {worst.longest} stand for all: how often what is in it runs may be "
-            f"off by up to {max(1, math.ceil(worst.error * 1e4)) / 1e4:.2%} of its iterations"
+            f"off by up to {max(1, math.ceil(shares[loop] * 1e4)) / 1e4:.2%} of its iterations"
             + (f", in each of {worst.depth} loops inside each other" if worst.depth > 1 else ""),
             f"--set {self._kernel.name}.{trip_name(self._kernel, loop)}=VALUE",
         )
@@ -219,7 +229,6 @@ class State:
         self.loops: list[LoopFrame] = []
         self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
         self._max_steps = self.steps_left = max_steps
-        self._shapes = _known_shapes(launch.kernel)
         self.survey_left = SURVEYS
 
     def spend(self, steps: int = 1) -> None:
@@ -237,13 +246,6 @@ class State:
         """How `--set` names the trip count of a loop."""
         return trip_name(self.launch.kernel, loop)
 
-    def shape(self, loop: ir.Loop) -> LoopShape:
-        """The static facts of `loop`, computed once."""
-        shape = self._shapes.get(loop)
-        if shape is None:
-            shape = self._shapes[loop] = shape_of(loop)
-        return shape
-
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
         if (key[0] if isinstance(key, tuple) else key) in self.objects.hidden:
@@ -253,12 +255,6 @@ class State:
             if old is not None:
                 value = select(mask.active, value, old)
         self.environment[key] = value
-
-
-@lru_cache(maxsize=4)
-def _known_shapes(_: ir.Kernel) -> dict[ir.Loop, LoopShape]:
-    """Those of the loops of a kernel that were asked for: every evaluation of it asks anew."""
-    return {}
 
 
 @lru_cache(maxsize=4)

@@ -193,7 +193,11 @@ class Executor(Loops):
         if isinstance(arm, ir.Block):
             self._note_leaving(arm.statements[-1], together)
         elif isinstance(arm, ir.Return):
-            self.state.calls[-1].data_leave.add(together)
+            call = self.state.calls[-1]
+            call.data_leave.add(together)
+            loops = [frame for frame in self.state.loops if not frame.is_switch]
+            for frame in loops[-call.loop_depth :]:
+                frame.is_returned_from = True
         elif isinstance(arm, ir.Break):
             for frame in self.state.loops[-arm.levels :]:
                 frame.data_leave.add(together)

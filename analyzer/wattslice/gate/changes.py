@@ -23,6 +23,7 @@ from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair
 from wattslice.gate.verdict import Compared, idles_by_assumption, losses, names
 from wattslice.ir import Severity
+from wattslice.launches.launch import LaunchSource
 from wattslice.units import energy, power, time
 
 MOST_LINES = 3
@@ -363,7 +364,7 @@ def _worse(
             text += f"; {reason}"
     kernel = pair.new.analysis
     deltas = {change.quantity: change.new - change.old for change in worse}
-    doubt = _doubt(pair, worse)
+    doubt = _doubt(pair, worse, is_edited=explained.place is not None)
     if doubt:
         text += f"; a warning only, for {doubt}"
     return Finding(
@@ -379,10 +380,14 @@ def _worse(
     )
 
 
-def _doubt(pair: Pair, worse: Sequence[Change]) -> str:
-    """Why a change for the worse does not fail; empty: it does."""
+def _doubt(pair: Pair, worse: Sequence[Change], *, is_edited: bool) -> str:
+    """Why a change for the worse does not fail; empty: it does. `is_edited`: a line of the kernel was."""
     if not _known_alike(pair):
         return "the two launches are not known alike"
+    sides = [one for one in (pair.old.analysis, pair.new.analysis) if one is not None]
+    is_assumed = any(one.launch_source is LaunchSource.ASSUMED for one in sides)
+    if not is_edited and is_assumed and len(sides) == 2:  # a baseline knows no lines
+        return "its launch is assumed, which what was edited may have changed"
     return "" if any(change.low > 1.0 for change in worse) else "it may be a saving as well"
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -91,8 +92,12 @@ class LoopShape(Struct, frozen=True, eq=False):
     size: int
 
 
+@lru_cache(maxsize=256)
 def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
-    """The static facts of `loop`; `memory_stays`: what is loaded for a bound is taken not to change."""
+    """The static facts of `loop`; `memory_stays`: what is loaded for a bound is taken not to change.
+
+    Kept for the last loops: every evaluation of a kernel, and every reading of host code, asks anew.
+    """
     nodes = _nodes(loop)
     assigned = _assignments(nodes, loop.body)
     known = _definitions(loop.body, assigned)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from wattslice import ir
 
@@ -25,10 +25,15 @@ class CallGraph:
         for function in program.functions:
             self._by_name[function.mangled_name] = function
         self.functions = program.functions
-        self._tell = {function: _telling(function.body) for function in program.functions}
+        self._tell: dict[ir.Stmt, tuple[ir.Expr, ...]] = {f.body: _telling(f.body) for f in program.functions}
         self._pointed_at = self._functions_as_values()
         self._direct: dict[ir.Stmt, tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]] = {}
         self._reachable = self._close()
+
+    @cached_property
+    def dependence(self) -> HostDependence:
+        """What is computed from what."""
+        return HostDependence(self)
 
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
@@ -105,7 +110,7 @@ class CallGraph:
     def kernels_as_values(self) -> dict[str, int]:
         """Kernels that a pointer may hold, by their mangled names, with the number of their parameters."""
         initial = (v.initializer for v in self._globals if v.initializer is not None)
-        texts = [expr for function in self.functions for expr in self._tell[function]]
+        texts = [expr for function in self.functions for expr in self._tell[function.body]]
         texts += [expr for value in initial for expr in ir.walk_expressions(value)]
         named = {expr.value for expr in texts if isinstance(expr, ir.Text) and expr.type.name == "function"}
         return {
@@ -118,7 +123,7 @@ class CallGraph:
         return frozenset(
             self._by_name[expr.value]
             for function in self.functions
-            for expr in self._tell[function]
+            for expr in self._tell[function.body]
             if isinstance(expr, ir.Text) and expr.type.name == "function" and expr.value in self._by_name
         )
 
@@ -128,7 +133,7 @@ class CallGraph:
         handed_over = {
             self._by_name[node.value]
             for function in self.functions
-            for expr in self._tell[function]
+            for expr in self._tell[function.body]
             if isinstance(expr, ir.Call) and expr.function is None and self.callee(expr) is None
             for argument in expr.arguments
             for node in ir.walk_expressions(argument)
@@ -162,7 +167,7 @@ class CallGraph:
         called = {
             callee
             for function in self.functions
-            for expr in self._tell[function]
+            for expr in self._tell[function.body]
             if isinstance(expr, ir.Call)
             for callee in (self.callees(expr) if expr.is_virtual else (self.callee(expr),))
             if callee not in (None, function)
@@ -191,7 +196,8 @@ class CallGraph:
         if found is None:
             launches: set[ir.LaunchCall] = set()
             callees: set[ir.Function] = set()
-            for expr in _telling(stmt):
+            told = self._tell.get(stmt)
+            for expr in _telling(stmt) if told is None else told:
                 if isinstance(expr, ir.LaunchCall):
                     launches.add(expr)
                 elif isinstance(expr, ir.Call):
@@ -213,6 +219,12 @@ class CallGraph:
                     reachable[function] = wider
                     changed = True
         return reachable
+
+
+@lru_cache(maxsize=2)
+def call_graph(program: ir.Program) -> CallGraph:
+    """The graph of a program, of which the steps of one resolution ask one after the other."""
+    return CallGraph(program)
 
 
 _Source = ir.Variable | ir.Function

@@ -19,7 +19,7 @@ from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.loops import Bound, constant_trips, shape_of, whole_limit
 from wattslice.launches import host_api
-from wattslice.launches.call_graph import CallGraph, HostDependence
+from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
 from wattslice.launches.data_files import READS_FILES, DataFiles
@@ -93,13 +93,12 @@ class Interpreter(Evaluator):
         self._graph = graph
         self._relevance = relevance
         self._given = given
-        self._dependence = HostDependence(graph)
+        self._dependence = graph.dependence
         self._seen: set[ir.LaunchCall] = set()
         self._returned: list[_Returned] = []
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
         self._unknown_loops = 0
         self._loop_depth = 0
-        self._bounds: dict[ir.Loop, Bound | None] = {}
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
@@ -275,9 +274,7 @@ class Interpreter(Evaluator):
             self._loop_depth -= 1
 
     def _iterate(self, stmt: ir.Loop) -> Flow:
-        bound = self._bounds.get(stmt)
-        if stmt not in self._bounds:
-            bound = self._bounds[stmt] = _counted(stmt)
+        bound = _counted(stmt)
         limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
         if bound is None:
             limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit

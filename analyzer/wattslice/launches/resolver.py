@@ -15,7 +15,7 @@ from wattslice.ir.walking import deep_recursion
 from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes
 from wattslice.launches.assumed_variables import with_assumed_variables
-from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.call_graph import call_graph
 from wattslice.launches.data_files import DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.instances import LaunchInstance, is_read, kernel_key, values_of, without_dead
@@ -59,7 +59,7 @@ class HostCode:
     def __init__(self, program: ir.Program, gpu: Gpu, sites: frozenset[ir.LaunchCall] | None = None) -> None:
         self._program = program
         self._gpu = gpu
-        self._graph = CallGraph(program)
+        self._graph = call_graph(program)
         self._steps_left = MAX_STEPS_OF_ALL_READINGS
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
@@ -449,7 +449,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
     for _ in range(_MOST_CALLS_APART):
         if any(function.name == "main" for function in wider.functions):
             break  # what calls the same names elsewhere is another program
-        graph = CallGraph(wider)
+        graph = call_graph(wider)
         entries = {f.name for f in graph.uncalled if f.name != "main" and graph.launches_from(f)} - asked
         asked |= entries
         callers = around.callers(frozenset(entries)) if entries and around.callers is not None else ()
@@ -465,7 +465,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
 
 def _undefined(program: ir.Program) -> frozenset[str]:
     """What launching code calls and reads, and others define: functions and variables."""
-    graph = CallGraph(program)
+    graph = call_graph(program)
     calls = (
         expr
         for function in program.functions

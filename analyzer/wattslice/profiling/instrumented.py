@@ -12,15 +12,9 @@ from msgspec.structs import replace
 from wattslice.branch_profile.profile import ArmCount, DataSetCounts
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.profiling.probes import (
-    Build,
-    InstrumentedSource,
-    NotProbed,
-    ProbeError,
-    build_probed,
-    emit_probes,
-    read_counts,
-)
+from wattslice.profiling.probes.counts import InstrumentedSource, NotProbed, ProbeError, read_counts
+from wattslice.profiling.probes.emit import emit_probes
+from wattslice.profiling.probes.running import Build, build_probed
 
 Tell = Callable[[str], None]
 _MOST_TOLD = 5

@@ -24,7 +24,9 @@ from wattslice.launches.resolver import resolve_launches
 from wattslice.pipeline.files import neighbours_of, read_program
 from wattslice.profiling.data_sets.arguments import MIB, prepare
 from wattslice.profiling.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
-from wattslice.profiling.interpreter import Budget, DeviceMemory, Execution, Launch, interpret
+from wattslice.profiling.interpreter.launch import Budget, Execution, Launch
+from wattslice.profiling.interpreter.machine import DeviceMemory
+from wattslice.profiling.interpreter.run import interpret
 from wattslice_models.gpu import load_gpu
 
 MOST_THREADS = 1 << 24

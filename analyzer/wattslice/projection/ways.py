@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -23,6 +22,7 @@ from wattslice.projection.workflow import (
     NodeKind,
     Workflow,
     WorkflowError,
+    setting_words,
 )
 from wattslice_models.cluster import OneNode
 from wattslice_models.cpu_roofline import loops_time_s
@@ -74,8 +74,12 @@ def working_power_w(
 
 def _interpolated(powers: list[CpuPower], cores: int) -> tuple[float, float] | None:
     """Watts of package and memory under full load; None beyond the numbers of cores that are given."""
-    below = max((entry for entry in powers if entry.cores <= cores), key=_cores, default=None)
-    above = min((entry for entry in powers if entry.cores >= cores), key=_cores, default=None)
+    below = max(
+        (entry for entry in powers if entry.cores <= cores), key=lambda entry: entry.cores, default=None
+    )
+    above = min(
+        (entry for entry in powers if entry.cores >= cores), key=lambda entry: entry.cores, default=None
+    )
     if below is None or above is None:
         return None
     if below.cores == above.cores:
@@ -85,10 +89,6 @@ def _interpolated(powers: list[CpuPower], cores: int) -> tuple[float, float] | N
         below.package_w + share * (above.package_w - below.package_w),
         below.memory_w + share * (above.memory_w - below.memory_w),
     )
-
-
-def _cores(entry: CpuPower) -> int:
-    return entry.cores
 
 
 Number = TypeVar("Number", int, float)
@@ -110,45 +110,161 @@ class Way(Struct, frozen=True):
     @property
     def setting(self) -> str:
         """`haswell 8 cores 2600 MHz`, `gtx970 2 GPUs`."""
-        parts = [self.node]
-        if self.cores is not None:
-            parts.append(f"{self.cores} core{'s' * (self.cores > 1)}")
-        if self.clock_mhz is not None:
-            parts.append(f"{self.clock_mhz:g} MHz")
-        if self.gpus is not None and self.gpus > 1:
-            parts.append(f"{self.gpus} GPUs")
-        return " ".join(parts)
+        return " ".join((self.node, *setting_words(self.cores, self.clock_mhz, self.gpus)))
 
 
 class WaysOfComponent(Struct):
-    """Collected while a component goes through the node kinds: its ways, what is unknown, what is assumed.
+    """What is collected while `component` goes through the node kinds.
 
     `idle_problems`: of node kinds whose idle power is unknown, which matters only where they wait.
     """
 
+    component: Component
+    workflow: Workflow
+    analyses: Analyses
     ways: list[Way] = field(default_factory=list[Way])
     problems: list[str] = field(default_factory=list[str])
     idle_problems: dict[str, str] = field(default_factory=dict[str, str])
     assumed: list[str] = field(default_factory=list[str])
 
+    def go_through(self, node: NodeKind) -> None:
+        """Adds the ways on one node kind."""
+        measured = [entry for entry in self.component.measured if entry.node == node.name]
+        processor = node.processor
+        if isinstance(processor, GpuNode):
+            ways = self._on_gpus(node, processor, measured)
+        else:
+            ways = self._on_cpu(node, processor, measured)
+        for way in ways:
+            if 0 < way.alone.time_s < math.inf:
+                self.ways.append(way)
+            elif not math.isnan(way.alone.time_s):  # NaN: the reason is known
+                self.problems.append(f"{self.component.name} on {way.setting}: takes {way.alone.time_s:g} s")
+
+    def _unknown(self, node: NodeKind, what: str) -> None:
+        self.problems.append(f"{self.component.name} on {node.name}: {what}")
+
+    def _on_gpus(self, node: NodeKind, gpu: GpuNode, measured: list[Measured]) -> Iterator[Way]:
+        component, steps = self.component, self.workflow.steps
+        power_w = low_w = high_w = math.nan
+        fixed_s = 0.0
+        if measured:
+            (entry,) = measured
+            time_s, source = entry.time_s, "measured"
+            power_w, low_w, high_w = self._measured_gpu_w(entry, node, gpu)
+        elif component.kernels:
+            kernels = kernels_on_gpu(component.kernels, gpu.gpu_id, self.workflow, self.analyses)
+            time_s, source = kernels.time_s, static_source(component.kernels)
+            fixed_s = min(kernels.launching_s, kernels.time_s)
+            power_w, low_w, high_w = kernels.power_w, kernels.power_low_w, kernels.power_high_w
+            self.problems += kernels.problems
+            self.assumed += kernels.assumed
+        elif known := component.characterised:
+            source = characterised_source(known, gpu.gpu_id)
+            try:
+                time_s = characterised_time_s(known, gpu.gpu_id)
+            except ValueError as error:
+                self._unknown(node, str(error))
+                return
+            power_w = low_w = high_w = dict(known.gpu_power_w).get(node.name, math.nan)
+            if math.isnan(power_w):
+                self._unknown(node, f"the power is unknown (give {known.place}.gpu_power_w.{node.name})")
+        else:
+            return
+        if gpu.gpu_idle_w is None:
+            self.idle_problems[node.name] = (
+                f"{node.name}: the idle power of a {gpu.gpu_id} is unknown, so no waiting there has an energy"
+                f" (give {node.place}.gpu_idle_w)"
+            )
+        idle_w = math.nan if gpu.gpu_idle_w is None else gpu.gpu_idle_w
+        for number in gpu.gpus:
+            alone = OneNode(
+                time_s=steps * (fixed_s + (time_s - fixed_s) / number),
+                power_w=gpu.host_idle_w + number * power_w,
+                power_low_w=gpu.host_idle_w + number * low_w,
+                power_high_w=gpu.host_idle_w + number * high_w,
+                idle_power_w=gpu.host_idle_w + number * idle_w,
+                fixed_s=steps * fixed_s,
+            )
+            yield Way(node.name, None, None, number, source, alone)
+
+    def _measured_gpu_w(self, entry: Measured, node: NodeKind, gpu: GpuNode) -> tuple[float, float, float]:
+        """Watts of one GPU, with the interval where there is one."""
+        given_w, host_w = entry.gpu_power_w, 0.0
+        if entry.power_limit_share is not None:
+            limit_w = load_gpu(gpu.gpu_id).power_limit_w
+            if limit_w is None:
+                self.problems.append(f"{node.name}: the power limit of a {gpu.gpu_id} is unknown")
+                return math.nan, math.nan, math.nan
+            given_w = entry.power_limit_share * limit_w
+        elif entry.power_w is not None:
+            given_w, host_w = entry.power_w, gpu.host_idle_w
+        if given_w is None:
+            self.problems.append(f"{entry.place}: the power on {node.name} is unknown (give gpu_power_w)")
+            return math.nan, math.nan, math.nan
+        low_w = given_w if entry.power_low_w is None else entry.power_low_w
+        high_w = given_w if entry.power_high_w is None else entry.power_high_w
+        return given_w - host_w, low_w - host_w, high_w - host_w
+
+    def _on_cpu(self, node: NodeKind, cpu: CpuNode, measured: list[Measured]) -> Iterator[Way]:
+        steps = self.workflow.steps
+        idle_w = idle_power_w(cpu)
+        if idle_w is None:
+            self.idle_problems[node.name] = (
+                f"{node.name}: the idle power is unknown, so no waiting there has an energy"
+                f" (give {node.place}.package_idle_w and memory_idle_w)"
+            )
+        idle = math.nan if idle_w is None else idle_w
+        for entry in measured:
+            cores = entry.cores if entry.cores is not None else _only(cpu.cores)
+            clock_mhz = entry.clock_mhz if entry.clock_mhz is not None else _only(cpu.clocks_mhz)
+            power_w = entry.power_w
+            if power_w is None:
+                power_w = self._cpu_power_w(node, cpu, cores, clock_mhz)
+            low_w = power_w if entry.power_low_w is None else entry.power_low_w
+            high_w = power_w if entry.power_high_w is None else entry.power_high_w
+            alone = OneNode(entry.time_s * steps, power_w, low_w, high_w, idle)
+            yield Way(node.name, cores, clock_mhz, None, "measured", alone)
+        loops = self.component.loops
+        if measured or not loops:
+            return
+        if not cpu.states:
+            self._unknown(node, f"the CPU's rates are unknown (give {node.place}.cpu or rates)")
+        for state in cpu.states:
+            cores, clock_mhz = state.cores, state.clock_mhz
+            if cores not in cpu.cores or clock_mhz not in cpu.clocks_mhz:
+                continue
+            try:
+                time_s = float(loops_time_s(loops, state.rates))
+            except ValueError as error:
+                self._unknown(node, f"with {cores} cores at {clock_mhz:g} MHz {error}")
+                continue
+            power_w = self._cpu_power_w(node, cpu, cores, clock_mhz)
+            alone = OneNode(time_s * steps, power_w, power_w, power_w, idle)
+            yield Way(node.name, cores, clock_mhz, None, f"loops on {cpu.rates_source}", alone)
+
+    def _cpu_power_w(self, node: NodeKind, cpu: CpuNode, cores: int | None, clock_mhz: float | None) -> float:
+        component = self.component
+        try:
+            power = working_power_w(cpu, component.package, component.memory, cores, clock_mhz)
+        except ImpossiblePowerError as error:
+            raise WorkflowError(
+                f"{component.place}.power: makes {error} of what nodes.{node.name} draws with {cores} cores",
+                path=self.workflow.path,
+                remedy="correct package_full, package_idle, memory_full, memory_idle or its full_power",
+            ) from None
+        if isinstance(power, str):
+            self._unknown(node, f"the power is unknown: {power}")
+            return math.nan
+        return power
+
 
 def ways_of(component: Component, workflow: Workflow, analyses: Analyses) -> WaysOfComponent:
     """Every way to run it. Raises `WattsliceError` where there is none, or a kernel cannot be found."""
-    found = WaysOfComponent()
+    found = WaysOfComponent(component, workflow, analyses)
     for node in workflow.nodes:
-        if component.on and node.name not in component.on:
-            continue
-        measured = [entry for entry in component.measured if entry.node == node.name]
-        processor = node.processor
-        if isinstance(processor, GpuNode):
-            ways = _on_gpus(component, node, processor, measured, workflow, analyses, found)
-        else:
-            ways = _on_cpu(component, node, processor, measured, workflow, found)
-        for way in ways:
-            if 0 < way.alone.time_s < math.inf:
-                found.ways.append(way)
-            elif not math.isnan(way.alone.time_s):  # NaN: the reason is known
-                found.problems.append(f"{component.name} on {way.setting}: takes {way.alone.time_s:g} s")
+        if not component.on or node.name in component.on:
+            found.go_through(node)
     if not found.ways:
         reasons = "; ".join(dict.fromkeys(found.problems))
         raise WorkflowError(
@@ -157,159 +273,6 @@ def ways_of(component: Component, workflow: Workflow, analyses: Analyses) -> Way
             remedy=reasons or "kernels and characteristics run on GPU nodes, loops on CPU nodes with rates",
         )
     return found
-
-
-def _on_gpus(
-    component: Component,
-    node: NodeKind,
-    gpu: GpuNode,
-    measured: list[Measured],
-    workflow: Workflow,
-    analyses: Analyses,
-    found: WaysOfComponent,
-) -> Iterator[Way]:
-    power_w = low_w = high_w = math.nan
-    fixed_s = 0.0
-    if measured:
-        (entry,) = measured
-        time_s, source = entry.time_s, "measured"
-        power_w, low_w, high_w = _measured_gpu_w(entry, node, gpu, found)
-    elif component.kernels:
-        kernels = kernels_on_gpu(component.kernels, gpu.gpu_id, workflow, analyses)
-        time_s, source = kernels.time_s, static_source(component.kernels)
-        fixed_s = min(kernels.launching_s, kernels.time_s)
-        power_w, low_w, high_w = kernels.power_w, kernels.power_low_w, kernels.power_high_w
-        found.problems += kernels.problems
-        found.assumed += kernels.assumed
-    elif component.characterised:
-        source = characterised_source(component.characterised, gpu.gpu_id)
-        try:
-            time_s = characterised_time_s(component.characterised, gpu.gpu_id)
-        except ValueError as error:
-            found.problems.append(f"{component.name} on {node.name}: {error}")
-            return
-        known_w = dict(component.characterised.gpu_power_w).get(node.name)
-        if known_w is None:
-            found.problems.append(
-                f"{component.name} on {node.name}: the power is unknown"
-                f" (give {component.characterised.place}.gpu_power_w.{node.name})"
-            )
-        else:
-            power_w = low_w = high_w = known_w
-    else:
-        return
-    if gpu.gpu_idle_w is None:
-        found.idle_problems[node.name] = (
-            f"{node.name}: the idle power of a {gpu.gpu_id} is unknown, so no waiting there has an energy"
-            f" (give {node.place}.gpu_idle_w)"
-        )
-    idle_w = math.nan if gpu.gpu_idle_w is None else gpu.gpu_idle_w
-    for number in gpu.gpus:
-        alone = OneNode(
-            time_s=workflow.steps * (fixed_s + (time_s - fixed_s) / number),
-            power_w=gpu.host_idle_w + number * power_w,
-            power_low_w=gpu.host_idle_w + number * low_w,
-            power_high_w=gpu.host_idle_w + number * high_w,
-            idle_power_w=gpu.host_idle_w + number * idle_w,
-            fixed_s=workflow.steps * fixed_s,
-        )
-        yield Way(node.name, None, None, number, source, alone)
-
-
-def _measured_gpu_w(
-    entry: Measured, node: NodeKind, gpu: GpuNode, found: WaysOfComponent
-) -> tuple[float, float, float]:
-    """Watts of one GPU, with the interval where there is one."""
-    if entry.power_limit_share is not None:
-        power_w = _share_of_limit_w(entry.power_limit_share, node, gpu, found)
-        return power_w, power_w, power_w
-    given_w, host_w = entry.gpu_power_w, 0.0
-    if entry.power_w is not None:
-        given_w, host_w = entry.power_w, gpu.host_idle_w
-    if given_w is None:
-        found.problems.append(f"{entry.place}: the power on {node.name} is unknown (give gpu_power_w)")
-        return math.nan, math.nan, math.nan
-    low_w = given_w if entry.power_low_w is None else entry.power_low_w
-    high_w = given_w if entry.power_high_w is None else entry.power_high_w
-    return given_w - host_w, low_w - host_w, high_w - host_w
-
-
-def _share_of_limit_w(share: float, node: NodeKind, gpu: GpuNode, found: WaysOfComponent) -> float:
-    limit_w = load_gpu(gpu.gpu_id).power_limit_w
-    if limit_w is None:
-        found.problems.append(f"{node.name}: the power limit of a {gpu.gpu_id} is unknown")
-        return math.nan
-    return share * limit_w
-
-
-def _on_cpu(
-    component: Component,
-    node: NodeKind,
-    cpu: CpuNode,
-    measured: list[Measured],
-    workflow: Workflow,
-    found: WaysOfComponent,
-) -> Iterator[Way]:
-    idle_w = idle_power_w(cpu)
-    if idle_w is None:
-        found.idle_problems[node.name] = (
-            f"{node.name}: the idle power is unknown, so no waiting there has an energy"
-            f" (give {node.place}.package_idle_w and memory_idle_w)"
-        )
-    idle = math.nan if idle_w is None else idle_w
-    for entry in measured:
-        cores = entry.cores if entry.cores is not None else _only(cpu.cores)
-        clock_mhz = entry.clock_mhz if entry.clock_mhz is not None else _only(cpu.clocks_mhz)
-        power_w = entry.power_w
-        if power_w is None:
-            power_w = _cpu_power_w(component, node, cpu, cores, clock_mhz, workflow.path, found)
-        low_w = power_w if entry.power_low_w is None else entry.power_low_w
-        high_w = power_w if entry.power_high_w is None else entry.power_high_w
-        alone = OneNode(entry.time_s * workflow.steps, power_w, low_w, high_w, idle)
-        yield Way(node.name, cores, clock_mhz, None, "measured", alone)
-    if measured or not component.loops:
-        return
-    wanted = {(cores, clock_mhz) for cores in cpu.cores for clock_mhz in cpu.clocks_mhz}
-    if not cpu.states:
-        found.problems.append(
-            f"{component.name} on {node.name}: the CPU's rates are unknown (give {node.place}.cpu or rates)"
-        )
-    for state in cpu.states:
-        if (state.cores, state.clock_mhz) in wanted:
-            try:
-                time_s = float(loops_time_s(component.loops, state.rates))
-            except ValueError as error:
-                found.problems.append(
-                    f"{component.name} on {node.name}: with {state.cores} cores at {state.clock_mhz:g} MHz"
-                    f" {error}"
-                )
-                continue
-            power_w = _cpu_power_w(component, node, cpu, state.cores, state.clock_mhz, workflow.path, found)
-            alone = OneNode(time_s * workflow.steps, power_w, power_w, power_w, idle)
-            yield Way(node.name, state.cores, state.clock_mhz, None, f"loops on {cpu.rates_source}", alone)
-
-
-def _cpu_power_w(
-    component: Component,
-    node: NodeKind,
-    cpu: CpuNode,
-    cores: int | None,
-    clock_mhz: float | None,
-    path: Path,
-    found: WaysOfComponent,
-) -> float:
-    try:
-        power = working_power_w(cpu, component.package, component.memory, cores, clock_mhz)
-    except ImpossiblePowerError as error:
-        raise WorkflowError(
-            f"{component.place}.power: makes {error} of what nodes.{node.name} draws with {cores} cores",
-            path=path,
-            remedy="correct package_full, package_idle, memory_full, memory_idle, or full_power of the node",
-        ) from None
-    if isinstance(power, str):
-        found.problems.append(f"{component.name} on {node.name}: the power is unknown: {power}")
-        return math.nan
-    return power
 
 
 def _only(numbers: tuple[Number, ...]) -> Number | None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from wattslice.report.pictures import COLOURS, DASHED, MANY_POINTS, Axes, Figure, check, plain, save_picture
 from wattslice.training.evaluation import GpuEvaluation, Score
+from wattslice.training.training import TrainedEntry
 from wattslice_models.cross_validation import HeldOut
 from wattslice_models.learners import MEANS
 
@@ -27,31 +28,22 @@ class Panel(Struct, frozen=True):
     """Predictions of one model."""
 
     title: str
-    predicted: tuple[HeldOut, ...]
+    held_out: tuple[HeldOut, ...]
 
 
-class Curve(Struct, frozen=True):
-    """Points (kernels learnt from, mean relative error) of one model."""
-
-    title: str
-    points: tuple[tuple[float, float], ...]
-
-
-def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths: Path) -> None:
+def plot_measured_against_predicted(models: Sequence[Panel], title: str, *paths: Path) -> None:
     """One panel a model: a point a run, on the diagonal when right; dashed where it is off by 20 %."""
 
     def draw(figure: Figure) -> None:
-        watts = [entry.example.power_w for panel in panels for entry in panel.predicted]
-        watts += [_predicted_w(entry) for panel in panels for entry in panel.predicted]
-        top_w = 1.08 * max(watts)
-        axes = _axes(figure, len(panels), sharex=True)
-        groups = _groups([entry for panel in panels for entry in panel.predicted])
-        for axis, panel in zip(axes, panels, strict=True):
+        entries = [entry for one in models for entry in one.held_out]
+        top_w = 1.08 * max(max(_measured_w(entry), _predicted_w(entry)) for entry in entries)
+        axes, groups = _axes(figure, len(models), sharex=True), _groups(models)
+        for axis, one in zip(axes, models, strict=True):
             axis.axline((0, 0), slope=1, color="#555555", linewidth=1)
             for slope in (0.8, 1.2):
                 axis.axline((0, 0), slope=slope, color="#999999", linewidth=0.8, linestyle=DASHED)
-            _scatter(axis, panel.predicted, groups, _measured_w, _predicted_w)
-            axis.set_title(panel.title)
+            _scatter(axis, one.held_out, groups, _measured_w, _predicted_w)
+            axis.set_title(one.title)
             axis.set_xlim(0, top_w)
             axis.set_ylim(0, top_w)
             axis.set_aspect("equal")
@@ -59,45 +51,43 @@ def plot_measured_against_predicted(panels: Sequence[Panel], title: str, *paths:
         figure.supylabel("predicted, W", fontsize=9)
         _legend(figure, axes[-1], groups)
 
-    save_picture(draw, _inches(panels), paths, title)
+    save_picture(draw, _inches(models), paths, title)
 
 
-def plot_residuals(panels: Sequence[Panel], title: str, *paths: Path) -> None:
+def plot_residuals(models: Sequence[Panel], title: str, *paths: Path) -> None:
     """One panel a model: measured / predicted over the predicted watts, each run held out of the training."""
     check()
     from matplotlib.ticker import FixedLocator
 
     def draw(figure: Figure) -> None:
-        axes = _axes(figure, len(panels), sharex=False)
-        groups = _groups([entry for panel in panels for entry in panel.predicted])
-        for axis, panel in zip(axes, panels, strict=True):
+        axes, groups = _axes(figure, len(models), sharex=False), _groups(models)
+        for axis, one in zip(axes, models, strict=True):
             axis.axhline(1.0, color="#555555", linewidth=1)
-            _scatter(axis, panel.predicted, groups, _predicted_w, _ratio)
+            _scatter(axis, one.held_out, groups, _predicted_w, _ratio)
             axis.set_yscale("log", base=2)
             axis.yaxis.set_major_locator(FixedLocator(_RATIOS))
             axis.yaxis.set_major_formatter(plain)
-            axis.set_title(panel.title)
+            axis.set_title(one.title)
         figure.supxlabel("predicted, W", fontsize=9)
         figure.supylabel("measured / predicted", fontsize=9)
         _legend(figure, axes[-1], groups)
 
-    save_picture(draw, _inches(panels), paths, title)
+    save_picture(draw, _inches(models), paths, title)
 
 
-def plot_learning_curves(curves: Sequence[Curve], title: str, *paths: Path) -> None:
+def plot_learning_curves(models: Sequence[TrainedEntry], title: str, *paths: Path) -> None:
     """Error of held-out benchmarks over the number of kernels learnt from."""
 
     def draw(figure: Figure) -> None:
         axis = figure.subplots()
-        for number, curve in enumerate(curves):
-            numbers, errors = zip(*curve.points, strict=True) if curve.points else ((), ())
+        for number, one in enumerate(models):
             axis.plot(
-                numbers,
-                [100 * error for error in errors],
+                [point.kernels for point in one.curve],
+                [100 * point.error for point in one.curve],
                 marker="o",
                 markersize=4,
                 color=COLOURS[number % len(COLOURS)],
-                label=curve.title,
+                label=one.entry.title,
             )
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_formatter(plain)
@@ -119,17 +109,17 @@ def _axes(figure: Figure, number: int, *, sharex: bool) -> list[Axes]:
     return axes[:number]
 
 
-def _inches(panels: Sequence[Panel]) -> tuple[float, float]:
+def _inches(models: Sequence[Panel]) -> tuple[float, float]:
     """Width and height of a figure of these panels, with room for a legend where there is one."""
-    rows = -(-len(panels) // _COLUMNS)
-    legend = 1.9 if _groups([entry for panel in panels for entry in panel.predicted]) else 0.4
-    width = _PANEL_INCHES * min(len(panels), _COLUMNS) + legend
+    rows = -(-len(models) // _COLUMNS)
+    legend = 1.9 if _groups(models) else 0.4
+    width = _PANEL_INCHES * min(len(models), _COLUMNS) + legend
     return max(_LEAST_WIDTH_INCHES, width), _PANEL_INCHES * rows + 0.6
 
 
-def _groups(entries: Sequence[HeldOut]) -> tuple[str, ...]:
+def _groups(models: Sequence[Panel]) -> tuple[str, ...]:
     """Benchmarks to tell apart by colour; none when there are too many for that."""
-    benchmarks = tuple(dict.fromkeys(entry.example.benchmark for entry in entries))
+    benchmarks = tuple(dict.fromkeys(entry.example.benchmark for one in models for entry in one.held_out))
     return benchmarks if len(benchmarks) <= len(COLOURS) else ()
 
 

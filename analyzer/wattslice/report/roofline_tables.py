@@ -22,7 +22,7 @@ from wattslice.report.terminal import (
     section_title,
     texts,
 )
-from wattslice.report.text import GPU_SOURCES
+from wattslice.report.text import head_of_gpu
 from wattslice.roofline.kernels import Bound, PlacedKernel, PowerSource, Rooflines
 from wattslice.roofline.machines import Machine
 from wattslice.units import line_ranges, percent, prefixed, printable, tail, three_digits
@@ -39,11 +39,7 @@ def write_tables(rooflines: Rooflines, file: TextIO) -> None:
 
 def _parts(rooflines: Rooflines, width: int) -> Iterator[RenderableType]:
     first = rooflines.machines[0]
-    head = Text()
-    head.append("wattslice", style="bold")
-    head.append(f"  {printable(first.name)}", style="bold cyan")
-    source = GPU_SOURCES.get(rooflines.gpu_source, rooflines.gpu_source)
-    head.append(f"  {printable(first.gpu_id)}, {source}", style="dim")
+    head = head_of_gpu(first.name, first.gpu_id, rooflines.gpu_source)
     yield from (head, "", _machine_table(rooflines.machines))
     yield from (_remark(words, width) for words in _sources(rooflines.machines))
     if rooflines.kernels:

@@ -18,7 +18,7 @@ from wattslice.report.terminal import (
     section_title,
     texts,
 )
-from wattslice.report.text import GPU_SOURCES
+from wattslice.report.text import head_of_gpu
 from wattslice.sweep.run import Goal, Outcome, PredictedVariant, Sweep, Taught, VariantLaunch
 from wattslice.sweep.score import TuningScore, score
 from wattslice.units import energy, percent, power, printable, time
@@ -39,14 +39,9 @@ def write_sweep(sweep: Sweep, goal: Goal, measured: Measured, top: int, file: Te
 
 def _parts(sweep: Sweep, goal: Goal, measured: Measured, top: int, width: int) -> Iterator[RenderableType]:
     predicted = [one for one in sweep.sorted_by(goal) if one.outcome is Outcome.PREDICTED]
-    head = Text()
-    head.append("wattslice", style="bold")
-    head.append(f"  {printable(sweep.gpu_name)}", style="bold cyan")
-    source = GPU_SOURCES.get(sweep.gpu_source, sweep.gpu_source)
-    head.append(f"  {printable(sweep.gpu_id)}, {source}", style="dim")
     number = f"{len(sweep.variants)} variant{'s' * (len(sweep.variants) != 1)}"
-    head.append(f"  ·  {number}, {len(predicted)} predicted", style="dim")
-    yield head
+    head = head_of_gpu(sweep.gpu_name, sweep.gpu_id, sweep.gpu_source)
+    yield head.append(f"  ·  {number}, {len(predicted)} predicted", style="dim")
     seconds = {id(one): found for one, found in zip(sweep.variants, measured, strict=bool(measured))}
     if predicted:
         shown = predicted[: top or None]

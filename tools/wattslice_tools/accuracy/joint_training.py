@@ -16,6 +16,7 @@ from wattslice.training.calibration import IDLE, READINGS
 from wattslice.training.examples import LeftOut, examples_of
 from wattslice.training.tables import measured_tables
 from wattslice_corpora.records import DataCard, measured_gpu_ids
+from wattslice_corpora.synthetic.spec import OperationKind, Space
 from wattslice_models.contract import Example, Interval
 from wattslice_models.cross_validation import conformal_interval
 from wattslice_models.energy import Case
@@ -44,8 +45,13 @@ _FAMILIES = (
 def family(benchmark: str) -> str:
     """The application that a program belongs to on every board: siblings leave together.
 
-    ``mixbench`` of ``mixbench-cuda-ro``, ``matrixMul`` of ``matrixMulGlobal``.
+    ``mixbench`` of ``mixbench-cuda-ro``, ``matrixMul`` of ``matrixMulGlobal``; synthetic slices of one memory
+    space and operation kind are one program, ``global_fp32``.
     """
+    space, _, rest = benchmark.partition("_")
+    kind = rest.partition("_")[0]
+    if space in set(Space) and kind in set(OperationKind):
+        return f"{space}_{kind}"
     for beginning, name in _FAMILIES:
         if benchmark.startswith(beginning):
             return name

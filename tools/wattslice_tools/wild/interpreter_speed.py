@@ -19,7 +19,9 @@ import numpy as np
 from msgspec import Struct
 
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.profiling.interpreter import DeviceMemory, Execution, Launch, interpret
+from wattslice.profiling.interpreter.launch import Execution, Launch
+from wattslice.profiling.interpreter.machine import DeviceMemory
+from wattslice.profiling.interpreter.run import interpret
 from wattslice_tools.wild.document import write_section
 
 

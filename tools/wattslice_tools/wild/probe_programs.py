@@ -27,7 +27,8 @@ from msgspec.structs import asdict
 
 from wattslice.errors import WattsliceError
 from wattslice.frontend.parse_options import ParseOptions
-from wattslice.profiling.probes import Build, ProbeError, build_probed
+from wattslice.profiling.probes.counts import ProbeError
+from wattslice.profiling.probes.running import Build, build_probed
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import write_section
 from wattslice_tools.wild.isolated import run_isolated

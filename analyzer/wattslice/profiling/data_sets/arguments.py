@@ -20,7 +20,7 @@ from wattslice.profiling.data_sets.arrays import (
     scalar_dtype,
 )
 from wattslice.profiling.data_sets.spec import DataSetSpec, Spec
-from wattslice.profiling.interpreter import Addressing, Texture
+from wattslice.profiling.interpreter.launch import Addressing, Texture
 
 MIB = 1 << 20
 

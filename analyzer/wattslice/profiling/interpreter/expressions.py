@@ -18,6 +18,7 @@ from wattslice.profiling.interpreter.layout import (
     Value,
     dtype_of,
     is_block,
+    lane_of,
     leaf,
     member_of,
     size_of,
@@ -194,7 +195,7 @@ class LaneOperation:
     def __init__(
         self, op: ir.BinaryOp, operand: ir.Type, left: ir.Type, right: ir.Type, result: ir.Type
     ) -> None:
-        function = binary(op, dtype_of(_lane(operand)))
+        function = binary(op, dtype_of(lane_of(operand)))
         if function is None or op in ir.COMPARISONS or {left.lanes, right.lanes} != {operand.lanes}:
             raise UnsupportedError(f"operator {op.value} on vectors")
         self._function = function
@@ -205,13 +206,9 @@ class LaneOperation:
         return from_lanes(self._function(lanes_of(a, self._type), lanes_of(b, self._type)))
 
 
-def _lane(type_: ir.Type) -> ir.Type:
-    return ir.Type(type_.kind, bits=type_.bits, signed=type_.signed, bfloat=type_.bfloat)
-
-
 def lanes_of(value: Value, type_: ir.Type) -> Value:
     """The lanes of vectors: shape (n, lanes)."""
-    return value.view(stored_dtype(_lane(type_)))
+    return value.view(stored_dtype(lane_of(type_)))
 
 
 def from_lanes(value: Value) -> Value:
@@ -226,8 +223,8 @@ def _(compiler: Compiler, expr: ir.Cast) -> Evaluate:
     if new.kind is ir.TypeKind.VOID:
         return operand
     if is_block(new) and new.lanes > 1 and old.lanes == new.lanes:
-        target = stored_dtype(_lane(new))
-        change = converter(stored_dtype(_lane(old)), target)
+        target = stored_dtype(lane_of(new))
+        change = converter(stored_dtype(lane_of(old)), target)
         return lambda mask: from_lanes((change or np.copy)(lanes_of(operand(mask), old)))
     if is_block(new) or (is_block(old) and old.kind is not ir.TypeKind.ARRAY):
         raise UnsupportedError(
@@ -366,15 +363,15 @@ def _number_of_parts(compiler: Compiler, expr: ir.Construct) -> Evaluate:
 def _broadcast(compiler: Compiler, argument: ir.Expr, type_: ir.Type) -> Evaluate:
     """A vector with the same number in all lanes, or another vector converted."""
     value = compiler.expression(argument)
-    target = stored_dtype(_lane(type_))
+    target = stored_dtype(lane_of(type_))
     lanes = type_.lanes
     if argument.type.lanes > 1:
         if argument.type.lanes != lanes:
             raise UnsupportedError("conversion between vectors of different widths")
         old = argument.type
-        change = converter(stored_dtype(_lane(old)), target)
+        change = converter(stored_dtype(lane_of(old)), target)
         return lambda mask: from_lanes((change or np.copy)(lanes_of(value(mask), old)))
-    change = converter(dtype_of(argument.type), dtype_of(_lane(type_)))
+    change = converter(dtype_of(argument.type), dtype_of(lane_of(type_)))
 
     def evaluate(mask: Mask) -> Value:
         part = value(mask)

@@ -81,7 +81,7 @@ def alignment_of(type_: Type) -> int:
 def member_of(type_: Type, name: str) -> Field:
     """A member of a record or a lane of a vector, with its offset."""
     if type_.lanes > 1 and name in _LANES[: type_.lanes]:
-        lane = Type(type_.kind, bits=type_.bits, signed=type_.signed, bfloat=type_.bfloat)
+        lane = lane_of(type_)
         return Field(name, lane, _LANES.index(name) * lane.size_bytes)
     if type_.name == "dim3" and not type_.fields and name in _LANES[:3]:
         return Field(name, UINT32, 4 * _LANES.index(name))
@@ -98,6 +98,11 @@ def path_offset(type_: Type, path: tuple[str, ...]) -> tuple[int, Type]:
         field = member_of(type_, name)
         offset, type_ = offset + field.offset_bytes, field.type
     return offset, type_
+
+
+def lane_of(type_: Type) -> Type:
+    """The type of one lane of a vector."""
+    return Type(type_.kind, bits=type_.bits, signed=type_.signed, bfloat=type_.bfloat)
 
 
 def leaf(rows: Value, offset: int, dtype: Dtype) -> Value:

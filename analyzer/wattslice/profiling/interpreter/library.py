@@ -18,32 +18,16 @@ from wattslice.profiling.interpreter.compiler import Compiler, compiles, convert
 from wattslice.profiling.interpreter.errors import InterpreterError, UnsupportedError
 from wattslice.profiling.interpreter.expressions import from_lanes, lanes_of, number
 from wattslice.profiling.interpreter.lanes import Mask
-from wattslice.profiling.interpreter.layout import ADDRESS, Value, dtype_of, is_block, stored_dtype
+from wattslice.profiling.interpreter.layout import ADDRESS, Value, dtype_of, is_block, lane_of, stored_dtype
 from wattslice.profiling.interpreter.machine import Evaluate
 from wattslice.profiling.interpreter.mathematics import SEVERAL, WHOLE, plain_name, real_function, several
 
-_NOTHING = frozenset(
-    [
-        "printf",
-        "vprintf",
-        "__threadfence",
-        "__threadfence_block",
-        "__threadfence_system",
-        "__nanosleep",
-        "__prof_trigger",
-        "__pipeline_commit",
-        "__pipeline_wait_prior",
-        "__syncwarp",
-        "assume",
-        "prefetch",
-        "wait",
-        "wait_prior",
-        "producer_acquire",
-        "producer_commit",
-        "consumer_wait",
-        "consumer_release",
-    ]
-)
+_NOTHING_WORDS = """
+    printf vprintf __threadfence __threadfence_block __threadfence_system __nanosleep __prof_trigger
+    __pipeline_commit __pipeline_wait_prior __syncwarp assume prefetch wait wait_prior producer_acquire
+    producer_commit consumer_wait consumer_release
+"""
+_NOTHING = frozenset(_NOTHING_WORDS.split())
 _BIT_CAST = re.compile(r"__\w+_as_\w+$|(float_as_int|int_as_float|bit_cast)$")
 _FMA = re.compile(r"(?:__)?f(?:ma|maf)(?:_rn)?$|__hfma2?(?:_rn)?$|__(?:builtin|nv)_fmaf?$|__fmaf?_rn$")
 _HALF_COMPARISON = re.compile(r"__h(eq|ne|lt|le|gt|ge)$")
@@ -192,9 +176,6 @@ def _real(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | None:
         compiler.number(a, working if t.kind == "f" or result.kind == "f" else t)
         for a, t in zip(expr.arguments, types, strict=True)
     ]
-    if len(values) == 1:
-        value = values[0]
-        return _as_result(lambda mask: function(value(mask)), result)
     return _as_result(lambda mask: function(*(value(mask) for value in values)), result)
 
 
@@ -256,7 +237,7 @@ def _vector_function(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evalu
     type_ = expr.type
     if type_.kind is not ir.TypeKind.FLOAT or any(a.type.lanes != type_.lanes for a in expr.arguments):
         return None
-    lane = stored_dtype(ir.Type(type_.kind, bits=type_.bits, bfloat=type_.bfloat))
+    lane = stored_dtype(lane_of(type_))
     function = fused if _FMA.match(name) else real_function(name, lane, lane)
     if function is None:
         return None

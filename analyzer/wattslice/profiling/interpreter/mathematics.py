@@ -18,7 +18,6 @@ from wattslice.profiling.interpreter.layout import Dtype, Value
 Real = Callable[..., Any]
 _One = Callable[[Any], Any]
 _Two = Callable[[Any, Any], Any]
-_Several = Callable[..., Any]
 
 
 def _each(function: Callable[[float], float]) -> Real:
@@ -57,7 +56,7 @@ def _normal_quantile(p: float) -> float:
 
 
 _erfc = _each(math.erfc)
-_EXACT_ONE: dict[str, _One] = {
+_SINGLE_ROUNDED: dict[str, _One | _Two] = {
     # Exact, or rounded once in the type itself.
     "sqrt": np.sqrt,
     "fabs": np.abs,
@@ -71,8 +70,6 @@ _EXACT_ONE: dict[str, _One] = {
     "saturate": lambda x: np.fmin(np.fmax(x, x.dtype.type(0)), x.dtype.type(1)),
     "neg": np.negative,
     "rcp": np.reciprocal,
-}
-_EXACT_TWO: dict[str, _Two] = {
     "fmin": _least,
     "fmax": _greatest,
     "min": _least,
@@ -87,7 +84,24 @@ _EXACT_TWO: dict[str, _Two] = {
     "mul": np.multiply,
     "div": np.divide,
 }
-_IN_DOUBLE_ONE: dict[str, _One] = {
+
+
+def _norm(*parts: Any) -> Any:  # noqa: ANN401 - any lanes
+    total = parts[0] * parts[0]
+    for part in parts[1:]:
+        total = total + part * part
+    return np.sqrt(total)
+
+
+def _inverse_norm(*parts: Any) -> Any:  # noqa: ANN401 - any lanes
+    return 1.0 / _norm(*parts)
+
+
+def _scaled(x: Any, n: Any) -> Any:  # noqa: ANN401 - any lanes
+    return np.ldexp(x, np.asarray(n).astype(np.int32))
+
+
+_IN_DOUBLE: dict[str, _One | _Two] = {
     "rsqrt": lambda x: 1.0 / np.sqrt(x),
     "cbrt": np.cbrt,
     "rcbrt": lambda x: 1.0 / np.cbrt(x),
@@ -122,35 +136,16 @@ _IN_DOUBLE_ONE: dict[str, _One] = {
     "normcdfinv": _each(_normal_quantile),
     "tgamma": _each(math.gamma),
     "lgamma": _each(math.lgamma),
-}
-_IN_DOUBLE_TWO: dict[str, _Two] = {
     "hypot": np.hypot,
     "rhypot": lambda x, y: 1.0 / np.hypot(x, y),
     "atan2": np.arctan2,
     "pow": np.power,
     "powi": np.power,
     "remainder": lambda x, y: x - np.rint(x / y) * y,
-    "ldexp": lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32)),
-    "scalbn": lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32)),
-    "scalbln": lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32)),
+    **dict.fromkeys(("ldexp", "scalbn", "scalbln"), _scaled),
+    **dict.fromkeys(("norm3d", "norm4d"), _norm),
+    **dict.fromkeys(("rnorm3d", "rnorm4d"), _inverse_norm),
 }
-
-
-def _norm(*parts: Any) -> Any:  # noqa: ANN401 - any lanes
-    total = parts[0] * parts[0]
-    for part in parts[1:]:
-        total = total + part * part
-    return np.sqrt(total)
-
-
-_IN_DOUBLE_MORE: dict[str, _Several] = {
-    "norm3d": _norm,
-    "rnorm3d": lambda *parts: 1.0 / _norm(*parts),
-    "norm4d": _norm,
-    "rnorm4d": lambda *parts: 1.0 / _norm(*parts),
-}
-_SINGLE_ROUNDED: dict[str, Real] = {**_EXACT_ONE, **_EXACT_TWO}
-_IN_DOUBLE: dict[str, Real] = {**_IN_DOUBLE_ONE, **_IN_DOUBLE_TWO, **_IN_DOUBLE_MORE}
 _TESTS: dict[str, _One] = {
     "isnan": np.isnan,
     "isinf": np.isinf,
@@ -217,10 +212,10 @@ def real_function(name: str, working: Dtype, result: Dtype) -> Real | None:
         return lambda *values: np.asarray(test(*values)).astype(result)[()]
     if plain in _TO_INTEGER:
         return _TO_INTEGER[plain]
-    exact = _SINGLE_ROUNDED.get(plain)
+    exact: Real | None = _SINGLE_ROUNDED.get(plain)
     if exact is not None:
         return lambda *values: np.asarray(exact(*values)).astype(working)[()]
-    wide = _IN_DOUBLE.get(plain)
+    wide: Real | None = _IN_DOUBLE.get(plain)
     if wide is None:
         return None
     return lambda *values: np.asarray(wide(*(v.astype(np.float64) for v in values))).astype(working)[()]
@@ -347,32 +342,18 @@ def _average(up: int) -> Whole:
     return average
 
 
-def _minimum(a: Value, b: Value) -> Value:
-    return np.minimum(a, b)
+def _funnel_shift(left: bool, most: Callable[[Value], Value]) -> Whole:
+    """The high word of both shifted left, or the low one shifted right; `most`: of the count."""
+
+    def shifted(low: Value, high: Value, shift: Value) -> Value:
+        both, count = _funnel(low, high), most(shift)
+        return ((both << count) >> _U64(32) if left else both >> count).astype(_U32)[()]
+
+    return shifted
 
 
-def _maximum(a: Value, b: Value) -> Value:
-    return np.maximum(a, b)
-
-
-def _absolute(a: Value) -> Value:
-    return np.abs(a)
-
-
-def _funnel_left(low: Value, high: Value, shift: Value) -> Value:
-    return ((_funnel(low, high) << (shift.astype(_U64) & _U64(31))) >> _U64(32)).astype(_U32)[()]
-
-
-def _funnel_right(low: Value, high: Value, shift: Value) -> Value:
-    return (_funnel(low, high) >> (shift.astype(_U64) & _U64(31))).astype(_U32)[()]
-
-
-def _funnel_left_clamped(low: Value, high: Value, shift: Value) -> Value:
-    return ((_funnel(low, high) << _clamped(shift)) >> _U64(32)).astype(_U32)[()]
-
-
-def _funnel_right_clamped(low: Value, high: Value, shift: Value) -> Value:
-    return (_funnel(low, high) >> _clamped(shift)).astype(_U32)[()]
+def _wrapped(shift: Value) -> Value:
+    return shift.astype(_U64) & _U64(31)
 
 
 def _by_lanes(lanes: int, function: Callable[[Any, Any], Any], signed: bool) -> Whole:
@@ -392,54 +373,26 @@ def _all_ones(condition: Any) -> Any:  # noqa: ANN401 - any lanes
     return np.where(condition, -1, 0)
 
 
-WHOLE: dict[str, Whole] = {
-    "__popc": popc,
-    "__popcll": popc,
-    "popcount": popc,
-    "popcountll": popc,
-    "__clz": clz,
-    "__clzll": clz,
-    "clz": clz,
-    "clzll": clz,
-    "__ffs": ffs,
-    "__ffsll": ffs,
-    "ffs": ffs,
-    "ffsll": ffs,
-    "__brev": brev,
-    "__brevll": brev,
-    "abs": _absolute,
-    "labs": _absolute,
-    "llabs": _absolute,
-    "min": _minimum,
-    "max": _maximum,
-    "umin": _minimum,
-    "umax": _maximum,
-    "llmin": _minimum,
-    "llmax": _maximum,
-    "ullmin": _minimum,
-    "ullmax": _maximum,
-    "__mulhi": _mulhi,
-    "__umulhi": _mulhi,
-    "mulhi": _mulhi,
-    "__mul64hi": _mulhi,
-    "__umul64hi": _mulhi,
-    "__mul24": _mul24,
-    "mul24": _mul24,
-    "__umul24": _mul24,
-    "umul24": _mul24,
-    "__byte_perm": _byte_perm,
-    "__sad": _sad,
-    "__usad": _sad,
-    "__hadd": _average(0),
-    "__uhadd": _average(0),
-    "__rhadd": _average(1),
-    "__urhadd": _average(1),
-    "__dp4a": _dot_bytes,
-    "__funnelshift_l": _funnel_left,
-    "__funnelshift_r": _funnel_right,
-    "__funnelshift_lc": _funnel_left_clamped,
-    "__funnelshift_rc": _funnel_right_clamped,
-}
+_WHOLE: tuple[tuple[str, Whole], ...] = (
+    ("__popc __popcll popcount popcountll", popc),
+    ("__clz __clzll clz clzll", clz),
+    ("__ffs __ffsll ffs ffsll", ffs),
+    ("__brev __brevll", brev),
+    ("abs labs llabs", np.abs),
+    ("min umin llmin ullmin", np.minimum),
+    ("max umax llmax ullmax", np.maximum),
+    ("__mulhi __umulhi mulhi __mul64hi __umul64hi", _mulhi),
+    ("__mul24 mul24 __umul24 umul24", _mul24),
+    ("__byte_perm", _byte_perm),
+    ("__sad __usad", _sad),
+    ("__hadd __uhadd", _average(0)),
+    ("__rhadd __urhadd", _average(1)),
+    ("__dp4a", _dot_bytes),
+    ("__funnelshift_l", _funnel_shift(True, _wrapped)),
+    ("__funnelshift_r", _funnel_shift(False, _wrapped)),
+    ("__funnelshift_lc", _funnel_shift(True, _clamped)),
+    ("__funnelshift_rc", _funnel_shift(False, _clamped)),
+)
 _PACKED: tuple[tuple[str, Callable[[Any, Any], Any], bool], ...] = (
     ("add", np.add, False),
     ("sub", np.subtract, False),
@@ -452,8 +405,8 @@ _PACKED: tuple[tuple[str, Callable[[Any, Any], Any], bool], ...] = (
     ("cmpgtu", lambda x, y: _all_ones(x > y), False),
     ("cmpgts", lambda x, y: _all_ones(x > y), True),
 )
-WHOLE.update(
-    (f"__v{name}{lanes}", _by_lanes(lanes, function, signed))
+WHOLE: dict[str, Whole] = {name: function for names, function in _WHOLE for name in names.split()} | {
+    f"__v{name}{lanes}": _by_lanes(lanes, function, signed)
     for lanes in (2, 4)
     for name, function, signed in _PACKED
-)
+}

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.ir.walking import deep_recursion
+from wattslice.ir.walking import deep_recursion, evaluations
 from wattslice.profiling.interpreter import atomics, expressions, library, places, statements, textures
 from wattslice.profiling.interpreter.compiler import Compiler
 from wattslice.profiling.interpreter.errors import PROBES, InterpreterError, UnsupportedError
@@ -203,47 +203,12 @@ def _bound_arguments(compiler: Compiler, launch: Launch) -> list[_Argument]:
     return found
 
 
-_FREE = (
-    ir.Constant,
-    ir.Builtin,
-    ir.Read,
-    ir.AddressOf,
-    ir.Text,
-    ir.Construct,
-    ir.Extract,
-    ir.InlinedCall,
-)
+_FREE = (ir.Declare, ir.If, ir.Loop, ir.Switch, ir.Construct, ir.Extract, ir.InlinedCall)
 
 
 def operations_by_region(kernel: ir.Kernel) -> list[int]:
     """By region: operators, accesses, conversions, assignments and calls that one execution of it makes."""
     counts = [0] * kernel.region_count
-    for stmt in ir.walk_statements(kernel.body):
-        if isinstance(stmt, ir.Loop):
-            if stmt.condition is not None:
-                _add(counts, stmt.condition, stmt.test_region)
-            if stmt.step is not None:
-                _add(counts, stmt.step, stmt.step_region)
-            continue
-        for expr in ir.statement_expressions(stmt):
-            _add(counts, expr, stmt.region)
+    for node, region in evaluations(kernel):
+        counts[region] += not isinstance(node, _FREE)
     return counts
-
-
-def _add(counts: list[int], expr: ir.Expr, region: int) -> None:
-    stack = [(expr, region)]
-    while stack:
-        node, here = stack.pop()
-        if not isinstance(node, _FREE):
-            counts[here] += 1
-        match node:
-            case ir.Logical(left=left, right=right, right_region=inner):
-                stack += [(left, here), (right, inner)]
-            case ir.Select(condition=condition, then=then, otherwise=otherwise):
-                stack += [
-                    (condition, here),
-                    (then, node.then_region),
-                    (otherwise, node.otherwise_region),
-                ]
-            case _:
-                stack += [(child, here) for child in ir.children(node)]

@@ -25,26 +25,15 @@ from wattslice.profiling.interpreter.places import bind, declare
 
 
 @compiles_statement(ir.ExprStmt)
-def _(compiler: Compiler, stmt: ir.ExprStmt) -> Run:
-    machine, region, span = compiler.machine, stmt.region, stmt.span
-    if isinstance(stmt.expr, ir.Atomic):
-        evaluate = atomic_without_result(compiler, stmt.expr)
-    else:
-        evaluate = compiler.expression(stmt.expr)
-
-    def run(mask: Mask) -> Mask:
-        machine.step(span)
-        machine.count(region, mask)
-        evaluate(mask)
-        return mask
-
-    return run
-
-
 @compiles_statement(ir.Declare)
-def _(compiler: Compiler, stmt: ir.Declare) -> Run:
+def _(compiler: Compiler, stmt: ir.ExprStmt | ir.Declare) -> Run:
     machine, region, span = compiler.machine, stmt.region, stmt.span
-    perform = declare(compiler, stmt.variable, stmt.value)
+    if isinstance(stmt, ir.Declare):
+        perform = declare(compiler, stmt.variable, stmt.value)
+    elif isinstance(stmt.expr, ir.Atomic):
+        perform = atomic_without_result(compiler, stmt.expr)
+    else:
+        perform = compiler.expression(stmt.expr)
 
     def run(mask: Mask) -> Mask:
         machine.step(span)
@@ -165,30 +154,17 @@ def _(compiler: Compiler, stmt: ir.Loop) -> Run:
 
 
 @compiles_statement(ir.Break)
-def _(compiler: Compiler, stmt: ir.Break) -> Run:
-    machine, region = compiler.machine, stmt.region
-    if not compiler.breaks:
-        raise UnsupportedError("break outside of a loop")
-    frames = compiler.breaks[-1]
-
-    def run(mask: Mask) -> Mask:
-        machine.count(region, mask)
-        frames.broken.append(mask)
-        return machine.batch.none
-
-    return run
-
-
 @compiles_statement(ir.Continue)
-def _(compiler: Compiler, stmt: ir.Continue) -> Run:
-    machine, region = compiler.machine, stmt.region
-    if not compiler.continues:
-        raise UnsupportedError("continue outside of a loop")
-    frames = compiler.continues[-1]
+def _(compiler: Compiler, stmt: ir.Break | ir.Continue) -> Run:
+    machine, region, is_break = compiler.machine, stmt.region, isinstance(stmt, ir.Break)
+    around = compiler.breaks if is_break else compiler.continues
+    if not around:
+        raise UnsupportedError(f"{'break' if is_break else 'continue'} outside of a loop")
+    frames = around[-1]
 
     def run(mask: Mask) -> Mask:
         machine.count(region, mask)
-        frames.continued.append(mask)
+        (frames.broken if is_break else frames.continued).append(mask)
         return machine.batch.none
 
     return run

@@ -102,20 +102,6 @@ def build_probed(
         yield ProbedProgram(path, executable, source.not_probed)
 
 
-def run_probed(
-    path: Path,
-    options: ParseOptions | None,
-    build: Build,
-    arguments: Sequence[str] = (),
-    flags: Sequence[str] = (),
-    sources: Sequence[Path] = (),
-    timeout_s: float = TIMEOUT_S,
-) -> Counted:
-    """`build_probed` and one run."""
-    with build_probed(path, options, build, flags, sources) as program:
-        return program.run(arguments, timeout_s)
-
-
 def _built_for_cpu(
     path: Path,
     source: InstrumentedSource,
@@ -124,7 +110,7 @@ def _built_for_cpu(
     sources: Sequence[Path],
     work: Path,
 ) -> Path:
-    toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *flags), precompiled=False)
+    toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *flags))
     return toolchain.compile(path, source.text, f"{path.stem}_probed", folders, sources)
 
 

@@ -14,6 +14,7 @@ from wattslice.frontend.ptx.syntax.syntax import Immediate, Instruction, Operand
 from wattslice.ir import BOOL, INT32, Binary, BinaryOp, Constant, Expr, Intrinsic, Semantics, Span, Type
 from wattslice.ir.operation_counts import arithmetic_class
 
+ONE_INTEGER = (ir.OperationCount(ir.OperationClass.INT, 1.0),)
 ValueLowering = Callable[[FunctionBody, Instruction, Span], Expr | None]
 """The value that an instruction gives its first operand; None: of a form that is not known here."""
 
@@ -214,9 +215,8 @@ def _count_bits(body: FunctionBody, instruction: Instruction, span: Span) -> Exp
     name, semantics = _BITS[instruction.opcode]
     type_ = replace(working_type(instruction), signed=False)
     values = tuple(values_of(body, instruction, span, type_)[:1])
-    operations = (ir.OperationCount(ir.OperationClass.INT, 1.0),)
     result = INT32 if instruction.opcode != "brev" else replace(type_, signed=True)
-    return Intrinsic(name, values, operations, semantics, False, result, span)
+    return Intrinsic(name, values, ONE_INTEGER, semantics, False, result, span)
 
 
 def _find_bit(body: FunctionBody, instruction: Instruction, span: Span) -> Expr | None:
@@ -238,8 +238,7 @@ def _find_bit(body: FunctionBody, instruction: Instruction, span: Span) -> Expr 
     else:
         zeros = known(Semantics.CLZ, value)
         found = known(Semantics.FMA, zeros, number(-1), number(type_.bits - 1))
-    operations = (ir.OperationCount(ir.OperationClass.INT, 1.0),)
-    return replace(found, operations=operations)
+    return replace(found, operations=ONE_INTEGER)
 
 
 _LOGIC_TABLES = {0xC0: BinaryOp.AND, 0xFC: BinaryOp.OR, 0x3C: BinaryOp.XOR}
@@ -381,8 +380,7 @@ def _compared(body: FunctionBody, instruction: Instruction, span: Span) -> Expr:
         type_ = replace(type_, signed=False)
     a, b = (body.value(operand, type_, span) for operand in instruction.operands[1:3])
     if op is None:  # num, nan
-        operations = (ir.OperationCount(ir.OperationClass.INT, 1.0),)
-        found: Expr = Intrinsic("isnan", (a, b), operations, Semantics.OPAQUE, False, BOOL, span)
+        found: Expr = Intrinsic("isnan", (a, b), ONE_INTEGER, Semantics.OPAQUE, False, BOOL, span)
     else:
         found = Binary(op, a, b, type_, BOOL, span)
     if len(instruction.operands) > 3:

@@ -1,0 +1,54 @@
+"""Which trip counts of loops are called known: none that data, a sample or stand-ins decide."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from wattslice.counting.count import count
+
+from .geometry import launches
+
+
+def trips(folder, body: str, launch: str = "<<<1, 32>>>(x, 100)") -> list[float | None]:
+    kernel = f"__global__ void k(float *x, int n) {{ {body} }}\n"
+    (found,) = launches(folder, f"{kernel}int main() {{ float *x; k{launch}; }}")
+    return [loop.trip_count for loop in count(found).loops]
+
+
+AROUND = "for (int i = 0; i < n; i++) "
+CASES = [
+    ("nothing leaves", AROUND + "x[i] = 1;", [100.0]),
+    ("data return", AROUND + "{ if (x[i] < 0) return; x[i] = 1; }", [None]),
+    ("data break", AROUND + "{ if (x[i] < 0) break; x[i] = 1; }", [None]),
+    ("data return from two", AROUND + "for (int j = 0; j < 3; j++) if (x[j] < 0) return;", [None, None]),
+    ("out of a switch", AROUND + "switch (i) { case 3: if (x[i] < 0) return; }", [None]),
+    ("behind a return", "if (x[0] < 0) return; " + AROUND + "x[i] = 1;", [100.0]),
+    ("a loop before the return", AROUND + "x[i] = 1; " + AROUND + "if (x[i] < 0) return;", [100.0, None]),
+    ("known return", AROUND + "{ if (i == 9) return; x[i] = 1; }", [10.0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), [pytest.param(*case[1:], id=case[0]) for case in CASES])
+def test_what_data_may_end_is_not_known(tmp_path, body, expected):
+    assert trips(tmp_path, body) == expected
+
+
+def test_the_mean_of_sampled_blocks_is_not_known(tmp_path):
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x, m = (unsigned)(i * i) % 13;"
+    body += " for (int j = 0; j < m; j++) x[j] = 1; for (int j = 0; j < 16; j++) x[j] += 1;"
+    assert trips(tmp_path, body, "<<<20000, 256>>>(x, 1)") == [None, 16.0]
+
+
+@pytest.mark.slow
+def test_the_bound_of_stand_ins_is_the_share_of_all_iterations(tmp_path):
+    """Of 1 500 triangles that of three iterations is looked at in one of them: next to nothing of all."""
+    body = AROUND + "for (int j = 0; j < i; j++) for (int k = 0; k < j; k++) x[k] += 1;"
+    kernel = f"__global__ void k(float *x, int n) {{ {body} }}\n"
+    (launch,) = launches(tmp_path, f"{kernel}int main() {{ float *x; k<<<1, 32>>>(x, 1500); }}")
+    counted = count(launch)
+    (told,) = [entry.message for entry in counted.assumptions if entry.rule == "PW015"]
+    bound = float(re.findall(r"([\d.]+)%", told)[0]) / 100
+    truth = 1500 * 1499 * 1498 / 6 / (1500 * 1499 / 2)
+    assert abs(counted.loops[-1].assumed / truth - 1) < bound < 0.05
