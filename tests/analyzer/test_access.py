@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattslice.counting.sites import bank_passes, sectors_per_request
+from wattslice.counting.sampling import sample_threads
+from wattslice.counting.sites import Patterns, bank_passes, sectors_per_request
+from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import memory_accesses
 
 from .counted import counted
@@ -136,3 +138,32 @@ def test_warps_looked_at_are_not_always_the_same_of_each_block():
     offsets = (warps[:, None] * 32 + words).ravel() * 4
     found = sectors_per_request(offsets, np.ones(offsets.size, np.bool_), 4)
     assert found == pytest.approx(3.0, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("space", "distance", "is_looked_at"),
+    [
+        (MemorySpace.GLOBAL, 64, False),
+        (MemorySpace.GLOBAL, -32, False),
+        (MemorySpace.GLOBAL, 4, True),
+        (MemorySpace.SHARED, 4, False),
+        (MemorySpace.SHARED, 2, True),
+    ],
+)
+def test_addresses_that_lie_alike_are_looked_at_once(space, distance, is_looked_at):
+    """And cost what they would cost alone; other lanes, sizes or distances between lanes are looked at."""
+    threads = sample_threads((2, 1, 1), (64, 1, 1))
+    block = slice(0, 64)
+    offsets = np.arange(128) * 12 % 1024 + 4096
+    every, half = np.ones(128, np.bool_), np.arange(128) % 2 == 0
+    patterns = Patterns()
+    first = patterns.cost(offsets, every, 4, space, threads, block)
+    assert patterns.cost(offsets, every.copy(), 4, space, threads, block) == first
+    assert patterns.looked == 1
+    moved = patterns.cost(offsets + distance, every, 4, space, threads, block)
+    assert patterns.looked == 1 + is_looked_at
+    assert moved == Patterns().cost(offsets + distance, every, 4, space, threads, block)
+    for asked in ((offsets, half, 4), (offsets, every, 8), (offsets * 2, every, 4)):
+        looked = patterns.looked
+        found = patterns.cost(*asked, space, threads, block)
+        assert (patterns.looked, found) == (looked + 1, Patterns().cost(*asked, space, threads, block))

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def found(written: str, folder: Path) -> str | None:
     """The path that is told; None where it must not be opened."""
     named = named_files([SourceFile(1, written)], folder / "k.ptx")
-    return None if 1 in named.barred else named.paths[1]
+    return None if 1 in named[1] else named[0][1]
 
 
 def test_a_source_outside_is_not_opened(folder: Path):
@@ -86,7 +86,7 @@ def test_a_path_of_the_work_tree_is_one_of_the_revision(folder: Path):
     for place in (folder, then):
         (place / "k.cu").write_text("\n")
     named = named_files([SourceFile(1, str(folder / "k.cu"))], then / "k.ptx", (folder, then))
-    assert named.paths[1] == str(then / "k.cu")
+    assert named[0][1] == str(then / "k.cu")
 
 
 def test_a_ptx_file_depends_on_its_sources_and_their_callers():

@@ -121,3 +121,10 @@ def test_a_store_to_one_shared_array_does_not_meet_another():
         "}"
     )
     assert definition_lines(kernel_of(text), 5) == {3}
+
+
+@pytest.mark.parametrize("number", range(5, 24))
+def test_however_many_definitions_reach_a_use(number: int):
+    body = "".join(f" if (n > {i})\n  x = {i}.0f;\n" for i in range(number))
+    kernel = kernel_of(f"__global__ void k(float* a, int n) {{\n float x = 0.0f;\n{body} a[0] = x;\n}}")
+    assert definition_lines(kernel, 3 + 2 * number) == {2, *range(4, 3 + 2 * number, 2)}

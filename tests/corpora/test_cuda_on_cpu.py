@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, run
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain
+
+from .compiled import checking_toolchain, run
 
 RULES = Path(__file__).parent / "cuda_on_cpu_rules.cu"
 API = Path(__file__).parent / "cuda_on_cpu_api.cu"
@@ -87,5 +89,5 @@ def test_the_other_way_to_switch_stacks(tmp_path: Path, toolchain: Toolchain):
     directory = tmp_path / "portable"
     directory.mkdir()
     flags = (*PLAIN, "-DCUDA_ON_CPU_UCONTEXT")
-    portable = Toolchain.build(toolchain.compiler, directory, flags)
+    portable = checking_toolchain(toolchain.compiler, directory, flags)
     assert run(portable.compile(RULES), (), "ascending") == (0, "")

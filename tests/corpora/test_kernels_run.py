@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain, run
+from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
+from .compiled import run
 from .programs import sometimes_slow
 
 

@@ -181,16 +181,12 @@ def _stored_choice(folder: Path) -> str | None:
 def _report(
     result: TrainingResult, chosen: str | None, folder: Path, written: tuple[Path, ...], file: TextIO
 ) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from wattslice.report.terminal import make_console, print_stripped
+    from wattslice.report.terminal import make_console, plain_table, print_stripped
     from wattslice.training.judging import judge_held_out
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("model")
-    for heading in ("held-out error", "median", "worst", "Spearman", "interval"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table(("model",), ("held-out error", "median", "worst", "Spearman", "interval"))
     for one in result.entries:
         found = judge_held_out(one.held_out).errors
         interval = one.trained.model.interval
@@ -245,21 +241,14 @@ def calibrate(table: Path, gpu_id: str) -> int:
 
 
 def _calibrated(found: Calibration, written: Path, file: TextIO) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from wattslice.report.terminal import make_console, print_stripped
+    from wattslice.report.terminal import make_console, plain_table, print_stripped
 
-    read = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    read.add_column("reading")
-    for heading in ("measured W", "before W", "after W"):
-        read.add_column(heading, justify="right", no_wrap=True)
+    read = plain_table(("reading",), ("measured W", "before W", "after W"))
     for one in found.readings:
         read.add_row(one.kernel, f"{one.measured_w:.1f}", f"{one.before_w:.1f}", f"{one.after_w:.1f}")
-    changed = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    changed.add_column("this board has")
-    for heading in ("before", "after"):
-        changed.add_column(heading, justify="right", no_wrap=True)
+    changed = plain_table(("this board has",), ("before", "after"))
     for old, new in zip(found.before, found.after, strict=True):
         changed.add_row(old.effect.value, *(f"{one.value:+.2f} ± {one.deviation:.2f}" for one in (old, new)))
     interval = found.trained.model.interval

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ def _rows(
     `population`: how many warps of the launch each stands for; None: all as many.
     """
     lanes = active.reshape(-1, WARP_SIZE)
-    busy = np.flatnonzero(lanes.any(axis=1))
+    busy = np.flatnonzero(np.logical_or.reduceat(active, np.arange(0, active.size, WARP_SIZE)))
     weights = np.ones(busy.size) if population is None else population[busy]
     if busy.size > SAMPLED_WARPS:
         share = np.cumsum(weights)
@@ -108,10 +109,92 @@ def bank_passes(
     distinct = _distinct(words)
     # Wide accesses hit consecutive banks; the bank of the first word decides the conflict.
     banks = (words % BANKS) // words_per_lane
-    passes = np.zeros((rows.shape[0], BANKS))
-    np.add.at(passes, (np.nonzero(distinct)[0], banks[distinct]), 1.0)
+    of_row = banks + BANKS * np.arange(len(banks))[:, None]
+    passes = np.bincount(of_row[distinct], minlength=banks.shape[0] * BANKS).reshape(-1, BANKS)
     busy = lanes.any(axis=1)
     return float(np.average(passes.max(axis=1)[busy], weights=weights[busy])) if bool(busy.any()) else 1.0
+
+
+class RequestCost(NamedTuple):
+    """What the requests of one visit cost, as means over warps; `distinct_share`: of a typical block, of
+    shared memory not looked at.
+    """
+
+    passes: float
+    sectors: float
+    distinct_share: float
+
+
+class _Pattern(NamedTuple):
+    """Addresses that were looked at, and what that found."""
+
+    asked: tuple[int, ir.MemorySpace, slice]
+    offsets: NDArray[np.int64]
+    active: NDArray[np.bool_]
+    cost: RequestCost
+
+    def fits(
+        self,
+        asked: tuple[int, ir.MemorySpace, slice],
+        offsets: NDArray[np.int64],
+        active: NDArray[np.bool_],
+    ) -> bool:
+        """Whether these addresses lie whole sectors (of shared memory: words) from those known, all alike."""
+        if asked != self.asked:
+            return False
+        distance = int(offsets[0]) - int(self.offsets[0])
+        if distance % (BANK_BYTES if asked[1] is ir.MemorySpace.SHARED else SECTOR_BYTES):
+            return False
+        as_far = bool((offsets - self.offsets == distance).all())
+        return as_far and (active is self.active or np.array_equal(active, self.active))
+
+
+_MOST_PATTERNS = 4
+
+
+class Patterns:
+    """What requests cost, looked at once for addresses that differ by whole sectors: iteration by iteration,
+    array by array.
+    """
+
+    def __init__(self) -> None:
+        self._known: list[_Pattern] = []  # those met last come first
+        self.looked = 0
+
+    def cost(
+        self,
+        offsets: NDArray[np.int64],
+        active: NDArray[np.bool_],
+        size_bytes: int,
+        space: ir.MemorySpace,
+        threads: SampledThreads,
+        block: slice,
+    ) -> RequestCost:
+        """The cost of a visit by the `active` lanes; `block`: the lanes of the typical block."""
+        asked = size_bytes, space, block
+        found = next((one for one in self._known if one.fits(asked, offsets, active)), None)
+        if found is None:
+            self.looked += 1
+            found = _Pattern(asked, offsets, active, _looked_at(*asked, offsets, active, threads))
+            self._known = [found, *self._known[: _MOST_PATTERNS - 1]]
+        return found.cost
+
+
+def _looked_at(
+    size_bytes: int,
+    space: ir.MemorySpace,
+    block: slice,
+    offsets: NDArray[np.int64],
+    active: NDArray[np.bool_],
+    threads: SampledThreads,
+) -> RequestCost:
+    asked = (offsets, active, size_bytes, threads.warp_population)
+    if space is ir.MemorySpace.SHARED:
+        return RequestCost(bank_passes(*asked), 1.0, 1.0)
+    is_constant = space is ir.MemorySpace.CONSTANT  # serves one word after the other
+    passes = sectors_per_request(*asked, sector_bytes=4) if is_constant else 1.0
+    share = distinct_share(offsets[block], active[block]) if bool(active[block].any()) else 1.0
+    return RequestCost(passes, sectors_per_request(*asked), share)
 
 
 DETAILED_VISITS = 6
@@ -129,7 +212,8 @@ _Axis = int | NDArray[np.int64]
 class SiteTally:
     """Running sums of one access site, weighted by warp requests."""
 
-    def __init__(self) -> None:
+    def __init__(self, patterns: Patterns) -> None:
+        self._patterns = patterns
         self._size_bytes = 0
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
@@ -214,17 +298,10 @@ class SiteTally:
             self._passes += weight
             self._distinct += weight * 32 / (inner_block.stop - inner_block.start)
             return
-        if space is ir.MemorySpace.SHARED:
-            self._passes += weight * bank_passes(offsets, active, self._size_bytes, threads.warp_population)
-            self._sectors += weight
-        else:
-            asked = (offsets, active, self._size_bytes, threads.warp_population)
-            is_constant = space is ir.MemorySpace.CONSTANT  # serves one word after the other
-            self._passes += weight * (sectors_per_request(*asked, sector_bytes=4) if is_constant else 1.0)
-            self._sectors += weight * sectors_per_request(*asked)
-        block_active = active[inner_block]
-        share = distinct_share(offsets[inner_block], block_active) if bool(block_active.any()) else 1.0
-        self._distinct += weight * share
+        cost = self._patterns.cost(offsets, active, self._size_bytes, space, threads, inner_block)
+        self._passes += weight * cost.passes
+        self._sectors += weight * cost.sectors
+        self._distinct += weight * cost.distinct_share
 
     @property
     def was_visited(self) -> bool:

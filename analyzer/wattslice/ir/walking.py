@@ -154,11 +154,22 @@ def walk_expressions(expr: Expr) -> Iterator[Expr]:
             stack.extend(below[::-1])
 
 
-def expressions_below(stmt: Stmt) -> Iterator[Expr]:
-    """Every expression at any depth below a statement, those in the bodies of inlined calls included."""
+@lru_cache(maxsize=32)
+def expressions_below(stmt: Stmt) -> tuple[Expr, ...]:
+    """Every expression at any depth below a statement, those in the bodies of inlined calls included.
+
+    Kept for the last few statements: many stages go through kernels, loops and host functions.
+    """
+    found: list[Expr] = []
     for inner in walk_statements(stmt):
         for expr in statement_expressions(inner):
-            yield from walk_expressions(expr)
+            stack = [expr]
+            while stack:
+                node = stack.pop()
+                found.append(node)
+                if below := _CHILDREN[type(node)](node):
+                    stack.extend(below[::-1])
+    return tuple(found)
 
 
 def walk_statements(stmt: Stmt) -> Iterator[Stmt]:

@@ -1,4 +1,5 @@
-"""Code actions: write the setting that settles an assumption, or a comment that silences a finding.
+"""Code actions: do what an advice proposes, write the setting that settles an assumption, or a comment that
+silences a finding.
 
 A fix is written as options of the command line: `--set k.n=VALUE --set k.m=VALUE`,
 `--launch 'k=gx,gy,gz:bx,by,bz'`; values that are assumed now take the place of its placeholders.
@@ -20,6 +21,7 @@ from wattslice.findings.findings import Finding
 from wattslice.launches.overrides import parse_launch, parse_setting
 from wattslice.lsp.diagnostics import SOURCE
 from wattslice.lsp.documents import Document, Encoding, LineMap, split_lines, width
+from wattslice.lsp.repairs import Repair, repair
 from wattslice.lsp.settings_files import SettingsFile, has_entry, with_entry
 from wattslice.lsp.views import View
 
@@ -70,6 +72,10 @@ def code_actions(
             actions.setdefault(title, _action(title, told, write))
             asked_entries.append(entries)
         if may_edit and view.is_own(finding.file) and finding.line > 0:
+            texts = [document.line(number) for number in range(len(document.lines))]
+            if (mended := repair(finding, texts, line)) is not None:
+                edit = _line_edit(document, mended, abilities, encoding)
+                actions.setdefault(mended.title, _action(mended.title, told, edit))
             edit = _ignore_edit(document, line, finding.rule, abilities, encoding)
             title = f"Ignore {finding.rule} here"
             if edit is not None:
@@ -174,11 +180,23 @@ def _ignore_edit(
     else:
         own = document.line(line)
         place = types.Position(line, 0)
-        end = "\r\n" if any(other.endswith("\r\n") for other in document.lines[:1]) else "\n"
         indent = own[: len(own) - len(own.lstrip())]
-        text = f"{indent}// wattslice: ignore[{rule}] reason{end}"
+        text = f"{indent}// wattslice: ignore[{rule}] reason{_line_end(document)}"
     edit = types.TextEdit(types.Range(place, place), text)
     return _workspace_edit(document.uri, document.version, edit, abilities)
+
+
+def _line_edit(
+    document: Document, mended: Repair, abilities: Abilities, encoding: Encoding
+) -> types.WorkspaceEdit:
+    old = document.line(mended.number)
+    place = types.Range(types.Position(mended.number, 0), types.Position(mended.number, width(old, encoding)))
+    text = mended.text.replace("\n", _line_end(document))
+    return _workspace_edit(document.uri, document.version, types.TextEdit(place, text), abilities)
+
+
+def _line_end(document: Document) -> str:
+    return "\r\n" if any(line.endswith("\r\n") for line in document.lines[:1]) else "\n"
 
 
 def _workspace_edit(

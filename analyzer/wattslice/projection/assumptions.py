@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from wattslice.projection.kernels import STATIC
 from wattslice.projection.ways import Way
-from wattslice.projection.workflow import FULL_LOAD, CpuNode, GpuNode, Measured, Workflow
+from wattslice.projection.workflow import FULL_LOAD, CpuNode, GpuNode, Workflow, leaves_power
 from wattslice.units import prefixed
 
 
@@ -88,7 +88,7 @@ def _powers(workflow: Workflow, ways: Sequence[Sequence[Way]]) -> list[str]:
         component.name
         for component, several in zip(workflow.components, ways, strict=True)
         if any(way.node in _cpu_names(workflow) for way in several)
-        and (component.loops or any(_without_power(entry, workflow) for entry in component.measured))
+        and (component.loops or any(leaves_power(entry, workflow.nodes) for entry in component.measured))
         and (component.package, component.memory) == (FULL_LOAD, FULL_LOAD)
     ]
     if full:
@@ -116,11 +116,6 @@ def _powers(workflow: Workflow, ways: Sequence[Sequence[Way]]) -> list[str]:
 
 def _cpu_names(workflow: Workflow) -> set[str]:
     return {node.name for node in workflow.nodes if isinstance(node.processor, CpuNode)}
-
-
-def _without_power(entry: Measured, workflow: Workflow) -> bool:
-    """Whether a time on a CPU node leaves its power to `full_power`."""
-    return entry.node in _cpu_names(workflow) and entry.power_w is None
 
 
 def _interpolates(cpu: CpuNode) -> bool:

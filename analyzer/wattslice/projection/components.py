@@ -17,6 +17,7 @@ from wattslice.projection.workflow import (
     Measured,
     NodeKind,
     TimeModel,
+    leaves_power,
 )
 from wattslice_models.communication import Exchange, Pattern
 from wattslice_models.cpu_roofline import Loop, LoopCoefficients
@@ -219,20 +220,14 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
         remedy = f"give [[{value.place}.kernels]], measured, loops, characteristics or published"
         raise value.error("nothing tells how long it takes", remedy)
     power = table.optional("power")
-    if power is not None and not (component.loops or _asks_for_full_power(component, kinds)):
+    if power is not None and not (
+        component.loops or any(leaves_power(entry, kinds.values()) for entry in component.measured)
+    ):
         raise power.error(
             "tells nothing: only loops, and times on CPU nodes without their own power_w, draw full_power",
             "remove it, or the power_w",
         )
     return component
-
-
-def _asks_for_full_power(component: Component, kinds: dict[str, NodeKind]) -> bool:
-    """Whether a time on a CPU node leaves its power to `full_power`."""
-    return any(
-        entry.power_w is None and isinstance(kinds[entry.node].processor, CpuNode)
-        for entry in component.measured
-    )
 
 
 def _exchange(value: Value) -> Exchange:

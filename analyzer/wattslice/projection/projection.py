@@ -12,7 +12,7 @@ from msgspec import Struct
 from wattslice.projection.assumptions import assumptions_of
 from wattslice.projection.kernels import Analyses, caching_analyses
 from wattslice.projection.ways import Way, ways_of
-from wattslice.projection.workflow import Component, Workflow, WorkflowError
+from wattslice.projection.workflow import Component, Workflow, WorkflowError, setting_words
 from wattslice_models.cluster import ComponentRuns, joined, on_nodes
 from wattslice_models.communication import communication_time_s
 from wattslice_models.pareto import NO_LIMITS, Objective, best, exceeding, keeping, pareto_front
@@ -61,14 +61,8 @@ class Part(Struct, frozen=True):
     @property
     def label(self) -> str:
         """`8 x haswell, 1 core, 2600 MHz`"""
-        parts = [f"{self.nodes} × {self.node}"]
-        if self.cores is not None:
-            parts.append(f"{self.cores} core{'s' * (self.cores > 1)}")
-        if self.clock_mhz is not None:
-            parts.append(f"{self.clock_mhz:g} MHz")
-        if self.gpus is not None and self.gpus > 1:
-            parts.append(f"{self.gpus} GPUs")
-        return ", ".join(parts)
+        words = setting_words(self.cores, self.clock_mhz, self.gpus)
+        return ", ".join((f"{self.nodes} × {self.node}", *words))
 
 
 class Configuration(Struct, frozen=True):

@@ -22,6 +22,7 @@ from wattslice.projection.workflow import (
     NodeKind,
     Workflow,
     WorkflowError,
+    setting_words,
 )
 from wattslice_models.cluster import OneNode
 from wattslice_models.cpu_roofline import loops_time_s
@@ -109,14 +110,7 @@ class Way(Struct, frozen=True):
     @property
     def setting(self) -> str:
         """`haswell 8 cores 2600 MHz`, `gtx970 2 GPUs`."""
-        parts = [self.node]
-        if self.cores is not None:
-            parts.append(f"{self.cores} core{'s' * (self.cores > 1)}")
-        if self.clock_mhz is not None:
-            parts.append(f"{self.clock_mhz:g} MHz")
-        if self.gpus is not None and self.gpus > 1:
-            parts.append(f"{self.gpus} GPUs")
-        return " ".join(parts)
+        return " ".join((self.node, *setting_words(self.cores, self.clock_mhz, self.gpus)))
 
 
 class WaysOfComponent(Struct):

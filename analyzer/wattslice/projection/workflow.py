@@ -5,6 +5,7 @@ Times, work and exchanges are those of one step; `Workflow.steps` multiplies the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 
@@ -93,6 +94,19 @@ class Measured(Struct, frozen=True):
     power_limit_share: float | None = None
     power_low_w: float | None = None
     power_high_w: float | None = None
+
+
+def leaves_power(entry: Measured, nodes: Iterable[NodeKind]) -> bool:
+    """Whether a time on a CPU node leaves its power to `full_power`."""
+    on_cpu = any(node.name == entry.node and isinstance(node.processor, CpuNode) for node in nodes)
+    return on_cpu and entry.power_w is None
+
+
+def setting_words(cores: int | None, clock_mhz: float | None, gpus: int | None) -> list[str]:
+    """`8 cores`, `2600 MHz`, `2 GPUs`, as far as they are said."""
+    words = [] if cores is None else [f"{cores} core{'s' * (cores > 1)}"]
+    words += [] if clock_mhz is None else [f"{clock_mhz:g} MHz"]
+    return words + ([f"{gpus} GPUs"] if gpus is not None and gpus > 1 else [])
 
 
 class TimeModel(StrEnum):

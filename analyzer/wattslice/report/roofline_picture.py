@@ -55,46 +55,44 @@ class Panel(Struct, frozen=True):
     logarithmic: bool
 
 
-def _speed(machine: EnergyRoofline | TimeRoofline, intensity: float) -> float:
-    return 1e-9 * machine.flops_per_s(intensity)
-
-
-def _efficiency(machine: EnergyRoofline | TimeRoofline, intensity: float) -> float | None:
-    return 1e-9 * machine.flops_per_j(intensity) if isinstance(machine, EnergyRoofline) else None
-
-
-def _power(machine: EnergyRoofline | TimeRoofline, intensity: float) -> float | None:
-    return machine.power_w(intensity) if isinstance(machine, EnergyRoofline) else None
-
-
-def _time_balance(machine: Machine) -> float:
-    return machine.roofline.time_balance
-
-
-def _effective_balance(machine: Machine) -> float:
-    return (
-        machine.roofline.time_balance
-        if machine.energies is None
-        else machine.energies.effective_balance_point
-    )
-
-
 def _giga(value: float | None) -> float | None:
     return None if value is None else 1e-9 * value
 
 
 PANELS = (
-    Panel("Time", "Gflop/s", _speed, lambda one: _giga(one.flops_per_s), _time_balance, r"$B_\tau$", True),
+    Panel(
+        "Time",
+        "Gflop/s",
+        lambda machine, intensity: 1e-9 * machine.flops_per_s(intensity),
+        lambda one: _giga(one.flops_per_s),
+        lambda machine: machine.roofline.time_balance,
+        r"$B_\tau$",
+        True,
+    ),
     Panel(
         "Energy efficiency",
         "Gflop/J",
-        _efficiency,
+        lambda machine, intensity: (
+            1e-9 * machine.flops_per_j(intensity) if isinstance(machine, EnergyRoofline) else None
+        ),
         lambda one: _giga(one.flops_per_j),
-        _effective_balance,
+        lambda machine: (
+            machine.energies.effective_balance_point if machine.energies else machine.roofline.time_balance
+        ),
         "half at",
         True,
     ),
-    Panel("Power", "W", _power, lambda one: one.power_w, _time_balance, r"$B_\tau$", False),
+    Panel(
+        "Power",
+        "W",
+        lambda machine, intensity: (
+            machine.power_w(intensity) if isinstance(machine, EnergyRoofline) else None
+        ),
+        lambda one: one.power_w,
+        lambda machine: machine.roofline.time_balance,
+        r"$B_\tau$",
+        False,
+    ),
 )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 from msgspec import Struct, field
 
 from wattslice import ir
@@ -165,8 +166,16 @@ class _ReachingDefinitions:
         return found & self.statement_bits
 
 
+_FEW = 8
+
+
 def _indices(bits: _Values) -> tuple[int, ...]:
-    """The members of a set, in order."""
+    """The members of a set, in order; of a large one all at once, since each costs a walk over all bits."""
+    if bits.bit_count() > _FEW:
+        bytes_ = bits.to_bytes(bits.bit_length() // 8 + 1, "little")
+        return tuple(
+            np.flatnonzero(np.unpackbits(np.frombuffer(bytes_, np.uint8), bitorder="little")).tolist()
+        )
     found: list[int] = []
     while bits:
         lowest = bits & -bits

@@ -6,6 +6,7 @@ Shared by inline PTX and by PTX files.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -44,13 +45,7 @@ _SPACES = {
     "param": (None, None),
     "local": (None, None),
 }
-_MEMORY = {
-    "global": MemorySpace.GLOBAL,
-    "shared": MemorySpace.SHARED,
-    "const": MemorySpace.CONSTANT,
-}
 _PAIRS = frozenset({"f16x2", "bf16x2", "f32x2", "s16x2", "u16x2"})
-_LANES = {"v2": 2, "v4": 4, "v8": 8}
 ATOMICS = {op.value: op for op in AtomicOp} | {"exch": AtomicOp.EXCHANGE}
 
 
@@ -76,10 +71,10 @@ def access_kind_of(mnemonic: str) -> AccessKind | None:
     scalar = next((found for part in reversed(rest) if (found := _TYPE.fullmatch(part))), None)
     if scalar is None or int(scalar[2]) > 64:
         return None
-    lanes = next((_LANES[part] for part in rest if part in _LANES), 1)
+    lanes = lanes_of(rest)
     kind = TypeKind.FLOAT if scalar[1] == "f" else TypeKind.INT
     type_ = Type(kind, bits=int(scalar[2]), signed=scalar[1] in "sf", lanes=lanes)
-    space = next((_MEMORY[part] for part in rest if part in _MEMORY), None)
+    space = next((SPACES[part] for part in rest if part in SPACES), None)
     if name not in ("atom", "red"):
         return AccessKind(name == "st", None, space, type_)
     atomic = next((ATOMICS[part] for part in rest if part in ATOMICS), None)
@@ -192,7 +187,7 @@ def working_name(opcode: str, modifiers: tuple[str, ...]) -> str:
     return names[0] if opcode in MIXED else names[-1]
 
 
-def lanes_of(modifiers: tuple[str, ...]) -> int:
+def lanes_of(modifiers: Iterable[str]) -> int:
     """How many elements a vector access moves."""
     return next((VECTOR_LANES[word] for word in modifiers if word in VECTOR_LANES), 1)
 

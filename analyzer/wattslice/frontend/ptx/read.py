@@ -126,7 +126,7 @@ def _finished(
 ) -> ir.Kernel:
     original = unit.originals.get(function.name)
     name = demangled(function.name) if original is None else Names(original.name, original.qualified_name)
-    bounds = launch_bounds(function)
+    most_threads, least_blocks, most_registers = launch_bounds(function)
     return ir.Kernel(
         name.plain,
         name.qualified,
@@ -137,14 +137,14 @@ def _finished(
         parts.regions,
         parts.sites,
         tuple(parts.shared),
-        bounds.max_threads_per_block,
-        bounds.min_blocks_per_sm,
+        most_threads,
+        least_blocks,
         is_complete,
         tuple(parts.holes),
         tuple(parts.machine),
         parameters.parts,
         original,
-        bounds.max_registers,
+        most_registers,
     )
 
 

@@ -110,7 +110,7 @@ def _built_for_cpu(
     sources: Sequence[Path],
     work: Path,
 ) -> Path:
-    toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *flags), precompiled=False)
+    toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *flags))
     return toolchain.compile(path, source.text, f"{path.stem}_probed", folders, sources)
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from html import escape
 
-from wattslice.analysis import KernelAnalysis, Roofline, RooflinePoint
+from wattslice.analysis import KernelAnalysis, Roofline
 from wattslice.units import energy, power, prefixed, three_digits
 
 _WIDTH, _HEIGHT = 312, 214
@@ -121,7 +121,7 @@ def time_roofline_svg(roofline: Roofline) -> str:
         above = roofline.at(point.intensity).flops_per_s
         ends = ((point.intensity, point.flops_per_s), (point.intensity, above))
         drawn += axes.line(ends, "drop") + axes.dot(point.intensity, point.flops_per_s)
-        drawn += _beside(axes, point, axes.y(point.flops_per_s), rate)
+        drawn += _beside(axes, ends[0], rate, [(entry.intensity, entry.flops_per_s) for entry in curve])
     return _chart("Time roofline", words, drawn)
 
 
@@ -156,7 +156,7 @@ def power_line_svg(roofline: Roofline, kernel: KernelAnalysis) -> str:
             ends = ((point.intensity, kernel.power_low_w), (point.intensity, kernel.power_high_w))
             drawn += axes.line(ends, "whisker")
         drawn += axes.dot(point.intensity, point.power_w)
-        drawn += _beside(axes, point, axes.y(point.power_w), power(point.power_w))
+        drawn += _beside(axes, (point.intensity, point.power_w), power(point.power_w), curve)
     return _chart("Power line", words, drawn)
 
 
@@ -172,12 +172,20 @@ def _label(x: float, y: float, words: str, anchor: str, name: str = "") -> str:
     return f'<text{of_class} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
-def _beside(axes: _Axes, point: RooflinePoint, y: float, words: str) -> str:
-    """The figure beside a point, on the side that has room."""
-    x = axes.x(point.intensity)
-    is_left = x < (_LEFT + _WIDTH) / 2
-    below = y + 14 if y < _HEIGHT - _BOTTOM - 18 else y - 6
-    return _label(x + (9 if is_left else -9), below, words, "start" if is_left else "end", "name")
+def _beside(axes: _Axes, point: tuple[float, float], words: str, curve: Iterable[tuple[float, float]]) -> str:
+    """The figure beside a point of (flops per byte, value), where it covers least of the curve."""
+    x, y = axes.x(point[0]), axes.y(point[1])
+    width = 6.5 * len(words)
+    drawn = [(axes.x(intensity), axes.y(value)) for intensity, value in curve]
+
+    def covered(place: tuple[int, float]) -> float:
+        side, base = place
+        left, right = sorted((x + 9 * side, x + (9 + width) * side))
+        outside = left < _LEFT or right > _WIDTH or base > _HEIGHT - _BOTTOM or base < _TOP + 12
+        return 1e3 * outside + sum(left < at < right and base - 12 < level < base + 3 for at, level in drawn)
+
+    side, base = min(((side, y + more) for side in (1, -1) for more in (14, -6, 28, -20)), key=covered)
+    return _label(x + 9 * side, base, words, "start" if side > 0 else "end", "name")
 
 
 def _intensities(roofline: Roofline) -> tuple[float, float]:

@@ -63,12 +63,12 @@ class Unit(Struct):
                 self.functions[function.name] = function
         for declared in self.module.variables:
             self.variables[declared.name] = variable_of(declared, Span(str(self.path), declared.line, 1, 0))
-        named = named_files(self.module.files, self.path, self.moved)
+        paths, barred = named_files(self.module.files, self.path, self.moved)
         toolkit = frozenset(file.number for file in self.module.files if _is_toolkit(file.path))
-        self.files = {number: path for number, path in named.paths.items() if number not in named.barred}
-        self.foreign = toolkit | named.barred
-        for number in sorted(named.barred - toolkit):
-            self.report("PW061", Severity.NOTE, 0, _not_opened(named.paths[number]))
+        self.files = {number: path for number, path in paths.items() if number not in barred}
+        self.foreign = toolkit | barred
+        for number in sorted(barred - toolkit):
+            self.report("PW061", Severity.NOTE, 0, _not_opened(paths[number]))
 
     def report(self, rule: str, severity: Severity, line: int, message: str) -> Diagnostic:
         """Adds a diagnostic on a line of the PTX file."""
@@ -179,19 +179,13 @@ MAX_BYTES = 32 << 20
 """The largest source that is read."""
 
 
-class NamedFiles(Struct, frozen=True):
-    """`paths`: by number, as reports name them; of a file that is not there, where it would be.
-
-    `barred`: those that are there, and are not opened.
-    """
-
-    paths: dict[int, str]
-    barred: frozenset[int]
-
-
-def named_files(files: Iterable[SourceFile], ptx: Path, moved: tuple[Path, Path] | None = None) -> NamedFiles:
+def named_files(
+    files: Iterable[SourceFile], ptx: Path, moved: tuple[Path, Path] | None = None
+) -> tuple[dict[int, str], frozenset[int]]:
     """Where the files of a PTX lie: under the path written, taken from the folder of `ptx`, else beside it.
 
+    By number, as reports name them; of a file that is not there, where it would be. And the numbers of those
+    that are there, and are not opened.
     `moved`: what is written to lie below the first folder lies below the second.
     """
     folders = [Path(os.path.realpath(folder)) for folder in (ptx.parent, Path.cwd())]
@@ -203,7 +197,7 @@ def named_files(files: Iterable[SourceFile], ptx: Path, moved: tuple[Path, Path]
         if path is None:
             barred.add(file.number)
         paths[file.number] = file.path if path is None else _shown(path)
-    return NamedFiles(paths, frozenset(barred))
+    return paths, frozenset(barred)
 
 
 def _found(written: str, ptx: Path, folders: list[Path], moved: tuple[Path, Path] | None) -> Path | None:
@@ -403,19 +397,11 @@ def pointer_parameters(unit: Unit, name: str) -> frozenset[str]:
 # What `.maxntid`, `.reqntid`, `.minnctapersm` and `.maxnreg` allow a launch.
 
 
-class LaunchBounds(Struct, frozen=True):
-    """The bounds of `__launch_bounds__` and `__maxnreg__`, None where nothing is said."""
-
-    max_threads_per_block: int | None
-    min_blocks_per_sm: int | None
-    max_registers: int | None
-
-
-def launch_bounds(function: Function) -> LaunchBounds:
-    """The bounds that the directives of a kernel give."""
+def launch_bounds(function: Function) -> tuple[int | None, int | None, int | None]:
+    """Most threads of a block, least blocks on an SM, most registers: as directives of a kernel say."""
     threads = function.directive("reqntid") or function.directive("maxntid")
     blocks = function.directive("minnctapersm") or function.directive("minncta")
-    return LaunchBounds(_bound(threads), _bound(blocks), _bound(function.directive("maxnreg")))
+    return _bound(threads), _bound(blocks), _bound(function.directive("maxnreg"))
 
 
 def _bound(directive: Directive | None) -> int | None:

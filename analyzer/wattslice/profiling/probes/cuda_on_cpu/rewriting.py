@@ -2,15 +2,13 @@
 
 That is: the launch `kernel<<<grid, block>>>(arguments)`, the declaration `extern __shared__ T name[];`, that
 `__shared__` variables hold nothing yet when a block begins, that a kernel launched through a pointer has
-parameters, and, for snapshots of launches, which variables are device memory and which instance of a kernel
-runs.
+parameters.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import accumulate
 
 from wattslice.errors import WattsliceError
 
@@ -19,11 +17,6 @@ _EXTERN = re.compile(
     r"extern\s+(?:volatile\s+)?__shared__\s+(?:(?:__align__|alignas)\s*\([^)]*\)\s*)?([\w:\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
 )
 _SHARED = re.compile(r"__shared__\s+([^;{}=]*);")
-_GLOBAL = re.compile(
-    r"\b__(?:constant|device)__\s+(?:(?:__align__|alignas)\s*\(\w+\)|\[[^\]]*\]|[^;{}()=\[])+[;{=]"
-)
-_NO_VARIABLE = re.compile(r"\b(?:struct|class|union|enum|extern|using|typedef|operator)\b")
-_NAMESPACE = re.compile(r"\b(?:namespace[\s\w:]*|extern\s*)$")
 _KERNEL = re.compile(r"[\w:]+\s*$")
 _STATIC = re.compile(r"\bstatic(?=(?:\s+(?:volatile|const))*\s+__shared__\b)|(?<=__shared__ )static\b")
 _ERASED = re.compile(r"\b(cudaLaunch(?:Cooperative)?Kernel\s*\(\s*)\(\s*(?:const\s+)?void\s*\*\s*\)")
@@ -39,7 +32,6 @@ class RewritingError(WattsliceError):
 
 def rewritten(source: str) -> str:
     """`source` as C++; every line keeps its number. Raises `RewritingError`."""
-    source = _with_names_of_kernels(_with_registered_globals(source))
     source = _with_undefined_shared(_with_dynamic_shared(source))
     source = _replaced(_SPACED, source, lambda found: found[0][0] * 3)
     source = _replaced(_STATIC, source, lambda _: "")
@@ -80,61 +72,6 @@ def _with_undefined_shared(source: str) -> str:
         return found[0] + "".join(f" cuda_on_cpu::undefine(&{name}, sizeof {name});" for name in names)
 
     return _replaced(_SHARED, source, declaration)
-
-
-def _with_registered_globals(source: str) -> str:
-    """Behind each `__constant__` or `__device__` variable an object that knows where it is."""
-    hidden = _without_text(source)
-    parts: list[str] = []
-    done = 0
-    for found in _GLOBAL.finditer(hidden):
-        line = hidden[hidden.rfind("\n", 0, found.start()) + 1 : found.start()]
-        if _NO_VARIABLE.search(line + found[0]) or line.lstrip().startswith("#"):
-            continue
-        if not _at_namespace_scope(hidden[: found.start()]):
-            continue
-        end = _matching(hidden, found.end() - 1, ";") + 1
-        names = [_declared(one) for one in _split(hidden[found.start() : end - 1])]
-        parts += (
-            source[done:end],
-            *(
-                f' static cuda_on_cpu::Global cudaOnCpu_{name}("{name}", &{name}, sizeof {name});'
-                for name in names
-            ),
-        )
-        done = end
-    return "".join((*parts, source[done:]))
-
-
-def _declared(declarator: str) -> str:
-    return re.findall(r"\w+", re.split(r"[\[={]", declarator)[0])[-1]
-
-
-def _at_namespace_scope(before: str) -> bool:
-    braces: list[int] = []
-    for found in re.finditer("[{}]", before):
-        if found[0] == "{":
-            braces.append(found.start())
-        elif braces:
-            braces.pop()
-    return all(_NAMESPACE.search(before, 0, at) for at in braces)
-
-
-def _with_names_of_kernels(source: str) -> str:
-    hidden = _without_text(source)
-    parts: list[str] = []
-    done = 0
-    for found in re.finditer(r"\b__global__\b", hidden):
-        line = hidden[hidden.rfind("\n", 0, found.start()) + 1 : found.start()]
-        depths = accumulate((c in "([") - (c in ")]") for c in hidden[found.end() :])
-        opened = next(
-            (at for at, depth in enumerate(depths, found.end()) if depth == 0 and hidden[at] in "{;"),
-            None,
-        )
-        if opened is not None and hidden[opened] == "{" and not line.lstrip().startswith("#"):
-            parts += (source[done : opened + 1], " cuda_on_cpu::runs(__PRETTY_FUNCTION__);")
-            done = opened + 1
-    return "".join((*parts, source[done:]))
 
 
 def _split(variables: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,10 +15,7 @@ from wattslice.ir.builtins import definitions_on_cpu
 from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
 
 HERE = Path(__file__).parent
-_FLAGS = ("-std=c++17", "-O1", "-w", "-fpermissive", "-ffp-contract=off")
-CHECKING = (*_FLAGS, "-g1", "-fsanitize=address", "-fno-sanitize-recover=all")
-"""Flags that let a program end at its first access beyond an array; half as fast as `PLAIN`."""
-PLAIN = _FLAGS
+PLAIN = ("-std=c++17", "-O1", "-w", "-fpermissive", "-ffp-contract=off")
 _OF_CXX = ("-std=c++", "-fpermissive")
 _RUNTIME = ("runtime", "snapshot")
 _SAME_AS_RUNTIME = (
@@ -34,17 +31,22 @@ _USES_CUDA = re.compile(r"^\s*#\s*include\s*[<\"]cuda", re.MULTILINE)  # its hea
 
 
 class Toolchain(Struct, frozen=True):
-    """The runtime, and a precompiled header if several programs are compiled with them."""
+    """The runtime, compiled; `rewrite` makes C++ of a program."""
 
     compiler: str
     directory: Path
     flags: tuple[str, ...]
+    rewrite: Callable[[str], str] = rewritten
 
     @classmethod
     def build(
-        cls, compiler: str, directory: Path, flags: tuple[str, ...] = CHECKING, *, precompiled: bool = True
+        cls,
+        compiler: str,
+        directory: Path,
+        flags: tuple[str, ...],
+        rewrite: Callable[[str], str] = rewritten,
     ) -> Toolchain:
-        """Compiles the runtime, and the header if `precompiled`, into `directory`. Raises `BuildError`."""
+        """Compiles the runtime into `directory`. Raises `BuildError`."""
         for header in HERE.glob("*.h"):
             (directory / header.name).write_bytes(header.read_bytes())
         (directory / "builtins.h").write_text(definitions_on_cpu(), encoding="utf-8")
@@ -55,11 +57,8 @@ class Toolchain(Struct, frozen=True):
             header = directory / "cooperative_groups" / f"{name}.h"
             header.write_text('#include "../cooperative_groups.h"\n', encoding="utf-8")
         for part in _RUNTIME:
-            _must_run(compiler, *flags, "-c", HERE / f"{part}.cpp", "-o", directory / f"{part}.o")
-        if precompiled:
-            header = directory / "cuda_runtime.h"
-            _must_run(compiler, *flags, "-x", "c++-header", header, "-o", header.with_suffix(".h.gch"))
-        return cls(compiler, directory, flags)
+            must_run(compiler, *flags, "-c", HERE / f"{part}.cpp", "-o", directory / f"{part}.o")
+        return cls(compiler, directory, flags, rewrite)
 
     def compile(
         self,
@@ -97,7 +96,7 @@ class Toolchain(Struct, frozen=True):
             written.write_text(f'#line 1 "{source}"\n{text}', encoding="utf-8", errors="surrogateescape")
         elif source.suffix == ".cu":
             written.write_text(
-                f'#include "cuda_runtime.h"\n#line 1 "{source}"\n{rewritten(text)}',
+                f'#include "cuda_runtime.h"\n#line 1 "{source}"\n{self.rewrite(text)}',
                 encoding="utf-8",
                 errors="surrogateescape",
             )
@@ -113,36 +112,6 @@ class Toolchain(Struct, frozen=True):
         return made
 
 
-def run(
-    executable: Path,
-    arguments: Sequence[int | str],
-    order: str = "ascending",
-    without: str = "",
-    more: Mapping[str, str] | None = None,
-    timeout_s: float = 120,
-) -> tuple[int, str]:
-    """Exit status and all output; raises `subprocess.TimeoutExpired`.
-
-    `order` of the threads of a block: "ascending" or "descending"; launches of kernel `without` do nothing;
-    `more` environment variables.
-    """
-    done = subprocess.run(
-        [str(executable), *map(str, arguments)],
-        env={
-            **os.environ,
-            "CUDA_ON_CPU_ORDER": order,
-            "CUDA_ON_CPU_WITHOUT": without,
-            "ASAN_OPTIONS": "detect_leaks=0",
-            **(more or {}),
-        },
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
 def _text_of(path: Path) -> str:
     """Comments and strings of old programs are in any encoding: bytes that are not UTF-8 are kept."""
     try:
@@ -151,7 +120,8 @@ def _text_of(path: Path) -> str:
         raise BuildError(f"cannot be read: {error.strerror}", path=path) from None
 
 
-def _must_run(*command: str | Path) -> None:
+def must_run(*command: str | Path) -> None:
+    """Raises `BuildError` for a command that fails."""
     done = _ran(*command)
     if done.returncode != 0:
         raise refusal(str(command[0]), HERE, done.stdout + done.stderr)
