@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
-from wattslice.frontend.cuda.read import read_callers, read_cuda
-from wattslice.frontend.neighbours import caller_files
+from wattslice.frontend.cuda.clang import session
+from wattslice.frontend.cuda.read import read_caller, read_callers, read_cuda
+from wattslice.frontend.inputs import recorded
+from wattslice.frontend.neighbours import caller_files, definition_files
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
@@ -44,6 +51,67 @@ def test_sizes_come_from_the_file_beside(tmp_path):
     assert (launch.grid, launch.block, launch.source) == ((8192, 1, 1), (128, 1, 1), LaunchSource.HOST_CODE)
     assert launch.arguments == (None, 1 << 20)
     assert launch.line == 7
+
+
+def test_a_file_beside_is_parsed_once_for_all_and_again_when_it_has_changed(tmp_path, monkeypatch):
+    parsed: list[str] = []
+    once = 0
+    plain = session.raw_parse
+
+    def parse(path: Path, *rest: Any) -> object:
+        parsed.append(path.name)
+        return plain(path, *rest)
+
+    monkeypatch.setattr(session, "raw_parse", parse)
+    (tmp_path / "scale.cu").write_text(KERNEL)
+    (tmp_path / "header.h").write_text("const int size = 1 << 10;")
+    main = tmp_path / "main.cu"
+    main.write_text('#include "header.h"\n' + MAIN.replace("1 << 20", "size"))
+    for file in (main, tmp_path / "header.h"):
+        os.utime(file, (1, 1))  # of a file that is as young as a tick of the clock nobody knows
+    for name in (*"abcd", "scale"):
+        (found,) = read_callers(tmp_path / f"{name}.cu", frozenset({"runScale"}))[:1]
+        assert found.file == str(main)
+        once = once or len(parsed)
+    assert read_cuda(main).file == str(main)
+    assert len(parsed) == once
+    with recorded() as recording:
+        read_callers(tmp_path / "scale.cu", frozenset({"runScale"}))
+    assert recording.inputs is not None
+    assert {Path(text.path).name for text in recording.inputs.texts} >= {"main.cu", "header.h"}
+    (tmp_path / "header.h").write_text("const int size = 1 << 12;")
+    os.utime(tmp_path / "header.h", (2, 2))
+    read_callers(tmp_path / "scale.cu", frozenset({"runScale"}))
+    assert len(parsed) > once
+    for number in range(6):  # no more than the last few are kept
+        (tmp_path / f"other{number}.cu").write_text(f"void runScale(int); void f() {{ runScale({number}); }}")
+        read_caller(tmp_path / f"other{number}.cu", frozenset({"runScale"}))
+    before = parsed.count("main.cu")
+    read_caller(main, frozenset({"runScale"}))
+    assert parsed.count("main.cu") > before
+
+
+@pytest.mark.parametrize(
+    ("text", "is_there"),
+    [
+        ("int size = 4;", True),
+        ("extern int size;", False),
+        ('extern "C" int size[4] = {1};', True),
+        ("  static const unsigned\n int *size;", True),
+        ("return size;", False),
+        ("use(size, 4);", False),
+        ("size(a, b) int a; float b; {", True),
+        ("int resize() {", False),
+        ("void f() { other(); }\nint size(int a, int b) const {", True),
+        ("int " + 90 * "a" + " size = 4;", False),
+        ("static unsigned\n      size = 4;", True),
+        ("a size;\nint x;\nint\nsize\n(int n)\n{", True),
+    ],
+)
+def test_definitions_are_found_by_their_text(tmp_path, text, is_there):
+    (tmp_path / "other.cu").write_text(text)
+    found = definition_files(tmp_path / "asks.cu", frozenset({"size", "unused"}))
+    assert [path.name for path in found] == ["other.cu"] * is_there
 
 
 def test_which_files_are_read(tmp_path):

@@ -11,8 +11,9 @@ from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
 from wattslice.workload.instructions import InstructionMix, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
-from wattslice.workload.instructions.kinds import kind_of_sass, measured
+from wattslice.workload.instructions.kinds import measured
 from wattslice_models.gpu import load_gpu
+from wattslice_tools.wild.sass_kinds import kind_of_sass
 
 from .source_text import flat_profile, kernel_of, launched
 from .test_slicing import CORPUS

@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
-from wattslice.frontend.inputs import Search, file_bytes, note_search
+from wattslice.frontend.inputs import Search, digest_of_text, file_bytes, note_search
 
 SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 MAX_SCANNED = 200
@@ -23,27 +24,54 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that mention a function of `names`; those with a `main` first."""
     callers = _mentioning(path, names, _near(path.resolve().parent), may_be_own=True) if names else ()
     if len(callers) > 1:  # with a function of that name of its own, a file is another program's
-        defines = _defining(names)
+        defines = _definitions(names)
         callers = tuple(f for f in callers if not defines.search(file_bytes(f, MAX_BYTES))) or callers
     if names:
         note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
     return callers
 
 
-def _defining(names: frozenset[str]) -> re.Pattern[bytes]:
-    """What a definition of one of `names` looks like."""
-    words = b"|".join(re.escape(name.encode()) for name in sorted(names))
-    begin = rb"^(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*]"
-    old = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
-    body = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + old + rb")\{"
-    value = rb"(?:\[[^\]\n]{0,80}\]\s*)*[=;{]"
-    untyped = rb"^(?:%s)\s*%s" % (words, body)  # of C, where that is int
-    return re.compile(rb"%s(?:%s)\s*(?:%s|%s)|%s" % (begin, words, body, value, untyped), re.M)
+_MOST_TYPE = 82
+_TYPE = rb"^(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*]"
+_OLD = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
+_BODY = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + _OLD + rb")\{"  # of C, also without a type
+_DEFINED = rb"(?:" + _BODY + rb"|(?:\[[^\]\n]{0,80}\]\s*)*[=;{])"
+
+
+class _Definitions:
+    """Finds definitions of one of `names`: first what may be their ends, since any line may be a begin."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        words = b"|".join(re.escape(name.encode()) for name in sorted(names))
+        self._end = re.compile(rb"(?:%s)(?=\s*%s)" % (words, _DEFINED))
+        self._known: dict[str, bool] = {}
+        self._whole = rb"%s(?:%s)\s*%s|^(?:%s)\s*%s" % (_TYPE, words, _DEFINED, words, _BODY)
+
+    def search(self, data: bytes) -> bool:
+        """Whether there is one in a text: files of one folder ask for the same in the same others."""
+        text = digest_of_text(data)
+        if text not in self._known:
+            self._known[text] = self._is_in(data)
+        return self._known[text]
+
+    def _is_in(self, data: bytes) -> bool:
+        for end in self._end.finditer(data):
+            begin = data.rfind(b"\n", 0, max(0, end.start() - _MOST_TYPE)) + 1
+            while begin <= end.start():
+                if re.compile(self._whole, re.M).match(data, begin):
+                    return True
+                begin = data.find(b"\n", begin, end.start()) + 1 or len(data) + 1
+        return False
+
+
+@lru_cache(maxsize=256)
+def _definitions(names: frozenset[str]) -> _Definitions:
+    return _Definitions(names)
 
 
 def definition_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that define a function or variable of `names`, which others only declare."""
-    defines = _defining(names)
+    defines = _definitions(names)
     found = _mentioning(path, names, islice(_near(path.resolve().parent), 3), defines, is_call=False)
     note_search(Search.DEFINITIONS, path, tuple(sorted(names)), found)
     return found
@@ -63,7 +91,7 @@ def _mentioning(
     path: Path,
     names: frozenset[str],
     near: Iterable[Iterable[Path]],
-    also: re.Pattern[bytes] | None = None,
+    also: re.Pattern[bytes] | _Definitions | None = None,
     *,
     is_call: bool = True,
     may_be_own: bool = False,
@@ -88,13 +116,11 @@ def _mentioning(
                 continue
             scanned += 1
             try:
-                if not resolved.is_file() or resolved.stat().st_size > MAX_BYTES:
-                    continue
                 data = file_bytes(resolved, MAX_BYTES)
             except OSError:
                 continue
             named = any(name in data for name in plain) and (not is_call or call.search(data))
-            if resolved == own and (main.search(data) is None or _defining(names).search(data)):
+            if resolved == own and (main.search(data) is None or _definitions(names).search(data)):
                 continue
             if named and (also is None or also.search(data)):
                 found.append((main.search(data) is None, distance, resolved))

@@ -114,14 +114,14 @@ class SourceFiles:
         return self._listing.includers()
 
 
-class _Stamp(NamedTuple):
+class Stamp(NamedTuple):
     """What changes with a file or with the names in a folder; `changed_ns` None: too young to rely on."""
 
     changed_ns: int | None
     size_bytes: int
 
     @classmethod
-    def of(cls, path: Path) -> _Stamp:
+    def of(cls, path: Path) -> Stamp:
         """Raises OSError."""
         now_ns = time.time_ns()
         found = path.stat()
@@ -129,8 +129,9 @@ class _Stamp(NamedTuple):
         return cls(None if young else found.st_mtime_ns, found.st_size)
 
     def holds_for(self, path: Path) -> bool:
+        """Whether the file is as it was when it was stamped."""
         try:
-            return self.changed_ns is not None and self == _Stamp.of(path)
+            return self.changed_ns is not None and self == Stamp.of(path)
         except OSError:
             return False
 
@@ -138,10 +139,10 @@ class _Stamp(NamedTuple):
 class _Listing:
     """The source files under a root in a stable order, and the folders they were listed from."""
 
-    def __init__(self, files: tuple[Path, ...], folders: tuple[tuple[Path, _Stamp], ...]) -> None:
+    def __init__(self, files: tuple[Path, ...], folders: tuple[tuple[Path, Stamp], ...]) -> None:
         self.files = files
         self._folders = folders
-        self._base_names: dict[Path, tuple[_Stamp, frozenset[str]]] = {}
+        self._base_names: dict[Path, tuple[Stamp, frozenset[str]]] = {}
         self._includers: dict[str, list[Path]] | None = None
         self.looked_s = time.monotonic()
         self.by_name: dict[str, list[Path]] = {}
@@ -169,7 +170,7 @@ class _Listing:
     def _base_names_in(self, path: Path) -> frozenset[str]:
         """The last parts of the names that a file includes; nothing for one that is unreadable or large."""
         try:
-            stamp = _Stamp.of(path)
+            stamp = Stamp.of(path)
             known = self._base_names.get(path)
             if known is None or stamp.changed_ns is None or known[0] != stamp:
                 is_small = path.is_file() and stamp.size_bytes <= _MOST_BYTES  # a pipe would never end
@@ -193,7 +194,7 @@ def look_again() -> None:
 def _list(root: Path) -> _Listing:
     """List the sources under a folder; symbolic links are not followed, unreadable folders are skipped."""
     found: list[Path] = []
-    folders: list[tuple[Path, _Stamp]] = []
+    folders: list[tuple[Path, Stamp]] = []
     for number, (folder, subfolders, names) in enumerate(os.walk(root)):
         folders.append((Path(folder), _stamp_of_folder(Path(folder))))
         subfolders[:] = sorted(set(subfolders) - _SKIPPED)
@@ -203,11 +204,11 @@ def _list(root: Path) -> _Listing:
     return _Listing(tuple(found[:_MOST_FILES]), tuple(folders))
 
 
-def _stamp_of_folder(folder: Path) -> _Stamp:
+def _stamp_of_folder(folder: Path) -> Stamp:
     try:
-        return _Stamp.of(folder)
+        return Stamp.of(folder)
     except OSError:  # gone while it was listed
-        return _Stamp(None, 0)
+        return Stamp(None, 0)
 
 
 def _read(path: Path) -> bytes:

@@ -76,7 +76,9 @@ class Evaluator(ABC):
 
     def evaluate(self, node: ir.Expr) -> Value:
         """Value of an expression; its side effects happen in memory."""
-        self.spend()
+        self._budget -= 1  # as `spend` does
+        if self._budget < 0:
+            raise BudgetExceededError
         return self._evaluate[type(node)](node)
 
     def _handlers(self) -> dict[type[ir.Expr], Callable[[Any], Value]]:
@@ -109,7 +111,7 @@ class Evaluator(ABC):
         }
 
     def _values(self, nodes: tuple[ir.Expr, ...]) -> tuple[Value, ...]:
-        return tuple(self.evaluate(node) for node in nodes)
+        return tuple([self.evaluate(node) for node in nodes])
 
     def _read(self, node: ir.Read) -> Value:
         place = node.place

@@ -138,9 +138,12 @@ def offset_of(type_: ir.Type, path: tuple[str, ...]) -> int:
     return offset
 
 
+_AGGREGATES = (ir.TypeKind.RECORD, ir.TypeKind.ARRAY)
+
+
 def is_aggregate(type_: ir.Type) -> bool:
     """True when a value of this type is a `Record`."""
-    return type_.kind in (ir.TypeKind.RECORD, ir.TypeKind.ARRAY) or type_.lanes > 1
+    return type_.kind in _AGGREGATES or type_.lanes > 1
 
 
 def convert(value: Value, type_: ir.Type) -> Value:

@@ -138,8 +138,10 @@ def load_style(fraction: float) -> str:
     return HOT if fraction >= 0.90 else WARM if fraction >= 0.70 else COOL
 
 
-def share_bar(share: float | None, width: int) -> Text:
-    """A bar of `share` (0 to 1) of `width` cells, to an eighth of a cell; empty when unknown."""
+def share_bar(share: float | None, width: int, style: str = "") -> Text:
+    """A bar of `share` (0 to 1) of `width` cells, to an eighth of a cell; empty when unknown. `style`: else
+    that of its share.
+    """
     if share is None:
         return Text(" " * width)
     eighths = round(8 * width * min(max(share, 0.0), 1.0))
@@ -147,7 +149,7 @@ def share_bar(share: float | None, width: int) -> Text:
         eighths = max(1, eighths)
     full, rest = divmod(eighths, 8)
     cells = "█" * full + (_EIGHTHS[rest] if rest else "")
-    return Text(cells.ljust(width), style=heat_style(share))
+    return Text(cells.ljust(width), style=style or heat_style(share))
 
 
 def power_bar(power_w: float, low_w: float | None, high_w: float | None, limit_w: float, width: int) -> Text:

@@ -86,7 +86,9 @@ def _extent(extent: tuple[int, int, int]) -> str:
 def _power_columns(powers: list[Text], shares: Sequence[float | None], width: int) -> tuple[Column, ...]:
     """Watts, share and its bar: at the right edge and of one width, so that they line up across tables."""
     percents = texts(percent(share) for share in shares)
-    bars = tuple(share_bar(share, _BAR) for share in shares)
+    bars = tuple(
+        share_bar(share, _BAR, str(watts.style)) for watts, share in zip(powers, shares, strict=True)
+    )
     return (
         Column("watts", tuple(powers), right=True, at_least=9 if width >= _ROOMY else 0),
         Column("share", percents, right=True, give_up=ORNAMENT),
@@ -137,14 +139,14 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
     shown, others = kernel.hot_lines[:MAX_HOT_LINES], kernel.hot_lines[MAX_HOT_LINES:]
     quoted = dedent("\n".join(printable(heat.text) for heat in shown)).split("\n")
     rows = [
-        (_place(heat, kernel), quote, heat.power_w, heat_style(heat.share), "")
+        (_place(heat, kernel), quote, heat.power_w, _heat_of(heat, kernel), "")
         for heat, quote in zip(shown, quoted, strict=True)
     ]
     if others:
         words = f"{len(others)} more line{'s' * (len(others) > 1)}"
         rows.append((_NOTHING, words, math.fsum(heat.power_w for heat in others), "", "dim"))
     if kernel.static_power_w is not None:
-        rows.append((_NOTHING, "the board itself: idle, memory, clocks", kernel.static_power_w, "", "dim"))
+        rows.append((_NOTHING, "the board itself: idle, memory, clocks", kernel.static_power_w, "dim", "dim"))
     whole_w = kernel.power_w or math.fsum(watts for _, _, watts, _, _ in rows)
     columns = (
         Column("  line", texts(f"  {place}" for place, *_ in rows), right=True, style="dim"),
@@ -163,6 +165,11 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
         ),
     )
     return fitting_table(columns, width)
+
+
+def _heat_of(heat: LineHeat, kernel: KernelAnalysis) -> str:
+    """The colour of a line by its share of the whole, as its row tells it."""
+    return heat_style(heat.power_w / kernel.power_w if kernel.power_w else heat.share)
 
 
 def arms_shown(kernel: KernelAnalysis) -> tuple[ArmAnalysis, ...]:

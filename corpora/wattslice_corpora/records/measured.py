@@ -37,25 +37,25 @@ class MeasuredRow(Struct, frozen=True):
     benchmark: str
     kernel: str
     arguments: str
-    grid: Dim3 | None
-    block: Dim3 | None
-    shared_bytes: int | None
-    input: str
-    core_mhz: float | None
-    memory_mhz: float | None
-    time_s: float | None
-    power_w: float | None
-    energy_j: float | None
-    idle_power_w: float | None
-    memory_power_w: float | None
-    temperature_c: float | None
-    launches: int | None
-    window_s: float | None
-    method: str
-    power_valid: bool
-    capped: bool | None
-    throttled: bool | None
-    reason: str
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
+    shared_bytes: int | None = None
+    input: str = ""
+    core_mhz: float | None = None
+    memory_mhz: float | None = None
+    time_s: float | None = None
+    power_w: float | None = None
+    energy_j: float | None = None
+    idle_power_w: float | None = None
+    memory_power_w: float | None = None
+    temperature_c: float | None = None
+    launches: int | None = None
+    window_s: float | None = None
+    method: str = ""
+    power_valid: bool = True
+    capped: bool | None = None
+    throttled: bool | None = None
+    reason: str = ""
 
 
 _POSITIVE = (

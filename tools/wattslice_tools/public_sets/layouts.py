@@ -11,31 +11,7 @@ from msgspec.structs import replace
 
 from wattslice_corpora.records import Dim3, MeasuredRow
 
-_UNKNOWN = MeasuredRow(
-    dataset="",
-    benchmark="",
-    kernel="",
-    arguments="",
-    grid=None,
-    block=None,
-    shared_bytes=None,
-    input="",
-    core_mhz=None,
-    memory_mhz=None,
-    time_s=None,
-    power_w=None,
-    energy_j=None,
-    idle_power_w=None,
-    memory_power_w=None,
-    temperature_c=None,
-    launches=None,
-    window_s=None,
-    method="",
-    power_valid=True,
-    capped=None,
-    throttled=None,
-    reason="",
-)
+_UNKNOWN = MeasuredRow("", "", "", "")
 
 
 class NamedRow(Struct, frozen=True):

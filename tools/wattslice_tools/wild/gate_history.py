@@ -7,8 +7,9 @@
 Every commit on the first-parent line that touches CUDA sources, the newest ones first and none left out, is
 compared with its parent as CI would do it: `wattslice gate --against PARENT .`. With `--undone` the parent is
 compared with the commit: taking an optimisation back should raise an alarm. The checkout must be a clone
-of one's own (`git clone --shared`), for its work tree is moved along. Whether an alarm is a true change or a
-false one was judged by reading its diff; the judgements stand in ``gate_history.toml``, by commit.
+of one's own (`git clone --shared`), for its work tree is moved along; a clone that lacks large files needs a
+sparse checkout of its sources and build files. Whether an alarm is a true change or a false one was judged
+by reading its diff; the judgements stand in ``gate_history.toml``, by commit.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ JUDGEMENTS = Path(__file__).with_name("gate_history.toml")
 ALARMS = ("PW023", "PW022")
 KINDS = {
     "true": "true change",
+    "unknown": "rightly unknown",
     "false": "false alarm",
 }
 
@@ -100,7 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def judgements() -> dict[str, dict[str, str]]:
-    """By commit: the kind of change ("true", "false") and the reason."""
+    """By commit: the kind of change (one of `KINDS`) and the reason."""
     if not JUDGEMENTS.exists():
         return {}
     document = tomllib.loads(JUDGEMENTS.read_text(encoding="utf-8"))
@@ -119,9 +121,9 @@ def show(arguments: argparse.Namespace) -> None:
 def document(arguments: argparse.Namespace) -> None:
     known = judgements()
     lines = [
-        "| Repository | Commits | without alarm | true changes | false alarms | not judged | failed | "
-        "median CPU s | longest |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| Repository | Commits | without alarm | true changes | rightly unknown | false alarms | "
+        "not judged | failed | median CPU s | longest |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     table = json.loads(arguments.table.read_text(encoding="utf-8"))
     details = ["", "| Commit | Alarms | Judged | Why |", "|---|---|---|---|"]
@@ -132,8 +134,8 @@ def document(arguments: argparse.Namespace) -> None:
         failed = sum(entry["status"] == 2 for entry in entries)
         quiet = len(entries) - len(loud) - failed
         lines.append(
-            f"| {name} | {len(entries)} | {quiet} | {kinds['true']} | {kinds['false']} | {kinds['none']} | "
-            f"{failed} | {median(seconds):.1f} | {max(seconds):.1f} |"
+            f"| {name} | {len(entries)} | {quiet} | {kinds['true']} | {kinds['unknown']} | "
+            f"{kinds['false']} | {kinds['none']} | {failed} | {median(seconds):.1f} | {max(seconds):.1f} |"
         )
         for entry in loud:
             told = known.get(entry["commit"], {})

@@ -15,8 +15,9 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from wattslice.workload.instructions.kinds import InstructionKind, kind_of_sass
+from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice_tools.wild.sass import Instruction, SassFunction
+from wattslice_tools.wild.sass_kinds import kind_of_sass
 
 MASK = 0xFFFFFFFF
 Word = int | None

@@ -19,8 +19,9 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from wattslice.workload.instructions.kinds import InstructionKind, kind_of_sass
+from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice_tools.wild.sass import Instruction, SassFunction, compile_cubin, disassemble
+from wattslice_tools.wild.sass_kinds import kind_of_sass
 
 TARGET = Path(__file__).parents[3] / "analyzer" / "wattslice" / "workload" / "instructions" / "expansions.txt"
 _UNARY_FLOAT = [

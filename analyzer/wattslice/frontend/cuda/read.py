@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
+from wattslice.frontend.inputs import Inputs, note_inputs, recorded
 from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
+from wattslice.frontend.source_files import Stamp
 from wattslice.ir import Program
 
 if TYPE_CHECKING:
@@ -37,7 +42,9 @@ def read_cuda(
     from wattslice.frontend.cuda.clang.session import parse_cuda
     from wattslice.frontend.cuda.lowering.program import lower_program
 
-    return lower_program(parse_cuda(path, options, source), earlier)
+    options = options or ParseOptions()
+    parsed = None if source is not None else _read_before(path, options)
+    return lower_program(parse_cuda(path, options, source) if parsed is None else parsed, earlier)
 
 
 # ---------------------------------------------------------------------------
@@ -90,16 +97,71 @@ def _errors(parsed: ParsedUnit) -> int:
 
 def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:
     """The host functions of one file that call `names`; never fails."""
-    from wattslice.frontend.cuda.clang.session import parse_cuda
     from wattslice.frontend.cuda.lowering.program import lower_host_code
 
     try:
         options = replace(options or ParseOptions(), compile_commands=None)
-        parsed = parse_cuda(caller, options)
+        parsed = _read_once(caller, options)
         if caller.suffix == ".c" and _errors(parsed):  # C that is no C++
             for standard in (DEFAULT_C_STANDARD, "gnu89"):
-                plain = parse_cuda(caller, replace(options, standard=standard))
+                plain = _read_once(caller, replace(options, standard=standard))
                 parsed = min(parsed, plain, key=_errors)
         return CallerProgram(lower_host_code(parsed, names), (caller, *parsed.included_files))
     except (FrontendError, RecursionError):
         return CallerProgram(None, (caller,))
+
+
+# ---------------------------------------------------------------------------
+# The files beside a CUDA file: those of its folder have the same ones, and ask about them in turn.
+
+
+_MOST_UNITS = 4
+_units: dict[tuple[Path, ParseOptions], _Reading] = {}
+"""The last files that others asked about, the latest last."""
+atexit.register(_units.clear)  # libclang is gone when modules are taken apart
+
+
+class _Reading(Struct, frozen=True):
+    """What a file was read as, from what, and the texts of that with their stamps."""
+
+    parsed: ParsedUnit
+    inputs: Inputs
+    texts: tuple[tuple[Path, Stamp], ...]
+
+    def holds(self) -> bool:
+        """Whether it would be read so again."""
+        return (
+            all(stamp.holds_for(path) for path, stamp in self.texts)
+            and all(os.path.isfile(path) for path in self.inputs.present)  # noqa: PTH113
+            and not any(os.path.isfile(path) for path in self.inputs.absent)  # noqa: PTH113
+        )
+
+
+def _read_before(path: Path, options: ParseOptions) -> ParsedUnit | None:
+    """The file as another one has asked for it a moment ago, where nothing has changed since."""
+    known = _units.pop((path, options), None)
+    if known is None or not known.holds():
+        return None
+    _units[path, options] = known
+    note_inputs(known.inputs)
+    return known.parsed
+
+
+def _read_once(path: Path, options: ParseOptions) -> ParsedUnit:
+    """The file, parsed only where it is not remembered. Raises `FrontendError` as `parse_cuda` does."""
+    from wattslice.frontend.cuda.clang.session import parse_cuda
+
+    known = _read_before(path, options)
+    if known is not None:
+        return known
+    with recorded() as recording:
+        parsed = parse_cuda(path, options)
+    inputs = recording.inputs
+    note_inputs(inputs)
+    if inputs is not None:
+        with contextlib.suppress(OSError):
+            texts = tuple((Path(text.path), Stamp.of(Path(text.path))) for text in inputs.texts)
+            while len(_units) >= _MOST_UNITS:
+                del _units[next(iter(_units))]
+            _units[path, options] = _Reading(parsed, inputs, texts)
+    return parsed
