@@ -153,6 +153,7 @@ def test_lanes_in_step_compare_alike(other, uniform):
 def test_lanes_divide_as_numbers_do(op, lanes, divisor):
     """By powers of two and others, with and without signs: towards zero, as C does."""
     found = binary(op, np.array(lanes, np.int64), divisor, INT64)
+    assert isinstance(found, np.ndarray)
     assert list(found) == [binary(op, lane, divisor, INT64) for lane in lanes]
 
 

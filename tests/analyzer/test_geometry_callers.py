@@ -58,7 +58,7 @@ def test_a_file_beside_is_parsed_once_for_all_and_again_when_it_has_changed(tmp_
     once = 0
     plain = session.raw_parse
 
-    def parse(path: Path, *rest: Any) -> object:  # noqa: ANN401
+    def parse(path: Path, *rest: Any) -> object:
         parsed.append(path.name)
         return plain(path, *rest)
 

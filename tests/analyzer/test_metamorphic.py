@@ -451,3 +451,22 @@ def test_another_way_of_writing_has_the_same_counts(sample: Sample, name: str):
         assert found.instructions == pytest.approx(expected.instructions, rel=INSTRUCTIONS)
         assert found.power_w == pytest.approx(expected.power_w, rel=WATTS)
         assert found.time_s == pytest.approx(expected.time_s, rel=SECONDS)
+
+
+def test_a_stored_array_does_not_move():
+    """A store through a pointer leaves the pointer: its place is computed before the loop, as by hand."""
+    within = "for (int k = 0; k < n; k++) out[j * m + i] += x[k * m + i];"
+    before = "float *place = &out[j * m + i]; for (int k = 0; k < n; k++) *place += x[k * m + i];"
+    found = [
+        analyze_text(
+            "__global__ void sums(float *out, const float *x, int n, int m) {"
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;"
+            f"   {body} }}"
+            "int main() { float *out, *x; cudaMalloc(&out, 1 << 22); cudaMalloc(&x, 1 << 22);"
+            "    sums<<<dim3(8, 8), 128>>>(out, x, 1000, 1024); }",
+            gpu="v100",
+        ).kernels[0]
+        for body in (within, before)
+    ]
+    assert found[0].instructions_per_thread == found[1].instructions_per_thread
+    assert found[0].time_s == found[1].time_s

@@ -206,7 +206,7 @@ def test_pragmas_in_a_list() -> None:
 
 
 def test_branch_tables() -> None:
-    table, jump = body_of("$L_0: .branchtargets $L_1, $L_2;\n@%p1 brx.idx %r1, $L_0;").body or ()
+    table, jump = list(body_of("$L_0: .branchtargets $L_1, $L_2;\n@%p1 brx.idx %r1, $L_0;").body or ())
     assert table == BranchTargets("$L_0", ("$L_1", "$L_2"), 6)
     assert isinstance(jump, Instruction)
     assert jump.operands == (Register("%r1"), Symbol("$L_0"))
@@ -284,7 +284,7 @@ def test_a_place_inlined_into_itself_ends_somewhere() -> None:
 
 def test_locations_end_with_their_function() -> None:
     module = read(".func f() { .loc 1 5 0\nret; }\n.func g() { ret; }\n")
-    (last,) = module.functions[1].body or ()
+    (last,) = list(module.functions[1].body or ())
     assert isinstance(last, Instruction)
     assert last.location is None
 

@@ -301,8 +301,8 @@ def _assignments(nodes: list[ir.Expr], body: ir.Stmt) -> Counter[ir.RegisterKey]
                 written[node.target.variable] += 1
         elif isinstance(node, ir.Assign | ir.Increment | ir.Atomic):
             place = node.place if isinstance(node, ir.Atomic) else node.target
-            if isinstance(place, ir.MemoryPlace) and place.root is not None:
-                written[place.root] += place.space in FOLLOWED
+            if isinstance(place, ir.MemoryPlace) and place.root is not None and place.space in FOLLOWED:
+                written[place.root] += 1
         elif isinstance(node, ir.InlinedCall):
             written.update(node.parameters)
     for stmt in ir.walk_statements(body):

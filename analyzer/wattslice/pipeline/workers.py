@@ -118,16 +118,21 @@ def on_workers(
 
 
 def _largest_first(remaining: dict[int, Item]) -> list[int]:
-    """A long file that begins last keeps everybody waiting; the longest text mostly takes longest."""
-
-    def size(number: int) -> int:
+    """A long file that begins last keeps everybody waiting; the longest text mostly takes longest. With it go
+    the files of its folder: they ask about the same others, which a process remembers for a while.
+    """
+    sizes: dict[int, int] = {}
+    folders: dict[int, str] = {}
+    largest: dict[str, int] = {}
+    for number, item in remaining.items():
+        is_file = isinstance(item, Path)
+        folders[number] = folder = str(item.parent) if is_file else ""
         try:
-            item = remaining[number]
-            return item.stat().st_size if isinstance(item, Path) else 0
+            sizes[number] = item.stat().st_size if is_file else 0
         except OSError:
-            return 0
-
-    return sorted(remaining, key=lambda number: (-size(number), number))
+            sizes[number] = 0
+        largest[folder] = max(largest.get(folder, 0), sizes[number])
+    return sorted(remaining, key=lambda n: (-largest[folders[n]], folders[n], -sizes[n], n))
 
 
 def _marked(marks: Path) -> set[int]:
