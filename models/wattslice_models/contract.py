@@ -61,11 +61,15 @@ class Subject(Struct, frozen=True):
     slices: tuple[SliceSample, ...] = ()
 
 
+ASSUMED_TRIPS = "data decide how often a loop runs: assumed"
+"""The doubt about a launch whose counts, and so whose seconds, nobody knows."""
+
+
 class Example(Struct, frozen=True):
     """A subject whose average board power was measured. `time_s`: of one iteration, None when unknown.
 
     Rows of one `benchmark` are never split between training and test: they are one piece of evidence.
-    `doubt`: why the bytes of its workload are not to be trusted (addresses not followed), else empty.
+    `doubt`: why the counts or bytes of its workload are not to be trusted, else empty.
     """
 
     dataset: str
@@ -80,6 +84,11 @@ class Example(Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.power_w <= 0 or (self.time_s is not None and self.time_s <= 0):
             raise ValueError(f"{self.benchmark}: watts and seconds must be positive")
+
+    @property
+    def known_time_s(self) -> float | None:
+        """The measured time of launches whose counts are known; None: there is nothing to hold it against."""
+        return None if self.doubt == ASSUMED_TRIPS else self.time_s
 
 
 LIKELY = 0.61

@@ -2,7 +2,8 @@
 
     P   = S + limit · (W / limit)^γ, at most the board's power limit
     S   = I_b + M_b · (memory clock / full) + A_b · (κ + (1 - κ) · busy SMs) · v² · f/f0
-    W   = v² · Σ_c e_c · exp(h_b,level + h_b,group(c)) · rate_c  +  e_DRAM · exp(... + h_b,DRAM) · rate_DRAM
+    W   = v² · Σ_c e_c · exp(g″ · HBM + h_b,level + h_b,group(c)) · rate_c
+          + e_DRAM · exp(... + h_b,DRAM) · rate_DRAM
     I_b = exp(i0) · (limit / 250 W)^t · exp(g · HBM + g' · GDDR5 + h_b,static), M_b and A_b alike
     v   = soft maximum of a floor and 1 + (s + h_b,voltage) · (f/f0 - 1), f0 the catalogue's boost clock
 
@@ -19,6 +20,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice_models.contract import Interval
 from wattslice_models.energy import (
@@ -32,7 +34,7 @@ from wattslice_models.energy import (
     VoltageCurve,
 )
 from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS
-from wattslice_models.gpu import Gpu
+from wattslice_models.gpu import Gpu, load_gpu
 
 
 class Term(StrEnum):
@@ -44,6 +46,7 @@ class Term(StrEnum):
     SIZE = "exponent of the power limit"
     HBM_STATIC = "HBM on idle and memory clock"
     HBM_ACTIVE = "HBM on active"
+    HBM_CHIP = "HBM on the chip's work"
     GDDR5_STATIC = "GDDR5 on idle and memory clock"
     CLOCKED_SHARE = "clocked share without busy SMs"
     IDLE_CLOCKS = "clocked share of an idle board"
@@ -94,6 +97,7 @@ PRIORS: dict[Term, Prior] = {
     Term.SIZE: Prior(0.88, 0.15),
     Term.HBM_STATIC: Prior(0.0, 0.35),
     Term.HBM_ACTIVE: Prior(0.0, 0.35),
+    Term.HBM_CHIP: Prior(0.0, 0.25),
     Term.GDDR5_STATIC: Prior(0.0, 0.35),
     Term.CLOCKED_SHARE: Prior(0.45, 0.15),
     Term.IDLE_CLOCKS: Prior(0.2, 0.15),
@@ -229,10 +233,31 @@ class JointModel(Struct, frozen=True):
         raise KeyError(case)
 
 
+KIN_SHARE = 0.5
+"""Of what boards of one compute capability have of their own the part that a further one of them shares."""
+KIN_PROGRAMS = 5
+"""Programs from which on a board's own and its programs' own can be told apart."""
+
+
 def prior_effects(model: JointModel, gpu: Gpu) -> tuple[BoardEffect, ...]:
-    """What is known of a board before any reading of it: its own runs, else nothing but how boards differ."""
+    """What is known of a board before any reading of it: its own runs, else half of what the measured boards
+    of its compute capability have in common, else nothing but how boards differ.
+    """
     board = model.board(gpu.id)
-    return no_effects() if board is None else board.effects
+    if board is not None:
+        return board.effects
+    chip = gpu.compute_capability
+    kin = [
+        one.effects
+        for one in model.boards
+        if one.programs >= KIN_PROGRAMS and load_gpu(one.gpu_id).compute_capability == chip
+    ]
+    if not kin:
+        return no_effects()
+    return tuple(
+        replace(entry, value=KIN_SHARE * math.fsum(own.value for own in others) / len(others))
+        for entry, others in zip(no_effects(), zip(*kin, strict=True), strict=True)
+    )
 
 
 def no_effects() -> tuple[BoardEffect, ...]:
@@ -315,6 +340,7 @@ def _energy(
         logarithm += model.value(Term.PROCESS_DRAM) * log_process(gpu)
         idle = model.value(Term.IDLE_DATA)
     else:
+        logarithm += model.value(Term.HBM_CHIP) * has_hbm(gpu)
         logarithm += effects[Effect.LEVEL] + effects[GROUPS[component]]
         idle = model.value(Term.IDLE_OPERANDS) if component in MULTIPLIERS else 0.0
     energy_j = 1e-12 * math.exp(logarithm)

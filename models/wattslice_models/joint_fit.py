@@ -329,7 +329,8 @@ def _watts(rows: JointRows, layout: Layout, values: Array) -> _Watts:
     idle_operands, idle_data = np.exp(term(Term.IDLE_OPERANDS)), np.exp(term(Term.IDLE_DATA))
     dead = rows.work - rows.live
     dead_chip = dead[:, :_DRAM] * np.where(_MULTIPLIES, idle_operands, 1.0)
-    own = effect(Effect.LEVEL)[:, None] + effects[:, _EFFECT_OF] + values[_TERM_OF]
+    level = term(Term.HBM_CHIP) * rows.hbm + effect(Effect.LEVEL)
+    own = level[:, None] + effects[:, _EFFECT_OF] + values[_TERM_OF]
     energy = np.exp(own) * (voltage**2)[:, None]
     chip_w = energy * (rows.live[:, :_DRAM] + dead_chip)
     byte = term(Term.DRAM) + term(Term.HBM_DRAM) * rows.hbm + term(Term.PROCESS_DRAM) * rows.process
@@ -364,6 +365,7 @@ def _watts(rows: JointRows, layout: Layout, values: Array) -> _Watts:
     chip_by = slope[:, None] * chip_w
     for number, place in enumerate(_TERM_OF):
         by[:, place] += chip_by[:, number]
+    add(Term.HBM_CHIP, slope * inside_w * rows.hbm)
     add(Term.DRAM, slope * dram_w)
     add(Term.HBM_DRAM, slope * dram_w * rows.hbm)
     add(Term.PROCESS_DRAM, slope * dram_w * rows.process)

@@ -235,6 +235,18 @@ def test_a_measured_board_has_its_effects_and_another_none():
     assert isinstance(energy_model_of(model, replace(gpu, power_limit_w=None)), NoEnergyModel)
 
 
+def test_a_board_has_half_of_what_its_kin_have_that_ran_several_programs():
+    model = joint_model()
+    kin = [model.board(gpu_id) for gpu_id in ("quadro_rtx_8000", "rtx_2070_super")]
+    of_t4 = prior_effects(model, load_gpu("t4"))
+    for number, (entry, wide) in enumerate(zip(of_t4, no_effects(), strict=True)):
+        own = [board.effects[number].value for board in kin if board is not None]
+        assert entry.value == pytest.approx(0.5 * sum(own) / 2)
+        assert (entry.effect, entry.deviation) == (wide.effect, wide.deviation)
+    alone = replace(model, boards=tuple(replace(board, programs=4) for board in model.boards))
+    assert prior_effects(alone, load_gpu("t4")) == no_effects()
+
+
 def board_readings(factor: float, number: int) -> tuple[Reading, ...]:
     """Readings of an L4 that draws `factor` times what the shipped model says."""
     data = readings("l4", programs=number)

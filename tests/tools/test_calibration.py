@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 import wattslice_tools.public_sets.__main__ as command
 from wattslice.errors import WattsliceError
+from wattslice.training.examples import workload_of
 from wattslice_corpora.records import (
     ArrayBytes,
     BenchmarkRecipe,
@@ -20,6 +21,8 @@ from wattslice_corpora.records import (
     option,
     read_card,
 )
+from wattslice_models.contract import ASSUMED_TRIPS, Example, RepeatedLaunch, Subject
+from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
 from wattslice_tools.public_sets.dcgm import read_dcgm_table
 from wattslice_tools.public_sets.measured import PUBLIC_SETS, read_public_tables
@@ -170,6 +173,18 @@ def test_guessed_bytes_are_marked(tmp_path):
     (tmp_path / "saxpy.cu").write_text(SAXPY.replace("x[i]", "x[(int)x[i]]"))
     (row,) = run_features(tmp_path, recipes(), runs("-ratio=1"), V100).rows
     assert "addresses not followed" in row.doubt
+
+
+@pytest.mark.parametrize(
+    ("condition", "assumed"), [("k < rounds", False), ("x[i] < k", True), ("k < rounds && k < 4", False)]
+)
+def test_seconds_of_assumed_trips_are_not_known(tmp_path, condition, assumed):
+    (tmp_path / "saxpy.cu").write_text(SAXPY.replace("k < rounds", condition))
+    (row,) = run_features(tmp_path, recipes(), runs("-ratio=100"), V100).rows
+    assert (row.doubt == ASSUMED_TRIPS) is assumed
+    subject = Subject(V100, Clocks(), (RepeatedLaunch(workload_of(row)),))
+    example = Example("set", "bench", "saxpy", "", subject, 100.0, 1e-3, row.doubt)
+    assert example.known_time_s == (None if assumed else 1e-3)
 
 
 def test_options_of_a_command_line():

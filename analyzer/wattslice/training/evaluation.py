@@ -435,7 +435,7 @@ def _time(gpu: Gpu, examples: Sequence[Example]) -> Errors | None:
     model = power_model(gpu, "energy")
     if not isinstance(model, EnergyPowerModel):
         return None
-    timed = [(example, example.time_s) for example in examples if example.time_s is not None]
+    timed = [(example, time_s) for example in examples if (time_s := example.known_time_s) is not None]
     if not timed:
         return None
     return errors([model.time_s(example.subject) for example, _ in timed], [time_s for _, time_s in timed])

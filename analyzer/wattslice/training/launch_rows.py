@@ -23,12 +23,13 @@ from wattslice_corpora.records import (
     WorkloadRow,
 )
 from wattslice_models.access_power import access_power_factors
+from wattslice_models.contract import ASSUMED_TRIPS
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
 
 class LaunchFeatures(Struct, frozen=True):
-    """What every model may know of one launch. `doubt`: why its bytes are in doubt, else empty."""
+    """What every model may know of one launch. `doubt`: why its counts or bytes are in doubt, else empty."""
 
     workload: Workload
     doubt: str
@@ -56,6 +57,9 @@ def launch_features(launch: KernelLaunch, gpu: Gpu) -> LaunchFeatures:
 
 
 def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
+    assumed = (loop for loop in profile.loops if loop.trip_count is None and not loop.is_most)
+    if any(profile.thread_counts[loop.region] for loop in assumed):
+        return ASSUMED_TRIPS
     if moved.gathered:
         return "addresses not followed: every lane taken to touch a sector of its own"
     loaded = loaded_registers(launch.kernel.body)

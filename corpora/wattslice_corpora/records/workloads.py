@@ -14,7 +14,7 @@ class WorkloadRow(Struct, frozen=True):
     """Our static features of one kernel launch of one timed iteration; units as in the `Workload` record.
 
     `launch`: 0, 1, ... for the launches of an iteration, each made `repeat` times. An empty cell is unknown.
-    `doubt`: why the bytes are not to be trusted (addresses not followed), else empty.
+    `doubt`: why counts or bytes are not to be trusted (addresses not followed, assumed trips), else empty.
     """
 
     benchmark: str

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.training.calibration import IDLE, READINGS
 from wattslice.training.examples import LeftOut, examples_of
@@ -21,7 +22,7 @@ from wattslice_models.cross_validation import conformal_interval
 from wattslice_models.energy import Case
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu, load_gpu
-from wattslice_models.joint import CaseInterval, JointModel, no_effects
+from wattslice_models.joint import CaseInterval, JointModel, no_effects, prior_effects
 from wattslice_models.joint_fit import Estimate, calibrate, fit, model_of, power_w, with_board
 from wattslice_models.joint_rows import Array, JointRows, Mask, Reading, joint_rows
 from wattslice_models.joint_store import HeldOutRun
@@ -105,8 +106,8 @@ DRAWS = 10
 class JointTraining(Struct, frozen=True, eq=False):
     """What training found. `application_w`, `board_w`, `both_w`: predictions without each, shape (rows,).
 
-    `timed_w`: as `application_w`, with the measured seconds; nan where these are unknown. `boards`: the
-    estimate without each board, in the order of `Estimate.layout`.
+    `timed_w`: as `application_w`, with the measured seconds; nan where these are unknown. `without_board`:
+    what the others tell of each board, in the order of `Estimate.layout`.
     """
 
     rows: JointRows
@@ -163,12 +164,13 @@ def train_joint(
     for gpu_id in estimate.layout.boards:
         tell(f"without {gpu_id}")
         here = gpus == gpu_id
-        found = fit(rows.those(~here), estimate, FOLD_CONVERGED)
-        without_board.append(found)
-        board_w[here] = power_w(found, rows.those(here))
+        others = fit(rows.those(~here), estimate, FOLD_CONVERGED)
+        without_board.append(_carried_over(others, rows.those(~here), gpu_id))
+        board_w[here] = power_w(without_board[-1], rows.those(here))
         both_w[here] = board_w[here]
         for gone in _parts(families, here):
-            found = fit(rows.those(~(here | gone)), without_board[-1], FOLD_CONVERGED)
+            known = rows.those(~(here | gone))
+            found = _carried_over(fit(known, others, FOLD_CONVERGED), known, gpu_id)
             both_w[here & gone] = power_w(found, rows.those(here & gone))
     measured = np.exp(rows.log_power)
     tell("readings")
@@ -193,6 +195,11 @@ def train_joint(
         timed_w,
         tuple(without_board),
     )
+
+
+def _carried_over(found: Estimate, known: JointRows, gpu_id: str) -> Estimate:
+    """What an estimate of `known` rows says of a board that they lack."""
+    return with_board(found, gpu_id, prior_effects(model_of(found, known, ()), load_gpu(gpu_id)))
 
 
 UNIT = "board's program"
@@ -240,8 +247,12 @@ def _places(
 
 
 def calibrated_w(without: Estimate, rows: JointRows, drawn: Draw) -> Array:
-    """Watts of the other programs of a board, after its readings; `without`: an estimate without it."""
-    effects = calibrate(rows.those(drawn.readings), without, no_effects())
+    """Watts of the other programs of a board, after its readings; `without`: carried over to it."""
+    values = without.values[without.layout.effects(0)]
+    prior = tuple(
+        replace(entry, value=float(value)) for entry, value in zip(no_effects(), values, strict=True)
+    )
+    effects = calibrate(rows.those(drawn.readings), without, prior)
     others = rows.those(drawn.others)
     return power_w(with_board(without, others.readings[0].gpu.id, effects), others)
 

@@ -52,8 +52,8 @@ def measured_boards() -> Iterator[Board]:
     for gpu in gpus():
         sets: dict[str, list[TimedRow]] = {}
         for one in examples(gpu, Use.TEST).examples if measurements_path(gpu.id).is_file() else ():
-            if one.time_s is not None:
-                sets.setdefault(one.dataset, []).append(TimedRow(one, one.time_s))
+            if (time_s := one.known_time_s) is not None:
+                sets.setdefault(one.dataset, []).append(TimedRow(one, time_s))
         for dataset, rows in sets.items():
             yield Board(gpu.name if len(sets) == 1 else f"{gpu.name}, {dataset}", tuple(rows))
 

@@ -197,8 +197,11 @@ def table(judged: Sequence[Judged]) -> Iterator[str]:
 
 def moved(judged: Sequence[Judged]) -> Iterator[str]:
     """How the ranking of the same variants moves from one GPU to another, measured and predicted."""
-    yield "| kernel | from | to | variants | measured moves | predicted moves | sign of the move right |"
-    yield "|---|---|---|---|---|---|---|"
+    yield (
+        "| kernel | from | to | variants | measured moves | predicted moves | measured spread "
+        "| predicted spread | sign of the move right |"
+    )
+    yield "|---" * 9 + "|"
     timed = [one for one in judged if one.space.goal is Goal.TIME]
     for first, second in itertools.combinations(timed, 2):
         if first.space.kernel == second.space.kernel:
@@ -215,8 +218,8 @@ _Times = tuple[float | None, float]
 
 
 def _moved_row(first: Judged, second: Judged, both: Sequence[tuple[_Times, _Times]]) -> Iterator[str]:
-    """Spearman between the two GPUs, measured and predicted; and of the ratios of times, whether the
-    predicted ratio lies on the same side of its median as the measured one.
+    """Spearman between the two GPUs, measured and predicted; and of the ratios of times, how far their
+    logarithms spread, and whether the predicted one lies on the same side of its median as the measured one.
     """
     known = [((p, m), (q, n)) for (p, m), (q, n) in both if p is not None and q is not None]
     if len(known) < 3:
@@ -228,10 +231,11 @@ def _moved_row(first: Judged, second: Judged, both: Sequence[tuple[_Times, _Time
     far = [(p, m) for p, m in shifts if not 1 / DIFFERS < m / middle_m < DIFFERS]
     right = sum((p > middle_p) == (m > middle_m) for p, m in far)
     share = f"{right / len(far):.0%}" if far else "–"
+    spreads = (statistics.pstdev(math.log(one[side]) for one in shifts) for side in (1, 0))
     names = (load_gpu(one.space.gpu_id).name for one in (first, second))
     yield (
         f"| {first.space.kernel.name} | {' | '.join(names)} | {len(known)} | {measured or 0:.2f} "
-        f"| {predicted or 0:.2f} | {share} |"
+        f"| {predicted or 0:.2f} | {' | '.join(f'{spread:.2f}' for spread in spreads)} | {share} |"
     )
 
 
