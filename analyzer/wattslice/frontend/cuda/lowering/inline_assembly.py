@@ -135,9 +135,7 @@ class _Operands(Struct):
 @statement(C.ASM_STMT, C.MS_ASM_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     span = body.span(node)
-    text = body.unit.spans.text(node) or printed_text(
-        body, node, lambda inner: inner.kind == C.ASM_STMT, _printed_statements
-    )
+    text = body.unit.spans.text(node) or printed_text(body, node, _is_assembly, _printed_statements)
     if not text:
         body.hole("PW006", span, "inline assembly whose text could not be read")
     sections = _sections(text)
