@@ -16,7 +16,7 @@ from wattslice.ir import (
     Variable,
     VariableRole,
 )
-from wattslice.workload.occupancy import LimitingResource, alignment, occupancy, shared_bytes, sm_saturation
+from wattslice.workload.occupancy import LimitingResource, occupancy, shared_bytes, sm_saturation
 from wattslice_models.gpu import load_gpu
 
 SPAN = Span("a.cu", 1, 1, 1)
@@ -87,5 +87,5 @@ def test_shared_memory_is_laid_out_by_alignment():
     kernel = Kernel("k", "k", "k", (), Block((), 0, SPAN), SPAN, 1, 0, variables, None, None, True)
     assert shared_bytes(kernel, 0) == 35
     assert shared_bytes(kernel, 100) == 36 + 100
-    assert alignment(Type(TypeKind.FLOAT, bits=32, lanes=4)) == 16
-    assert alignment(Type(TypeKind.FLOAT, bits=32, lanes=3)) == 4
+    assert Type(TypeKind.FLOAT, bits=32, lanes=4).alignment_bytes == 16
+    assert Type(TypeKind.FLOAT, bits=32, lanes=3).alignment_bytes == 4

@@ -37,6 +37,22 @@ def test_strided_access_moves_whole_sectors(tmp_path):
     assert moved.l1_bytes == pytest.approx(32 + 4)
 
 
+def test_a_struct_moves_what_its_words_move_by_themselves(tmp_path):
+    words = "y[3 * i] = x[3 * i]; y[3 * i + 1] = x[3 * i + 1]; y[3 * i + 2] = x[3 * i + 2];"
+    whole = f"__global__ void k(const float3 *x, float3 *y) {{ {INDEX} y[i] = x[i]; }}"
+    apart = f"__global__ void k(const float *x, float *y) {{ {INDEX} {words} }}"
+    moved = moved_by(*counted(tmp_path, whole, "k=1000:256"))
+    assert moved == moved_by(*counted(tmp_path, apart, "k=1000:256"))
+    assert (moved.l1_bytes, moved.l2_bytes, moved.dram_bytes) == pytest.approx((72, 12 + 36, 24))
+
+
+def test_requests_for_one_object_whose_address_is_data_fetch_it_once(tmp_path):
+    source = f"__global__ void k(const float3 *x, const int *c, float3 *y) {{ {INDEX} y[i] = x[c[i]]; }}"
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
+    assert moved.l1_bytes == pytest.approx(3 * 32 + 4 + 36)
+    assert moved.dram_bytes == pytest.approx(32 + 4 + 12)
+
+
 def test_shifted_accesses_of_one_object_share_its_bytes(tmp_path):
     source = f"__global__ void k(const float *x, float *y) {{ {INDEX} y[i] = x[i] + x[i + 1] + x[i + 2]; }}"
     moved = moved_by(*counted(tmp_path, source, "k=1000:256"))

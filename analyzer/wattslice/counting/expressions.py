@@ -167,7 +167,7 @@ class ExpressionEvaluator:
         """Evaluates the address of a place and visits its site."""
         address = self.evaluate(place.address, mask)
         tally = self.state.tallies.sites[place.site]
-        tally.visit(place.type.size_bytes, place.space, address, mask, self.state.threads)
+        tally.visit(place.type, place.space, address, mask, self.state.threads)
         return address
 
     def _load(self, expr: ir.Load, mask: Mask) -> Value:

@@ -112,16 +112,18 @@ class SiteStatistics(Struct, frozen=True):
     `bank_passes`: passes a shared-memory request takes (1 = conflict-free).
     `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
     `block_reach`, `launch_reach`: what one block, and what all samples touch of the object.
-    `access_bytes`: size of the accessed object.
+    `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the
+    requests for one object the share that is distinct counts what they have in common once.
     None: the address depends on data or on something unknown.
     """
 
     sectors_per_request: float | None
     bank_passes: float | None
-    block_distinct_share: float | None
+    block_distinct_share: float
     block_reach: Reach | None
     launch_reach: Reach | None
     access_bytes: int
+    request_bytes: int
 
 
 class Sampling(Struct, frozen=True):

@@ -214,7 +214,7 @@ class SiteTally:
 
     def __init__(self, patterns: Patterns) -> None:
         self._patterns = patterns
-        self._size_bytes = 0
+        self._size_bytes = self._request_bytes = 0
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
         self._sectors = self._passes = self._distinct = 0.0
@@ -225,10 +225,10 @@ class SiteTally:
         self._stride = 0  # of what is unknown of the address, where it is the same in the whole launch
 
     def visit(
-        self, size_bytes: int, space: ir.MemorySpace, address: Value, mask: Mask, threads: SampledThreads
+        self, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask, threads: SampledThreads
     ) -> None:
-        """One visit by the lanes of `mask` at `address`; objects of `size_bytes` are accessed."""
-        self._size_bytes = max(1, size_bytes)
+        """One visit by the lanes of `mask` at `address`; an object of `type_` is accessed."""
+        self._size_bytes, self._request_bytes = max(1, type_.size_bytes), type_.request_bytes
         offset = address.offset if isinstance(address, Pointer) else address
         if isinstance(offset, Unknown) and offset.uniform:
             # what differs from visit to visit in its stride is a multiple of something: far apart
@@ -245,7 +245,7 @@ class SiteTally:
         self, texel_bytes: int, coordinates: Sequence[Value], mask: Mask, threads: SampledThreads
     ) -> None:
         """One texture fetch by the lanes of `mask`; coordinates in texels, x first."""
-        self._size_bytes = max(1, texel_bytes)
+        self._size_bytes = self._request_bytes = max(1, texel_bytes)
         axes: list[_Axis] = []
         for coordinate in coordinates:
             if isinstance(coordinate, int | float):
@@ -294,14 +294,24 @@ class SiteTally:
         weight *= stride
         self._detailed += weight
         if isinstance(offsets, int):
-            self._sectors += weight * (1 + (self._size_bytes - 1) // 32)
+            whole, one = (1 + (size - 1) // 32 for size in (self._size_bytes, self._request_bytes))
+            self._sectors += weight * one
             self._passes += weight
-            self._distinct += weight * 32 / (inner_block.stop - inner_block.start)
+            lanes = inner_block.stop - inner_block.start
+            self._distinct += weight * 32 / lanes * self._fresh(whole / one)
             return
-        cost = self._patterns.cost(offsets, active, self._size_bytes, space, threads, inner_block)
+        cost = self._patterns.cost(offsets, active, self._request_bytes, space, threads, inner_block)
+        if self._request_bytes < self._size_bytes and space is not ir.MemorySpace.SHARED:
+            whole = self._patterns.cost(offsets, active, self._size_bytes, space, threads, inner_block)
+            fresh = self._fresh(whole.sectors / cost.sectors)
+            cost = cost._replace(distinct_share=cost.distinct_share * fresh)
         self._passes += weight * cost.passes
         self._sectors += weight * cost.sectors
         self._distinct += weight * cost.distinct_share
+
+    def _fresh(self, times: float) -> float:
+        """Share of new sectors in the requests for one object, which has so many `times` those of one."""
+        return min(1.0, times * self._request_bytes / max(1, self._size_bytes))
 
     @property
     def was_visited(self) -> bool:
@@ -313,8 +323,9 @@ class SiteTally:
 
         Of a search the first place is known: with one iteration that stands for the rest, half of all visits.
         """
+        sizes = self._size_bytes, self._request_bytes
         if self._known == 0.0 or self._unknown >= self._known:
-            return SiteStatistics(None, None, None, None, None, self._size_bytes)
+            return SiteStatistics(None, None, self._fresh(-(-self._size_bytes // 32)), None, None, *sizes)
         whole = self._base_known and self._unknown == 0.0
         if self._stride and self._launch is not None:
             # what lies apart by no more than it is long overlaps: as if the unknown part were always the same
@@ -326,6 +337,7 @@ class SiteTally:
             block_reach=self._block if whole else None,
             launch_reach=self._launch if whole else None,
             access_bytes=self._size_bytes,
+            request_bytes=self._request_bytes,
         )
 
 

@@ -56,7 +56,7 @@ class Type(Struct, frozen=True):
 
     `bits` is the width of one scalar; `lanes` > 1 for CUDA vector types (`float4`: FLOAT, 32 bits,
     4 lanes). `element` is the pointee or array element; `length` the array length, None when unknown
-    (`extern __shared__ float s[]`). `bfloat` tells bfloat16 from half.
+    (`extern __shared__ float s[]`). `bfloat` tells bfloat16 from half. `record_alignment`: 0 when unknown.
     """
 
     kind: TypeKind
@@ -69,6 +69,7 @@ class Type(Struct, frozen=True):
     name: str = ""
     fields: tuple[Field, ...] = ()
     record_bytes: int = 0
+    record_alignment: int = 0
 
     @property
     def size_bytes(self) -> int:
@@ -82,6 +83,26 @@ class Type(Struct, frozen=True):
         if self.lanes == 3:  # float3 is 12 bytes, not padded
             return 3 * self.bits // 8
         return max(1, self.bits // 8) * self.lanes if self.bits else 0
+
+    @property
+    def alignment_bytes(self) -> int:
+        """What an address of such an object is a multiple of, at most 16; at least 1."""
+        if self.kind is TypeKind.ARRAY and self.element is not None:
+            return self.element.alignment_bytes
+        if self.kind is TypeKind.RECORD:
+            known = self.record_alignment
+            return min(16, known or max((field.type.alignment_bytes for field in self.fields), default=4))
+        return min(16, self.size_bytes & -self.size_bytes) or 1  # float4: 16, float3: 4
+
+    @property
+    def request_bytes(self) -> int:
+        """What one instruction loads or stores of such an object: no more than it is aligned to."""
+        return max(1, min(self.size_bytes, self.alignment_bytes))
+
+    @property
+    def requests(self) -> int:
+        """Instructions that load or store such an object."""
+        return max(1, -(-self.size_bytes // self.request_bytes))
 
     @property
     def is_integral(self) -> bool:

@@ -42,7 +42,7 @@ def launch_characteristics(
     """
     slots = lane_slots(launch.threads_per_block, sum(entry.number for entry in work.instructions.per_warp))
     requested = sum(
-        made.per_thread * profile.sites[access.site].access_bytes
+        made.per_thread * profile.sites[access.site].request_bytes
         for access, made in made_accesses(launch, profile, work.instructions.requests)
         if access.space in (MemorySpace.GLOBAL, MemorySpace.TEXTURE)
     )

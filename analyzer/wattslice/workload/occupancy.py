@@ -14,7 +14,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from wattslice.ir import Kernel, Type, TypeKind, Variable
+from wattslice.ir import Kernel, Variable
 from wattslice_models.gpu import Gpu
 
 
@@ -146,25 +146,13 @@ def shared_bytes(kernel: Kernel, dynamic_bytes: int) -> int:
     Variables are laid out by falling alignment, which needs no padding between them.
     """
     offset = 0
-    for variable in sorted(_static(kernel.shared_variables), key=lambda v: -alignment(v.type)):
-        offset = _round_up(offset, alignment(variable.type)) + variable.type.size_bytes
+    for variable in sorted(_static(kernel.shared_variables), key=lambda v: -v.type.alignment_bytes):
+        offset = _round_up(offset, variable.type.alignment_bytes) + variable.type.size_bytes
     if not dynamic_bytes:
         return offset
-    dynamic = [alignment(v.type) for v in kernel.shared_variables if v.dynamic]
+    dynamic = [v.type.alignment_bytes for v in kernel.shared_variables if v.dynamic]
     return _round_up(offset, max(dynamic, default=1)) + dynamic_bytes
 
 
 def _static(variables: Iterable[Variable]) -> list[Variable]:
     return [variable for variable in variables if not variable.dynamic]
-
-
-def alignment(type_: Type) -> int:
-    """Natural alignment of a type in bytes, at least 1."""
-    if type_.kind is TypeKind.ARRAY and type_.element is not None:
-        return alignment(type_.element)
-    if type_.kind is TypeKind.RECORD:
-        return max((alignment(field.type) for field in type_.fields), default=4)
-    if type_.kind is TypeKind.POINTER:
-        return 8
-    size = type_.bits // 8 * (type_.lanes if type_.lanes in (2, 4) else 1)
-    return max(1, min(16, size))

@@ -95,8 +95,7 @@ class _Object(Struct):
         `fresh_per_block`: bytes that the warps of a block request and have not requested just before.
         """
         self.requested += requested
-        share = 1.0 if statistics.block_distinct_share is None else statistics.block_distinct_share
-        distinct = fresh_per_block * share
+        distinct = fresh_per_block * statistics.block_distinct_share
         self.distinct_per_block += distinct
         self.parts.append(_Part(access, requested, distinct))
         reach, block_reach = statistics.launch_reach, statistics.block_reach
@@ -297,7 +296,7 @@ def _around(reach: Reach | None, other: Reach) -> Reach:
 
 def request_passes(statistics: SiteStatistics) -> float:
     """Passes of one request to shared memory; an 8-byte access takes two without any conflict."""
-    return (statistics.bank_passes or 1.0) * max(1, statistics.access_bytes // 4)
+    return (statistics.bank_passes or 1.0) * max(1, statistics.request_bytes // 4)
 
 
 def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
@@ -308,7 +307,7 @@ def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: Requ
     if statistics.sectors_per_request is not None:
         return statistics.sectors_per_request
     if access.space is MemorySpace.TEXTURE:
-        return lanes * max(4, statistics.access_bytes) / SECTOR_BYTES
+        return lanes * max(4, statistics.request_bytes) / SECTOR_BYTES
     return lanes
 
 
@@ -316,7 +315,7 @@ def _constant_words(access: MemoryAccess, statistics: SiteStatistics, made: Requ
     """Words of one request to constant memory, which hands out one after the other; at most the array's."""
     if statistics.bank_passes is not None:
         return statistics.bank_passes
-    words = WARP_SIZE * made.per_thread / made.per_warp * max(1.0, statistics.access_bytes / 4)
+    words = WARP_SIZE * made.per_thread / made.per_warp * max(1.0, statistics.request_bytes / 4)
     size_bytes = access.root.type.size_bytes if access.root is not None else 0
     return max(1.0, min(words, size_bytes / 4) if size_bytes else words)
 

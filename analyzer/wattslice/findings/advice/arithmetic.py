@@ -349,6 +349,7 @@ def _halved(facts: LaunchFacts) -> dict[int, SiteStatistics]:
                 known,
                 sectors_per_request=max(1.0, sectors / 2),
                 access_bytes=known.access_bytes // 2,
+                request_bytes=known.request_bytes // 2,
                 block_reach=_half(known.block_reach),
                 launch_reach=_half(known.launch_reach),
             )

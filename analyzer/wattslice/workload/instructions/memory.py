@@ -96,7 +96,7 @@ class Memory(Operators):
             return self.shared(("local", name, contents), region, (contents, address, *counters), what)
         version = self.version(place.space)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
-        number = 0.0 if kind is K.LDC and fixed else float(max(1, -(-type_.size_bytes // 16)))
+        number = 0.0 if kind is K.LDC and fixed else float(type_.requests)
         together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
         share, fresh = self.copies_share(copies, version)
         share /= together
@@ -112,7 +112,7 @@ class Memory(Operators):
         may_hoist = place.space is MemorySpace.CONSTANT and fixed
         value = self.shared(key, region, (address, version, *counters), what, may_hoist=may_hoist)
         if value.access is None and value.inputs == [address]:
-            value.access = MemoryRequest(place.site, False, share, fresh)
+            value.access = MemoryRequest(place.site, False, share * type_.requests, fresh)
             if self.is_machine_code and kind is K.LDS and not copies:
                 self.join(value, place, pointer)
         return value
@@ -171,10 +171,10 @@ class Memory(Operators):
     def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
         """A read that is made each time, whether or not anybody needs what it yields."""
         kind = _LOAD.get(place.space, K.LDG)
-        number = float(max(1, -(-type_.size_bytes // 16)))
+        number = float(type_.requests)
         self.root(region, ((kind, number),), (address,))
         value = self.roots[-1]
-        value.access = MemoryRequest(place.site, False, 1.0)
+        value.access = MemoryRequest(place.site, False, number)
         value.bits, value.is_pointer = type_.bits or 64, type_.kind is TypeKind.POINTER
         return value
 
@@ -188,10 +188,10 @@ class Memory(Operators):
             return None
         if place.space is MemorySpace.LOCAL and not address.form.terms:
             return None  # a register already: the thread's own array at a constant index
-        kind = _LOAD.get(place.space, K.LDG)
+        kind, number = _LOAD.get(place.space, K.LDG), float(place.type.requests)
         before = Placement(loop.entry_region, loop.parent, self.stack[:-1])
-        first = Value(Shape.PLAIN, before, ((kind, 1.0),), [address], span=self.here)
-        first.access = MemoryRequest(place.site, False, 1.0)
+        first = Value(Shape.PLAIN, before, ((kind, number),), [address], span=self.here)
+        first.access = MemoryRequest(place.site, False, number)
         return Value(Shape.PLAIN, Placement(region, loop, self.stack), (), [first], place.type.bits)
 
     def store(self, place: MemoryPlace, pointer: Value, value: Value, region: int) -> None:
@@ -210,9 +210,9 @@ class Memory(Operators):
             self.root(region, (), (address, value))
             self.clobber((place.space,), False, None)
             return
-        number = float(max(1, -(-place.type.size_bytes // 16)))
+        number = float(place.type.requests)
         self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, value))
-        self.roots[-1].access = MemoryRequest(place.site, True, 1.0)
+        self.roots[-1].access = MemoryRequest(place.site, True, number)
         self.clobber((place.space,), False, None)
         key = ("load", name, self.version(place.space), place.type.bits, place.type.lanes)
         self.hide(key, value)  # a load of the same object right after needs no memory

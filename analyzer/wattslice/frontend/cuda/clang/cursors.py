@@ -330,6 +330,11 @@ class Type:
         return size if size > _SIZEOF_UNKNOWN else None
 
     @property
+    def alignment_bytes(self) -> int:
+        """alignof; 0 for incomplete and dependent types."""
+        return max(0, int(library().clang_Type_getAlignOf(self.raw)))
+
+    @property
     def declaration(self) -> Node | None:
         """The declaration of a record, enum or typedef type."""
         raw: CXCursor = library().clang_getTypeDeclaration(self.raw)

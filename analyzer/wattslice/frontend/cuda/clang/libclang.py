@@ -140,6 +140,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("isConstQualifiedType", _U, [CXType]),
     ("isVolatileQualifiedType", _U, [CXType]),
     ("isRestrictQualifiedType", _U, [CXType]),
+    ("Type_getAlignOf", _LL, [CXType]),
     ("Type_getSizeOf", _LL, [CXType]),
     ("Cursor_getOffsetOfField", _LL, [CXCursor]),
     ("Cursor_isBitField", _U, [CXCursor]),

@@ -293,24 +293,9 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
 
 def _lower_body(body: Body, function: Node) -> Block:
     compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
-    _remember_template_values(body, function)
     body.frames = [Frame(None, None)]
     body.function = function
     return as_block(body, compound)
-
-
-def _remember_template_values(body: Body, function: Node) -> None:
-    template = function.template
-    if template is None:
-        return
-    names = [
-        child.spelling
-        for child in template.children
-        if child.kind in (C.TEMPLATE_TYPE_PARAMETER, C.TEMPLATE_NON_TYPE_PARAMETER)
-    ]
-    for name, value in zip(names, function.template_arguments, strict=False):
-        if isinstance(value, int):
-            body.named_constants[name] = value
 
 
 def _launch_bounds(unit: Unit, function: Node) -> tuple[int | None, int | None]:

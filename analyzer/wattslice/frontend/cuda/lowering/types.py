@@ -235,15 +235,17 @@ class TypeTable:
         half = _HALVES.get(plain)
         if half is not None:
             return vector_of(half[0], half[1], plain) if half[1] > 1 else half[0]
-        size = clang.size_bytes or 0
+        size, alignment = clang.size_bytes or 0, clang.alignment_bytes
         if declaration is None or spelling in self._open_records or self._is_endless():
-            return Type(TypeKind.RECORD, name=spelling, record_bytes=size)
+            return Type(TypeKind.RECORD, name=spelling, record_bytes=size, record_alignment=alignment)
         self._open_records.add(spelling)
         try:
             fields = tuple(self._fields(clang, 0))
         finally:
             self._open_records.discard(spelling)
-        return Type(TypeKind.RECORD, name=spelling, fields=fields, record_bytes=size)
+        return Type(
+            TypeKind.RECORD, name=spelling, fields=fields, record_bytes=size, record_alignment=alignment
+        )
 
     def _is_endless(self) -> bool:
         """Whether enough is known of what is inside the outermost record: members that point to ever new
