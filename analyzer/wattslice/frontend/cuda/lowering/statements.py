@@ -505,8 +505,6 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     )
     if isinstance(value, Constant) and folds and type_.lanes == 1:
         body.names[key] = value
-        if type_.is_integral:
-            body.named_constants[node.spelling] = int(value.value)
     else:
         body.names[key] = variable
     if value is not None:
