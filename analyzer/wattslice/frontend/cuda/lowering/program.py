@@ -9,6 +9,7 @@ from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.cuda.clang.flags import STUBS
+from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering import (
@@ -324,8 +325,16 @@ def _is_error_line(unit: Unit, error: ParseDiagnostic) -> bool:
 
 def _report_includes(unit: Unit) -> None:
     source = unit.parsed.source
+    told = {text.partition("=")[0] for text in unit.parsed.options.defines}
     for error in unit.parsed.diagnostics:
-        if error.path is None or not error.is_error:
+        if error.path is None:
+            continue
+        again = re.fullmatch(r"'(\w+)' macro redefined", error.message)
+        if again is not None and again[1] in told and STUBS not in error.path.parents:
+            where = Span(str(error.path), error.line, error.column, error.line)
+            message = f"-D {again[1]} has no effect after this line, which defines it again"
+            unit.report("PW001", Severity.NOTE, where, message)
+        if not error.is_error:
             continue
         if error.message.startswith(_TOLD_ANYWHERE) or _is_error_line(unit, error):
             where = Span(str(error.path), error.line, error.column, error.line)
