@@ -87,6 +87,22 @@ def test_one_access_is_as_wide_as_its_object_is_aligned(declared: str, requests:
 
 
 @pytest.mark.parametrize(
+    ("use", "loads"),  # of `nvcc -arch=sm_80 -ptx`
+    [
+        ("q[0] = s.b;", 1),
+        ("q[0] = s.a * s.c + s.h;", 3),
+        ("if (s.a > 0.f) q[0] = s.a * s.c + s.h; else q[0] = s.a * s.c;", 3),
+        ("*(T*)q = s;", 8),
+    ],
+)
+def test_members_of_a_record_that_nobody_needs_are_not_loaded(use: str, loads: float):
+    text = f"__global__ void k(T* p, float* q) {{ T s = p[0]; {use} }}"
+    text = f"struct T {{ float a, b, c, d, e, f, g, h; }}; {text}"
+    kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0, 0); }}")
+    assert lower_instructions(kernel, profile).number(K.LDG) == loads
+
+
+@pytest.mark.parametrize(
     ("body", "loads", "stores"),
     [
         ("volatile float* v = b; for (int i = 0; i < n; i++) { v[0]; (void)v[1]; float y = v[2]; }", 300, 0),

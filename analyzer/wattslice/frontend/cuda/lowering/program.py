@@ -312,13 +312,23 @@ _TOLD_ANYWHERE = (
     "static assertion failed",
     "static_assert failed",
 )
+_SYNTAX = (
+    "expected ",
+    "extraneous ",
+    "function definition is not allowed here",
+    "unterminated ",
+    "version control conflict marker",
+)
+"""How clang's complaints of broken syntax begin; told wherever they stand in the file itself."""
 
 
-def _is_error_line(unit: Unit, error: ParseDiagnostic) -> bool:
-    """Whether an error of the file itself is an ``#error``: clang's message is nothing but its words."""
+def _is_own_slip(unit: Unit, error: ParseDiagnostic) -> bool:
+    """Whether an error is the file's own and one of syntax, or an ``#error`` (told in its own words)."""
     parsed = unit.parsed
-    if error.path is None or error.path != parsed.path:
+    if error.path is None or not parsed.files.is_same(error.path, parsed.path):
         return False
+    if error.message.startswith(_SYNTAX):
+        return True
     line = parsed.source.split(b"\n", error.line)[error.line - 1 : error.line]
     return bool(line) and re.match(rb"\s*#\s*error\b", line[0]) is not None
 
@@ -336,7 +346,7 @@ def _report_includes(unit: Unit) -> None:
             unit.report("PW001", Severity.NOTE, where, message)
         if not error.is_error:
             continue
-        if error.message.startswith(_TOLD_ANYWHERE) or _is_error_line(unit, error):
+        if error.message.startswith(_TOLD_ANYWHERE) or _is_own_slip(unit, error):
             where = Span(str(error.path), error.line, error.column, error.line)
             unit.report("PW001", Severity.WARNING, where, f"not understood: {error.message}")
     for name in unit.parsed.recovered.missing_includes:
