@@ -47,6 +47,12 @@ def test_a_struct_moves_what_its_words_move_by_themselves(tmp_path):
     assert (moved.l1_bytes, moved.l2_bytes, moved.dram_bytes) == pytest.approx((72, 12 + 36, 24))
 
 
+def test_requests_for_one_object_fetch_its_sector_once(tmp_path):
+    source = f"__global__ void k(const float3 *x, float3 *y) {{ {INDEX} y[i] = x[64 * i]; }}"
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
+    assert (moved.l1_bytes, moved.l2_bytes) == pytest.approx((3 * 32 + 36, 32 + 36))
+
+
 def test_members_that_nobody_reads_are_not_requested(tmp_path):
     source = f"__global__ void k(const float3 *x, float *y) {{ {INDEX} float3 b = x[i]; y[i] = b.y; }}"
     apart = f"__global__ void k(const float3 *x, float *y) {{ {INDEX} y[i] = x[i].y; }}"

@@ -86,3 +86,12 @@ def test_what_is_unknown_is_told_with_what_is_assumed(tmp_path):
     assert notes == [
         "unroll count 'f()' is not a number known here: unrolled as compilers do without a pragma"
     ]
+
+
+def test_a_macro_of_the_command_line_that_the_file_defines_again_is_told(tmp_path: Path):
+    path = tmp_path / "k.cu"
+    path.write_text("#define N 4\n#define M 3\n" + KERNEL.format(body=LOOP))
+    diagnostics = read_cuda(path, ParseOptions(defines=("N=8", "M=3"))).diagnostics
+    assert [(d.rule, d.severity, d.line, d.message) for d in diagnostics] == [
+        ("PW001", ir.Severity.NOTE, 1, "-D N has no effect after this line, which defines it again")
+    ]

@@ -334,8 +334,16 @@ def _is_own_slip(unit: Unit, error: ParseDiagnostic) -> bool:
 
 def _report_includes(unit: Unit) -> None:
     source = unit.parsed.source
+    told = {text.partition("=")[0] for text in unit.parsed.options.defines}
     for error in unit.parsed.diagnostics:
-        if error.path is None or not error.is_error:
+        if error.path is None:
+            continue
+        again = re.fullmatch(r"'(\w+)' macro redefined", error.message)
+        if again is not None and again[1] in told and STUBS not in error.path.parents:
+            where = Span(str(error.path), error.line, error.column, error.line)
+            message = f"-D {again[1]} has no effect after this line, which defines it again"
+            unit.report("PW001", Severity.NOTE, where, message)
+        if not error.is_error:
             continue
         if error.message.startswith(_TOLD_ANYWHERE) or _is_own_slip(unit, error):
             where = Span(str(error.path), error.line, error.column, error.line)
