@@ -160,6 +160,8 @@ int main() {
     [
         (GOOD, None),
         (f"#include <nowhere.h>\n{GOOD}Thing made = thing();\n", None),
+        (f"#include <nowhere.h>\n{GOOD}MACRO(of that header) here;\n", None),
+        (GOOD + "std::chrono::no_such<int> f();\n", None),
         (GOOD + "syntax error here {\n", 6),
         (GOOD + "int f( { return\n", 6),
         (GOOD.removesuffix("}\n"), 4),

@@ -312,21 +312,22 @@ _TOLD_ANYWHERE = (
     "static_assert failed",
 )
 _SYNTAX = (
-    "expected ",
-    "extraneous ",
-    "function definition is not allowed here",
+    "expected ';' after top level declarator",
+    "expected '}'",
+    "extraneous closing brace",
     "unterminated ",
     "version control conflict marker",
 )
-"""How clang's complaints of broken syntax begin; told wherever they stand in the file itself."""
+"""Slips that tear the file apart, told wherever they stand in it. Of others clang complains, too, where it
+lacks the type of a library; and of all of them where it lacks a header."""
 
 
 def _is_own_slip(unit: Unit, error: ParseDiagnostic) -> bool:
-    """Whether an error is the file's own and one of syntax, or an ``#error`` (told in its own words)."""
+    """Whether an error is the file's own and tears it apart, or an ``#error`` (told in its own words)."""
     parsed = unit.parsed
     if error.path is None or not parsed.files.is_same(error.path, parsed.path):
         return False
-    if error.message.startswith(_SYNTAX):
+    if error.message.startswith(_SYNTAX) and not parsed.recovered.missing_includes:
         return True
     line = parsed.source.split(b"\n", error.line)[error.line - 1 : error.line]
     return bool(line) and re.match(rb"\s*#\s*error\b", line[0]) is not None
