@@ -293,8 +293,18 @@ def _extended(path: Path, document: dict[str, Any], faults: _Faults) -> dict[str
     except UnknownGpuError as error:
         raise GpuFileError(path, *faults.found, f"extends: {error}") from None
     del whole["aliases"], whole["notes"]
+    places = {
+        field: table
+        for table, numbers in whole.items()
+        if isinstance(numbers, dict) and table not in _IDENTITY
+        for field in cast("dict[str, Any]", numbers)
+    }
     for key, entry in own.items():
         known = whole.get(key)
+        if isinstance(entry, dict) and key not in _IDENTITY:
+            for field in [name for name in cast("dict[str, Any]", entry) if places.get(name, key) != key]:
+                faults.found.append(f"[{key}] {field}: belongs into [{places[field]}], as in {base}")
+                del entry[field]
         is_table = isinstance(known, dict) and isinstance(entry, dict)
         whole[key] = {**cast("dict[str, Any]", known), **cast("dict[str, Any]", entry)} if is_table else entry
     return {"aliases": [], "notes": "", **whole}

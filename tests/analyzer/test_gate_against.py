@@ -246,6 +246,20 @@ def test_nothing_changed_is_nothing_to_do(repository: Repository):
     assert "no file changed" in result.stderr
 
 
+def test_a_budget_makes_no_unchanged_kernel_a_new_one(repository: Repository):
+    twice = "void go2(float *x, float *y) { saxpy<<<8, 256>>>(2048, 2.0f, x, y); }\n"
+    head, go = SAXPY.split("void go")
+    include = '#include "saxpy.cuh"\n'
+    repository.commit(saxpy_dot_cuh=head, a_dot_cu=f"{include}void go{go}", b_dot_cu=include + twice)
+    budget = ("--max-power", "900", str(repository.root))
+    for text in (f"{include}void go{go}", f"{include}// changed\nvoid go{go}"):
+        repository.write("a.cu", text)
+        result = repository.gate(*budget)
+        assert result.return_value == 0
+        assert not {"new,", "vanished,"} & set(words(result).split())
+    assert repository.gate("--max-power", "9", str(repository.root)).return_value == 1
+
+
 def test_only_a_tolerance_below_the_change_fails(repository: Repository):
     repository.commit(saxpy_dot_cu=SAXPY)
     repository.write("saxpy.cu", SAXPY.replace("x[i]", "x[i * 8]"))

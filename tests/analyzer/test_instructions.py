@@ -87,6 +87,37 @@ def test_one_access_is_as_wide_as_its_object_is_aligned(declared: str, requests:
 
 
 @pytest.mark.parametrize(
+    ("body", "stores"),  # of `nvcc -arch=sm_80 -ptx`, st.local.v4 for four neighbours
+    [
+        ("float h[64]; for (int i = 0; i < 64; i++) h[i] = 0.f; h[p[t]] = 1.f; q[t] = h[p[t + 1]];", 16 + 1),
+        ("float h[8]; for (int i = 0; i < 8; i++) h[i] = q[64 * i + t]; q[t] = h[p[t]];", 2),
+        ("float h[3]; h[0] = q[t + 32]; h[1] = q[t + 64]; h[2] = q[t + 96]; q[t] = h[p[t]];", 3),
+        ("float h[3]; h[0] = q[t + 32]; h[1] = q[t + 64]; h[2] = q[t + 96]; q[t] = h[0] + h[1] * h[2];", 0),
+    ],
+)
+def test_what_data_index_is_stored_at_constant_indices_too(body: str, stores: float):
+    text = f"__global__ void k(const int* p, float* q) {{ int t = threadIdx.x; {body} }}"
+    kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0, 0); }}")
+    assert lower_instructions(kernel, profile).number(K.STL) == stores
+
+
+@pytest.mark.parametrize(
+    ("use", "loads"),  # of `nvcc -arch=sm_80 -ptx`
+    [
+        ("q[0] = s.b;", 1),
+        ("q[0] = s.a * s.c + s.h;", 3),
+        ("if (s.a > 0.f) q[0] = s.a * s.c + s.h; else q[0] = s.a * s.c;", 3),
+        ("*(T*)q = s;", 8),
+    ],
+)
+def test_members_of_a_record_that_nobody_needs_are_not_loaded(use: str, loads: float):
+    text = f"__global__ void k(T* p, float* q) {{ T s = p[0]; {use} }}"
+    text = f"struct T {{ float a, b, c, d, e, f, g, h; }}; {text}"
+    kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0, 0); }}")
+    assert lower_instructions(kernel, profile).number(K.LDG) == loads
+
+
+@pytest.mark.parametrize(
     ("body", "loads", "stores"),
     [
         ("volatile float* v = b; for (int i = 0; i < n; i++) { v[0]; (void)v[1]; float y = v[2]; }", 300, 0),

@@ -77,6 +77,22 @@ def test_a_pointer_that_nobody_knows_may_hold_any_kernel_used_as_a_value(tmp_pat
     ]
 
 
+def test_handlers_launch_in_code_that_is_not_run_and_what_follows_the_try_is_read(tmp_path):
+    text = f"""#include <stdexcept>
+    {TWO}__global__ void c(int n) {{}}
+    int main(int argc, char **v) {{
+        int n = 64;
+        try {{ a<<<2, n>>>(7); if (atoi(v[1])) throw std::runtime_error("x"); }}
+        catch (std::exception &e) {{ puts(e.what()); n = 32; b<<<3, n>>>(7); return 1; }}
+        catch (...) {{ b<<<4, 32>>>(7); }}
+        c<<<5, n>>>(7);
+    }}"""
+    a, b, c = launches(tmp_path, text)
+    assert [(launch.grid[0], launch.block[0]) for launch in (a, b, c)] == [(2, 64), (3, 32), (5, 64)]
+    assert [launch.source for launch in (a, c)] == [LaunchSource.HOST_CODE] * 2
+    assert "does not come" in b.assumptions[0].message
+
+
 FORMS = [
     ("a graph's node", "cudaKernelNodeParams p = {0}; p.func = (void *)k; p.gridDim = dim3(4);"
      "p.blockDim = 64; p.kernelParams = args; cudaGraphAddKernelNode(&node, graph, 0, 0, &p);"),

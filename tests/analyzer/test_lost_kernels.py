@@ -88,7 +88,7 @@ def test_the_place_that_clang_complains_about_is_told_too(tmp_path: Path) -> Non
     ],
 )
 def test_what_is_no_lost_kernel_is_not_told(tmp_path: Path, text: str) -> None:
-    program = lower(tmp_path, text + "\nint z int y;\n")  # errors alone are nobody's concern
+    program = lower(tmp_path, text + "\nint *z = 2.5f;\n")  # such errors alone are nobody's concern
     assert {kernel.name for kernel in program.kernels} <= {"r"}
     if program.kernels:
         assert not [d for d in program.diagnostics if d.rule == "PW001"]
@@ -144,3 +144,33 @@ def test_kernels_with_parameters_of_types_that_are_not_there():
     assert all(kernel.counts_per_thread.global_store == 1 for kernel in found.values())
     assert [found[name].grid for name in "acd"] == [(4, 1, 1), (3, 1, 1), (5, 1, 1)]
     assert "PW002" in {entry.rule for entry in analysis.diagnostics}
+
+
+GOOD = """\
+__global__ void k(float *a) { a[threadIdx.x] = 1.0f; }
+int main() {
+  float *a;
+  k<<<4, 64>>>(a);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (GOOD, None),
+        (f"#include <nowhere.h>\n{GOOD}Thing made = thing();\n", None),
+        (f"#include <nowhere.h>\n{GOOD}MACRO(of that header) here;\n", None),
+        (GOOD + "std::chrono::no_such<int> f();\n", None),
+        (GOOD + "syntax error here {\n", 6),
+        (GOOD + "int f( { return\n", 6),
+        (GOOD.removesuffix("}\n"), 4),
+        (GOOD + "}\n", 6),
+        (GOOD.replace("  float", "<<<<<<< HEAD\n  float").replace("  k", "=======\n>>>>>>> other\n  k"), 3),
+    ],
+)
+def test_broken_syntax_is_told_wherever_it_stands(tmp_path, text, line):
+    program = lower(tmp_path, text)
+    told = {entry.line for entry in program.diagnostics if entry.message.startswith("not understood")}
+    assert told == ({line} if line else set())
+    assert [kernel.name for kernel in program.kernels] == ["k"]

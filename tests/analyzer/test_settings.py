@@ -65,6 +65,13 @@ def test_a_wattslice_toml_comes_before_a_pyproject_beside_it(tmp_path):
     assert find_settings((tmp_path,)).gpu == "l4"
 
 
+def test_a_wattslice_toml_wants_no_table(tmp_path):
+    path = written(tmp_path / "wattslice.toml", "[tool.wattslice]\ngpu = 'v100'")
+    with pytest.raises(SettingsError, match="this file wants no table") as caught:
+        read_settings(path)
+    assert "without a table" in str(caught.value.remedy)
+
+
 def test_no_paths_no_settings():
     assert find_settings(()) is NO_SETTINGS
 

@@ -156,6 +156,15 @@ def test_a_variant_takes_what_an_analysis_of_it_alone_says(kernel: Path):
         assert one["launches"][0]["shared_bytes_per_block"] == alone.shared_bytes_per_block == tile * 4096
 
 
+def test_a_macro_that_a_header_defines_again_has_no_figures_but_for_its_own_value(kernel: Path):
+    (kernel.parent / "tile.h").write_text("\n#define TILE 4\n")
+    kernel.write_text(f'#include "tile.h"\n{TILED}')
+    _, found = swept(kernel, "-D", "TILE=2,4", "-D", "BLOCK=256")
+    told = {one["macros"]["TILE"]: (one["outcome"], one["reason"]) for one in found["variants"]}
+    again = "tile.h:2: -D TILE has no effect after this line, which defines it again"
+    assert told == {"2": ("unknown", again), "4": ("predicted", None)}
+
+
 def test_what_does_not_compile_or_fit_is_listed_with_its_reason(kernel: Path):
     status, found = swept(kernel, "-D", "TILE=2,3,5,16,4096", "-D", "BLOCK=256,2048")
     told = {tuple(one["macros"].values()): (one["outcome"], one["reason"]) for one in found["variants"]}

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from wattslice.frontend.c import read_c
 from wattslice.workload.instructions import lower_instructions
+from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice.workload.traffic import traffic
 
 from .counted import counted
@@ -44,6 +45,23 @@ def test_a_struct_moves_what_its_words_move_by_themselves(tmp_path):
     moved = moved_by(*counted(tmp_path, whole, "k=1000:256"))
     assert moved == moved_by(*counted(tmp_path, apart, "k=1000:256"))
     assert (moved.l1_bytes, moved.l2_bytes, moved.dram_bytes) == pytest.approx((72, 12 + 36, 24))
+
+
+def test_requests_for_one_object_fetch_its_sector_once(tmp_path):
+    source = f"__global__ void k(const float3 *x, float3 *y) {{ {INDEX} y[i] = x[64 * i]; }}"
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
+    assert (moved.l1_bytes, moved.l2_bytes) == pytest.approx((3 * 32 + 36, 32 + 36))
+
+
+def test_members_that_nobody_reads_are_not_requested(tmp_path):
+    source = f"__global__ void k(const float3 *x, float *y) {{ {INDEX} float3 b = x[i]; y[i] = b.y; }}"
+    apart = f"__global__ void k(const float3 *x, float *y) {{ {INDEX} y[i] = x[i].y; }}"
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    assert lower_instructions(launch.kernel, profile).number(InstructionKind.LDG) == 1  # as in PTX
+    moved = moved_by(launch, profile)
+    other = moved_by(*counted(tmp_path, apart, "k=1000:256"))
+    assert (moved.l1_bytes, moved.l2_bytes) == pytest.approx((other.l1_bytes, other.l2_bytes))
+    assert moved.dram_bytes == pytest.approx(12 + 4)
 
 
 def test_requests_for_one_object_whose_address_is_data_fetch_it_once(tmp_path):

@@ -320,6 +320,16 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path):
     ]
 
 
+def test_an_entry_in_the_wrong_table_is_told_the_right_one(tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'extends = "h100"\nid = "mine"\nname = "Mine"\n[board]\nsm_count = { value = 99, source = "x" }\n'
+    )
+    with pytest.raises(GpuFileError) as caught:
+        read_gpu(path)
+    assert caught.value.faults == ("[board] sm_count: belongs into [multiprocessor], as in h100",)
+
+
 def test_the_file_of_a_gpu_reads_as_that_gpu(tmp_path: Path):
     path = tmp_path / "same.toml"
     path.write_text(gpu_text("H100 SXM"))

@@ -68,10 +68,13 @@ def gate(
     known = _baseline(said.gate_baseline, config)
     comparison = _comparison(options.paths, config, against)
     _require_a_yardstick(budgets, known, comparison)
-    analysis = _analyze(config, comparison, everything=bool(budgets) or known is not None)
+    affected = None if comparison is None else _affected(config, comparison)
+    analysis = analyzed(config) if affected is None or budgets or known is not None else affected
     if not analysis.files:
         message(f"no file changed against {against}: nothing to compare")
-    compared = [*_against_baseline(known, analysis, policy), *_against(comparison, config, analysis, policy)]
+    compared = _against_baseline(known, analysis, policy)
+    if comparison is not None and affected is not None:
+        compared.append(_against(comparison, config, affected, policy))
     from wattslice.findings.findings import findings_of
     from wattslice.gate.verdict import judge
     from wattslice.report.text import write_verdict
@@ -215,17 +218,14 @@ def _comparison(paths: tuple[Path, ...], config: Config, against: str | None) ->
     return plan(paths, config, against)
 
 
-def _analyze(config: Config, comparison: Comparison | None, *, everything: bool) -> Analysis:
-    """The state of today: all files, or with nothing but a revision to compare with those that changed."""
+def _affected(config: Config, comparison: Comparison) -> Analysis:
+    """Today's state of the files whose kernels may differ from the revision's, and of no other."""
     from wattslice.launches.launch import NO_OVERRIDES
 
-    if everything or comparison is None:
-        return analyzed(config)
     if not comparison.now:
         return _nothing(config)
-    return _analyze_changed(
-        replace(config, files=comparison.now, facts=replace(config.facts, typed_overrides=NO_OVERRIDES))
-    )
+    facts = replace(config.facts, typed_overrides=NO_OVERRIDES)
+    return _analyze_changed(replace(config, files=comparison.now, facts=facts))
 
 
 def _analyze_changed(config: Config) -> Analysis:
@@ -276,17 +276,13 @@ def _against_baseline(
     return [with_losses(found, analysis, baseline.unread, lambda file: shared_path(file, folder), policy)]
 
 
-def _against(
-    comparison: Comparison | None, config: Config, analysis: Analysis, policy: Policy
-) -> list[Compared]:
-    if comparison is None:
-        return []
+def _against(comparison: Comparison, config: Config, affected: Analysis, policy: Policy) -> Compared:
     from wattslice.gate.against import compare_with
 
-    found, notes = compare_with(comparison, config, analysis, policy, _analyze_changed)
+    found, notes = compare_with(comparison, config, affected, policy, _analyze_changed)
     for note in notes:
         message(note)
-    return [found]
+    return found
 
 
 def _tell_problems(analysis: Analysis) -> None:

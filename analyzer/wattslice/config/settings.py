@@ -164,6 +164,9 @@ def _settings(path: Path, prefix: str, table: dict[str, object]) -> tuple[Settin
     keys: list[Option] = []
     for name, value in _flat(table).items():
         key = _KEYS.get(name)
+        if key is None and name == "tool":
+            remedy = "[tool.wattslice] is for a pyproject.toml: write its keys without a table here"
+            raise SettingsError("tool: this file wants no table", path=path, remedy=remedy)
         if key is None:
             close = difflib.get_close_matches(name.lower().replace("_", "-"), _KEYS, n=1)
             remedy = f"did you mean {prefix}{close[0]}?" if close else f"keys: {', '.join(_KEYS)}"

@@ -351,8 +351,8 @@ def compare_with(
 ) -> tuple[Compared, tuple[str, ...]]:
     """Analyses the revision's side and compares `current` with it; and notes on what could not be had.
 
-    `config`: how `current` was made; the same options hold for the revision, folders inside the repository
-    being those of the revision.
+    `current`: of `comparison.now` alone. `config`: how it was made; the same options hold for the revision,
+    folders inside the repository being those of the revision.
     """
     root = comparison.revision.root
     untold = {path for path, _ in comparison.untold}
@@ -369,12 +369,10 @@ def compare_with(
 
         new = records_of(current, now_path)
         old = () if earlier is None else records_of(earlier, then_path)
-        looked_at = {_inside(file, root) for file in comparison.now}
-        left_out = (_files(current, root) - looked_at) | untold
-        compared = [record for record in new if record.file not in left_out]
+        compared = [record for record in new if record.file not in untold]
         blame = Blame(then_path, now_path, comparison.changed)
         found = compare(match(old, compared), policy, about, _place, blame.explain)
-        before = {*(() if earlier is None else map(then_path, earlier.unread)), *left_out}
+        before = {*(() if earlier is None else map(then_path, earlier.unread)), *untold}
         found = with_losses(found, current, before, now_path, policy)
         findings = (*found.findings, *_not_to_be_had(comparison, policy))
     return replace(found, findings=findings), tree.notes
@@ -385,10 +383,6 @@ def _not_to_be_had(comparison: Comparison, policy: Policy) -> Iterator[Finding]:
     names = {_inside(file, comparison.revision.root): str(file) for file in comparison.now}
     for path, why in comparison.untold:
         yield Finding("PW022", policy.unknown, names[path], 0, "", f"cannot be compared: {why}")
-
-
-def _files(analysis: Analysis, root: Path) -> frozenset[str]:
-    return frozenset(_inside(Path(file), root) for file in analysis.files)
 
 
 def _place(record: LaunchRecord) -> tuple[str, int]:

@@ -19,6 +19,7 @@ _RESTRICTED = re.compile(r"declare '(\w+)' __restrict__")
 _LITERAL = re.compile(r"write ([\d.]+(?:[eE][+-]?\d+)?)f\b")
 _CALL = re.compile(r"\bcall (?:the function for floats, )?(\w+)f\b")
 _LOOP = re.compile(r"\s*(?:for|while)\s*\(")
+_OF_DECLARATIONS = ("PW042", "PW054")
 _MOST_LINES = 200
 """How far above an advice its declaration or loop is looked for."""
 
@@ -37,7 +38,9 @@ def repair(finding: Finding, lines: Sequence[str], at: int) -> Repair | None:
     found = None if find is None else find(finding.fix, lines, at)
     if found is None or found.text == lines[found.number]:
         return None
-    saved = finding.energy_j
+    # What is told of several lines at once saves that in all of them; a declaration mends them all.
+    is_whole = not finding.also_lines or finding.rule in _OF_DECLARATIONS
+    saved = finding.energy_j if is_whole else None
     gain = (
         ""
         if saved is None

@@ -252,6 +252,8 @@ def _variant(macros: Variant, found: FileAnalysis) -> PredictedVariant:
     launches = tuple(map(_launch, found.kernels))
     if broken := _compile_error(found.diagnostics):
         return PredictedVariant(macros, Outcome.NOT_COMPILED, broken, launches)
+    if again := _redefinition(macros, found.diagnostics):
+        return PredictedVariant(macros, Outcome.UNKNOWN, again, launches)
     if not launches:
         return PredictedVariant(macros, Outcome.UNKNOWN, "no kernel", launches)
     if misfit := next((one.message for one in found.diagnostics if one.rule == "PW014"), ""):
@@ -264,6 +266,13 @@ def _variant(macros: Variant, found: FileAnalysis) -> PredictedVariant:
         told = (one.message for one in found.diagnostics if "power unknown" in one.message)
         return PredictedVariant(macros, Outcome.UNKNOWN, next(told, "time or power unknown"), launches)
     return PredictedVariant(macros, Outcome.PREDICTED, "", launches, sum(times), sum(energies))
+
+
+def _redefinition(macros: Variant, diagnostics: Sequence[Diagnostic]) -> str:
+    """Where the source defines a macro of the variant again, and so is not this variant."""
+    starts = tuple(f"-D {name} has no effect" for name, _ in macros)
+    found = (one for one in diagnostics if one.rule == "PW001" and one.message.startswith(starts))
+    return next((f"{Path(one.file).name}:{one.line}: {one.message}" for one in found), "")
 
 
 def _compile_error(diagnostics: Sequence[Diagnostic]) -> str:

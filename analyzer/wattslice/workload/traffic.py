@@ -86,16 +86,15 @@ class _Object(Struct):
         self,
         access: MemoryAccess,
         requested: float,
-        fresh_per_block: float,
+        distinct: float,
         statistics: SiteStatistics,
         within: Reach | None,
     ) -> None:
         """Takes in one access; `within`: all of the array, if its size is known.
 
-        `fresh_per_block`: bytes that the warps of a block request and have not requested just before.
+        `distinct`: bytes that the warps of a block request and have not requested just before.
         """
         self.requested += requested
-        distinct = fresh_per_block * statistics.block_distinct_share
         self.distinct_per_block += distinct
         self.parts.append(_Part(access, requested, distinct))
         reach, block_reach = statistics.launch_reach, statistics.block_reach
@@ -193,8 +192,8 @@ def traffic(
         table = stores if access.is_store else loads
         entry = table.setdefault(access.root, _Object())
         entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
-        fresh = requested * warps_per_block * made.fresh
-        entry.add(access, requested, fresh, statistics, _whole_array(launch, access))
+        distinct = requested * warps_per_block * min(1.0, made.fresh * statistics.block_distinct_share)
+        entry.add(access, requested, distinct, statistics, _whole_array(launch, access))
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
     requested = sum(entry.requested for entry in loads.values())

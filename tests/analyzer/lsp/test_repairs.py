@@ -1,6 +1,7 @@
 """What an advice proposes, done to the text: before and after, and that the finding is gone then."""
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.analysis import Advice
 from wattslice.findings.findings import Finding
@@ -50,6 +51,15 @@ HEAD = "__global__ void k(float *x, const float* w, int n)\nx += w[0];"
 )
 def test_repairs(rule: str, fix: str, before: str, after: str | None):
     assert mended(rule, fix, before) == after
+
+
+@pytest.mark.parametrize(("also", "gain"), [((), " (predicted: 2.00 J less per launch)"), ((7,), "")])
+def test_the_gain_of_several_lines_is_not_promised_for_one(also: tuple[int, ...], gain: str):
+    told = Finding("PW045", Severity.WARNING, "a.cu", 1, "k", "", "write 0.1f", energy_j=2)
+    finding = replace(told, also_lines=also)
+    found = repair(finding, ["y = 0.1 * x;"], 0)
+    assert found is not None
+    assert found.title == f"Write 0.1f{gain}"
 
 
 SUMS = """\

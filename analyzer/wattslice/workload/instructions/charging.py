@@ -17,6 +17,7 @@ from wattslice.workload.instructions.value_graph import (
     Hoisting,
     LinearForm,
     LoopLevel,
+    MemoryRequest,
     Placement,
     Shape,
     Terms,
@@ -83,6 +84,7 @@ class _Charger:
         self.fusing_uses: dict[Value, int] = {}
         self.other_uses: dict[Value, int] = {}
         self.seen: set[Value] = set()
+        self.members: dict[Value, list[tuple[str, ...]]] = {}  # of a record that somebody needs
         self.pointers: dict[Value, LoopLevel] = {}
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
@@ -104,10 +106,14 @@ class _Charger:
             for needed in value.inputs:
                 uses = self.fusing_uses if needed.shape is fuses else self.other_uses
                 uses[needed] = uses.get(needed, 0) + 1
+                if value.member:
+                    self.members.setdefault(needed, []).append(value.member)
                 stack.append(needed)
         for value in self.order:
             if value.form.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
+        for value in self.members.keys() - set(self.roots):
+            self.leave_out_members(value)
         absorbed = within_lop3(self.order, self.other_uses) | group_bit_tests(self.order, self.other_uses)
         for value in self.order:
             self.fuse(value, absorbed)
@@ -124,6 +130,18 @@ class _Charger:
         for value in absorbed:
             value.cost = ()  # part of what takes it in
         return Charges(self.found, self.requests, self.order, self.pointers)
+
+    def leave_out_members(self, value: Value) -> None:
+        """A record loaded for some of its members alone is loaded by no more accesses than there are."""
+        if value.access is None or not value.cost or self.other_uses.get(value) != len(self.members[value]):
+            return
+        ((kind, number),) = value.cost
+        members = len(set(self.members[value]))
+        if members < number:
+            value.cost = ((kind, float(members)),)
+            site, is_store, requests, fresh = value.access
+            times = number / members  # each brings more that is new
+            value.access = MemoryRequest(site, is_store, requests / times, fresh * times)
 
     def linear_forms(self) -> list[Value]:
         """All integer sums and addresses that something needs."""

@@ -198,13 +198,17 @@ class Memory(Operators):
         """A write to memory; a read of the same object right after yields `value`."""
         address, name = self.address(place, pointer, region)
         if place.space is MemorySpace.LOCAL and place.root is not None and not place.is_volatile:
-            cost = () if not address.form.terms else ((K.STL, 1.0),)
+            fixed = not address.form.terms
+            cost = () if fixed else ((K.STL, 1.0),)
             self.note_element(place.root, pointer)
             if cost:
                 self.indexed.add(place.root)
             inputs = [self.whole(place.root), address, value]
             here = Placement(region, self.stack[-1] if self.stack else None, self.stack)
-            self._set(place.root, Value(Shape.PLAIN, here, cost, inputs, span=self.here))
+            self._set(place.root, stored := Value(Shape.PLAIN, here, cost, inputs, span=self.here))
+            if fixed:
+                number = place.type.requests / _merged(address, linear(pointer)[2], place.type.size_bytes)
+                self.fixed_stores.append((place.root, stored, number))
             return
         if _is_register(place):
             self.root(region, (), (address, value))
@@ -216,6 +220,12 @@ class Memory(Operators):
         self.clobber((place.space,), False, None)
         key = ("load", name, self.version(place.space), place.type.bits, place.type.lanes)
         self.hide(key, value)  # a load of the same object right after needs no memory
+
+    def store_indexed(self) -> None:
+        """Stores at constant indices are made where others index the array by what is not known."""
+        for array, stored, number in self.fixed_stores:
+            if array in self.indexed:
+                stored.cost = ((K.STL, number),)
 
     def address_of(self, variable: Variable) -> Value:
         """The address of a variable."""

@@ -100,6 +100,7 @@ class Lowering(Loops):
         for parameter in self.kernel.parameters:
             self.whole(parameter)  # so that a loop that is the first to name one may change it
         yield self.statement(self.kernel.body)
+        self.store_indexed()
         return None
 
     def statement(self, stmt: Stmt) -> Step:

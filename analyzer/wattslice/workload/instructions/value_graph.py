@@ -136,8 +136,9 @@ class Value(Struct, eq=False):
     """One value: how it is computed (`shape`, `cost`, `inputs`) and where (`place`).
 
     `number`: of a constant; None: it differs between the copies of an unrolled loop. `step`: of an induction
-    variable, per iteration. `access`: the load or store that this value is. `birth`: values are numbered as
-    they are made, in the order of the text. `span`: of the text that asked for it first.
+    variable, per iteration. `access`: the load or store that this value is. `member`: what of a record it is.
+    `birth`: values are numbered as they are made, in the order of the text. `span`: of the text that asked
+    for it first.
     """
 
     shape: Shape
@@ -151,6 +152,7 @@ class Value(Struct, eq=False):
     number: float | None = None
     step: Value | None = None
     access: MemoryRequest | None = None
+    member: tuple[str, ...] = ()
     birth: int = field(default_factory=count().__next__)
     span: Span | None = None
 
@@ -268,6 +270,7 @@ class Environment:
         self.components: dict[Value, dict[str, Value]] = {}
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
+        self.fixed_stores: list[tuple[Variable, Value, float]] = []  # to such arrays, at constant indices
         self.neighbours: dict[object, dict[int, Value]] = {}  # loads of one aligned word, by offset in it
         self.here: Span | None = None  # the text being lowered
 
@@ -354,7 +357,11 @@ class Environment:
         """A member of a record in registers: what it was built from, where that is known."""
         while path and (known := self.components.get(whole, {}).get(path[0])) is not None:
             whole, path = known, path[1:]
-        return self.plain(("part", path), region, (whole,), (), bits) if path else whole
+        if not path:
+            return whole
+        value = self.plain(("part", path), region, (whole,), (), bits)
+        value.member = path
+        return value
 
     def first(self, key: object, cost: Cost, is_uniform: bool) -> Value:
         """Something computed once at the start of the kernel."""

@@ -31,7 +31,7 @@ Attributes Children of the declaration (CUDAGLOBAL_ATTR, CUDASHARED_ATTR ...); t
 Loops      FOR_STMT children are positional with gaps (init; condition; step; body), so three children are
            ambiguous: compare `child.start.offset` with the positions of the two `;` in `unit.source`. The
            body is always last. `#pragma unroll N`: the loop sits in an UNEXPOSED_STMT;
-           the tree does not name the number, the text does.
+           the tree does not name the number, `function.printed` does.
 Constants  `node.evaluate()`: constexpr, const, enums, macros, sizeof. What rests on a made-up name
            (`unit.is_made_up`) is nonsense, array extents too.
 Assembly   `asm` is an ASM_STMT whose children are the operands' expressions (outputs first); its text is

@@ -54,6 +54,7 @@ def user_flags(options: ParseOptions, extra_dirs: tuple[Path, ...]) -> tuple[str
     return (
         *(f"-I{folder}" for folder in (*options.include_dirs, *extra_dirs)),
         *(f"-D{define}" for define in options.defines),
+        *(("-Wmacro-redefined",) if options.defines else ()),  # `_report_includes` tells it
         *(f"-U{name}" for name in options.undefines),
     )
 

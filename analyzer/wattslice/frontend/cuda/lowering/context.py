@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -148,7 +148,6 @@ class Body:
         self.shared: list[Variable] = []
         self.before: list[Stmt] = []
         # Template values and constants by their spelling, for pragmas that name them.
-        self.named_constants: dict[str, int] = {}
         self.known: dict[Variable, int | float] = {}
         # Functions and lambdas that variables and parameters stand for.
         self.functions: dict[int, Node] = {}
@@ -500,3 +499,30 @@ def is_callable_type(type_: Type) -> bool:
     if type_.kind is TypeKind.POINTER and type_.element is not None:
         return type_.element.name == "function"
     return type_.name == "function" or "lambda at" in type_.name
+
+
+def function_around(body: Body) -> Node | None:
+    """The function that what is being lowered was written in: the inlined one, where it has a name."""
+    named = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD)
+    inlined = (frame.info.declaration for frame in reversed(body.frames) if frame.info is not None)
+    return next((function for function in inlined if function.kind in named), body.function)
+
+
+def printed_text(
+    body: Body, node: Node, is_such: Callable[[Node], bool], texts: Callable[[str], Iterator[str]]
+) -> str:
+    """What clang prints for `node`, macros expanded; empty where that cannot be told.
+
+    `is_such` tells the statements of its kind in the function, `texts` finds theirs in the function's text.
+    """
+    function = function_around(body)
+    if function is None:
+        return ""
+    key = (function.raw.data0, texts)
+    known = body.unit.printed.get(key)
+    if known is None:
+        statements = [inner.raw.data1 for inner in function.walk() if is_such(inner)]
+        found = list(texts(function.printed))
+        same = len(statements) == len(found)
+        known = body.unit.printed[key] = dict(zip(statements, found, strict=True)) if same else {}
+    return known.get(node.raw.data1, "")

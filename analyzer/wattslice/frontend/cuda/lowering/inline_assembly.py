@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.context import Body, Location, statement
+from wattslice.frontend.cuda.lowering.context import Body, Location, printed_text, statement
 from wattslice.frontend.cuda.lowering.expressions import convert
 from wattslice.frontend.cuda.lowering.memory import note_pointer, place_for_access, pointee_of
 from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
@@ -135,7 +135,7 @@ class _Operands(Struct):
 @statement(C.ASM_STMT, C.MS_ASM_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     span = body.span(node)
-    text = body.unit.spans.text(node) or _printed_text(body, node)
+    text = body.unit.spans.text(node) or printed_text(body, node, _is_assembly, _printed_statements)
     if not text:
         body.hole("PW006", span, "inline assembly whose text could not be read")
     sections = _sections(text)
@@ -277,22 +277,8 @@ def _store(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operand
 # --------------------------------------------------------------------------- text out of macros
 
 
-def _printed_text(body: Body, node: Node) -> str:
-    """The text of an asm statement that a macro yields: clang prints the function, macros expanded."""
-    function = next(
-        (f.info.declaration for f in reversed(body.frames) if f.info and _has_name(f.info.declaration)),
-        body.function,
-    )
-    if function is None:
-        return ""
-    known = body.unit.assembly.get(function.raw.data0)
-    if known is None:
-        statements = [inner.raw.data1 for inner in function.walk() if inner.kind == C.ASM_STMT]
-        texts = list(_printed_statements(function.printed))
-        same = len(statements) == len(texts)
-        known = dict(zip(statements, texts, strict=True)) if same else {}
-        body.unit.assembly[function.raw.data0] = known
-    return known.get(node.raw.data1, "")
+def _is_assembly(node: Node) -> bool:
+    return node.kind == C.ASM_STMT
 
 
 def _printed_statements(text: str) -> Iterator[str]:
@@ -304,10 +290,6 @@ def _printed_statements(text: str) -> Iterator[str]:
             if depth == 0:
                 yield text[match.start() : token.end()]
                 break
-
-
-def _has_name(declaration: Node) -> bool:
-    return declaration.kind in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD)
 
 
 # ---------------------------------------------------------------------------

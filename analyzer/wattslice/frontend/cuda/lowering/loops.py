@@ -30,6 +30,7 @@ from wattslice.frontend.cuda.lowering.memory import (
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import as_block, decision, guarded, lower, split_condition
 from wattslice.frontend.cuda.lowering.types import pointer_to
+from wattslice.frontend.cuda.lowering.unrolling import unroll_of
 from wattslice.ir import INT64, Binary, Constant, Declare, Expr, Loop, LoopKind, Read, RegisterPlace, Stmt
 from wattslice.ir.loops import canonical
 
@@ -244,15 +245,15 @@ def _(body: Body, node: Node) -> list[Stmt]:
     if not children:
         return []
     inner = children[-1]
-    unroll = unroll_of(body, node, inner)
     loop = _LOOPS.get(inner.kind)
     if loop is not None:
+        unroll = unroll_of(body, node, inner)
         return guarded(body, inner, functools.partial(loop, unroll=unroll))
     return lower(body, inner)
 
 
 # ---------------------------------------------------------------------------
-# Loop headers: which child of a `for` is which, and the number in `#pragma unroll`.
+# Loop headers: which child of a `for` is which.
 
 
 class ForParts(Struct, frozen=True):
@@ -352,49 +353,3 @@ def _slot_by_kind(child: Node, parts: list[Node | None]) -> int:
     else:
         wanted = 1
     return wanted if wanted in free else free[0]
-
-
-_UNROLL = re.compile(r"(no)?unroll\b\s*\(?\s*([^)\s\"]*)")
-_DEFINE = r"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+\(?(\d+)\)?"
-
-
-def unroll_of(body: Body, around: Node, loop: Node) -> int | None:
-    """The number in `#pragma unroll N` before a loop: 0 for the bare pragma, 1 for `nounroll`."""
-    outer, inner = body.unit.spans.source(around), body.unit.spans.source(loop)
-    if outer is None or inner is None:
-        return 0
-    file, begin, _ = outer
-    text = file.data[file.data.rfind(b"\n", 0, begin) + 1 : inner[1]].decode("utf-8", "replace")
-    matches = list(_UNROLL.finditer(text))
-    if not matches:
-        return None
-    no, argument = matches[-1][1], matches[-1][2].rstrip("uUlL;")
-    if no:
-        return 1
-    if not argument or argument.startswith(("//", "/*")):
-        return 0
-    try:
-        return int(argument, 0)
-    except ValueError:
-        pass
-    known = _value_of_name(body, argument, file.data)
-    if known is None:
-        span = body.unit.spans.span(around)
-        body.unit.report(
-            "PW006", ir.Severity.NOTE, span, f"unroll count '{argument}' is not a number known here"
-        )
-        return 0
-    return known
-
-
-def _value_of_name(body: Body, name: str, data: bytes) -> int | None:
-    if not name.isidentifier():
-        return None
-    told = (text.partition("=")[::2] for text in reversed(body.unit.parsed.options.defines))
-    value = next((value for key, value in told if key == name), "").strip(" ()")
-    if value.isdecimal():
-        return int(value)
-    define = re.search(_DEFINE.format(name=re.escape(name)), data.decode("utf-8", "replace"), re.M)
-    if define is not None:
-        return int(define[1])
-    return body.named_constants.get(name)

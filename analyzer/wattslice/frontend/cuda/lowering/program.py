@@ -293,24 +293,9 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
 
 def _lower_body(body: Body, function: Node) -> Block:
     compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
-    _remember_template_values(body, function)
     body.frames = [Frame(None, None)]
     body.function = function
     return as_block(body, compound)
-
-
-def _remember_template_values(body: Body, function: Node) -> None:
-    template = function.template
-    if template is None:
-        return
-    names = [
-        child.spelling
-        for child in template.children
-        if child.kind in (C.TEMPLATE_TYPE_PARAMETER, C.TEMPLATE_NON_TYPE_PARAMETER)
-    ]
-    for name, value in zip(names, function.template_arguments, strict=False):
-        if isinstance(value, int):
-            body.named_constants[name] = value
 
 
 def _launch_bounds(unit: Unit, function: Node) -> tuple[int | None, int | None]:
@@ -326,23 +311,42 @@ _TOLD_ANYWHERE = (
     "static assertion failed",
     "static_assert failed",
 )
+_SYNTAX = (
+    "expected ';' after top level declarator",
+    "expected '}'",
+    "extraneous closing brace",
+    "unterminated ",
+    "version control conflict marker",
+)
+"""Slips that tear the file apart, told wherever they stand in it. Of others clang complains, too, where it
+lacks the type of a library; and of all of them where it lacks a header."""
 
 
-def _is_error_line(unit: Unit, error: ParseDiagnostic) -> bool:
-    """Whether an error of the file itself is an ``#error``: clang's message is nothing but its words."""
+def _is_own_slip(unit: Unit, error: ParseDiagnostic) -> bool:
+    """Whether an error is the file's own and tears it apart, or an ``#error`` (told in its own words)."""
     parsed = unit.parsed
-    if error.path is None or error.path != parsed.path:
+    if error.path is None or not parsed.files.is_same(error.path, parsed.path):
         return False
+    if error.message.startswith(_SYNTAX) and not parsed.recovered.missing_includes:
+        return True
     line = parsed.source.split(b"\n", error.line)[error.line - 1 : error.line]
     return bool(line) and re.match(rb"\s*#\s*error\b", line[0]) is not None
 
 
 def _report_includes(unit: Unit) -> None:
     source = unit.parsed.source
+    told = {text.partition("=")[0] for text in unit.parsed.options.defines}
     for error in unit.parsed.diagnostics:
-        if error.path is None or not error.is_error:
+        if error.path is None:
             continue
-        if error.message.startswith(_TOLD_ANYWHERE) or _is_error_line(unit, error):
+        again = re.fullmatch(r"'(\w+)' macro redefined", error.message)
+        if again is not None and again[1] in told and STUBS not in error.path.parents:
+            where = Span(str(error.path), error.line, error.column, error.line)
+            message = f"-D {again[1]} has no effect after this line, which defines it again"
+            unit.report("PW001", Severity.NOTE, where, message)
+        if not error.is_error:
+            continue
+        if error.message.startswith(_TOLD_ANYWHERE) or _is_own_slip(unit, error):
             where = Span(str(error.path), error.line, error.column, error.line)
             unit.report("PW001", Severity.WARNING, where, f"not understood: {error.message}")
     for name in unit.parsed.recovered.missing_includes:

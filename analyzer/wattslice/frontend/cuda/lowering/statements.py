@@ -416,8 +416,14 @@ def _(body: Body, node: Node) -> list[Stmt]:
 
 @statement(C.CXX_TRY_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    """Host code: the protected block; handlers do not run on the way to a launch."""
-    return lower(body, node.children[0])
+    """Host code: the protected block; what the handlers launch is code that is not run."""
+    protected, *handlers = node.children
+    result = lower(body, protected)
+    for handler in handlers:
+        span = body.unit.spans.span(handler)
+        never = Constant(0, ir.BOOL, span)
+        result.append(ir.If(never, as_block(body, handler.children[-1]), None, body.region(), span))
+    return result
 
 
 @statement(C.CASE_STMT, C.DEFAULT_STMT)
@@ -505,8 +511,6 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     )
     if isinstance(value, Constant) and folds and type_.lanes == 1:
         body.names[key] = value
-        if type_.is_integral:
-            body.named_constants[node.spelling] = int(value.value)
     else:
         body.names[key] = variable
     if value is not None:

@@ -63,8 +63,8 @@ class Unit:
         self.types = TypeTable(parsed.handle)
         self.spans = SpanFinder(parsed.handle)
         self.diagnostics: list[Diagnostic] = []
-        # Texts of asm statements out of macros, by function and statement.
-        self.assembly: dict[int, dict[int, str]] = {}
+        # Texts of statements with macros expanded, by function and who finds them, then by statement.
+        self.printed: dict[tuple[int, object], dict[int, str]] = {}
         self.nodes_left = FILE_BUDGET_NODES
         # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
         self.globals: dict[tuple[int, bool], Variable] = {}

@@ -1,0 +1,97 @@
+"""`#pragma unroll NAME` means what the compiler makes of the name."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice import ir
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
+from wattslice.workload.instructions import InstructionKind, lower_instructions
+
+from .source_text import launched
+
+LOOP = "for (int i = 0; i < 64; i++) s = s * 1.5f + a[i];"
+KERNEL = "__global__ void k(float* a) {{ float s = 0; {body}\na[0] = s; }}\n"
+
+
+def unrolls(tmp_path: Path, text: str, *defines: str) -> tuple[list[int | None], list[str]]:
+    path = tmp_path / "k.cu"
+    path.write_text(text)
+    program = read_cuda(path, ParseOptions(defines=defines))
+    loops = [
+        stmt for kernel in program.kernels for stmt in kernel.body.statements if isinstance(stmt, ir.Loop)
+    ]
+    return [loop.unroll for loop in loops], [d.message for d in program.diagnostics if d.rule == "PW006"]
+
+
+def branches(before: str, pragma: str) -> float:
+    text = before + KERNEL.format(body=f"\n{pragma}\n{LOOP}")
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 32>>>(0); }}")
+    return lower_instructions(kernel, profile).number(InstructionKind.BRANCH)
+
+
+@pytest.mark.parametrize(
+    ("before", "pragma"),
+    [
+        ("#define UNROLL 8\n", "#pragma unroll UNROLL"),
+        ("#define UF (2*4)\n", "#pragma unroll UF"),
+        ("constexpr int UF = 8;\n", "#pragma unroll (UF*1)"),
+    ],
+)
+def test_a_name_counts_as_its_number(before, pragma):
+    assert branches(before, pragma) == branches("", "#pragma unroll 8") != branches("", "#pragma unroll 2")
+
+
+@pytest.mark.parametrize(
+    ("before", "pragma", "number"),
+    [
+        ('#include "factor.h"\n', "#pragma unroll FACTOR", 4),
+        ("#define U 2\n#undef U\n#define U 4\n", "#pragma unroll U", 4),
+        ("#if 0\n#define U 2\n#else\n#define U (1 + 1) * 2\n#endif\n", "#pragma unroll(U)", 4),
+        ("#define U 4 // not 2\n", "#pragma unroll U // the loop", 4),
+        ("", "#pragma unroll 4 // unroll the loop", 4),
+        ("", "#pragma unroll 4\n// nounroll is slower", 4),
+        ("", "#pragma unroll 010", 8),
+        ("", "#pragma unroll D", 16),
+        ("#undef D\n#define D 4\n", "#pragma unroll D", 4),
+        ("enum { U = 2, V };\n", "#pragma unroll V", 3),
+        ("namespace n { constexpr int U = 4; }\n", "#pragma unroll n::U", 4),
+        ("struct C { static const int U = 4; };\n", "#pragma unroll C::U / 2", 2),
+        ("constexpr int U = 2;\n", "{ constexpr int U = 8; a[1] = U; }\n#pragma unroll U", 2),
+        ("constexpr int U = 2;\n", "constexpr int U = 4;\n#pragma unroll U", 4),
+        ("", "#pragma unroll sizeof(float)", 4),
+        ("#define AGAIN(n) _Pragma(#n)\n", "AGAIN(unroll 4)", 4),
+        ("#define U\n", "#pragma unroll U", 0),
+    ],
+)
+def test_a_number_is_what_the_compiler_sees(tmp_path, before, pragma, number):
+    (tmp_path / "factor.h").write_text("#define FACTOR 4\n")
+    text = before + KERNEL.format(body=f"\n{pragma}\n{LOOP}")
+    assert unrolls(tmp_path, text, "D=16") == ([number], [])
+
+
+def test_an_argument_of_a_template_is_a_number_of_its_instance(tmp_path):
+    body = f"constexpr int L = T * 2;\n#pragma unroll T\n{LOOP}\n#pragma unroll (L)\n{LOOP}"
+    text = f"template <int T> {KERNEL.format(body=body)}"
+    text += "int main() { k<4><<<1, 32>>>(0); k<3><<<1, 32>>>(0); }"
+    found, notes = unrolls(tmp_path, text)
+    assert (set(found), notes) == ({3, 4, 6, 8}, [])
+
+
+def test_what_is_unknown_is_told_with_what_is_assumed(tmp_path):
+    text = "constexpr int f() { return 4; }\n" + KERNEL.format(body=f"\n#pragma unroll f()\n{LOOP}")
+    found, notes = unrolls(tmp_path, text)
+    assert found == [None]
+    assert notes == [
+        "unroll count 'f()' is not a number known here: unrolled as compilers do without a pragma"
+    ]
+
+
+def test_a_macro_of_the_command_line_that_the_file_defines_again_is_told(tmp_path: Path):
+    path = tmp_path / "k.cu"
+    path.write_text("#define N 4\n#define M 3\n" + KERNEL.format(body=LOOP))
+    diagnostics = read_cuda(path, ParseOptions(defines=("N=8", "M=3"))).diagnostics
+    assert [(d.rule, d.severity, d.line, d.message) for d in diagnostics] == [
+        ("PW001", ir.Severity.NOTE, 1, "-D N has no effect after this line, which defines it again")
+    ]
