@@ -176,7 +176,13 @@ def test_guessed_bytes_are_marked(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("condition", "assumed"), [("k < rounds", False), ("x[i] < k", True), ("k < rounds && k < 4", False)]
+    ("condition", "assumed"),
+    [
+        ("k < rounds", False),
+        ("x[i] < k", True),
+        ("k < rounds && k < 4", False),
+        ("k < rounds + i % 7 * (i % 3)", False),  # another number in every thread, which no data decide
+    ],
 )
 def test_seconds_of_assumed_trips_are_not_known(tmp_path, condition, assumed):
     (tmp_path / "saxpy.cu").write_text(SAXPY.replace("k < rounds", condition))

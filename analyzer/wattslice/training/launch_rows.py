@@ -57,7 +57,8 @@ def launch_features(launch: KernelLaunch, gpu: Gpu) -> LaunchFeatures:
 
 
 def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
-    assumed = (loop for loop in profile.loops if loop.trip_count is None and not loop.is_most)
+    told = {(said.file, said.line) for said in profile.assumptions if said.rule == "PW013"}
+    assumed = (loop for loop in profile.loops if (loop.file, loop.line) in told and not loop.is_most)
     if any(profile.thread_counts[loop.region] for loop in assumed):
         return ASSUMED_TRIPS
     if moved.gathered:
