@@ -36,7 +36,7 @@ EXPECTED: tuple[tuple[str, tuple[tuple[str, ...], ...], float, float], ...] = (
     ("softmax", (("* scale",),), 0.3, 0.8),
     ("softmax", (("row[i]",),), 0.8, 1.0),
     ("softmax", (("s[threadIdx.x] =", "s[threadIdx.x] +="),), 0.0, 0.1),
-    ("nbody", (("dx", "dy", "o.w", "rsqrtf"),), 0.65, 1.0),
+    ("nbody", (("dx", "dy", "o.w", "rsqrtf"),), 0.6, 1.0),
     ("nbody", (("p[tile", "f[i] =", "float4 me"),), 0.0, 0.05),
 )
 """Kernel, groups of lines by what stands in them, the shares of the operations that each group may have."""
