@@ -21,3 +21,6 @@ def test_what_a_piece_imports_travels() -> None:
         set(done.stdout.split()) & {"msgspec", "numpy", "pywt", "pynvml", "scipy", "click", "rich"} <= tried
     )
     assert "msgspec" in done.stdout
+    (packed,) = (line for line in SCRIPT.read_text().splitlines() if line.startswith("packages=("))
+    packages = {"msgspec": "msgspec", "numpy": "numpy", "pywt": "PyWavelets", "pynvml": "nvidia-ml-py"}
+    assert {packages[name] for name in tried} == set(packed.partition("(")[2].rstrip(")").split())

@@ -19,6 +19,7 @@ from wattslice_tools.accuracy.joint_training import family
         ("shared_fp32_coalesced_d4_s1", "shared_fp32"),
         ("registers_tensor_s1", "registers_tensor"),
         ("global_sums", "global_sums"),
+        ("shared_sums_of_rows", "shared_sums_of_rows"),
     ],
 )
 def test_siblings_leave_together(benchmark: str, name: str):
