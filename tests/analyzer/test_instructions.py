@@ -181,7 +181,7 @@ def test_two_half_lanes_fill_one_instruction(pair: str, expression: str, number:
         ("#include <cassert>", "{} assert(x < 1e30f);", 100, 1, 0),  # `@P0 EXIT`, then what fails
         ("#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 100, 1, 3),  # BRA, BSSY and BSYNC
         ("", "assert(n > 3); {} a[0] = x;", 100, 0, 1),  # all threads alike: BRA
-        ("#define NDEBUG\n#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 0, 0, 0),
+        ("#define NDEBUG\n#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 0, 0, -101),  # no loop
         (
             "#define NDEBUG\n#include <cassert>\n#undef NDEBUG\n#include <cassert>",
             "{} assert(x < 1);",
@@ -198,6 +198,47 @@ def test_an_assertion_needs_its_condition(before: str, body: str, ffma: float, f
     mix = lower_instructions(kernel, profile)
     assert (mix.number(K.FFMA), mix.number(K.FSETP)) == (ffma, fsetp)
     assert mix.number(K.BRANCH) == 1 + (1 + 100) + branch  # EXIT, the loop's guard and its rounds
+
+
+DEAD = [
+    ("float s = 0; for (int k = 0; k < n; ++k) s += b[k] * b[k];", 0),
+    ("float s = 0; for (int k = 0; k < n; ++k) { s += b[k]; if (b[k] < 0) break; }", 0),
+    ("float s = 0; for (int k = n; k != 1; k = k & 1 ? 3 * k + 1 : k / 2) s += b[k];", 0),
+    ("float s = 0; if (b[n] > 0) { for (int k = 0; k < n; ++k) s += b[k]; } else s = b[n + 1];", 0),
+    ("float s = 0; for (int j = 0; j < n; ++j) for (int k = 0; k < j; ++k) s += b[k * n + j];", 0),
+    ("float t[8]; for (int k = 0; k < n; ++k) t[k & 7] = b[k];", 0),
+    ("float s = 0; for (int k = 0; k < n; ++k) s += f(b[k]); s = 2;", 0),
+    ("float s = 0; for (int k = 0; k < n; ++k) { if (b[k] < 0) continue; s += 1; }", 0),
+    ("switch (n) { case 1: x = b[0]; break; default: x = b[1]; }", 0),
+    ("float s = 0; for (int k = 0; k < n; ++k) s += b[k]; x = s;", 0),
+    # what somebody sees
+    ("for (int k = 0; k < n; ++k) if (b[k] < 0) return;", 100),
+    ("float s = 0; for (int k = 0; k < n; ++k) { s += b[k]; if (s > 7) break; a[k + 1] = 2; }", 100),
+    ("for (int k = 0; k < n; ++k) { if (b[k] < 0) continue; a[k + 1] = 2; }", 100),
+    ("for (int k = 0; k < n; ++k) switch (c[k]) { case 1: continue; default: a[k + 1] = 2; }", 100),
+    ("volatile float* v = b; for (int k = 0; k < n; ++k) v[k];", 100),
+    ("int m = 0; for (int k = 0; k < n; ++k) { if (b[k] > 0) ++m; } a[1] = m;", 100),
+    ("int m = 0; for (int k = 0; k < n; ++k) { if (b[k] > 0) break; ++m; } a[1] = m;", 100),
+    ("a[1] = first(b, n);", 100),
+    ("for (int k = 0; k < n; ++k) a[1] = f(b[k]);", 100),
+]
+"""Loops over 100 loads, with what is left of these. Truth: SASS of nvcc 13 for sm_80."""
+
+
+@pytest.mark.parametrize(("body", "loads"), DEAD)
+def test_what_nobody_sees_is_not_done_nor_decided(body: str, loads: float):
+    text = f"""__device__ float f(float v) {{ if (v < 0) return 1; return v; }}
+    __device__ int first(const float* b, int n) {{
+      for (int k = 0; k < n; ++k) if (b[k] < 0) return k;
+      return -1;
+    }}
+    __global__ void k(float* a, float* b, int* c, int n, float x) {{ {body} a[0] = 1; }}"""
+    kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0, 0, 0, 100, 1.0f); }}")
+    mix = lower_instructions(kernel, profile)
+    assert mix.number(K.LDG) == pytest.approx(loads, abs=1)
+    if not loads:
+        assert (mix.number(K.STG), mix.number(K.BRANCH)) == (1, 1)  # EXIT
+        assert mix.number(K.ISETP) + mix.number(K.FSETP) == 0
 
 
 def test_a_store_blocks_sharing_of_loads_but_not_of_the_stored_object():

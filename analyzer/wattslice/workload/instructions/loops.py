@@ -122,6 +122,7 @@ class Loops(Expressions):
         super().__init__()
         self.facts = kernel_facts(kernel)
         self.trips = dict(trips)
+        self.breakable: list[Value] = []  # the guards of loops and switches around, in this function
         self.is_machine_code = bool(kernel.machine_instructions)
 
     @abstractmethod
@@ -135,8 +136,10 @@ class Loops(Expressions):
         facts = self.facts.loops[stmt]
         steps = _steps(stmt, self.facts.blocks[stmt.body])
         level = self.level(stmt, steps)
-        outer_stack = self.stack
-        self.stack = (*outer_stack, level)
+        outer_stack, outer = self.stack, self.guard
+        self.stack, self.guard = (*outer_stack, level), self.scope()
+        level.guard = self.guard
+        self.breakable.append(self.guard)
         self.open_scope()
         heads = [
             (key, self.loop_head(key, initial, level, steps))
@@ -166,7 +169,8 @@ class Loops(Expressions):
                 level.separate.add(head)
             self.environment[key] = head
         self.close_scope()
-        self.stack = outer_stack
+        self.stack, self.guard = outer_stack, outer
+        self.breakable.pop()
         self.clobber(facts.stores, facts.has_barrier, None)
         return None
 
@@ -324,6 +328,7 @@ class Loops(Expressions):
             place = Placement(level.body_region, level, self.stack)
             bits, is_uniform, is_pointer = initial.bits, initial.is_uniform, initial.is_pointer
             head = Value(Shape.PLAIN, place, (), [initial], bits, is_uniform, is_pointer, span=self.here)
+            head.guards = (self.guard,)
             if increment is not None:
                 head.step = increment
                 head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
@@ -346,7 +351,7 @@ class Loops(Expressions):
         """The test and branch of each round, and those at the entry."""
         if stmt.condition is None or level.is_unrolled:
             if stmt.condition is None:
-                self.root(level.body_region, ((InstructionKind.BRANCH, 1.0),), ())
+                self.decide(self.guard, level.body_region, ((InstructionKind.BRANCH, 1.0),), ())
             return None
         before = len(self.created)
         condition = yield self.expression(stmt.condition, stmt.test_region)
@@ -355,14 +360,14 @@ class Loops(Expressions):
             if value.place.region == stmt.test_region:
                 value.place = value.place._replace(scale=rounds)
         cost = ((InstructionKind.BRANCH, rounds),)
-        self.root(level.body_region, cost, (condition,))
+        self.decide(self.guard, level.body_region, cost, (condition,))
         # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
         # over, is there a full round
         guard: Cost = ((InstructionKind.BRANCH, 1.0),)
         if level.unroll > 1 and not level.has_constant_trips and not level.copies_leave:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
-        self.root(level.entry_region, guard, ())
+        self.decide(self.guard, level.entry_region, guard, ())
         return None
 
 
