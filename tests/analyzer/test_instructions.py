@@ -241,6 +241,65 @@ def test_what_nobody_sees_is_not_done_nor_decided(body: str, loads: float):
         assert mix.number(K.ISETP) + mix.number(K.FSETP) == 0
 
 
+SUMS = [
+    ("float* o, const float* a", "o[i] += a[k * 64 + i];", 101, 100),
+    ("float* o, const int* a", "o[i] += a[k];", 101, 100),  # types do not keep pointers apart
+    ("float* __restrict__ o, const float* a", "o[i] += a[k];", 101, 1),
+    ("float* o, const float* __restrict__ a", "o[i] += a[k];", 101, 1),
+    ("float* __restrict__ o, const float* a", "o[i] = o[i] + a[k];", 101, 1),
+    ("float* __restrict__ o, const float* a", "float* p = o + i; *p += a[k];", 101, 1),
+    ("float* __restrict__ o, const float* a", "o[i] += a[k]; if (o[i] > 5) o[i] = 0;", 101, 1),
+    ("float* __restrict__ o, const float* a", "for (int j = 0; j < n; ++j) o[i] += a[j];", 100 * 100 + 1, 1),
+    ("float* __restrict__ o, const float* a", "o[i] += a[k]; __syncthreads();", 101, 1),
+    ("float* __restrict__ o, const float* a", "o[i] = 2 * a[k];", 100, 1),
+    ("float* o, const float* a", "o[i] = 2 * a[k];", 100, 100),
+    ("float* o, const float* a", "o[i] += k;", 1, 1),
+    ("float* o, const float* a", "o[i] += k; __syncthreads();", 100, 100),
+    ("float* o, float* a", "o[i] += k; atomicAdd(a, 1.0f);", 100, 100),
+    ("float* __restrict__ o, float* a", "o[i] += k; atomicAdd(a, 1.0f);", 1, 1),
+    ("float* __restrict__ o, const float* a", "if (a[k] < 0) break; o[i] += a[k];", 200, 100),
+    ("float* __restrict__ o, const float* a", "if (k & 1) o[i] += a[k];", 100, 50),
+    ("float* __restrict__ o, const float* a", "o[i] += o[k];", 101, 100),
+    ("float* o, const float* a", "o[i] += a[k]; o[i + 64] -= a[k];", 202, 200),
+    ("float* o, const float* a", "g[i] += a[k];", 101, 100),
+    ("float* o, const float* __restrict__ a", "g[i] += a[k];", 101, 1),
+    ("float* __restrict__ o, const float* a", "o[k] = a[i];", 1, 100),
+    ("float* o, const float* a", "o[k] = a[i];", 100, 100),
+]
+"""What a loop of 100 iterations loads and stores. Truth: SASS of nvcc 13 for sm_80."""
+
+
+@pytest.mark.parametrize(("parameters", "body", "loads", "stores"), SUMS)
+def test_a_sum_in_memory_is_kept_in_a_register_where_nothing_may_overlap_it(parameters, body, loads, stores):
+    text = f"""__device__ float g[64]; __global__ void k({parameters}, int n) {{
+      int i = threadIdx.x;
+      for (int k = 0; k < n; ++k) {{ {body} }}
+    }}"""
+    mix = lower_instructions(*launched(f"{text} int main() {{ k<<<1, 32>>>(0, 0, 100); }}"))
+    assert (mix.number(K.LDG), mix.number(K.STG)) == (loads, stores)
+
+
+@pytest.mark.parametrize(
+    ("body", "loads", "stores"),
+    [
+        ("s[i] += a[k];", 1, 1),
+        ("s[i] += a[k]; __syncthreads();", 100, 100),
+        ("s[i] += t[k & 31];", 1 + 100, 1),
+        ("t[k & 31] = s[5];", 1, 100),
+        ("d[k] = d[5];", 100, 100),
+        ("s[i] += 1; __syncwarp();", 100, 100),
+    ],
+)
+def test_a_sum_in_shared_memory_is_kept_as_far_as_nobody_waits_for_it(body, loads, stores):
+    text = f"""__global__ void k(float* a, int n) {{
+      __shared__ float s[32], t[32]; extern __shared__ float d[]; int i = threadIdx.x;
+      for (int k = 0; k < n; ++k) {{ {body} }}
+      __syncthreads(); a[i] = s[31 - i] + t[i];
+    }}"""
+    mix = lower_instructions(*launched(f"{text} int main() {{ k<<<1, 32>>>(0, 100); }}"))
+    assert (mix.number(K.LDS), mix.number(K.STS)) == (loads + 2, stores)
+
+
 def test_a_store_blocks_sharing_of_loads_but_not_of_the_stored_object():
     assert mix_of("a[0] = b[0]; a[1] = b[0];").number(K.LDG) == 2
     assert mix_of("a[0] = x; a[1] = a[0];").number(K.LDG) == 0

@@ -82,10 +82,11 @@ def _merged(found: list[Charge]) -> list[Charge]:
 
 
 class _Call(NamedTuple):
-    """A function being inlined: what decides how far it runs, and what it may return."""
+    """A function being inlined: what decides how far it runs, what it may return, loops around the call."""
 
     guard: Value
     returned: list[Value]
+    depth: int
 
 
 class Lowering(Loops):
@@ -106,7 +107,8 @@ class Lowering(Loops):
         # stack pointer, memory descriptor and EXIT: in every kernel measured
         self.root(region, ((InstructionKind.MOV, 2.0), (InstructionKind.BRANCH, 1.0)), ())
         for parameter in self.kernel.parameters:
-            self.whole(parameter)  # so that a loop that is the first to name one may change it
+            # so that a loop that is the first to name one may change it
+            self.parameters[self.whole(parameter)] = parameter
         yield self.statement(self.kernel.body)
         self.store_indexed()
         self.drop_dead_decisions()
@@ -161,6 +163,9 @@ class Lowering(Loops):
             returned = yield self.expression(stmt.value, stmt.region)
             if self.calls:
                 self.calls[-1].returned.append(returned)
+        depth = self.calls[-1].depth if self.calls else 0
+        for level in self.stack[depth:]:
+            level.is_left = True
         for left in (*self.breakable, *(call.guard for call in self.calls[-1:])):
             left.guards += (self.guard,)
         if not self.calls:
@@ -172,6 +177,8 @@ class Lowering(Loops):
         ends = self.breakable[-stmt.levels :] if isinstance(stmt, Break) else [self.stack[-1].guard]
         for left in ends:
             left.guards += (self.guard,)
+        for level in self.stack[-1:]:
+            level.is_left = True
         if self.is_machine_code:
             self.exits.append(self.guard)  # it may leave a block, whatever is behind it depends on that
 
@@ -235,9 +242,9 @@ class Lowering(Loops):
             self.write(parameter, (), (yield self.expression(argument, region)))
         outer, self.guard = self.guard, self.scope()
         breakable, self.breakable = self.breakable, []
-        self.calls.append(_Call(self.guard, []))
+        self.calls.append(_Call(self.guard, [], len(self.stack)))
         yield self.statement(expr.body)
-        guard, returned = self.calls.pop()
+        guard, returned, _ = self.calls.pop()
         self.guard, self.breakable = outer, breakable
         if len(returned) == 1:
             return returned[0]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
+from wattslice.ir import BinaryOp, RegisterPlace, Span, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import Cost
 
 Terms = tuple[tuple["Value", int], ...]
@@ -26,10 +26,11 @@ class LoopLevel(Struct, eq=False):
     """A loop being lowered: `entry_region` counts entries, `body_region` iterations.
 
     `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
-    `single_stores`: memory spaces that exactly one statement in the loop stores to. `trips`: iterations per
+    `trips`: iterations per
     entry, None when unknown. `copies_leave`: each copy tests whether it is the last. `elements`: which ones
     of the thread's own arrays are accessed in it. `separate`: such arrays, as an iteration begins with them,
     of which each iteration has elements of its own. `guard`: stands for all that decides how often it runs.
+    `is_left`: a jump leaves it, or one of its iterations.
     """
 
     parent: LoopLevel | None
@@ -42,13 +43,13 @@ class LoopLevel(Struct, eq=False):
     depth: int
     has_constant_trips: bool = False
     steps_pointers: bool = False
-    single_stores: frozenset[MemorySpace] = frozenset()
     trips: float | None = None
     copies_leave: bool = False
     elements: dict[Variable, set[tuple[Terms, int, Terms]]] = field(
         default_factory=dict[Variable, set[tuple[Terms, int, Terms]]]
     )
     separate: set[Value] = field(default_factory=set["Value"])
+    is_left: bool = False
     guard: Value = field(default_factory=lambda: Value(Shape.PLAIN, AT_START))
 
     @property
@@ -264,7 +265,6 @@ class Environment:
         self.arm_depth = 0
         self.arms_passed = 0  # beginnings and ends of arms so far: what lies between two of them runs as one
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
-        self.versions: dict[MemorySpace, Value] = {}
         self.parts: dict[Variable, dict[tuple[str, ...], None]] = {}
         self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
         self.halves: dict[Value, Value] = {}  # shifted to the right by a constant: what was shifted
