@@ -497,7 +497,11 @@ def test_the_page_has_the_predicted_minutes_beside_the_charged(undisturbed: Path
 def test_the_whole_plan_fits_the_pieces_that_are_predicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as patch:
         patch.setattr(home.BoardFolder, "plan", _whole)
-        predicted = pieces_of(left_for(tmp_path / "none", any_board(tmp_path / "none", 132)))
+        everything = left_for(tmp_path / "none", any_board(tmp_path / "none", 132))
+        predicted = pieces_of(everything)
+        begun = [share for share_of in predicted[:3] for share in share_of]
+        for one in everything[:5]:  # what the runbook promises of thirty minutes: a to e as a whole
+            assert sum(share.count for share in begun if share.section is one.section) == one.total
         made = 0
         for _ in range(len(predicted) + 1):
             machine = FakeMachine(each_s=home.timing_s(), refuses=False)

@@ -76,7 +76,7 @@ def check_sensor(sensor: Sensor, builder: Builder, folder: Path) -> SensorCheck:
     with Sampler(sensor, _PERIOD_S) as sampler:
         time.sleep(IDLE_S)
         start_s = time.monotonic()
-        wave = _run(program, visible(sensor.board()))
+        wave = run_wave(program, visible(sensor.board()))
         time.sleep(IDLE_S)
     window = Window(wave.on_s[0], wave.off_s[-1], len(wave.on_s), wave.off_s[-1] - wave.on_s[0])
     trace = Trace(sampler.readings(), start_s, window, sampler.failures)
@@ -119,7 +119,8 @@ def judge_sensor(trace: Trace, wave: Wave) -> SensorCheck:
     )
 
 
-def _run(program: Path, environment: tuple[tuple[str, str], ...]) -> Wave:
+def run_wave(program: Path, environment: tuple[tuple[str, str], ...]) -> Wave:
+    """Runs the square wave to its end. Raises `ConfigurationError`."""
     words = (str(program), *(str(number) for number in (HOLD_S, ON_S, OFF_S, CYCLES)))
     done = run_to_end(words, (*environment, *dies_with_us()), CHECK_S + _SLACK_S)
     marks: dict[str, list[float]] = {"hold": [], "on": [], "off": []}
