@@ -72,7 +72,8 @@ def _definitions(names: frozenset[str]) -> _Definitions:
 def definition_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that define a function or variable of `names`, which others only declare."""
     defines = _definitions(names)
-    found = _mentioning(path, names, islice(_near(path.resolve().parent), 3), defines, is_call=False)
+    near = islice(_near(path.resolve().parent), 3)
+    found = _mentioning(path, names, near, defines, is_call=False, may_be_own=True)
     note_search(Search.DEFINITIONS, path, tuple(sorted(names)), found)
     return found
 
@@ -120,7 +121,7 @@ def _mentioning(
             except OSError:
                 continue
             named = any(name in data for name in plain) and (not is_call or call.search(data))
-            if resolved == own and (main.search(data) is None or _definitions(names).search(data)):
+            if resolved == own and is_call and (not main.search(data) or _definitions(names).search(data)):
                 continue
             if named and (also is None or also.search(data)):
                 found.append((main.search(data) is None, distance, resolved))
