@@ -401,6 +401,8 @@ class Interpreter(Evaluator):
                     self.memory.set_cell(storage, offset_of(variable.type, path), lost)
                 if variable not in writes.members:
                     self.memory.forget(storage, lost)
+            for storage in {storage for storage, _ in after_second if storage.is_allocated}:
+                self.memory.forget(storage, Unknown("memory that changes in a long loop"))
             for cell, second in after_second.items():
                 value: Value = Unknown(f"'{cell[0].name}' changes in a long loop")
                 if cell[0] in steady:

@@ -461,9 +461,13 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
         if not any(caller.functions for caller in callers):
             break
         wider = _together(wider, callers)
-    names = frozenset[str]() if around.definitions is None else _undefined(wider)
-    others = around.definitions(names) if names and around.definitions is not None else ()
-    if any(other.functions or other.globals for other in others):
+    asked.clear()
+    for _ in range(_MOST_CALLS_APART if around.definitions is not None else 0):
+        names = _undefined(wider) - asked
+        asked |= names
+        others = around.definitions(names) if names and around.definitions is not None else ()
+        if not any(other.functions or other.globals for other in others):
+            break
         wider = _together(wider, others)
     return None if wider is program else wider
 
