@@ -39,7 +39,7 @@ class CallGraph:
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
         found = self._by_name.get(node.callee)
-        if found is not None and node.callee != node.name:
+        if node.name == "operator()" or (found is not None and node.callee != node.name):
             return found
         found = self._by_name.get(node.name)
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
@@ -57,8 +57,7 @@ class CallGraph:
     def callees(self, node: ir.Call) -> frozenset[ir.Function]:
         """Every function that a call may run; through a pointer, any that is used as a value and fits."""
         function = self.callee(node)
-        is_method = function is not None and function.name == node.name and function.copied is None
-        if node.name == "operator()" and node.arguments and not is_method:
+        if node.name == "operator()" and node.arguments and (function is None or function.copied is not None):
             return self._closures(node)
         if node.function is not None:
             given = len(node.arguments)
