@@ -249,14 +249,16 @@ int main() { if (mode) show(); scanf("%d", &h); show(); }
 FILES = [
     ("read", 'FILE *f = fopen("there.txt", "r"); if (!f) return 1; int a; fscanf(f, "%d", &a);', 12, ""),
     ("a stream", 'std::ifstream f("there.txt"); int a; f >> a;', 12, ""),
-    ("a stream opened later", 'std::ifstream f; f.open("there.txt"); float b; int a; f >> a >> b; a += b;', 19, ""),
+    ("a stream opened later", 'std::ifstream f; f.open("there.txt"); float b; int a; f >> a >> b; a += b;',
+     19, ""),
     ("absent", 'FILE *f = fopen("gone.txt", "r"); if (!f) return 1; int a; fscanf(f, "%d", &a);', None,
      "'a' is read from gone.txt, which the repository does not have"),
-    ("an absent line", 'FILE *f = fopen("gone.txt", "r"); char l[9]; int a; fgets(l, 9, f); sscanf(l, "%d", &a);',
-     None, "'a' is read from gone.txt, which the repository does not have"),
+    ("an absent line", 'FILE *f = fopen("gone.txt", "r"); char l[9]; int a; fgets(l, 9, f);'
+     'sscanf(l, "%d", &a);', None, "'a' is read from gone.txt, which the repository does not have"),
     ("an absent stream", 'std::ifstream f("gone.txt"); int b, a; f >> b >> a;', None,
      "'a' is read from gone.txt, which the repository does not have"),
-    ("written first", 'std::ofstream o("there.txt"); int a = 3; o << a; std::cin >> a;', None, "'a' is set by operator>>()"),
+    ("written first", 'std::ofstream o("there.txt"); int a = 3; o << a; std::cin >> a;', None,
+     "'a' is set by operator>>()"),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from wattslice_tools.wild.geometry_share import KINDS, NOT_LAUNCHED, code_of, kind_of
 
 ALONE = "'n' is a parameter of go(), whose callers are not in this file"

@@ -1,8 +1,8 @@
 """Data files of host code: what fopen, fgets, fscanf and fread give of files that lie in the repository.
 
 A file is read only where the host code opens it by a name that is known, below the top of the repository,
-and is no larger than `MOST_BYTES`. Everything else of a file is unknown. One that is absent is taken to be there
-when the program runs; what is read from it is unknown, and says so.
+and is no larger than `MOST_BYTES`. Everything else of a file is unknown. One that is absent is taken to be
+there when the program runs; what is read from it is unknown, and says so.
 """
 
 from __future__ import annotations
@@ -176,8 +176,9 @@ class DataFiles:
 
     def _scan(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         del node
-        layout = text_of(arguments[1]) if len(arguments) > 1 else None
-        return None if layout is None else self._scan_file(memory, arguments[0], layout, arguments[2:])
+        if len(arguments) < 2 or (layout := text_of(arguments[1])) is None:
+            return None
+        return self._scan_file(memory, arguments[0], layout, arguments[2:])
 
     def _scan_file(self, memory: Memory, file: Value, layout: str, targets: _Arguments) -> Value | None:
         found = self._rest(file)

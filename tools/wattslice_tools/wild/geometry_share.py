@@ -230,8 +230,8 @@ def section(shares: list[Share]) -> list[str]:
         "|---|---|",
         *(f"| {number} | {kind} |" for kind, number in total.kinds.most_common()),
         "",
-        f"Of the {total.launched - beyond} kernels that neither a missing file nor the lack of any caller keeps "
-        f"unknown, {total.known / max(total.launched - beyond, 1):.1%} have geometry and arguments.",
+        f"Of the {total.launched - beyond} kernels that neither a missing file nor the lack of any caller "
+        f"keeps unknown, {total.known / max(total.launched - beyond, 1):.1%} have geometry and arguments.",
         "",
         "| number | first cause | for example |",
         "|---|---|---|",
