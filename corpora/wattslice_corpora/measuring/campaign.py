@@ -59,9 +59,7 @@ def run_campaign(
     names = tuple((configuration.name, configuration.version) for configuration in plan)
     new, doubtful = unmeasured(plan, journal)
     waiting = (*new, *doubtful)
-    if (
-        journal.entries
-    ):  # the last run may have been killed after the journal was written and before the tables were
+    if journal.entries:  # the last run may have been killed between writing the journal and the tables
         journal.write_tables(comments, names)
     longest_s = _FIRST_GUESS_S
     measured = 0
