@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
+from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
@@ -187,13 +187,10 @@ def _marks(kernels: Sequence[KernelAnalysis]) -> dict[str, dict[int, list[LineMa
         for heat in kernel.hot_lines:
             own = owners[heat.line] if heat.file == kernel.file else []
             slices = tuple(sorted(own, key=lambda number: -(kernel.slices[number].share_of_power or 0.0)))
-            mark = LineMark(index, heat.power_w, heat.share, _energy_j(heat, kernel), slices)
+            energy_j = None if kernel.time_s is None else heat.power_w * kernel.time_s
+            mark = LineMark(index, heat.power_w, heat.share, energy_j, slices)
             found[heat.file][heat.line].append(mark)
     return found
-
-
-def _energy_j(heat: LineHeat, kernel: KernelAnalysis) -> float | None:
-    return None if kernel.time_s is None else heat.power_w * kernel.time_s
 
 
 def _rank(lines: dict[int, list[LineMark]]) -> float:

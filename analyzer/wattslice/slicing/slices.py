@@ -249,11 +249,6 @@ def backward_slice(graph: DependenceGraph, criterion: Iterable[int]) -> frozense
     return frozenset(found)
 
 
-def space_criterion(graph: DependenceGraph, space: ir.MemorySpace) -> tuple[int, ...]:
-    """The slicing criterion of a memory space: all accesses to it, as statement indices."""
-    return tuple(s.index for s in graph.statements if s.space is space)
-
-
 def partition(graph: DependenceGraph) -> tuple[ir.MemorySpace, ...]:
     """The memory space whose slice each logical statement belongs to, by statement index."""
     present = tuple(space for space in SLICED_SPACES if any(s.space is space for s in graph.statements))
@@ -262,7 +257,7 @@ def partition(graph: DependenceGraph) -> tuple[ir.MemorySpace, ...]:
     feeding, deciding = _reversed(graph.data), _reversed(graph.control)
     distances: list[list[_Distance]] = []  # of the shortest directed path to or from an access
     for space in present:
-        criterion = space_criterion(graph, space)
+        criterion = tuple(s.index for s in graph.statements if s.space is space)  # all accesses to it
         backward = _shortest(graph.data, graph.control, criterion)
         forward = _shortest(feeding, deciding, criterion)
         distances.append([min(pair) for pair in zip(backward, forward, strict=True)])

@@ -204,7 +204,11 @@ class Structure:
                 case Leave():
                     return [*tree, *([] if place.next_ is None else [Quit()])]
                 case Goto(target=target):
-                    if not self._is_inlined(node, target) or self._has_own_block(target):
+                    if (
+                        not self._is_inlined(node, target)
+                        or target in self.followers
+                        or target in self.flow.loops
+                    ):
                         return [*tree, *self._go(target, place, node)]
                     node = target
                 case Fork(then=then, otherwise=otherwise) if then == otherwise:
@@ -230,9 +234,6 @@ class Structure:
             labels.setdefault(target, []).append(label)
         cases = [(tuple(found), self._go(target, inside, node)) for target, found in labels.items()]
         return Switching(node, frame, cases)
-
-    def _has_own_block(self, node: int) -> bool:
-        return node in self.followers or node in self.flow.loops
 
     def _is_inlined(self, source: int, target: int) -> bool:
         """Whether `target` stands where it is jumped to, and nowhere else."""
