@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from itertools import groupby
 from typing import TextIO
 
 from msgspec import Struct
@@ -157,23 +158,16 @@ def stretches(file: AnnotatedFile, context: int, spread: int) -> tuple[tuple[int
             show(last, last)
         if line.marks or line.findings:
             show(max(first, index - context), index + context)
-    found: list[tuple[int, int, bool]] = []
-    for index, worth in enumerate(shown):
-        if found and found[-1][2] == worth:
-            found[-1] = (found[-1][0], index + 1, worth)
-        else:
-            found.append((index, index + 1, worth))
-    return _joined((start, end, worth or end - start < LEAST_FOLDED) for start, end, worth in found)
+    for start, end, _ in _runs(shown):
+        if end - start < LEAST_FOLDED:
+            show(start, end - 1)
+    return tuple(_runs(shown))
 
 
-def _joined(parts: Iterable[tuple[int, int, bool]]) -> tuple[tuple[int, int, bool], ...]:
-    joined: list[tuple[int, int, bool]] = []
-    for start, end, worth in parts:
-        if joined and joined[-1][2] == worth:
-            joined[-1] = (joined[-1][0], end, worth)
-        else:
-            joined.append((start, end, worth))
-    return tuple(joined)
+def _runs(values: Sequence[bool]) -> list[tuple[int, int, bool]]:
+    """Start, end and value of every stretch of equal values."""
+    groups = [list(group) for _, group in groupby(range(len(values)), values.__getitem__)]
+    return [(group[0], group[-1] + 1, values[group[0]]) for group in groups]
 
 
 def _marks(kernels: Sequence[KernelAnalysis]) -> dict[str, dict[int, list[LineMark]]]:

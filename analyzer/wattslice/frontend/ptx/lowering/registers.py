@@ -225,30 +225,28 @@ _OPPOSITE = {
 }
 
 
+_PURE = (
+    Constant,
+    Builtin,
+    ir.Read,
+    ir.AddressOf,
+    Cast,
+    ir.Unary,
+    ir.Binary,
+    ir.PointerOffset,
+    ir.Logical,
+    ir.Select,
+)
+_EFFECTS = (Semantics.EFFECT, Semantics.BARRIER, Semantics.NONE)
+
+
 def is_pure(expr: Expr) -> bool:
     """Whether an expression may be computed later: it neither reads memory nor does anything."""
-    for node in ir.walk_expressions(expr):
-        match node:
-            case (
-                Constant()
-                | ir.Read()
-                | ir.AddressOf()
-                | Cast()
-                | ir.Unary()
-                | ir.Binary()
-                | ir.PointerOffset()
-            ):
-                pass
-            case ir.Intrinsic(semantics=semantics, is_opaque_call=False) if semantics not in (
-                Semantics.EFFECT,
-                Semantics.BARRIER,
-                Semantics.NONE,
-            ):
-                pass
-            case _:
-                if type(node).__name__ not in ("Builtin", "Logical", "Select"):
-                    return False
-    return True
+    return all(
+        isinstance(node, _PURE)
+        or (isinstance(node, ir.Intrinsic) and not node.is_opaque_call and node.semantics not in _EFFECTS)
+        for node in ir.walk_expressions(expr)
+    )
 
 
 def constant(value: int | float, type_: Type, span: Span) -> Constant:
