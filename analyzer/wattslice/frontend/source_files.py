@@ -16,7 +16,7 @@ import time
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text
+from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text, open_text
 
 _SOURCES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -123,6 +123,8 @@ class Stamp(NamedTuple):
     @classmethod
     def of(cls, path: Path) -> Stamp:
         """Raises OSError."""
+        if (text := open_text(path)) is not None:
+            return cls(None, len(text))
         now_ns = time.time_ns()
         found = path.stat()
         young = found.st_mtime_ns > now_ns - _TICK_NS
