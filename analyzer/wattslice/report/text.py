@@ -73,6 +73,8 @@ def launch_text(kernel: KernelAnalysis) -> Text:
     else:
         style = WARM if kernel.launch_source is LaunchSource.ASSUMED else "dim"
         text.append(f"  {kernel.launch_source.value}", style=style)
+    if (kernel.launch_times or 1) > 1:
+        text.append(f" · {kernel.launch_times} times", style="dim")
     if (given := kernel.program_arguments) is not None:
         text.append(f" · run with {printable(given.text)} ({printable(given.source)})", style="dim")
     return text
