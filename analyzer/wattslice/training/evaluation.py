@@ -239,7 +239,9 @@ def _answers(
         if model is None:
             absent.append(f"{known.title}: no model of it answers for the {gpu.name}")
             continue
-        scores.append(_score(known, about or _origin(gpu, known, model), _ask(model, test)))
+        predicted = _ask(model, test)
+        origin = about or _origin(gpu, known, model)
+        scores.append(Score(known.name, known.title, origin, predicted, judge(predicted)))
         if isinstance(model, EnergyPowerModel):
             timed = _with_measured_time(model, test)
             title = "energy model, measured time"
@@ -377,10 +379,6 @@ def _left_out_each(
         _compared(scores),
         tuple(absent),
     )
-
-
-def _score(known: LearnerEntry, about: str, predicted: tuple[HeldOut, ...]) -> Score:
-    return Score(known.name, known.title, about, predicted, judge(predicted))
 
 
 def _ask(model: PowerModel, examples: Sequence[Example]) -> tuple[HeldOut, ...]:
