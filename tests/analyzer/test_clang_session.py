@@ -7,9 +7,10 @@ import pytest
 from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
 from wattslice.frontend import source_files
-from wattslice.frontend.cuda.clang import ParsedUnit, guards, parse_cuda
+from wattslice.frontend.cuda.clang import guards
 from wattslice.frontend.cuda.clang.flags import language_flags
 from wattslice.frontend.cuda.clang.parse import prelude_pch
+from wattslice.frontend.cuda.clang.session import ParsedUnit, parse_cuda
 from wattslice.frontend.cuda.lowering.program import lower_program
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.parse_options import ParseOptions
