@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import errno
+import gzip
 import io
 import os
 import shutil
@@ -352,6 +353,20 @@ def test_a_flipped_bit_anywhere_is_told(undisturbed_packet: Path, tmp_path: Path
         packet.write_bytes(content[:at] + bytes([content[at] ^ 16]) + content[at + 1 :])
         (fault,) = home.unpack(packet, tmp_path / str(at))
         assert "copy it again" in fault
+
+
+def test_a_packet_that_cannot_be_unpacked_to_its_end_gives_what_came_before(
+    undisturbed_packet: Path, tmp_path: Path
+):
+    with tarfile.open(undisturbed_packet) as tar:
+        member = next(one for one in tar if one.name == "0123abcd/methods.csv")
+    content = gzip.decompress(undisturbed_packet.read_bytes())[: member.offset_data + 1]
+    compressor = zlib.compressobj(wbits=31)
+    packed = compressor.compress(content) + compressor.flush(zlib.Z_FULL_FLUSH)
+    (tmp_path / "packet.tar.gz").write_bytes(packed + bytes([255]) * 4096)
+    (fault,) = home.unpack(tmp_path / "packet.tar.gz", tmp_path / "home")
+    assert "0123abcd/methods.csv" in fault
+    assert (tmp_path / "home" / "0123abcd" / "journal.jsonl").exists()
 
 
 def test_a_file_that_is_no_packet_is_refused(tmp_path: Path):
