@@ -25,6 +25,7 @@ from wattslice_corpora.measuring.sensor import Board, Reading, SensorError, Thro
 from wattslice_corpora.measuring.trace import Trace
 from wattslice_corpora.records import read_measurements
 from wattslice_tools.campaign import home
+from wattslice_tools.campaign.__main__ import main
 from wattslice_tools.campaign.counters import CountersRefusedError
 from wattslice_tools.campaign.home import Packer, merge
 from wattslice_tools.campaign.piece import BUDGET_S, MOST_FAILURES, Done, Lab, run_piece
@@ -369,12 +370,14 @@ def test_a_packet_that_cannot_be_unpacked_to_its_end_gives_what_came_before(
     assert (tmp_path / "home" / "0123abcd" / "journal.jsonl").exists()
 
 
-def test_a_file_that_is_no_packet_is_refused(tmp_path: Path):
+def test_a_file_that_is_no_packet_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for content in (b"", b"not a packet"):
         (tmp_path / "packet.tar.gz").write_bytes(content)
         (fault,) = merge(tmp_path / "home", [tmp_path / "packet.tar.gz"])
         assert "packet.tar.gz: " in fault
         assert "all of it" in fault
+    assert main(["--folder", str(tmp_path / "home"), "merge", str(tmp_path / "nothing.tar.gz")]) == 2
+    assert "No such file or directory" in capsys.readouterr().err
 
 
 def test_merging_twice_changes_nothing(tmp_path: Path):

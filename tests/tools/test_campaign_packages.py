@@ -88,7 +88,8 @@ def test_wheels_that_do_not_fit_are_told_with_the_remedy(tmp_path: Path):
     assert done.stderr.splitlines() == [
         "campaign: Python 3.12 of this machine lacks msgspec PyWavelets",
         "campaign: .wheels does not help: ERROR: is not a supported wheel",
-        "campaign: At home: tools/campaign wheels 3.12; bring the folder .wheels along, then call this again",
+        "campaign: for a piece: at home tools/campaign wheels 3.12, bring .wheels along, call this again",
+        "campaign: at home: pip install -c constraints.txt -e '.[dev]'",
     ]
     assert "campaign.__main__" not in (tmp_path / "calls").read_text()
 
