@@ -48,7 +48,7 @@ _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 _REGISTERED = (calls, closures, expressions, inline_assembly, loops, memory, statements)
 _STUBS = str(STUBS)
 _INLINE = re.compile(r"\b(__)?inline(__)?\b")
-_TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
+_TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")
 
 
 def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -> Program:
@@ -71,6 +71,11 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
     _report_includes(unit)
     report_library_work(unit)
     return _program(unit, kernels, hosts)
+
+
+def _includer(unit: Unit) -> str:
+    file = unit.parsed.recovered.including_file
+    return "" if file is None else f" or {file.name}, which includes it"
 
 
 def _program(unit: Unit, kernels: list[Kernel], hosts: tuple[Function, ...]) -> Program:
@@ -247,7 +252,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
             "PW006",
             Severity.NOTE,
             span,
-            f"template kernel '{function.spelling}' is not instantiated in this file: "
+            f"template kernel '{function.spelling}' is not instantiated in this file{_includer(unit)}: "
             "its type parameters are read as float",
         )
     return Kernel(
