@@ -32,7 +32,7 @@ class LiveShare(Struct, frozen=True):
     """Shares in [0, 1] of arithmetic and of bytes of DRAM whose values toggle bits (as in `Workload`).
 
     They hold while the program's option `option` is at most `up_to`; without it, always. `rounds`: of as many
-    rounds as the option tells, `operands` holds in the first so many only, `later` in the others; None: in all.
+    rounds as the option tells, `operands` holds in the first so many, `later` in the others; None: in all.
     """
 
     option: str
