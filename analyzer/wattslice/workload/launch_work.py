@@ -74,6 +74,7 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
         l1_keeps_loads=resident.l1_keeps_loads,
         l2_bytes=resident.l2_bytes,
         resident_blocks=resident.resident_blocks,
+        blocks_per_sm=resident.occupancy.blocks_per_sm,
     )
     warps = resident.occupancy.active_warps_per_sm
     work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)
