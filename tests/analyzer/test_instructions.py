@@ -200,6 +200,22 @@ def test_an_assertion_needs_its_condition(before: str, body: str, ffma: float, f
     assert mix.number(K.BRANCH) == 1 + (1 + 100) + branch  # EXIT, the loop's guard and its rounds
 
 
+@pytest.mark.parametrize(
+    ("body", "loads", "stores"),
+    [
+        ("for (int j = 0; j < n; ++j) s += t[c[j]]; s += t[3] + t[5];", 100, 16),  # known from their stores
+        ("for (int j = 0; j < n; ++j) { t[3] = b[j]; s += t[c[j]] + t[3]; }", 100, 16 + 100),
+        ("for (int j = 0; j < n; ++j) t[c[j]] += t[3];", 200, 16 + 100),
+        ("for (int j = 0; j < n; ++j) t[c[j]] += b[j]; for (int k = 0; k < 64; ++k) s += t[k];", 116, 116),
+    ],
+)
+def test_a_load_at_a_constant_index_is_made_where_a_store_may_have_changed_it(body, loads, stores):
+    """Truth: SASS of nvcc 13 for sm_80; LDL.128 and STL.128 where 64 elements are accessed in order."""
+    fill = "float s = 0, t[64]; for (int k = 0; k < 64; ++k) t[k] = b[k];"
+    mix = mix_of(f"{fill} {body} a[0] = s; a[1] = t[c[n]];")
+    assert (mix.number(K.LDL), mix.number(K.STL)) == (loads + 1, stores)
+
+
 DEAD = [
     ("float s = 0; for (int k = 0; k < n; ++k) s += b[k] * b[k];", 0),
     ("float s = 0; for (int k = 0; k < n; ++k) { s += b[k]; if (b[k] < 0) break; }", 0),
