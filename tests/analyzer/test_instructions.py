@@ -206,6 +206,7 @@ def test_an_assertion_needs_its_condition(before: str, body: str, ffma: float, f
         ("for (int j = 0; j < n; ++j) s += t[c[j]]; s += t[3] + t[5];", 100, 16),  # known from their stores
         ("for (int j = 0; j < n; ++j) { t[3] = b[j]; s += t[c[j]] + t[3]; }", 100, 16 + 100),
         ("for (int j = 0; j < n; ++j) t[c[j]] += t[3];", 200, 16 + 100),
+        ("for (int j = 0; j < n; ++j) { t[c[j]] = x; t[5] = j; s += t[3] + t[5]; }", 100, 16 + 200),
         ("for (int j = 0; j < n; ++j) t[c[j]] += b[j]; for (int k = 0; k < 64; ++k) s += t[k];", 116, 116),
     ],
 )
@@ -281,6 +282,12 @@ SUMS = [
     ("float* o, const float* __restrict__ a", "g[i] += a[k];", 101, 1),
     ("float* __restrict__ o, const float* a", "o[k] = a[i];", 1, 100),
     ("float* o, const float* a", "o[k] = a[i];", 100, 100),
+    (
+        "float* __restrict__ o",
+        "float* p = k & 1 ? o : o + 8; float x = *p; o[i] = k; g[k] = x + *p;",
+        200,
+        200,
+    ),
 ]
 """What a loop of 100 iterations loads and stores. Truth: SASS of nvcc 13 for sm_80."""
 
