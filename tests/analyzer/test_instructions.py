@@ -206,7 +206,7 @@ def test_an_assertion_needs_its_condition(before: str, body: str, ffma: float, f
         ("for (int j = 0; j < n; ++j) s += t[c[j]]; s += t[3] + t[5];", 100, 16),  # known from their stores
         ("for (int j = 0; j < n; ++j) { t[3] = b[j]; s += t[c[j]] + t[3]; }", 100, 16 + 100),
         ("for (int j = 0; j < n; ++j) t[c[j]] += t[3];", 200, 16 + 100),
-        ("for (int j = 0; j < n; ++j) { t[c[j]] = x; t[5] = j; s += t[3] + t[5]; }", 100, 16 + 200),
+        ("for (int j = 0; j < n; ++j) { t[c[j]] = x; t[5] = j; s += t[3] + t[4] + t[5]; }", 200, 16 + 200),
         ("for (int j = 0; j < n; ++j) t[c[j]] += b[j]; for (int k = 0; k < 64; ++k) s += t[k];", 116, 116),
     ],
 )
@@ -283,7 +283,7 @@ SUMS = [
     ("float* __restrict__ o, const float* a", "o[k] = a[i];", 1, 100),
     ("float* o, const float* a", "o[k] = a[i];", 100, 100),
     (
-        "float* __restrict__ o",
+        "float* __restrict__ o, const float* a",
         "float* p = k & 1 ? o : o + 8; float x = *p; o[i] = k; g[k] = x + *p;",
         200,
         200,
