@@ -247,6 +247,7 @@ class KernelAnalysis(Struct, frozen=True):
     power_limit_w: float | None
     launch_file: str = ""  # empty for the kernel's own
     program_arguments: ProgramArguments | None = None  # of a launch that is another one without them
+    launch_times: int | None = None  # how often a run of the program makes it
     data: str = "live"  # what arrays hold: of all, then of those that are otherwise
     ptx_file: str = ""  # that the kernel was read from; empty for kernels of sources
     shared_bytes_per_block: int | None = None

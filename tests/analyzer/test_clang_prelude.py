@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.cuda.clang import CursorKind, parse_cuda
+from wattslice.frontend.cuda.clang.kinds import CursorKind
+from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.frontend.cuda.lowering.program import lower_program
 from wattslice.frontend.cuda.read import read_cuda
 

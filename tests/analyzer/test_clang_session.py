@@ -6,9 +6,10 @@ import pytest
 
 from wattslice.errors import FrontendError
 from wattslice.frontend import source_files
-from wattslice.frontend.cuda.clang import ParsedUnit, guards, parse_cuda
+from wattslice.frontend.cuda.clang import guards
 from wattslice.frontend.cuda.clang.flags import language_flags
 from wattslice.frontend.cuda.clang.parse import prelude_pch
+from wattslice.frontend.cuda.clang.session import ParsedUnit, parse_cuda
 from wattslice.frontend.cuda.lowering.program import lower_program
 from wattslice.frontend.parse_options import ParseOptions
 
@@ -213,3 +214,16 @@ def test_unknown_types_with_members_become_records_and_unknown_factors_values(pa
         "SCALE": "value",
     }
     assert completeness(unit) == [True]
+
+
+def test_what_is_cast_to_is_a_type_and_what_is_tested_a_value(parse: Any):
+    unit = parse(
+        "__global__ void k(int *p) { long a[] = {FLAG, (Handle)p[0], 3}; if (MODE) p[0] = a[1] * (SCALE)-1; }"
+    )
+    assert {entry.name: entry.role.value for entry in unit.recovered.declared} == {
+        "FLAG": "value",
+        "Handle": "type",
+        "MODE": "value",
+        "SCALE": "value",
+    }
+    assert not any(diagnostic.is_error for diagnostic in unit.diagnostics)

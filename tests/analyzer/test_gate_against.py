@@ -539,3 +539,25 @@ def test_host_code_that_moves_what_was_assumed_only_warns(repository: Repository
     repository.commit(wave_dot_cu=known.replace("ROUNDS", "64"))
     repository.write("wave.cu", known.replace("ROUNDS", "640"))
     assert repository.gate().return_value == 1  # the launch is given
+
+
+def test_a_launch_made_more_often_is_a_regression_of_the_joules(repository: Repository):
+    kernel = "".join(LOOP.splitlines(keepends=True)[:-1])
+    host = """int main() {
+    float *x, *y;
+    for (int step = 0; step < 10; step++)
+        wave<<<4096, 256>>>(7, x, y);
+}
+"""
+    repository.commit(wave_dot_cu=kernel + host)
+    repository.write("wave.cu", kernel + host.replace("10", "1000"))
+    result = repository.gate()
+    assert result.return_value == 1
+    line = (kernel + host).splitlines().index("        wave<<<4096, 256>>>(7, x, y);") + 1
+    assert f"wave.cu:{line}" in words(result)
+    assert "energy +9900 % (+9900 to +9900 %)" in words(result)
+    assert "launched 1000 times, was 10 times" in words(result)
+    repository.write("wave.cu", kernel + host.replace("10", "1").replace("(7,", "(8,"))
+    assert repository.gate().return_value == 0  # fewer joules
+    repository.write("wave.cu", kernel + host.replace("step < 10", "step < *(int *)y"))
+    assert "how often it is launched is unknown, was 10 times" in words(repository.gate())

@@ -181,3 +181,17 @@ def test_the_settings_name_the_baseline(source: Path):
 def test_a_yardstick_is_needed(source: Path):
     with pytest.raises(WattsliceError, match="gate needs a budget, a baseline or a revision"):
         run("src")
+
+
+def test_a_baseline_knows_how_often_a_launch_is_made(source: Path):
+    text = update("src")
+    often = "for (int i = 0; i < 50; i++) scale<1><<<4096"
+    source.write_text(KERNEL.replace("scale<1><<<4096", often))
+    result = run("--baseline", "watts.baseline", "src")
+    assert result.return_value == 1
+    assert "1 of 2 worse" in " ".join(result.stdout.split())
+    rows = (line if line.startswith("#") else line.rpartition("\t")[0] for line in text.splitlines())
+    Path("watts.baseline").write_text(
+        "".join(f"{row}\n" for row in rows)
+    )  # made before there were such counts
+    assert run("--baseline", "watts.baseline", "src").return_value == 0

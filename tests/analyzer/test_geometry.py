@@ -438,3 +438,30 @@ def test_host_code_nested_deeper_than_python_calls():
     function = ir.Function("main", "main", (), (), ir.Block((body,), 0, SPAN), SPAN)
     found = resolve_launches(ir.Program("a.cu", (kernel(),), (function,), (), (), ()), NO_OVERRIDES, GPU)
     assert [(launch.grid[0], launch.source) for launch in found] == [(1, LaunchSource.HOST_CODE)]
+
+
+LAUNCH_TIMES = [
+    ("LAUNCH(4, 32, 7);", "", 1),
+    ("for (int i = 0; i < 10; i++) LAUNCH(4, 32, 7);", "", 10),
+    ("for (int i = 0; i < 1000; i++) LAUNCH(4, 32, 7);", "", 1000),
+    ("for (int i = 0; i < 5; i++) for (int j = 0; j < 3; j++) LAUNCH(4, 32, 7);", "", 15),
+    ("for (int i = 0; i < 200; i++) for (int j = 0; j < 30; j++) LAUNCH(4, 32, 7);", "", 6000),
+    ("LAUNCH(4, 32, 7); for (int i = 0; i < 4; i++) LAUNCH(4, 32, 7);", "", 5),
+    ("for (int i = 0; i < 4; i++) go(7);", "void go(int n) { LAUNCH(4, 32, n); }", 4),
+    ("down(5);", "void down(int n) { if (n > 0) { LAUNCH(4, 32, 7); down(n - 1); } }", 5),
+    ("for (int i = 0; i < *(int *)argv; i++) LAUNCH(4, 32, 7);", "", None),
+    ("if (*(int *)malloc(4)) LAUNCH(4, 32, 7);", "", None),
+    ("deep(*(int *)argv);", "void deep(int n) { LAUNCH(4, 32, 7); if (n > 1) deep(n / 2); }", None),
+]
+
+
+@pytest.mark.parametrize(("body", "helper", "times"), LAUNCH_TIMES)
+def test_how_often_a_launch_is_made(body, helper, times):
+    (launch,) = launches(main(body, helper))
+    assert launch.times == times
+
+
+def test_what_a_function_launches_that_calls_itself():
+    sort = "void sort(int n) { if (n < 512) return; sort(n / 2); LAUNCH(n / 256, 256, n); }"
+    found = geometry(main("sort(4096);", sort))
+    assert found == [((n // 256, 1, 1), (256, 1, 1), n) for n in (512, 1024, 2048, 4096)]

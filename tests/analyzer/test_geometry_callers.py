@@ -12,10 +12,10 @@ import pytest
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.clang import session
-from wattslice.frontend.cuda.read import read_caller, read_callers, read_cuda
+from wattslice.frontend.cuda.read import read_caller, read_callers, read_cuda, read_definitions
 from wattslice.frontend.inputs import recorded
 from wattslice.frontend.neighbours import caller_files, definition_files
-from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
 
@@ -174,3 +174,80 @@ def test_vectors_are_arguments(tmp_path):
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"))
     (loop,) = count(launch).loops
     assert loop.trip_count == 7
+
+
+def resolved(folder: Path, name: str, **files: str) -> KernelLaunch:
+    """The only launch of `name`.cu; the words are files of this text, `_h` and `_cpp` their suffixes."""
+    (folder / ".git").mkdir()  # nothing of what lies beside
+    for file, text in files.items():
+        stem, _, suffix = file.rpartition("_")
+        (folder / f"{stem}.{suffix}").write_text(text)
+    path = folder / f"{name}.cu"
+    around = Neighbours(partial(read_callers, path), definitions=partial(read_definitions, path))
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    return launch
+
+
+ENGINE_H = """
+template <class T> class Engine {
+public:
+    Engine(unsigned n, unsigned threads);
+    void operator()(T *x);
+private:
+    unsigned m_n, m_threads;
+};
+"""
+ENGINE = """
+#include "engine.h"
+__global__ void scale(float *x, int n) {}
+template <class T> Engine<T>::Engine(unsigned n, unsigned threads) : m_n(n), m_threads(threads) {}
+template <class T> void Engine<T>::operator()(T *x)
+{
+    scale<<<m_n / m_threads, m_threads>>>(x, m_n);
+}
+template class Engine<float>;
+"""
+ENGINE_MAIN = """
+#include "engine.h"
+int main() { Engine<float> engine(1 << 16, 64); engine(0); }
+"""
+
+
+def test_a_function_call_operator_is_found_by_its_class(tmp_path):
+    launch = resolved(tmp_path, "engine", engine_h=ENGINE_H, engine_cu=ENGINE, main_cpp=ENGINE_MAIN)
+    assert (launch.grid, launch.block, launch.arguments) == ((1024, 1, 1), (64, 1, 1), (None, 1 << 16))
+    assert launch.source is LaunchSource.HOST_CODE
+
+
+def test_a_constructor_of_a_third_file_is_followed(tmp_path):
+    made, ran = ENGINE.split("template <class T> void")
+    rest = f'#include "engine.h"\n__global__ void scale(float *x, int n) {{}}\ntemplate <class T> void{ran}'
+    made = made.replace("__global__ void scale(float *x, int n) {}\n", "") + "template class Engine<float>;"
+    files = {"engine_h": ENGINE_H, "engine_cu": rest, "made_cpp": made, "main_cpp": ENGINE_MAIN}
+    assert resolved(tmp_path, "engine", **files).grid == (1024, 1, 1)
+
+
+def test_a_call_that_stands_in_a_header_of_a_header(tmp_path):
+    declared = 'extern "C" void runScale(float *x, int n, int threads);\n'
+    inner = declared + "struct Runner { int n; void run() { runScale(0, n, 128); } };\n"
+    main = '#include "outer.h"\nint main() { Runner runner; runner.n = 1 << 20; runner.run(); }\n'
+    files = {"scale_cu": KERNEL, "inner_h": inner, "outer_h": '#include "inner.h"\n', "main_cpp": main}
+    launch = resolved(tmp_path, "scale", **files)
+    assert (launch.grid, launch.arguments[1]) == ((8192, 1, 1), 1 << 20)
+
+
+def test_a_declaration_in_a_header_is_no_call(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "scale.h").write_text('extern "C" void runScale(float *x, int n, int threads);\n')
+    (tmp_path / "other.cpp").write_text('#include "scale.h"\nint other() { return 1; }\n')
+    (tmp_path / "scale.cu").write_text(KERNEL)
+    assert caller_files(tmp_path / "scale.cu", frozenset({"runScale"})) == ()
+
+
+def test_what_callers_call_back_in_the_file_itself_is_followed(tmp_path):
+    keep = 'extern "C" void keep(int *n) { cudaMemcpyToSymbol(0, n, 4); }\n'
+    main = MAIN.replace("int main", 'extern "C" void keep(int *n);\nint main').replace(
+        "runScale(0", "keep(&n); runScale(0"
+    )
+    launch = resolved(tmp_path, "scale", scale_cu=KERNEL + keep, main_cpp=main)
+    assert (launch.grid, launch.source) == ((8192, 1, 1), LaunchSource.HOST_CODE)

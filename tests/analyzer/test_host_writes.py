@@ -120,3 +120,55 @@ def test_a_launch_may_stand_where_the_file_could_not_be_read(tmp_path, severity,
     program = replace(read_cuda(path), diagnostics=(problem,))
     (launch,) = resolve_launches(program, NO_OVERRIDES, load_gpu("v100"))
     assert f"launch unknown: {reason}; assumed" in launch.assumptions[0].message
+
+
+STAYS = [
+    ("the source of a copy", "P p; p.n = 5; int *d; cudaMemcpy(d, &p, sizeof(P), cudaMemcpyHostToDevice);"),
+    ("beside a member", "P p; p.n = 5; fill(&p.m);"),
+    ("beside a member of what is passed on", "P p; p.n = 5; made(&p.m);"),
+    ("the largest block", "P p; cudaFuncAttributes f; cudaFuncGetAttributes(&f, k);"
+     "p.n = f.maxThreadsPerBlock < 1024 ? 1 : 5;"),
+    ("an extent", "P p; cudaExtent e = make_cudaExtent(4, 5, 6); p.n = e.height;"),
+    ("what a function of OpenGL is given", "P p; int n = 5; glBindBuffer(7, n); p.n = n;"),
+    ("the plans of a long loop", "P q[4]; q[1].x = (int *)malloc(4000); q[1].n = 5;"
+     "for (int i = 0; i < 1000; i++) q[1].x[i] = i; P p; p.n = q[1].n;"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [pytest.param(case[1], id=case[0]) for case in STAYS])
+def test_what_nobody_writes_stays(tmp_path, body):
+    types = "struct P { int n, m; int *x; }; void fill(int *); void made(int *m) { fill(m); }"
+    (launch,) = launches(tmp_path, f"{KERNEL}{types} int main() {{ {body} k<<<2, 32>>>(p.n); }}")
+    assert launch.arguments == (5,)
+
+
+@pytest.mark.parametrize("written", ["&p.n", "&p.v[0]", "&p"])
+def test_what_is_behind_the_start_of_an_object_is_lost(tmp_path, written):
+    types = "struct P { int v[2], n; }; void fill(void *);"
+    (launch,) = launches(
+        tmp_path, f"{KERNEL}{types} int main() {{ P p; p.n = 5; fill({written}); k<<<2, 32>>>(p.n); }}"
+    )
+    assert launch.arguments == (None,)
+
+
+def test_memory_that_a_long_loop_fills_by_a_member_is_lost_as_a_whole(tmp_path):
+    body = """P q[4]; q[1].x = (int *)malloc(4000); q[1].x[700] = 5;
+    for (int i = 0; i < 1000; i++) q[1].x[i] = i;
+    k<<<2, 32>>>(q[1].x[700]);"""
+    (launch,) = launches(tmp_path, f"{KERNEL} struct P {{ int *x; }}; int main() {{ {body} }}")
+    assert launch.arguments == (None,)
+
+
+def test_no_answer_of_the_device_hangs_on_its_number(tmp_path):
+    text = """template <class T> void check(T) {}
+int main(int argc, char **argv) {
+    int dev = findCudaDevice(argc, (const char **)argv), mode = findCudaDevice(argc, (const char **)argv);
+    cudaDeviceProp p;
+    check(cudaGetDeviceProperties(&p, dev));
+    int blocks = p.multiProcessorCount;
+    switch (argc) { case 77: k<<<blocks, 32>>>(mode); }
+}
+int findCudaDevice(int argc, const char **argv) { return argc > 5; }
+"""
+    (launch,) = launches(tmp_path, f"{KERNEL}int findCudaDevice(int, const char **);\n{text}")
+    assert (launch.grid, launch.source) == ((80, 1, 1), LaunchSource.HOST_CODE)

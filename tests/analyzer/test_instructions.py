@@ -181,7 +181,7 @@ def test_two_half_lanes_fill_one_instruction(pair: str, expression: str, number:
         ("#include <cassert>", "{} assert(x < 1e30f);", 100, 1, 0),  # `@P0 EXIT`, then what fails
         ("#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 100, 1, 3),  # BRA, BSSY and BSYNC
         ("", "assert(n > 3); {} a[0] = x;", 100, 0, 1),  # all threads alike: BRA
-        ("#define NDEBUG\n#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 0, 0, 0),
+        ("#define NDEBUG\n#include <assert.h>", "{} assert(x < 1e30f); a[0] = 1.0f;", 0, 0, -101),  # no loop
         (
             "#define NDEBUG\n#include <cassert>\n#undef NDEBUG\n#include <cassert>",
             "{} assert(x < 1);",
@@ -198,6 +198,106 @@ def test_an_assertion_needs_its_condition(before: str, body: str, ffma: float, f
     mix = lower_instructions(kernel, profile)
     assert (mix.number(K.FFMA), mix.number(K.FSETP)) == (ffma, fsetp)
     assert mix.number(K.BRANCH) == 1 + (1 + 100) + branch  # EXIT, the loop's guard and its rounds
+
+
+DEAD = [
+    ("float s = 0; for (int k = 0; k < n; ++k) s += b[k] * b[k];", 0),
+    ("float s = 0; for (int k = 0; k < n; ++k) { s += b[k]; if (b[k] < 0) break; }", 0),
+    ("float s = 0; for (int k = n; k != 1; k = k & 1 ? 3 * k + 1 : k / 2) s += b[k];", 0),
+    ("float s = 0; if (b[n] > 0) { for (int k = 0; k < n; ++k) s += b[k]; } else s = b[n + 1];", 0),
+    ("float s = 0; for (int j = 0; j < n; ++j) for (int k = 0; k < j; ++k) s += b[k * n + j];", 0),
+    ("float t[8]; for (int k = 0; k < n; ++k) t[k & 7] = b[k];", 0),
+    ("float s = 0; for (int k = 0; k < n; ++k) s += f(b[k]); s = 2;", 0),
+    ("float s = 0; for (int k = 0; k < n; ++k) { if (b[k] < 0) continue; s += 1; }", 0),
+    ("switch (n) { case 1: x = b[0]; break; default: x = b[1]; }", 0),
+    ("float s = 0; for (int k = 0; k < n; ++k) s += b[k]; x = s;", 0),
+    # what somebody sees
+    ("for (int k = 0; k < n; ++k) if (b[k] < 0) return;", 100),
+    ("float s = 0; for (int k = 0; k < n; ++k) { s += b[k]; if (s > 7) break; a[k + 1] = 2; }", 100),
+    ("for (int k = 0; k < n; ++k) { if (b[k] < 0) continue; a[k + 1] = 2; }", 100),
+    ("for (int k = 0; k < n; ++k) switch (c[k]) { case 1: continue; default: a[k + 1] = 2; }", 100),
+    ("volatile float* v = b; for (int k = 0; k < n; ++k) v[k];", 100),
+    ("int m = 0; for (int k = 0; k < n; ++k) { if (b[k] > 0) ++m; } a[1] = m;", 100),
+    ("int m = 0; for (int k = 0; k < n; ++k) { if (b[k] > 0) break; ++m; } a[1] = m;", 100),
+    ("a[1] = first(b, n);", 100),
+    ("for (int k = 0; k < n; ++k) a[1] = f(b[k]);", 100),
+]
+"""Loops over 100 loads, with what is left of these. Truth: SASS of nvcc 13 for sm_80."""
+
+
+@pytest.mark.parametrize(("body", "loads"), DEAD)
+def test_what_nobody_sees_is_not_done_nor_decided(body: str, loads: float):
+    text = f"""__device__ float f(float v) {{ if (v < 0) return 1; return v; }}
+    __device__ int first(const float* b, int n) {{
+      for (int k = 0; k < n; ++k) if (b[k] < 0) return k;
+      return -1;
+    }}
+    __global__ void k(float* a, float* b, int* c, int n, float x) {{ {body} a[0] = 1; }}"""
+    kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0, 0, 0, 100, 1.0f); }}")
+    mix = lower_instructions(kernel, profile)
+    assert mix.number(K.LDG) == pytest.approx(loads, abs=1)
+    if not loads:
+        assert (mix.number(K.STG), mix.number(K.BRANCH)) == (1, 1)  # EXIT
+        assert mix.number(K.ISETP) + mix.number(K.FSETP) == 0
+
+
+SUMS = [
+    ("float* o, const float* a", "o[i] += a[k * 64 + i];", 101, 100),
+    ("float* o, const int* a", "o[i] += a[k];", 101, 100),  # types do not keep pointers apart
+    ("float* __restrict__ o, const float* a", "o[i] += a[k];", 101, 1),
+    ("float* o, const float* __restrict__ a", "o[i] += a[k];", 101, 1),
+    ("float* __restrict__ o, const float* a", "o[i] = o[i] + a[k];", 101, 1),
+    ("float* __restrict__ o, const float* a", "float* p = o + i; *p += a[k];", 101, 1),
+    ("float* __restrict__ o, const float* a", "o[i] += a[k]; if (o[i] > 5) o[i] = 0;", 101, 1),
+    ("float* __restrict__ o, const float* a", "for (int j = 0; j < n; ++j) o[i] += a[j];", 100 * 100 + 1, 1),
+    ("float* __restrict__ o, const float* a", "o[i] += a[k]; __syncthreads();", 101, 1),
+    ("float* __restrict__ o, const float* a", "o[i] = 2 * a[k];", 100, 1),
+    ("float* o, const float* a", "o[i] = 2 * a[k];", 100, 100),
+    ("float* o, const float* a", "o[i] += k;", 1, 1),
+    ("float* o, const float* a", "o[i] += k; __syncthreads();", 100, 100),
+    ("float* o, float* a", "o[i] += k; atomicAdd(a, 1.0f);", 100, 100),
+    ("float* __restrict__ o, float* a", "o[i] += k; atomicAdd(a, 1.0f);", 1, 1),
+    ("float* __restrict__ o, const float* a", "if (a[k] < 0) break; o[i] += a[k];", 200, 100),
+    ("float* __restrict__ o, const float* a", "if (k & 1) o[i] += a[k];", 100, 50),
+    ("float* __restrict__ o, const float* a", "o[i] += o[k];", 101, 100),
+    ("float* o, const float* a", "o[i] += a[k]; o[i + 64] -= a[k];", 202, 200),
+    ("float* o, const float* a", "g[i] += a[k];", 101, 100),
+    ("float* o, const float* __restrict__ a", "g[i] += a[k];", 101, 1),
+    ("float* __restrict__ o, const float* a", "o[k] = a[i];", 1, 100),
+    ("float* o, const float* a", "o[k] = a[i];", 100, 100),
+]
+"""What a loop of 100 iterations loads and stores. Truth: SASS of nvcc 13 for sm_80."""
+
+
+@pytest.mark.parametrize(("parameters", "body", "loads", "stores"), SUMS)
+def test_a_sum_in_memory_is_kept_in_a_register_where_nothing_may_overlap_it(parameters, body, loads, stores):
+    text = f"""__device__ float g[64]; __global__ void k({parameters}, int n) {{
+      int i = threadIdx.x;
+      for (int k = 0; k < n; ++k) {{ {body} }}
+    }}"""
+    mix = lower_instructions(*launched(f"{text} int main() {{ k<<<1, 32>>>(0, 0, 100); }}"))
+    assert (mix.number(K.LDG), mix.number(K.STG)) == (loads, stores)
+
+
+@pytest.mark.parametrize(
+    ("body", "loads", "stores"),
+    [
+        ("s[i] += a[k];", 1, 1),
+        ("s[i] += a[k]; __syncthreads();", 100, 100),
+        ("s[i] += t[k & 31];", 1 + 100, 1),
+        ("t[k & 31] = s[5];", 1, 100),
+        ("d[k] = d[5];", 100, 100),
+        ("s[i] += 1; __syncwarp();", 100, 100),
+    ],
+)
+def test_a_sum_in_shared_memory_is_kept_as_far_as_nobody_waits_for_it(body, loads, stores):
+    text = f"""__global__ void k(float* a, int n) {{
+      __shared__ float s[32], t[32]; extern __shared__ float d[]; int i = threadIdx.x;
+      for (int k = 0; k < n; ++k) {{ {body} }}
+      __syncthreads(); a[i] = s[31 - i] + t[i];
+    }}"""
+    mix = lower_instructions(*launched(f"{text} int main() {{ k<<<1, 32>>>(0, 100); }}"))
+    assert (mix.number(K.LDS), mix.number(K.STS)) == (loads + 2, stores)
 
 
 def test_a_store_blocks_sharing_of_loads_but_not_of_the_stored_object():

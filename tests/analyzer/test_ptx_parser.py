@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.ptx.syntax.parser import parse_ptx
+from wattslice.frontend.ptx.syntax.parser import fragment, parse_ptx
 from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Arguments,
@@ -308,3 +308,10 @@ def test_an_extracted_program_is_one_module_without_repetitions() -> None:
     module = parse_ptx(text, Path("a.ptx"))
     assert [(function.name, function.line) for function in module.functions] == [("k", 10), ("l", 21)]
     assert module.problems == ()
+
+
+def test_a_fragment_keeps_what_can_be_read_around_what_cannot():
+    text = "{ .reg .pred p; ld.global.f32 %0, [%1+8]; rdtsc %eax (; @p st.global.u32 [%1], 0x10; }"
+    load, store = fragment(text)
+    assert (load.mnemonic, load.operands[1]) == ("ld.global.f32", Address(Register("%1"), 8))
+    assert (store.mnemonic, store.operands[1]) == ("st.global.u32", Immediate(16))

@@ -7,7 +7,6 @@ import pytest
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import Kernel, MemorySpace
 from wattslice.slicing import backward_slice, dependence_graph, slice_kernel
-from wattslice.slicing.slices import space_criterion
 
 from .source_text import kernel_of
 
@@ -59,7 +58,8 @@ def test_a_kernel_without_memory_is_one_register_slice():
 
 def test_the_backward_slice_of_a_space_leaves_out_what_it_does_not_need():
     graph = dependence_graph(kernel_of(SCALE))
-    needed = backward_slice(graph, space_criterion(graph, MemorySpace.SHARED))
+    shared = [s.index for s in graph.statements if s.space is MemorySpace.SHARED]
+    needed = backward_slice(graph, shared)
     assert {graph.statements[i].span.line for i in needed} == {3, 4, 7, 8}
 
 

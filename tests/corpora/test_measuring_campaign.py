@@ -13,12 +13,15 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
+from wattslice_corpora.measuring import campaign as campaign_module
 from wattslice_corpora.measuring import journal as journal_module
 from wattslice_corpora.measuring.bench import Configuration, Measured
 from wattslice_corpora.measuring.campaign import Progress, run_campaign
-from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
+from wattslice_corpora.measuring.errors import AllFailError, ConfigurationError, MeasureError
 from wattslice_corpora.measuring.journal import Journal
-from wattslice_corpora.measuring.trace import read_trace
+from wattslice_corpora.measuring.power import Method, Power
+from wattslice_corpora.measuring.sensor import SensorError
+from wattslice_corpora.measuring.trace import Trace, read_trace
 from wattslice_corpora.records import read_measurements
 
 from .fake_campaign import COUNT, IDENTITY, FakeBench, plan
@@ -161,6 +164,96 @@ def test_a_row_that_was_not_valid_gets_a_second_chance(undisturbed: Path, tmp_pa
     assert not any(row.power_valid for row in read_measurements(tmp_path / "measured.csv"))
     assert run(tmp_path) == []
     assert same(tmp_path, undisturbed)
+
+
+class Breaking(FakeBench):
+    """Runs nothing from the seventh configuration to number `until`."""
+
+    def __init__(self, until: int, error: Exception) -> None:
+        super().__init__()
+        self.until = until
+        self.error = error
+
+    def measure(self, configuration: Configuration) -> Measured:
+        if 6 <= int(configuration.name[1:]) < self.until:
+            raise self.error
+        return super().measure(configuration)
+
+
+def test_many_failures_in_a_row_stop_it_and_are_measured_again(undisturbed: Path, tmp_path: Path):
+    with Journal(tmp_path, IDENTITY) as journal:
+        with pytest.raises(AllFailError, match="8 programs in a row failed, the last: driver too old"):
+            run_campaign(
+                plan(),
+                Breaking(COUNT, ConfigurationError("driver too old")),
+                journal,
+                ("fake",),
+                most_failures=8,
+            )
+        assert len(journal.entries) == 6
+    assert run(tmp_path)
+    assert same(tmp_path, undisturbed)
+
+
+def test_a_few_failures_in_a_row_are_kept_when_something_runs_again(tmp_path: Path):
+    with Journal(tmp_path, IDENTITY) as journal:
+        bench = Breaking(6 + 4, ConfigurationError("no"))
+        outcome = run_campaign(plan(), bench, journal, ("fake",), most_failures=8)
+        assert outcome.left == 0
+        assert [entry.name for entry in journal.entries] == [one.name for one in plan()]
+    failed = [row for row in read_measurements(tmp_path / "measured.csv") if row.reason == "no"]
+    assert len(failed) == 4
+
+
+@pytest.mark.parametrize("until", [COUNT, 10])
+def test_failures_at_the_end_are_kept(tmp_path: Path, until: int):
+    with Journal(tmp_path, IDENTITY) as journal:
+        run_campaign(
+            plan(), Breaking(until, ConfigurationError("no")), journal, ("fake",), most_failures=COUNT
+        )
+    assert len(read_measurements(tmp_path / "measured.csv")) == COUNT
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (SensorError("GPU is lost"), "SensorError: GPU is lost"),
+        (KeyError("x"), "KeyError: 'x'"),
+        (OSError(errno.EIO, "broken"), "[Errno 5] broken"),
+        (MeasureError("it ran on GPU 2"), "it ran on GPU 2"),
+    ],
+)
+def test_whatever_a_configuration_does_is_the_reason_of_its_row(tmp_path: Path, error: Exception, said: str):
+    with Journal(tmp_path, IDENTITY) as journal:
+        run_campaign(plan(), Breaking(7, error), journal, ("fake",), most_failures=3)
+    row = read_measurements(tmp_path / "measured.csv")[6]
+    assert (row.reason, row.power_valid, row.method) == (said, False, "none")
+
+
+def test_what_the_bench_cannot_do_at_all_ends_a_campaign_without_a_limit(tmp_path: Path):
+    with Journal(tmp_path, IDENTITY) as journal, pytest.raises(MeasureError, match="it ran on GPU 2"):
+        run_campaign(plan(), Breaking(7, MeasureError("it ran on GPU 2")), journal, ("fake",))
+
+
+@pytest.mark.parametrize("defect", [ValueError("no plateau"), None])
+def test_a_trace_that_makes_no_sense_is_kept_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, defect: Exception | None
+):
+    """`power_of` fails, or gives what no table can hold."""
+    known = campaign_module.power_of
+
+    def power_of(trace: Trace, method: Method | None = None) -> Power:
+        if defect is not None:
+            raise defect
+        return replace(known(trace, method), power_w=float("nan"))
+
+    monkeypatch.setattr(campaign_module, "power_of", power_of)
+    with Journal(tmp_path, IDENTITY) as journal:
+        run_campaign(plan()[:4], FakeBench(), journal, ("fake",))
+    said = "ValueError: no plateau" if defect else "ValueError: Out of range float values"
+    found = [row.reason.startswith(said) for row in read_measurements(tmp_path / "measured.csv")]
+    assert len(found) == 4
+    assert sum(found) == len(list((tmp_path / "traces").glob("*.csv.gz"))) > 1
 
 
 def test_a_result_of_another_version_of_a_program_does_not_count(tmp_path: Path):

@@ -41,3 +41,13 @@ def test_a_trace_cut_short_is_told(tmp_path: Path):
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(TraceError, match="not a trace"):
         read_trace(path)
+
+
+def test_a_trace_with_a_flipped_bit_is_told(tmp_path: Path):
+    path = tmp_path / "t.csv.gz"
+    write_trace(path, Course().trace())
+    content = path.read_bytes()
+    for at in range(100, len(content), len(content) // 9):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 8]) + content[at + 1 :])
+        with pytest.raises(TraceError, match="not a trace"):
+            read_trace(path)

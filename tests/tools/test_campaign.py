@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import errno
+import io
 import os
 import shutil
 import tarfile
@@ -16,18 +17,19 @@ from msgspec.structs import replace
 
 from wattslice_corpora.measuring.bench import Configuration, Measured
 from wattslice_corpora.measuring.chip import Chip
-from wattslice_corpora.measuring.errors import ConfigurationError
+from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
 from wattslice_corpora.measuring.journal import read_entries
 from wattslice_corpora.measuring.program import Launch, Window
-from wattslice_corpora.measuring.sensor import Board, Reading, Throttle
+from wattslice_corpora.measuring.sensor import Board, Reading, SensorError, Throttle
 from wattslice_corpora.measuring.trace import Trace
 from wattslice_corpora.records import read_measurements
 from wattslice_tools.campaign import home
 from wattslice_tools.campaign.counters import CountersRefusedError
 from wattslice_tools.campaign.home import Packer, merge
-from wattslice_tools.campaign.piece import BUDGET_S, Done, Lab, run_piece
+from wattslice_tools.campaign.piece import BUDGET_S, MOST_FAILURES, Done, Lab, run_piece
 from wattslice_tools.campaign.planned import any_board, left_for, log_rows, pieces_of
 from wattslice_tools.campaign.probes import probe_rows
+from wattslice_tools.campaign.rehearsal import log_page
 from wattslice_tools.campaign.sections import Section, make_plan
 from wattslice_tools.campaign.sensor_check import CHECK_S, RESULT, Wave, judge_sensor
 
@@ -50,8 +52,10 @@ class FakeMachine(Struct):
     dies_at: int | None = None
     board: Board = BOARD
     refuses: bool = True
+    flags: tuple[str, ...] = ()
     now_s: float = 0.0
     measured: list[str] = field(default_factory=list[str])
+    said: list[str] = field(default_factory=list[str])
     dead: bool = False
 
     def prepare(self, configurations: tuple[Configuration, ...]) -> None:
@@ -70,7 +74,7 @@ class FakeMachine(Struct):
     def check(self, folder: Path) -> None:
         """The sensor check."""
         self._spend(CHECK_S)
-        (folder / RESULT).write_text("{}\n")
+        (folder / RESULT).write_text('{"check": {}}\n')
 
     def count(self, configuration: Configuration) -> dict[str, float]:
         """Counters, where it gives them."""
@@ -82,7 +86,9 @@ class FakeMachine(Struct):
     def lab(self) -> Lab:
         """For a piece."""
         chip, key = Chip(132, "sm_90"), self.board.uuid.removeprefix("GPU-").split("-")[0]
-        return Lab(self.board, chip, key, (), self, lambda kernels, plan: self, self.check, self.count)
+        return Lab(
+            self.board, chip, key, self.flags, self, lambda kernels, plan: self, self.check, self.count
+        )
 
     def _spend(self, seconds: float) -> None:
         if self.dies_at is not None and len(self.measured) >= self.dies_at:
@@ -91,12 +97,40 @@ class FakeMachine(Struct):
         self.now_s += seconds
 
 
+class BrokenMachine(FakeMachine):
+    """Runs nothing from measurement number `from_number` on."""
+
+    from_number: int = 0
+
+    def measure(self, configuration: Configuration) -> Measured:
+        """The driver is too old."""
+        if len(self.measured) < self.from_number:
+            return super().measure(configuration)
+        self._spend(1.0)
+        self.measured.append(configuration.name)
+        raise ConfigurationError("CUDA driver version is insufficient")
+
+    def check(self, folder: Path) -> None:
+        """Neither does the sensor check."""
+        raise ConfigurationError("the square wave failed: no GPU")
+
+    def count(self, configuration: Configuration) -> dict[str, float]:
+        """Nor the profiler."""
+        self._spend(1.0)
+        raise ConfigurationError("ncu: no counters")
+
+
 def quiet(words: str) -> None:
     """Says nothing."""
 
 
 def piece(
-    machine: FakeMachine, home_folder: Path, place: Path, budget_s: float = BUDGET_S, each: int | None = EACH
+    machine: FakeMachine,
+    home_folder: Path,
+    place: Path,
+    budget_s: float = BUDGET_S,
+    each: int | None = EACH,
+    most_failures: int = MOST_FAILURES,
 ) -> Done | None:
     """A machine that starts with what is at home; only what it packed comes back. None when it died."""
     shutil.rmtree(place / "out", ignore_errors=True)
@@ -105,8 +139,9 @@ def piece(
     if home_folder.exists():
         shutil.copytree(home_folder, there)
     done = None
+    clock = lambda: machine.now_s  # noqa: E731
     with contextlib.suppress(KilledError):
-        done = run_piece(machine.lab(), there, out, budget_s, each, lambda: machine.now_s, quiet)
+        done = run_piece(machine.lab(), there, out, budget_s, each, clock, machine.said.append, most_failures)
     merge(home_folder, out.glob("*.tar.gz"))
     return done
 
@@ -153,6 +188,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert not done.trouble
     assert not any(one.count for one in done.left)
     return folder / "home"
+
+
+@pytest.fixture(scope="module")
+def undisturbed_packet(undisturbed: Path) -> Path:
+    (packet,) = (undisturbed.parent / "machine" / "out").glob("*.tar.gz")
+    return packet
 
 
 def test_a_piece_ends_in_time_and_the_next_goes_on(undisturbed: Path, tmp_path: Path):
@@ -204,7 +245,7 @@ def test_at_most_half_a_minute_is_lost_to_a_kill(tmp_path: Path, monkeypatch: py
     machine = FakeMachine(dies_at=20)
     cut_off(machine, monkeypatch)
     piece(machine, tmp_path / "home", tmp_path / "machine")
-    found = home.state_of(tmp_path / "home", BOARD.name)
+    found = home.state_of(tmp_path / "home", BOARD)
     assert len(found.entries) + len(found.runs) >= 20 - 30.0 / machine.each_s
 
 
@@ -275,6 +316,52 @@ def test_a_torn_packet_gives_what_is_whole_in_it(tmp_path: Path):
     assert list((tmp_path / "elsewhere").rglob("*.csv.gz"))
 
 
+def damaged(packet: Path, other: Path, name: str) -> Path:
+    """The packet with another first byte in one of its files, its gzip and tar whole."""
+    with tarfile.open(packet) as tar, tarfile.open(other, "w:gz") as changed:
+        for member in tar:
+            stream = tar.extractfile(member)
+            assert stream is not None
+            content = stream.read()
+            changed.addfile(
+                member,
+                io.BytesIO(bytes([content[0] ^ 1]) + content[1:] if member.name == name else content),
+            )
+    return other
+
+
+@pytest.mark.parametrize("name", ["0123abcd/journal.jsonl", "0123abcd/machine.json", home.SUMS, "trace"])
+def test_a_damaged_file_is_refused_by_name_and_the_others_are_taken(
+    undisturbed_packet: Path, tmp_path: Path, name: str
+):
+    with tarfile.open(undisturbed_packet) as tar:
+        names = tar.getnames()
+    name = next(one for one in names if one.endswith(".csv.gz")) if name == "trace" else name
+    (fault,) = home.unpack(damaged(undisturbed_packet, tmp_path / "damaged.tar.gz", name), tmp_path / "home")
+    wanted = names[1] if name == home.SUMS else name  # the sums begin with that of the first file
+    assert fault.startswith(f"{tmp_path / 'damaged.tar.gz'}: damaged: {wanted}")
+    assert "copy it again" in fault
+    found = {path.relative_to(tmp_path / "home").as_posix() for path in (tmp_path / "home").rglob("*")}
+    assert {one for one in found if (tmp_path / "home" / one).is_file()} == set(names) - {wanted, home.SUMS}
+
+
+def test_a_flipped_bit_anywhere_is_told(undisturbed_packet: Path, tmp_path: Path):
+    content = undisturbed_packet.read_bytes()
+    packet = tmp_path / "packet.tar.gz"
+    for at in range(60, len(content) - 200, len(content) // 12):
+        packet.write_bytes(content[:at] + bytes([content[at] ^ 16]) + content[at + 1 :])
+        (fault,) = home.unpack(packet, tmp_path / str(at))
+        assert "copy it again" in fault
+
+
+def test_a_file_that_is_no_packet_is_refused(tmp_path: Path):
+    for content in (b"", b"not a packet"):
+        (tmp_path / "packet.tar.gz").write_bytes(content)
+        (fault,) = merge(tmp_path / "home", [tmp_path / "packet.tar.gz"])
+        assert "packet.tar.gz: " in fault
+        assert "all of it" in fault
+
+
 def test_merging_twice_changes_nothing(tmp_path: Path):
     piece(FakeMachine(), tmp_path / "home", tmp_path / "machine", 60.0)
     before = {path: path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()}
@@ -282,12 +369,115 @@ def test_merging_twice_changes_nothing(tmp_path: Path):
     assert {path: path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()} == before
 
 
+def test_when_nothing_runs_the_piece_says_what_to_do_and_nothing_counts_as_done(tmp_path: Path):
+    machine = BrokenMachine()
+    done = piece(machine, tmp_path / "home", tmp_path / "machine", each=10)
+    assert done is not None
+    assert done.trouble.startswith("section a was left: 3 programs in a row failed, the last: CUDA driver")
+    assert "mend the cause" in done.trouble
+    assert len(machine.measured) == 3
+    assert not read_entries(tmp_path / "home" / "0123abcd")
+    mended = FakeMachine(flags=("-cudart", "shared"))  # other flags go on in the same folder
+    again = piece(mended, tmp_path / "home", tmp_path / "machine", 1000.0)
+    assert again is not None
+    assert not again.trouble
+    assert not any(one.count or one.check for one in again.left)
+    assert home.state_of(tmp_path / "home", BOARD).sensor, "the failed sensor check was repeated"
+
+
+def test_a_board_that_falls_silent_leaves_sections_and_keeps_their_rows_to_be_measured(tmp_path: Path):
+    machine = BrokenMachine(from_number=16, refuses=False)
+    done = piece(machine, tmp_path / "home", tmp_path / "machine", each=10)
+    assert done is not None
+    assert {words[:9] for words in done.trouble.split("; ") if words.startswith("section")} == {
+        f"section {letter}" for letter in "cdefgh"
+    }
+    assert not home.state_of(tmp_path / "home", BOARD).counted
+    assert not home.state_of(tmp_path / "home", BOARD).tried_again
+    ran = {entry.name for entry in read_entries(tmp_path / "home" / "0123abcd")}
+    left = make_plan(132, "0123abcd", tmp_path / "plan", 10)
+    assert sum(one.name in ran for one in left.configurations) == 16 - 3
+    taken = piece(BrokenMachine(), tmp_path / "home", tmp_path / "machine", each=10, most_failures=1000)
+    assert taken is not None
+    assert not taken.trouble
+    assert not any(one.count for one in taken.left)
+
+
+def test_a_failed_sensor_check_is_repeated_but_holds_nothing_up(tmp_path: Path):
+    class Unsteady(FakeMachine):
+        def check(self, folder: Path) -> None:
+            raise SensorError("GPU is lost")
+
+    for machine, known in ((Unsteady(), False), (FakeMachine(), True)):
+        done = piece(machine, tmp_path / "home", tmp_path / "machine", 60.0)
+        assert done is not None
+        assert not done.trouble
+        assert not any(one.check for one in done.left)
+        assert home.state_of(tmp_path / "home", BOARD).sensor is known
+    assert len(machine.measured) > 3
+
+
+def test_a_bad_row_of_any_kind_is_a_row_with_its_reason(tmp_path: Path):
+    defects = (SensorError("lost"), MeasureError("on GPU 2"), ValueError("not a number"), OSError(5, "oh"))
+
+    class Defective(FakeMachine):
+        def measure(self, configuration: Configuration) -> Measured:
+            if len(self.measured) in (5, 7, 9, 11):
+                defect = defects[(len(self.measured) - 5) // 2]
+                self.measured.append(configuration.name)
+                raise defect
+            return super().measure(configuration)
+
+        def count(self, configuration: Configuration) -> dict[str, float]:
+            if configuration.name == plan.counted[0].name:
+                raise UnicodeError("no text")
+            return super().count(configuration)
+
+    plan = make_plan(132, "0123abcd", tmp_path / "plan", EACH)
+    machine = Defective(refuses=False)
+    done = piece(machine, tmp_path / "home", tmp_path / "machine", 1000.0)
+    assert done is not None
+    assert not done.trouble
+    assert not any(one.count for one in done.left)
+    for told in ("SensorError: lost", "on GPU 2", "ValueError: not a number", "[Errno 5] oh"):
+        assert any(one.endswith(f": {told}") for one in machine.said), told
+    counters = tuple(home.read_lines(tmp_path / "home" / "0123abcd" / "counters.jsonl"))
+    assert [values.get("reason", "") for values in counters] == ["UnicodeError: no text", "", ""]
+
+
+def test_a_piece_asked_to_end_keeps_the_log_of_its_section(tmp_path: Path):
+    class Asked(FakeMachine):
+        def measure(self, configuration: Configuration) -> Measured:
+            if len(self.measured) == 8:
+                raise SystemExit(143)
+            return super().measure(configuration)
+
+    machine = Asked()
+    with pytest.raises(SystemExit):
+        run_piece(
+            machine.lab(), tmp_path / "there", tmp_path / "out", 500.0, 10, lambda: machine.now_s, quiet
+        )
+    merge(tmp_path / "home", (tmp_path / "out").glob("*.tar.gz"))
+    logged = [(row["section"], row["measured"]) for row in log_rows(tmp_path / "home")]
+    assert logged == [("a", 1), ("a", 3), ("a", 3), ("b", 2)]
+
+
+def test_what_a_board_refuses_and_its_sensor_are_its_own(tmp_path: Path):
+    first, second = FakeMachine(), FakeMachine(board=replace(BOARD, uuid="GPU-4567cdef-2"), refuses=False)
+    for machine in (first, second):
+        piece(machine, tmp_path / "home", tmp_path / "machine", 1000.0)
+    assert home.state_of(tmp_path / "home", first.board).refused
+    assert not home.state_of(tmp_path / "home", second.board).refused
+    assert len(home.state_of(tmp_path / "home", BOARD).counted) == EACH
+    assert (tmp_path / "home" / "4567cdef" / RESULT).exists()
+
+
 def test_counters_are_kept_or_their_refusal_is(tmp_path: Path):
     machine = FakeMachine(refuses=False)
     piece(machine, tmp_path / "home", tmp_path / "machine")
-    assert len(home.state_of(tmp_path / "home", BOARD.name).counted) == EACH
+    assert len(home.state_of(tmp_path / "home", BOARD).counted) == EACH
     piece(FakeMachine(), tmp_path / "other", tmp_path / "machine")
-    assert home.state_of(tmp_path / "other", BOARD.name).refused == "ncu: ERR_NVGPUCTRPERM"
+    assert home.state_of(tmp_path / "other", BOARD).refused == "ncu: ERR_NVGPUCTRPERM"
 
 
 def test_the_log_tells_what_was_predicted_and_what_was_charged(undisturbed: Path):
@@ -296,10 +486,22 @@ def test_the_log_tells_what_was_predicted_and_what_was_charged(undisturbed: Path
     assert rows[0]["predicted_s"] == pytest.approx(EACH * home.timing_s(), abs=0.1)
 
 
+def test_the_page_has_the_predicted_minutes_beside_the_charged(undisturbed: Path):
+    page = log_page(undisturbed, 2.0, (EACH, BUDGET_S))
+    (row,) = (row for row in log_rows(undisturbed) if row["section"] == "b")
+    predicted, charged = (f"{EACH * each_s / 60:.1f}" for each_s in (home.timing_s(), 4.0))
+    assert f"| 1 | b | {EACH} | {row['valid']} | {predicted} | {charged} |" in page
+    assert "- nothing is left: the campaign is done" in page
+
+
 def test_the_whole_plan_fits_the_pieces_that_are_predicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as patch:
         patch.setattr(home.BoardFolder, "plan", _whole)
-        predicted = pieces_of(left_for(tmp_path / "none", any_board(tmp_path / "none", 132)))
+        everything = left_for(tmp_path / "none", any_board(tmp_path / "none", 132))
+        predicted = pieces_of(everything)
+        begun = [share for share_of in predicted[:3] for share in share_of]
+        for one in everything[:5]:  # what the runbook promises of thirty minutes: a to e as a whole
+            assert sum(share.count for share in begun if share.section is one.section) == one.total
         made = 0
         for _ in range(len(predicted) + 1):
             machine = FakeMachine(each_s=home.timing_s(), refuses=False)

@@ -1,8 +1,12 @@
-"""A bare machine gets every package that a piece imports."""
+"""`tools/campaign` as a bare machine meets it: time limit, packages that travel, words where they do not."""
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "campaign"
 IMPORTED = """
@@ -13,14 +17,91 @@ print(*{name.partition(".")[0] for name, module in sys.modules.items()
 """
 
 
+def listed(name: str) -> list[str]:
+    """A list of the script."""
+    (line,) = (line for line in SCRIPT.read_text().splitlines() if line.startswith(f"{name}=("))
+    return line.partition("(")[2].partition(")")[0].split()
+
+
 def test_what_a_piece_imports_travels() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)
-    (probe,) = (line for line in SCRIPT.read_text().splitlines() if "-c 'import " in line)
-    tried = set(probe.partition("import ")[2].partition("'")[0].split(", "))
-    assert (
-        set(done.stdout.split()) & {"msgspec", "numpy", "pywt", "pynvml", "scipy", "click", "rich"} <= tried
+    modules = listed("modules")
+    assert set(done.stdout.split()) & {"msgspec", "numpy", "pywt", "pynvml", "scipy", "click", "rich"} <= set(
+        modules
     )
     assert "msgspec" in done.stdout
-    (packed,) = (line for line in SCRIPT.read_text().splitlines() if line.startswith("packages=("))
     packages = {"msgspec": "msgspec", "numpy": "numpy", "pywt": "PyWavelets", "pynvml": "nvidia-ml-py"}
-    assert {packages[name] for name in tried} == set(packed.partition("(")[2].rstrip(")").split())
+    assert [packages[name] for name in modules] == listed("packages")
+
+
+def python_in(folder: Path, *, imports: bool = True, installs: bool = False, version: str = "3.12") -> Path:
+    """A stand-in for Python: tells its calls in ``calls``, and never ends a piece by itself."""
+    python = folder / "python"
+    python.write_text(f"""#!/bin/sh
+echo "$*" >> {folder}/calls
+case "$*" in
+*version_info*) echo {version}; [ {version} != 3.9 ] ;;
+"-c import "*) [ {int(imports)} = 1 ] || [ -e {folder}/installed ] ;;
+"-m pip download"*) echo "ERROR: no index" >&2; exit 1 ;;
+"-m pip install"*) [ {int(installs)} = 1 ] || {{ echo "ERROR: is not a supported wheel"; exit 1; }}
+    touch {folder}/installed ;;
+*" piece"*) sleep 30 ;;
+esac
+""")
+    python.chmod(0o755)
+    return python
+
+
+def call(python: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHON": str(python), "WATTSLICE_PIECE_LIMIT_S": "0.3"}
+    return subprocess.run(
+        [str(SCRIPT), *words], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [("piece",), ("--folder", "piece", "piece", "--each", "1"), ("--folder=f", "piece")]
+)
+def test_the_time_limit_and_the_packages_hold_wherever_the_verb_stands(
+    tmp_path: Path, words: tuple[str, ...]
+):
+    python = python_in(tmp_path, imports=False, installs=True)
+    begin_s = time.monotonic()
+    done = call(python, *words)
+    assert done.returncode == 124, done.stderr
+    assert time.monotonic() - begin_s < 25.0
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[-1] == f"-m wattslice_tools.campaign {' '.join(words)}"
+    (installed,) = (line for line in calls if line.startswith("-m pip install"))
+    assert installed.endswith("msgspec numpy PyWavelets nvidia-ml-py")
+
+
+def test_another_verb_has_no_limit_and_needs_no_package(tmp_path: Path):
+    done = call(python_in(tmp_path, imports=False), "merge", "packet.tar.gz")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "calls").read_text() == "-m wattslice_tools.campaign merge packet.tar.gz\n"
+
+
+def test_wheels_that_do_not_fit_are_told_with_the_remedy(tmp_path: Path):
+    done = call(python_in(tmp_path, imports=False), "--folder", "f", "piece")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "campaign: Python 3.12 of this machine lacks msgspec numpy PyWavelets nvidia-ml-py",
+        "campaign: .wheels does not help: ERROR: is not a supported wheel",
+        "campaign: At home: tools/campaign wheels 3.12; bring the folder .wheels along, "
+        "then run the piece again",
+    ]
+    assert "campaign.__main__" not in (tmp_path / "calls").read_text()
+
+
+def test_an_old_python_is_told(tmp_path: Path):
+    done = call(python_in(tmp_path, version="3.9"), "piece")
+    assert done.returncode == 2
+    assert "is no Python 3.11 or newer (3.9): say which with PYTHON=" in done.stderr
+
+
+def test_wheels_that_cannot_be_fetched_are_told(tmp_path: Path):
+    done = call(python_in(tmp_path), "--folder", "f", "wheels", "3.13")
+    assert done.returncode == 2
+    assert "no wheels for Python 3.13" in done.stderr
+    assert "--python-version 3.13" in (tmp_path / "calls").read_text()

@@ -66,6 +66,32 @@ def test_what_the_board_does_not_tell_changes_nothing(tmp_path: Path):
     assert entry.read_text() == ENTRY.read_text()
 
 
+def test_runs_without_features_are_told_but_for_microbenchmarks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    reasons = (
+        (("gemm_naive", "gemmNaive", "1024"), "its source gemm_naive.cu is not at hand"),
+        (("latency_l2", "chase", "latency_l2 20000 1"), "its source latency_l2.cu is not at hand"),
+    )
+    tables = MeasuredTables((), (), (), None, reasons, ())
+    kept: list[str] = []
+
+    def tables_of_file(table: Path, gpu: gpu.Gpu) -> MeasuredTables:
+        return tables
+
+    def keep_public(gpu: str, card: Path, tables: MeasuredTables, source: str) -> None:
+        kept.append(source)
+
+    monkeypatch.setattr(publish, "tables_of_file", tables_of_file)
+    monkeypatch.setattr(publish, "keep_public", keep_public)
+    publish.write_measured(BOARD, "h200")
+    assert capsys.readouterr().out.splitlines() == [
+        "without features: gemm_naive gemmNaive 1024: its source gemm_naive.cu is not at hand",
+        "19 microbenchmarks serve probes.csv, not the training",
+    ]
+    assert kept == ["campaign on NVIDIA H200, board 1a2b3c4d"]
+
+
 def test_a_board_is_found_in_the_catalogue_by_its_name():
     assert publish.gpu_of(BOARD, None) == "h200"
     named = Board("NVIDIA H100 80GB HBM3", "GPU-2", "", "", "", None)

@@ -38,12 +38,11 @@ path.
 
 ## How often they fire
 
-For a V100, on {launches} launches in files of gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil, llm.c,
-NV-DVFS-Benchmark and gpuPTXModel, in an order drawn with seed 6
-(`tools/wattslice_tools/wild/advice_findings.py noise`). *At stake*: the share of findings with at least 5 %
-of the launch's joules, and the median share. Assumptions are notes: they say what a figure rests on. A rule
-that advises is on by default when nine of its findings in ten are worth 5 % or more; all are. Counted before
-PW042 saw conflicts of the merged loads of unrolled loops.
+For a V100, on the {launches} launches in all files of gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil,
+llm.c, NV-DVFS-Benchmark and gpuPTXModel (`tools/wattslice_tools/wild/advice_findings.py noise`).
+*At stake*: the share of findings with at least 5 % of the launch's joules, and the median share. Assumptions
+are notes: they say what a figure rests on. A rule that advises is on by default when nine of its findings in
+ten are worth 5 % or more; all are.
 
 | Rule | Findings per 1 000 launches | Of these warnings | 5 % at stake | Median |
 |---|---|---|---|---|

@@ -192,13 +192,9 @@ def _source_entry(source: SourceLines) -> dict[str, object]:
     return {
         "file": source.file,
         "sha256": source.sha256,
-        "lines": " ".join(map(line_token, source.lines)),
+        # ``1f2e3d4c+8``: the digest of a line's text, and how many blanks are before it, if any
+        "lines": " ".join(f"{one.digest}+{one.indent}" if one.indent else one.digest for one in source.lines),
     }
-
-
-def line_token(line: LineDigest) -> str:
-    """``1f2e3d4c+8``: the digest of a line's text, and how many blanks are before it, if any."""
-    return f"{line.digest}+{line.indent}" if line.indent else line.digest
 
 
 def _branch(arm: ArmProbability) -> dict[str, object]:

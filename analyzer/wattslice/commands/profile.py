@@ -19,7 +19,7 @@ from wattslice.profiling.interpreter.errors import MAX_MEMORY_MIB, MAX_STEPS
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile, DataSetCounts, Making
     from wattslice.config.config import Config
-    from wattslice.report.profile_table import RunRow
+    from wattslice.profiling.interpreted import DataSetRun
 
 _WAYS = ("--data", "--build", "--counts", "--emit-probes", "--skeleton")
 _WORDS = "wattslice.words"
@@ -178,7 +178,7 @@ class _Made(Struct, frozen=True):
 
     counted: Sequence[DataSetCounts]
     making: Making
-    rows: Sequence[RunRow] = ()
+    runs: Sequence[DataSetRun] = ()
 
 
 def _interpret(
@@ -194,7 +194,6 @@ def _interpret(
         hardly_met,
         run_data_sets,
     )  # numpy and libclang load here
-    from wattslice.report.profile_table import RunRow
 
     with told_when_slow() as tell:
 
@@ -204,11 +203,7 @@ def _interpret(
         runs = tuple(run_data_sets(file, config, spec, kernel, Limits(steps, memory_mib), begin))
     for note in (*dict.fromkeys(run.note for run in runs if run.note), *hardly_met(runs)):
         message(note)
-    rows = [
-        RunRow(run.kernel, run.data_set, run.threads, run.execution.thread_instructions, run.time_s)
-        for run in runs
-    ]
-    return _Made(counted_by(runs), Making.INTERPRETER, rows)
+    return _Made(counted_by(runs), Making.INTERPRETER, runs)
 
 
 def _run(
@@ -297,4 +292,4 @@ def _print(found: BranchProfile, made: _Made) -> None:
         path = next((place for place in places if Path(place).as_posix().endswith(name)), name)
         return quoter.line(path, line)
 
-    write_result(lambda stream: write_profile(found, made.rows, quote, stream), None)
+    write_result(lambda stream: write_profile(found, made.runs, quote, stream), None)

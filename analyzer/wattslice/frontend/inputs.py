@@ -23,10 +23,12 @@ MOST_BYTES = 64 << 20
 
 
 def file_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a regular file, as far as it is of a reasonable size.
+    """The content of a regular file, as far as it is of a reasonable size; of `open_texts` as they are there.
 
     Raises OSError, also for what never ends (a pipe, a device) or is larger than `most_bytes`.
     """
+    if (known := open_text(path)) is not None:
+        return known
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "no regular file", str(path))
@@ -41,6 +43,30 @@ def file_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     if len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes >> 20} MiB", str(path))
     return content
+
+
+_open_texts: ContextVar[tuple[tuple[Path, bytes], ...]] = ContextVar("open texts", default=())
+
+
+@contextmanager
+def reading_open_texts(texts: tuple[tuple[Path, bytes], ...]) -> Generator[None]:
+    """Files (resolved) that an editor holds and has not saved are read as they are there in this thread."""
+    token = _open_texts.set(texts)
+    try:
+        yield
+    finally:
+        _open_texts.reset(token)
+
+
+def open_texts() -> tuple[tuple[Path, bytes], ...]:
+    """What is read from memory, and where it will be saved."""
+    return _open_texts.get()
+
+
+def open_text(path: Path) -> bytes | None:
+    """One of `open_texts`."""
+    texts = _open_texts.get()
+    return next((text for file, text in texts if str(file) == os.path.realpath(path)), None)
 
 
 class Search(Enum):

@@ -13,6 +13,7 @@ from pathlib import Path
 from wattslice.frontend.inputs import Search, digest_of_text, file_bytes, note_search
 
 SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
+HEADERS = frozenset({".h", ".hpp", ".hxx", ".hh", ".cuh", ".inl", ".inc"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
 _BESIDE = 3
@@ -22,7 +23,10 @@ MAX_BYTES = 1 << 20
 
 def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that mention a function of `names`; those with a `main` first."""
-    callers = _mentioning(path, names, _near(path.resolve().parent), may_be_own=True) if names else ()
+    folder = path.resolve().parent
+    callers = _mentioning(path, names, _near(folder), may_be_own=True) if names else ()
+    if names and not callers and (headers := _calling_headers(folder, names)):
+        callers = _mentioning(path, headers, _near(folder), _includes(headers), is_call=False)
     if len(callers) > 1:  # with a function of that name of its own, a file is another program's
         defines = _definitions(names)
         callers = tuple(f for f in callers if not defines.search(file_bytes(f, MAX_BYTES))) or callers
@@ -31,10 +35,40 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     return callers
 
 
+def _calling_headers(folder: Path, names: frozenset[str]) -> frozenset[str]:
+    """Headers near a folder with calls of `names` in their code, and those that include them."""
+    near = islice(_near(folder, HEADERS), 3)
+    texts = [(file.name, _text(file)) for file in islice(chain.from_iterable(near), MAX_SCANNED)]
+    words = b"|".join(re.escape(name.encode()) for name in sorted(names))
+    call = re.compile(rb"(?:[;{}(,=?:]|\breturn)\s*(?:%s)\s*[(<]" % words)
+    found = frozenset(name for name, text in texts if call.search(text))
+    while found:
+        includes = _includes(found)
+        wider = found | {name for name, text in texts if includes.search(text)}
+        if wider == found:
+            break
+        found = wider
+    return found
+
+
+def _includes(names: Iterable[str]) -> re.Pattern[bytes]:
+    """Finds an `#include` of a file of one of these names."""
+    words = b"|".join(re.escape(os.fsencode(name)) for name in sorted(names))
+    return re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?(?:" + words + rb")[>\"]", re.M)
+
+
+def _text(file: Path) -> bytes:
+    try:
+        return file_bytes(file, MAX_BYTES)
+    except OSError:
+        return b""
+
+
 _MOST_TYPE = 82
-_TYPE = rb"^(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*]"
+_TYPE = rb"^(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*:]"
 _OLD = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
-_BODY = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + _OLD + rb")\{"  # of C, also without a type
+_MEMBERS = rb":[^;{}]{1,600}"  # what a constructor initialises
+_BODY = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + _MEMBERS + rb"|" + _OLD + rb")\{"
 _DEFINED = rb"(?:" + _BODY + rb"|(?:\[[^\]\n]{0,80}\]\s*)*[=;{])"
 
 
@@ -72,17 +106,16 @@ def _definitions(names: frozenset[str]) -> _Definitions:
 def definition_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that define a function or variable of `names`, which others only declare."""
     defines = _definitions(names)
-    found = _mentioning(path, names, islice(_near(path.resolve().parent), 3), defines, is_call=False)
+    near = islice(_near(path.resolve().parent), 3)
+    found = _mentioning(path, names, near, defines, is_call=False, may_be_own=True)
     note_search(Search.DEFINITIONS, path, tuple(sorted(names)), found)
     return found
 
 
 def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
     """Source files near `path` that include a file of its name and may launch one of `kernels`."""
-    name = re.escape(os.fsencode(path.name))
-    includes = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?" + name + rb"[>\"]", re.M)
     near = islice(_near(path.resolve().parent), _BESIDE + 1)
-    launchers = _mentioning(path, kernels, near, includes)
+    launchers = _mentioning(path, kernels, near, _includes((path.name,)))
     note_search(Search.LAUNCHERS, path, tuple(sorted(kernels)), launchers)
     return launchers
 
@@ -125,35 +158,32 @@ def _mentioning(
             if (resolved == own and not may_be_own) or any(resolved == known for *_, known in found):
                 continue
             scanned += 1
-            try:
-                data = file_bytes(resolved, MAX_BYTES)
-            except OSError:
-                continue
+            data = _text(resolved)
             named = not plain.isdisjoint(_words(data)) or any(name in data for name in unusual)
             named = named and (not is_call or call.search(data))
-            if resolved == own and (main.search(data) is None or _definitions(names).search(data)):
+            if resolved == own and is_call and (not main.search(data) or _definitions(names).search(data)):
                 continue
             if named and (also is None or also.search(data)):
                 found.append((main.search(data) is None, distance, resolved))
     return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
 
 
-def _near(folder: Path) -> Iterator[Iterator[Path]]:
-    """Source files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
+def _near(folder: Path, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterator[Path]]:
+    """Files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
 
     Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
     repository belongs to others, and a clone elsewhere would have other neighbours.
     """
-    yield _sources_in(folder)
-    yield chain.from_iterable(map(_sources_in, _listed(folder)))
+
+    def files_in(place: Path) -> Iterator[Path]:
+        return (place / name for name in _names_in(place) if os.path.splitext(name)[1] in suffixes)  # noqa: PTH122
+
+    yield files_in(folder)
+    yield chain.from_iterable(map(files_in, _listed(folder)))
     if (folder / ".git").exists():
         return
-    yield _sources_in(folder.parent)
-    yield chain.from_iterable(map(_sources_in, _listed(folder.parent)))
-
-
-def _sources_in(folder: Path) -> Iterator[Path]:
-    return (folder / name for name in _names_in(folder) if os.path.splitext(name)[1] in SUFFIXES)  # noqa: PTH122
+    yield files_in(folder.parent)
+    yield chain.from_iterable(map(files_in, _listed(folder.parent)))
 
 
 def _listed(folder: Path) -> Iterator[Path]:

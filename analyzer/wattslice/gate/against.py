@@ -82,9 +82,8 @@ class Dependencies:
         for folder in self._by_folder:
             if folder:
                 self._below.setdefault(folder.rpartition("/")[0], []).append(folder)
-        self._targets: dict[str, tuple[str, ...]] = {}
-        self._callees: dict[str, frozenset[bytes]] = {}
-        self._programs: dict[str, bool] = {}
+        self._included, self._functions = cache(self._targets), cache(self._defined)
+        self._is_program = cache(self._has_main)
 
     def closure(self, paths: Iterable[str]) -> set[str]:
         """The files themselves and all that they include, directly or through others."""
@@ -97,15 +96,11 @@ class Dependencies:
                 waiting += self._included(path)
         return found
 
-    def _included(self, path: str) -> tuple[str, ...]:
-        known = self._targets.get(path)
-        if known is None and is_ptx(path):
-            known = self._targets[path] = tuple(self._compiled_from(path))
-        elif known is None:
-            names = (name for text in self._texts(path) for name in included_names(text))
-            known = tuple(dict.fromkeys(target for name in names for target in self._resolved(path, name)))
-            self._targets[path] = known
-        return known
+    def _targets(self, path: str) -> tuple[str, ...]:
+        if is_ptx(path):
+            return tuple(self._compiled_from(path))
+        names = (name for text in self._texts(path) for name in included_names(text))
+        return tuple(dict.fromkeys(target for name in names for target in self._resolved(path, name)))
 
     def _compiled_from(self, path: str) -> dict[str, None]:
         """The sources that a PTX file names, found as the frontend does."""
@@ -149,19 +144,11 @@ class Dependencies:
         call = re.compile(rb"\b(?:" + b"|".join(sorted(map(re.escape, names))) + rb")\b\s*[(<]")
         return [other for other in near if any(call.search(text) for text in self._texts(other))]
 
-    def _functions(self, path: str) -> frozenset[bytes]:
-        known = self._callees.get(path)
-        if known is None:
-            names = (name for text in self._texts(path) for name in _FUNCTION.findall(text))
-            known = self._callees[path] = frozenset(names) - _NO_NAMES
-        return known
+    def _defined(self, path: str) -> frozenset[bytes]:
+        return frozenset(name for text in self._texts(path) for name in _FUNCTION.findall(text)) - _NO_NAMES
 
-    def _is_program(self, path: str) -> bool:
-        known = self._programs.get(path)
-        if known is None:
-            known = any(_MAIN.search(text) for text in self._texts(path) if b"main" in text)
-            self._programs[path] = known
-        return known
+    def _has_main(self, path: str) -> bool:
+        return any(_MAIN.search(text) for text in self._texts(path) if b"main" in text)
 
     def _near(self, path: str) -> list[str]:
         """Sources in the same folder, above and below; beside it where its own folder makes no program."""
@@ -309,7 +296,7 @@ class _Texts:
 
     def __init__(self, revision: Revision, changed: Sequence[Entry]) -> None:
         self._root, self._name = revision.root, revision.name
-        self._now: dict[str, bytes] = {}
+        self._text = cache(self._read)
         self._then = {entry.path: data for entry, data in blobs(revision, changed)} if changed else {}
 
     def both(self, path: str) -> tuple[bytes, ...]:
@@ -318,15 +305,11 @@ class _Texts:
         then = self._then.get(path)
         return (now,) if then is None else (now, then)
 
-    def _text(self, path: str) -> bytes:
-        now = self._now.get(path)
-        if now is None:
-            try:
-                now = (self._root / path).read_bytes()
-            except OSError:
-                now = b""
-            self._now[path] = now
-        return now
+    def _read(self, path: str) -> bytes:
+        try:
+            return (self._root / path).read_bytes()
+        except OSError:
+            return b""
 
     def lacking(self, changed: Iterable[str]) -> dict[str, str]:
         """Of changed files those without a text on one side, and why."""

@@ -31,7 +31,20 @@ from wattslice_models.store import energy_model, load_choice, power_model
 
 DEFAULT_NAME = "watts.baseline"
 _TITLE = "# wattslice baseline 1"
-_COLUMNS = ("file", "kernel", "launch", "grid", "block", "power_w", "energy_j", "time_s", "model", "body")
+_FIRST_COLUMNS = (
+    "file",
+    "kernel",
+    "launch",
+    "grid",
+    "block",
+    "power_w",
+    "energy_j",
+    "time_s",
+    "model",
+    "body",
+)
+_COLUMNS = (*_FIRST_COLUMNS, "times")
+"""Older files lack the last one."""
 _UNREAD = "unread"
 _REMEDY = "recalculate it: wattslice gate --update-baseline --baseline {} PATH..."
 
@@ -150,6 +163,7 @@ def _cells(record: LaunchRecord) -> tuple[str, ...]:
         *("" if figure is None else f"{figure:.6g}" for figure in figures),
         record.model,
         record.body,
+        "" if record.times is None else str(record.times),
     )
 
 
@@ -183,8 +197,8 @@ def read_baseline(path: Path) -> Baseline:
         raise BaselineError(
             "not a baseline of wattslice", path=path, line=1, remedy=_REMEDY.format(path.name)
         )
-    columns = "\t".join(_COLUMNS)
-    above = lines.index(columns) if columns in lines else 0
+    heads = {"\t".join(_COLUMNS), "\t".join(_FIRST_COLUMNS)}
+    above = next((number for number, line in enumerate(lines) if line in heads), 0)
     comments = [line[2:].partition(" ") for line in lines[:above] if line.startswith("# ")]
     head = {name: value for name, _, value in comments}
     names = list(Made.__struct_fields__)
@@ -199,7 +213,8 @@ def read_baseline(path: Path) -> Baseline:
 def _record(path: Path, number: int, line: str) -> LaunchRecord:
     cells = line.split("\t")
     try:
-        file, kernel, ordinal, grid, block, power_w, energy_j, time_s, model, body = cells
+        file, kernel, ordinal, grid, block, power_w, energy_j, time_s, model, body, *times = cells
+        (times,) = times or ("",)
         return LaunchRecord(
             _unquoted(file),
             _unquoted(kernel),
@@ -211,6 +226,7 @@ def _record(path: Path, number: int, line: str) -> LaunchRecord:
             _figure(time_s),
             model,
             body,
+            int(times) if times else None,
         )
     except ValueError:
         raise BaselineError(

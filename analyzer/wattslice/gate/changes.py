@@ -194,7 +194,8 @@ class Policy(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """One quantity of one launch before and after. `low`, `high`: where the true ratio lies with 90 %.
+    """One quantity of one launch before and after; where its `times` are known on both sides, joules and
+    seconds are of all of them. `low`, `high`: where the true ratio lies with 90 %.
 
     `p_worse`: that it really rose. Nothing changed: `ratio`, `low` and `high` are 1, and `p_worse` 0.
     """
@@ -220,9 +221,13 @@ def changes_of(pair: Pair) -> tuple[Change, ...]:
         old, new = _figure(pair.old, quantity), _figure(pair.new, quantity)
         if not old or not new:
             continue
+        is_same = abs(math.log(new / old)) <= SAME
+        if pair.old.times and pair.new.times and quantity is not Quantity.POWER:
+            old, new = old * pair.old.times, new * pair.new.times
         log_ratio = math.log(new / old)
-        if abs(log_ratio) <= SAME:
-            found.append(Change(quantity, old, old, 1.0, 1.0, 0.0))
+        if is_same or abs(log_ratio) <= SAME:  # what is the same cancels: the number of launches is exact
+            ratio = 1.0 if abs(log_ratio) <= SAME else new / old
+            found.append(Change(quantity, old, old * ratio, ratio, ratio, float(ratio > 1.0)))
             continue
         trust = curve(pair.new.model, kin, quantity)
         if trust is None:
@@ -295,6 +300,9 @@ def compare(
         elif pair.new.power_w is None and pair.old.power_w is not None:
             text = f"power unknown, was {power(pair.old.power_w)} {against}"
             findings.append(replace(_note(pair.new, place, text), rule="PW022", severity=policy.unknown))
+        if pair.new.times is None and pair.old.times is not None:
+            text = f"how often it is launched is unknown, was {_times(pair.old)} {against}"
+            findings.append(_note(pair.new, place, text))
         if pair.is_renamed:
             findings.append(_note(pair.new, place, f"was {pair.old.kernel} {against}"))
     findings += (_note(record, place, f"new, not {against}") for record in matching.new)
@@ -370,7 +378,7 @@ def _worse(
     return Finding(
         "PW023",
         Severity.WARNING if doubt else Severity.ERROR,
-        *(explained.place or place),
+        *(explained.place or _launch_place(pair) or place),
         kernel.name if kernel else pair.new.kernel,
         text,
         power_w=deltas.get(Quantity.POWER),
@@ -378,6 +386,14 @@ def _worse(
         launch_line=kernel.launch_line if kernel else None,
         kernel_place=place,
     )
+
+
+def _launch_place(pair: Pair) -> tuple[str, int] | None:
+    """Where the host code makes it, of a launch that is made more or less often than before."""
+    kernel = pair.new.analysis
+    if kernel is None or kernel.launch_line is None or pair.old.times in (None, pair.new.times):
+        return None
+    return kernel.launch_file or kernel.file, kernel.launch_line
 
 
 def _doubt(pair: Pair, worse: Sequence[Change], *, is_edited: bool) -> str:
@@ -449,6 +465,8 @@ def _circumstances(pair: Pair) -> str:
     old, new = pair.old, pair.new
     if (old.grid, old.block) != (new.grid, new.block):
         parts.append(f"launched with {_geometry(new)}, was {_geometry(old)}")
+    if None not in (old.times, new.times) and old.times != new.times:
+        parts.append(f"launched {_times(new)}, was {_times(old)}")
     if old.analysis is not None and new.analysis is not None:
         before, after = _assumptions(old.analysis), _assumptions(new.analysis)
         gone = [text for text in before if text not in after]
@@ -458,6 +476,10 @@ def _circumstances(pair: Pair) -> str:
         elif gone:
             parts.append(f"no longer assumed: {gone[0]}" + (f" and {len(gone) - 1} more" if gone[1:] else ""))
     return "; ".join(parts)
+
+
+def _times(record: LaunchRecord) -> str:
+    return "once" if record.times == 1 else f"{record.times} times"
 
 
 def _geometry(record: LaunchRecord) -> str:

@@ -23,9 +23,10 @@ class LaunchRecord(Struct, frozen=True):
     """One launch: `kernel` is the qualified name, `file` a path that both states share.
 
     `ordinal` from 1 counts the launches of a kernel in a file. `body`: hash of the kernel's text without
-    comments, spaces and its name.
+    comments, spaces and its name. `times`: how often one run makes it; figures are of one launch.
 
-    Figures are None when unknown. `tokens` and `analysis` are there only for what was analysed just now.
+    Figures and `times` are None when unknown. `tokens` and `analysis` are there only for what was analysed
+    just now.
     """
 
     file: str
@@ -38,6 +39,7 @@ class LaunchRecord(Struct, frozen=True):
     time_s: float | None
     model: str
     body: str
+    times: int | None = None
     tokens: tuple[str, ...] = ()
     analysis: KernelAnalysis | None = None
 
@@ -68,6 +70,7 @@ def records_of(analysis: Analysis, shared_path: Callable[[str], str]) -> tuple[L
                 kernel.time_s,
                 kernel.model,
                 hashlib.sha256(" ".join(tokens).encode()).hexdigest()[:12],
+                kernel.launch_times,
                 tokens,
                 kernel,
             )

@@ -73,12 +73,12 @@ def over_budget(kernel: KernelAnalysis, budget: Budget) -> tuple[Finding, ...]:
     """PW020 for every bound of `budget` that the kernel does not keep; see also `unknown_bounds`."""
     messages: list[str] = []
     for bound in _bounds(kernel, budget):
-        value = bound.value
-        if value is None or (value >= bound.limit if bound.is_least else value <= bound.limit):
+        value, limit = bound.value, bound.limit
+        if value is None or limit is None or (value >= limit if bound.is_least else value <= limit):
             continue
         verb = "under" if bound.is_least else "over"
-        text = f"{kernel.name}: {bound.told(value)} is {verb} the budget of {bound.limit:g}{bound.unit}"
-        messages.append(f"{text} by {bound.distance(abs(value - bound.limit))}{bound.unit}")
+        text = f"{kernel.name}: {bound.told(value)} is {verb} the budget of {limit:g}{bound.unit}"
+        messages.append(f"{text} by {abs(value - limit):{bound.digits}}{bound.unit}")
     label = f" ({budget.label})" if budget.label else ""
     return tuple(
         Finding(
@@ -102,58 +102,37 @@ def unknown_bounds(kernel: KernelAnalysis, budget: Budget) -> tuple[str, ...]:
 class _Bound(Struct, frozen=True):
     quantity: str
     value: float | None
-    limit: float
+    limit: float | None
     unit: str
-    distance: Callable[[float], str]
+    digits: str  # how distances are written
     told: Callable[[float], str]
     is_least: bool = False
 
 
 def _bounds(kernel: KernelAnalysis, budget: Budget) -> list[_Bound]:
-    found: list[_Bound] = []
-    if (limit_w := budget.max_power_w) is not None:
-        found.append(
-            _Bound("power", kernel.power_w, limit_w, " W", _digits(1), lambda w: _watts(kernel, w, limit_w))
-        )
-    if budget.max_energy_j is not None:
-        found.append(
-            _Bound(
-                "energy", kernel.energy_j, budget.max_energy_j, " J", _short, lambda joules: f"{joules:.4g} J"
-            )
-        )
-    if budget.max_time_s is not None:
-        found.append(_Bound("time", kernel.time_s, budget.max_time_s, " s", _short, lambda s: f"{s:.4g} s"))
-    for limit, is_least in ((budget.min_density, True), (budget.max_density, False)):
-        if limit is not None:
-            found.append(
-                _Bound(
-                    "density",
-                    density(kernel),
-                    limit,
-                    " operations per access",
-                    _digits(2),
-                    lambda number: f"density {number:.2f}",
-                    is_least,
-                )
-            )
-    if budget.max_limit_share is not None:
-        power_w, board_w = kernel.power_w, kernel.power_limit_w
-        share = None if power_w is None or not board_w else power_w / board_w
-        most_w = budget.max_limit_share * (board_w or 0.0)
-        told: Callable[[float], str] = lambda value: (  # noqa: E731
-            f"{_watts(kernel, power_w or 0.0, most_w)}, {value:.3f} of the power limit,"
-        )
-        found.append(_Bound("share of the power limit", share, budget.max_limit_share, "", _digits(3), told))
-    return found
+    """What the budget bounds. Launches take anything from nanoseconds to hours: four digits that count."""
+    power_w, board_w = kernel.power_w, kernel.power_limit_w
+    share = None if power_w is None or not board_w else power_w / board_w
+    most_w, most_share = budget.max_power_w, budget.max_limit_share
 
+    def watts(value: float) -> str:
+        return _watts(kernel, value, most_w or 0.0)
 
-def _digits(behind_the_point: int) -> Callable[[float], str]:
-    return lambda value: f"{value:.{behind_the_point}f}"
+    def shared(value: float) -> str:
+        limit_w = (most_share or 0.0) * (board_w or 0.0)
+        return f"{_watts(kernel, power_w or 0.0, limit_w)}, {value:.3f} of the power limit,"
 
-
-def _short(value: float) -> str:
-    """Launches take anything from nanoseconds to hours: digits that count, wherever they stand."""
-    return f"{value:.4g}"
+    dense: tuple[str, str, Callable[[float], str]]
+    dense = " operations per access", ".2f", lambda number: f"density {number:.2f}"
+    rows = (
+        _Bound("power", power_w, most_w, " W", ".1f", watts),
+        _Bound("energy", kernel.energy_j, budget.max_energy_j, " J", ".4g", lambda one: f"{one:.4g} J"),
+        _Bound("time", kernel.time_s, budget.max_time_s, " s", ".4g", lambda one: f"{one:.4g} s"),
+        _Bound("density", density(kernel), budget.min_density, *dense, is_least=True),
+        _Bound("density", density(kernel), budget.max_density, *dense),
+        _Bound("share of the power limit", share, most_share, "", ".3f", shared),
+    )
+    return [bound for bound in rows if bound.limit is not None]
 
 
 def _watts(kernel: KernelAnalysis, power_w: float, budget_w: float) -> str:
@@ -206,8 +185,8 @@ def judge(
     """Each kernel's predicted figures (not the ends of their intervals) against every budget that names it.
 
     Files that could not be analysed count like unknown kernels; a comparison tells itself of those that could
-    be before. `tell_unmatched`: a budget of the settings
-    that names no kernel of this run is told (PW026); of a run over a few files of many it should not.
+    be before. `tell_unmatched`: a budget of the settings that names no kernel of this run is told (PW026); of
+    a run over a few files of many it should not.
     """
     severity = unknown.severity
     found: list[Finding] = []

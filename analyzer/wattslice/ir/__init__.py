@@ -16,105 +16,13 @@ Frontends build it, everything else reads it. Three conventions carry the whole 
   dense from 0 in each kernel.
 """
 
-# What is imported here is what the package offers.
-# ruff: noqa: F401
+# What these modules define is what the package offers.
+# ruff: noqa: F401, F403
 # pyright: reportUnusedImport=false
 
 from __future__ import annotations
 
 from wattslice.errors import Severity
-from wattslice.ir.operators import (
-    COMPARISONS,
-    AtomicOp,
-    BinaryOp,
-    BuiltinKind,
-    LogicalOp,
-    OperationClass,
-    Semantics,
-    UnaryOp,
-)
-from wattslice.ir.tree import (
-    ADDRESS_OF,
-    BIT_FIELD,
-    BOOL,
-    DIM3,
-    ELEMENT_METHODS,
-    FLOAT32,
-    FLOAT64,
-    INT32,
-    INT64,
-    UINT32,
-    UNKNOWN_TYPE,
-    UNREAD,
-    VOID,
-    AddressOf,
-    ArgumentPart,
-    Assign,
-    Atomic,
-    Binary,
-    Block,
-    Break,
-    Builtin,
-    Call,
-    Case,
-    Cast,
-    Constant,
-    Construct,
-    Continue,
-    Declare,
-    Diagnostic,
-    Expr,
-    ExprStmt,
-    Extract,
-    Field,
-    Function,
-    If,
-    Increment,
-    InlinedCall,
-    Intrinsic,
-    Kernel,
-    LaunchCall,
-    Load,
-    Logical,
-    Loop,
-    LoopKind,
-    MachineInstruction,
-    MemoryPlace,
-    MemorySpace,
-    OperationCount,
-    Place,
-    PointerOffset,
-    Program,
-    Read,
-    RegisterPlace,
-    Return,
-    Select,
-    Span,
-    Stmt,
-    Switch,
-    Text,
-    TextureFetch,
-    Type,
-    TypeKind,
-    Unary,
-    Variable,
-    VariableRole,
-    made_up_offset,
-    numbered_lines,
-)
-from wattslice.ir.walking import (
-    RegisterKey,
-    children,
-    comma_parts,
-    expressions_below,
-    is_decision,
-    nested_statements,
-    never_falls_through,
-    read_variable,
-    register_key,
-    statement_expressions,
-    strip_casts,
-    values_given,
-    walk_expressions,
-    walk_statements,
-)
+from wattslice.ir.operators import *
+from wattslice.ir.tree import *
+from wattslice.ir.walking import *

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 
 from wattslice import ir
+from wattslice.launches import host_api
 
 
 def _telling(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
@@ -38,7 +39,7 @@ class CallGraph:
     def callee(self, node: ir.Call) -> ir.Function | None:
         """The function of this program that a call runs."""
         found = self._by_name.get(node.callee)
-        if found is not None and node.callee != node.name:
+        if node.name == "operator()" or (found is not None and node.callee != node.name):
             return found
         found = self._by_name.get(node.name)
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
@@ -55,7 +56,8 @@ class CallGraph:
 
     def callees(self, node: ir.Call) -> frozenset[ir.Function]:
         """Every function that a call may run; through a pointer, any that is used as a value and fits."""
-        if node.name == "operator()" and node.arguments:
+        function = self.callee(node)
+        if node.name == "operator()" and node.arguments and (function is None or function.copied is not None):
             return self._closures(node)
         if node.function is not None:
             given = len(node.arguments)
@@ -66,7 +68,6 @@ class CallGraph:
             return frozenset(
                 f for f in self._methods.get(node.name, ()) if len(f.parameters) == len(node.arguments)
             )
-        function = self.callee(node)
         return frozenset() if function is None else frozenset((function,))
 
     @cached_property
@@ -275,11 +276,16 @@ class HostDependence:
                 own = given[1:] if callee.copied is not None else given
                 for parameter, sources in zip(callee.parameters, own, strict=False):
                     edges.setdefault(parameter, set()).update(sources)
+            if node.name.startswith(host_api.ABOUT_THE_DEVICE):
+                return  # whichever it is
             everything = set[_Source]().union(*given)
-            for argument in node.arguments:  # `f(&x, n)` may compute x from n
-                for inner in ir.walk_expressions(argument):
-                    if isinstance(inner, ir.AddressOf):
-                        edges.setdefault(inner.variable, set()).update(everything)
+            waiting = list(node.arguments)
+            while waiting:  # `f(&x, n)` may compute x from n; in `f(g(&x))` g does
+                inner = waiting.pop()
+                if isinstance(inner, ir.AddressOf):
+                    edges.setdefault(inner.variable, set()).update(everything)
+                elif not isinstance(inner, ir.Call):
+                    waiting += ir.children(inner)
 
     def _read_by(self, expr: ir.Expr) -> set[_Source]:
         found: set[_Source] = set()

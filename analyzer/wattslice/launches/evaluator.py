@@ -206,7 +206,9 @@ class Evaluator(ABC):
             return replace(why, around=pointer)
         step = index * node.scale_bytes
         offset = pointer.offset + node.offset_bytes + (-step if node.subtract else step)
-        return replace(pointer, offset=offset)
+        element = ir.UNKNOWN_TYPE if node.type.element is None else node.type.element
+        is_member = node.index is None and element.kind in _SCALARS and element.lanes == 1
+        return replace(pointer, offset=offset, is_member=is_member)
 
     def _load(self, place: ir.MemoryPlace, type_: ir.Type) -> Value:
         pointer = self.evaluate(place.address)
@@ -222,6 +224,9 @@ class Evaluator(ABC):
         values = tuple(self.evaluate(argument) for argument in arguments)
         found = host_api.mathematics(name, values)
         return host_api.by_semantics(semantics, values) if found is None else found
+
+
+_SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 
 
 def _constructed(node: ir.Construct, values: tuple[Value, ...]) -> Value:

@@ -308,10 +308,14 @@ def device_property_cells(gpu: Gpu, type_: ir.Type) -> dict[int, Value]:
 
 def fresh_memory(name: str, size: Value | None = None) -> Pointer:
     """The address of newly allocated memory with unknown content, of `size` bytes if that is a number."""
-    return Pointer(Storage(name, size_bytes=size if isinstance(size, int) else None), 0)
+    return Pointer(Storage(name, size_bytes=size if isinstance(size, int) else None, is_allocated=True), 0)
 
 
 _Arguments = tuple[Value, ...]
+
+
+ABOUT_THE_DEVICE = ("cudaGetDeviceProperties", "cudaDeviceGetAttribute", "cuDeviceGetAttribute")
+"""Queries of which the answer is that of the GPU predicted for, whatever number it has."""
 
 
 def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value:
@@ -319,7 +323,7 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
     name = node.name.removeprefix("std::")
     if name == ir.UNREAD:
         return _unread(memory, node, arguments)
-    if name.startswith("make_") and node.type.lanes > 1:
+    if name.startswith("make_cuda") or (name.startswith("make_") and node.type.lanes > 1):
         return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
     if name in ("forward", "move") and len(arguments) == 1:
         given = node.arguments[0]
@@ -344,7 +348,8 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
     is_option = _looks_at_options(name, node, arguments)
     if name not in KEEPS_ITS_ARGUMENTS:
         is_const = node.callee.startswith("_ZNK")  # a method that leaves its object as it is
-        written = arguments[1:] if is_const else arguments
+        is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
+        written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
         for pointer in _reached(written, everything=not is_known(name)):
             memory.forget_behind(pointer, Unknown(f"set by {name}()", is_option=is_option))
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
@@ -405,6 +410,17 @@ def _properties(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) 
     element = node.arguments[0].type.element or ir.UNKNOWN_TYPE
     for offset, value in device_property_cells(gpu, element).items():
         memory.set_cell(first.storage, first.offset + offset, value)
+    return 0
+
+
+def _function_attributes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """The largest block, registers aside; of the rest nothing is known."""
+    first = arguments[0] if arguments else None
+    if not isinstance(first, Pointer):
+        return None
+    memory.forget(first.storage, Unknown(f"set by {node.name}()"))
+    offset, _ = member_of(node.arguments[0].type.element or ir.UNKNOWN_TYPE, "maxThreadsPerBlock")
+    memory.set_cell(first.storage, first.offset + offset, gpu.max_threads_per_block)
     return 0
 
 
@@ -497,6 +513,7 @@ _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] 
     "cuLibraryGetKernel": _module_function,
     "cudaMemcpyToSymbol": _copy_to_symbol,
     "cudaGetDeviceProperties": _properties,
+    "cudaFuncGetAttributes": _function_attributes,
     "cudaMallocPitch": _pitched_allocation,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
 }

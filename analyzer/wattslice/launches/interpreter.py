@@ -54,6 +54,7 @@ MAX_UNCOUNTED_ITERATIONS = 2048
 MAX_LOOP_STEPS = 8_000
 """Steps of one loop without a launch in it."""
 MAX_CALL_DEPTH = 12
+MAX_RECURSION_DEPTH = 40
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
 
@@ -90,6 +91,7 @@ class Interpreter(Evaluator):
         super().__init__(memory, gpu, budget)
         self._files = files
         self.instances: list[LaunchInstance] = []
+        self.cut: set[ir.LaunchCall] = set()  # sites in calls that are not followed
         self._graph = graph
         self._relevance = relevance
         self._given = given
@@ -98,6 +100,7 @@ class Interpreter(Evaluator):
         self._returned: list[_Returned] = []
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
         self._unknown_loops = 0
+        self._times: int | None = 1  # how often what is visited runs, in one run of the entry point
         self._loop_depth = 0
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._path: list[ir.Call] = []
@@ -184,21 +187,23 @@ class Interpreter(Evaluator):
             self._speculate(other, stmt.condition)
         return Flow.NEXT if taken is None else self.execute(taken)
 
-    def _try(self, stmt: ir.Stmt | None) -> tuple[Flow, Delta]:
-        mark = self.memory.mark()
+    def _try(self, stmt: ir.Stmt | None, *, is_default: bool = False) -> tuple[Flow, Delta]:
+        mark, times = self.memory.mark(), self._times
+        self._times = times if is_default else None
         flow = Flow.NEXT if stmt is None else self.execute(stmt)
         delta = self.memory.changes_since(mark)
         self.memory.roll_back(mark)
+        self._times = times
         return flow, delta
 
     def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None, condition: Unknown) -> Flow:
         before = self._returned[-1]
-        then_flow, then_changes = self._try(then)
+        then_flow, then_changes = self._try(then, is_default=condition.is_option)
         if not condition.is_option and then_flow is Flow.RETURN:
             value = self._returned[-1].value
             others = before.others if value is None else (*before.others, (value, condition))
             self._returned[-1] = before._replace(others=others)
-        else_flow, else_changes = self._try(otherwise)
+        else_flow, else_changes = self._try(otherwise, is_default=condition.is_option)
         if not condition.is_option and else_flow is Flow.RETURN and then_flow is Flow.NEXT:
             value = self._returned[-1].value
             others = self._returned[-1].others
@@ -331,11 +336,12 @@ class Interpreter(Evaluator):
     def _visit_once(self, stmt: ir.Loop) -> Flow:
         """A loop of unknown length: its body is seen in the first iteration, what it changes is unknown."""
         self._unknown_loops += 1
-        mark = self.memory.mark()
+        mark, times, self._times = self.memory.mark(), self._times, None
         flow = self.execute(stmt.body)
         if stmt.step is not None:
             self.evaluate(stmt.step)
         self._unknown_loops -= 1
+        self._times = times
         changes = self.memory.changes_since(mark)
         self.memory.roll_back(mark)
         for cell, after in changes.items():
@@ -378,7 +384,7 @@ class Interpreter(Evaluator):
     def _sample(self, stmt: ir.Loop, trips: int, writes: LoopWrites) -> Flow:
         """A long counted loop: two iterations to see what changes by a constant, the middle and the last."""
         assert stmt.step is not None
-        mark = self.memory.mark()
+        mark, times = self.memory.mark(), self._times
         flow = self._once(stmt)
         after_first = self.memory.changes_since(mark)
         if flow is not Flow.NEXT:
@@ -386,7 +392,8 @@ class Interpreter(Evaluator):
         flow = self._once(stmt)
         after_second = self.memory.changes_since(mark)
         steady = {self.memory.storage(variable) for variable in writes.steady}
-        for iteration in (trips // 2, trips - 1):
+        for iteration, stands_for in ((trips // 2, trips - 3), (trips - 1, 1)):
+            self._times = None if times is None else times * stands_for
             for variable in writes.others:
                 storage = self.memory.storage(variable)
                 lost = Unknown(f"'{variable.name}' changes in a long loop")
@@ -394,6 +401,8 @@ class Interpreter(Evaluator):
                     self.memory.set_cell(storage, offset_of(variable.type, path), lost)
                 if variable not in writes.members:
                     self.memory.forget(storage, lost)
+            for storage in {storage for storage, _ in after_second if storage.is_allocated}:
+                self.memory.forget(storage, Unknown("memory that changes in a long loop"))
             for cell, second in after_second.items():
                 value: Value = Unknown(f"'{cell[0].name}' changes in a long loop")
                 if cell[0] in steady:
@@ -402,6 +411,7 @@ class Interpreter(Evaluator):
             flow = self._once(stmt)
             if flow is not Flow.NEXT:
                 break
+        self._times = times
         return flow if flow is Flow.EXIT else Flow.NEXT
 
     def _writes(self, stmt: ir.Loop) -> LoopWrites:
@@ -484,6 +494,7 @@ class Interpreter(Evaluator):
                     name,
                     files=tuple(self._files.names),
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
+                    times=None if is_guess else self._times,
                 )
             )
 
@@ -557,8 +568,10 @@ class Interpreter(Evaluator):
                 value = known(self.memory, node, arguments)
                 if value is not None:
                     return value
-        if function is not None and len(self._active) < MAX_CALL_DEPTH and function not in self._active:
+        if function is not None and self._may_follow(function, arguments):
             return self._run(function, node, node.arguments, arguments)
+        if function is not None:
+            self.cut.update(self._graph.launches_from(function))
         found = host_api.mathematics(node.name, arguments)
         if found is not None:
             return found
@@ -568,8 +581,19 @@ class Interpreter(Evaluator):
             return element
         for argument in arguments:  # what a library is given it will call
             if isinstance(held := self._held(argument), Closure):
+                times, self._times = self._times, None
                 self._run_closure(held, node, (), ())
+                self._times = times
         return library_call(self.memory, self.gpu, node, arguments)
+
+    def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
+        """Whether a call is followed; of a function in itself, where its numbers, which end it, are known."""
+        if function not in self._active:
+            return len(self._active) < MAX_CALL_DEPTH
+        pairs = zip(function.parameters, arguments, strict=False)
+        numbers = [value for parameter, value in pairs if parameter.type.is_integral]
+        is_known = bool(numbers) and all(isinstance(value, int) for value in numbers)
+        return is_known and not self._speculating and len(self._active) < MAX_RECURSION_DEPTH
 
     def _overrider(self, node: ir.Call, arguments: tuple[Value, ...]) -> ir.Function | None:
         """The function that a virtual call runs: by the class of the object, or the only one there is."""

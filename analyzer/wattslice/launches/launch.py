@@ -156,7 +156,8 @@ class KernelLaunch(Struct, frozen=True):
     launch in the host code, None without one; `file` its file where that is not the kernel's own, else
     empty. `program_arguments`: of a launch that is another one without them. `data`: what arrays hold, the
     entry for all others first. `unknown_arguments`: why scalar arguments are None, as far as the host code is
-    read.
+    read. `times`: how often one run of the program (of the entry point, where no `main` is read) makes it, of
+    long loops as the first, middle and last iteration tell; None when unknown.
     """
 
     kernel: ir.Kernel
@@ -178,6 +179,7 @@ class KernelLaunch(Struct, frozen=True):
     program_arguments: ProgramArguments | None = None
     data: tuple[ArrayData, ...] = (EVERYTHING_LIVE,)
     unknown_arguments: tuple[UnknownArgument, ...] = ()
+    times: int | None = None
 
     @property
     def threads_per_block(self) -> int:

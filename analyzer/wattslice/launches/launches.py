@@ -8,7 +8,7 @@ for all: the one whose number of threads is nearest to the mean (the middle one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -63,16 +63,26 @@ def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu
     read_sites = {instance.node for instance in own if is_read(instance)}
     launches: list[KernelLaunch] = []
     for (site, _), group in groups.items():
+        times = _sum(instance.times for instance in group if instance.is_certain)
         if site in read_sites:
             group = [instance for instance in group if is_read(instance)]
         if group:
-            launches.append(_launch(kernel, group, gpu))
+            launches.append(replace(_launch(kernel, group, gpu), times=times))
     if not any(instance.is_certain for instance in own):  # one stands for all of what is not run
         launches = launches[:1]
-    distinct = {
-        (k.grid, k.block, k.dynamic_shared_bytes, k.arguments, k.source): k for k in reversed(launches)
-    }
-    return _largest(kernel, sorted(distinct.values(), key=lambda launch: (launch.line or 0, launch.blocks)))
+    equal: dict[tuple[object, ...], list[KernelLaunch]] = {}
+    for launch in launches:
+        key = (launch.grid, launch.block, launch.dynamic_shared_bytes, launch.arguments, launch.source)
+        equal.setdefault(key, []).append(launch)
+    distinct = [replace(same[0], times=_sum(launch.times for launch in same)) for same in equal.values()]
+    return _largest(kernel, sorted(distinct, key=lambda launch: (launch.line or 0, launch.blocks)))
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    """The sum; None where a number is unknown, and of none."""
+    every = tuple(numbers)
+    known = [number for number in every if number is not None]
+    return sum(known) if known and len(known) == len(every) else None
 
 
 def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[KernelLaunch, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from wattslice import ir
+from wattslice.launches.host_api import base_of
 
 
 class LoopWrites(Struct, frozen=True):
@@ -75,9 +76,11 @@ def _expressions(loop: ir.Loop) -> Iterator[ir.Expr]:
 
 def _written_by(expr: ir.Expr) -> Iterator[ir.Variable]:
     if isinstance(expr, (ir.Assign, ir.Increment)):
-        root = expr.target.variable if isinstance(expr.target, ir.RegisterPlace) else expr.target.root
-        if root is not None:
-            yield root
+        target = expr.target
+        if isinstance(target, ir.RegisterPlace):
+            yield target.variable
+        elif target.root is not None and not isinstance(base_of(target.address), ir.Load):
+            yield target.root
     elif isinstance(expr, ir.Call):
         for argument in expr.arguments:
             for inner in ir.walk_expressions(argument):

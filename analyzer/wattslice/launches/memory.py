@@ -54,6 +54,7 @@ class Storage(Struct, eq=False):
     `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns. `is_given`:
     the command line, which a function of a library reads and does not change. `part_of`: a name for a part of
     another object, which it is read from and written to. `class_name`: of an object of a class.
+    `is_allocated`: no variable's, but memory that pointers alone reach.
     """
 
     name: str
@@ -64,15 +65,20 @@ class Storage(Struct, eq=False):
     is_given: bool = False
     part_of: Pointer | None = None
     class_name: str = ""
+    is_allocated: bool = False
     overlaps: Mapping[int, Overlap] = field(default_factory=dict[int, Overlap])
 
 
 class Pointer(Struct, frozen=True, eq=False):
-    """The address of a byte in a storage; `length`: of an element, the cell with its vector's length."""
+    """The address of a byte in a storage; `length`: of an element, the cell with its vector's length.
+
+    `is_member`: of a scalar member, behind which nobody may write by it.
+    """
 
     storage: Storage
     offset: int
     length: int | None = None
+    is_member: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same address, of whatever element."""
@@ -402,6 +408,9 @@ class Memory:
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
+        if pointer.is_member and not pointer.storage.is_given:
+            self._set(pointer.storage, pointer.offset, _named(why, pointer.storage))
+            return
         kept = None if pointer.length is None else pointer.storage.cells.get(pointer.length)
         self.forget(pointer.storage, why)
         if pointer.length is not None and kept is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -120,7 +121,8 @@ class HostCode:
                 is_cut = True
             self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
             left = interpreter.steps_left
-            instances.extend(interpreter.instances)
+            uncounted = self.sites if is_cut else interpreter.cut
+            instances += (replace(i, times=None) if i.node in uncounted else i for i in interpreter.instances)
             # A launch only met in code that is not run may be met for certain from the next entry point.
             visited.update(instance.node for instance in interpreter.instances)
             seen.update(instance.node for instance in interpreter.instances if instance.is_certain)
@@ -143,7 +145,9 @@ def _unreached(node: ir.LaunchCall) -> LaunchInstance:
     """A launch that the host code has too many steps in front of."""
     why = Unknown("the host code takes more steps than are followed")
     arguments = tuple(why for _ in node.arguments)
-    return LaunchInstance(node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False)
+    return LaunchInstance(
+        node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False, times=None
+    )
 
 
 def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.Variable]) -> KernelLaunch:
@@ -450,17 +454,28 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
         if any(function.name == "main" for function in wider.functions):
             break  # what calls the same names elsewhere is another program
         graph = call_graph(wider)
-        entries = {f.name for f in graph.uncalled if f.name != "main" and graph.launches_from(f)} - asked
+        launching = (f for f in graph.uncalled if f.name != "main" and graph.launches_from(f))
+        entries = {_name_in_calls(function) for function in launching} - asked
         asked |= entries
         callers = around.callers(frozenset(entries)) if entries and around.callers is not None else ()
         if not any(caller.functions for caller in callers):
             break
         wider = _together(wider, callers)
-    names = frozenset[str]() if around.definitions is None else _undefined(wider)
-    others = around.definitions(names) if names and around.definitions is not None else ()
-    if any(other.functions or other.globals for other in others):
+    asked.clear()
+    for _ in range(_MOST_CALLS_APART if around.definitions is not None else 0):
+        names = _undefined(wider) - asked
+        asked |= names
+        others = around.definitions(names) if names and around.definitions is not None else ()
+        if not any(other.functions or other.globals for other in others):
+            break
         wider = _together(wider, others)
     return None if wider is program else wider
+
+
+def _name_in_calls(function: ir.Function) -> str:
+    """What the code around its calls names: of a function-call operator the class."""
+    this = function.parameters[0].type.element if function.name == "operator()" else None
+    return function.name if this is None else re.sub(r"<.*", "", this.name).rpartition("::")[2]
 
 
 def _undefined(program: ir.Program) -> frozenset[str]:

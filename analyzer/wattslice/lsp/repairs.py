@@ -19,7 +19,7 @@ _RESTRICTED = re.compile(r"declare '(\w+)' __restrict__")
 _LITERAL = re.compile(r"write ([\d.]+(?:[eE][+-]?\d+)?)f\b")
 _CALL = re.compile(r"\bcall (?:the function for floats, )?(\w+)f\b")
 _LOOP = re.compile(r"\s*(?:for|while)\s*\(")
-_OF_DECLARATIONS = ("PW042", "PW054")
+_OF_DECLARATIONS = ("PW042", "PW053", "PW054")
 _MOST_LINES = 200
 """How far above an advice its declaration or loop is looked for."""
 
@@ -113,5 +113,6 @@ _REPAIRS: dict[str, Callable[[str, Sequence[str], int], Repair | None]] = {
     "PW042": _pad,
     "PW045": _in_floats,
     "PW051": _unroll,
+    "PW053": _restrict,
     "PW054": _restrict,
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lsprotocol import types
@@ -30,7 +31,7 @@ class Open(Struct, eq=False):
     """An open document: what is shown of it, and what is wrong with its present text.
 
     `torn`: the kernels that cannot be read in the text of `view`; `kept` shows them as they were.
-    `settled`: nothing is under way.
+    `settled`: nothing is under way. `reads`: the files that its figures were made of.
     """
 
     document: Document
@@ -39,6 +40,7 @@ class Open(Struct, eq=False):
     kept: tuple[View, ...] = ()
     error: WattsliceError | None = None
     is_saved_text: bool = True
+    reads: frozenset[str] = frozenset()
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     _maps: tuple[tuple[View, int, LineMap], ...] = ()
 
@@ -114,8 +116,9 @@ class Session:
         found.document.change(identifier.version, changes, self.encoding)
         found.is_saved_text = False
         found.settled.clear()
-        self._worker.cancel(identifier.uri)
-        self.schedule.edited(identifier.uri)
+        for other in (identifier.uri, *self._readers(found.document.path)):
+            self._worker.cancel(other)
+            self.schedule.edited(other)
 
     def saved(self, uri: str) -> None:
         """A file was saved: it, and what may include it or be set by it, is analysed anew."""
@@ -132,6 +135,16 @@ class Session:
         self._worker.forget(uri, found.document.path)
         found.settled.set()
         self._publish(found.document, [])
+        for other in () if found.is_saved_text else self._readers(found.document.path):
+            self.schedule.edited(other)
+
+    def _readers(self, path: Path) -> Iterator[str]:
+        """The other open documents whose figures a file decides with. They are not settled any more."""
+        for uri, found in self._open.items():
+            names = (name for name in found.reads if name.endswith(path.name))
+            if found.document.path != path and any(os.path.realpath(n) == str(path.resolve()) for n in names):
+                found.settled.clear()
+                yield uri
 
     def analyze_all(self) -> None:
         """Settings or files have changed: everything open is analysed anew."""
@@ -183,7 +196,12 @@ class Session:
         def configure() -> Setup:
             return setup_for(path, client)
 
-        self._worker.submit(Task(uri, path, document.lines, document.revision, configure))
+        beside = tuple(
+            (other.document.path.resolve(), other.document.text.encode("utf-8", "replace"))
+            for other in self._open.values()
+            if other is not found and not other.is_saved_text
+        )
+        self._worker.submit(Task(uri, path, document.lines, document.revision, configure, beside))
 
     def _is_worth_a_look(self, document: Document) -> bool:
         suffix = document.path.suffix
@@ -204,6 +222,7 @@ class Session:
         self.schedule.took(task.uri, outcome.seconds)
         self._report(outcome)
         found.error = outcome.error
+        found.reads |= frozenset(outcome.reads)  # what was remembered is not read again
         if outcome.analysis is not None:
             found.show(View(outcome.analysis, task.path, task.lines, outcome.budgets))
         if task.revision == found.document.revision:

@@ -32,19 +32,23 @@ _MOST_ANALYZERS = 4
 
 
 class Task(Struct, frozen=True, eq=False):
-    """One text to analyse. `configure` reads its settings anew and may raise `WattsliceError`."""
+    """One text to analyse. `configure` reads its settings anew and may raise `WattsliceError`.
+
+    `beside`: the other open texts that are not saved yet, each with the file (resolved) that it will be.
+    """
 
     uri: str
     path: Path
     lines: tuple[str, ...]
     revision: int
     configure: Callable[[], Setup]
+    beside: tuple[tuple[Path, bytes], ...] = ()
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 class Outcome(Struct, frozen=True, eq=False):
     """What became of a task: an `analysis`, or the `error` that there is none. `seconds` it took,
-    `processor_s` of the whole process. `budgets`: those of its settings.
+    `processor_s` of the whole process. `budgets`: those of its settings. `reads`: the files that counted.
     """
 
     task: Task
@@ -53,6 +57,7 @@ class Outcome(Struct, frozen=True, eq=False):
     seconds: float
     processor_s: float
     budgets: tuple[Budget, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 class Worker:
@@ -141,6 +146,7 @@ class Worker:
     def _analyze(self, task: Task) -> Outcome | None:
         """None when it was cancelled, or made way for another one."""
         from wattslice.frontend import source_files
+        from wattslice.frontend.inputs import reading_open_texts, recorded
         from wattslice.pipeline.incremental import CancelledError
 
         if self._files_changed:
@@ -150,10 +156,13 @@ class Worker:
         error: WattsliceError | None = None
         budgets: tuple[Budget, ...] = ()
         started, processor_s = time.perf_counter(), time.process_time()
+        reads: tuple[str, ...] = ()
         try:
             setup = task.configure()
             budgets = setup.budgets
-            analysis = self._analysis(task, setup.config)
+            with recorded() as recording, reading_open_texts(task.beside):
+                analysis = self._analysis(task, setup.config)
+            reads = recording.paths
         except CancelledError:
             return None
         except WattsliceError as failure:
@@ -161,7 +170,7 @@ class Worker:
         except Exception as failure:  # a defect on one text must not end the thread
             error = WattsliceError(f"internal error: {type(failure).__name__}: {failure}")
         seconds, processor_s = time.perf_counter() - started, time.process_time() - processor_s
-        return Outcome(task, analysis, error, seconds, processor_s, budgets)
+        return Outcome(task, analysis, error, seconds, processor_s, budgets, reads)
 
     def _analysis(self, task: Task, config: Config) -> Analysis:
         """A text that was abandoned once is not tried again."""

@@ -26,6 +26,7 @@ from wattslice.frontend.cuda.read import (
     first_launcher,
     read_caller,
 )
+from wattslice.frontend.inputs import open_text
 from wattslice.frontend.limits import MOST_S
 from wattslice.frontend.neighbours import caller_files, definition_files
 from wattslice.frontend.project.runs import ProgramArguments
@@ -93,6 +94,8 @@ def _stamps(files: tuple[Path, ...]) -> tuple[_Stamp, ...]:
     """Inode, time of change and size of each file; None for one that cannot be looked at."""
 
     def stamp(file: Path) -> _Stamp:
+        if (text := open_text(file)) is not None:
+            return 0, hash(text), len(text)
         try:
             found = file.stat()
         except OSError:

@@ -150,6 +150,7 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
         power_limit_w=gpu.power_limit_w,
         launch_file=launch.file,
         program_arguments=launch.program_arguments,
+        launch_times=launch.times,
         data=", ".join(entry.told for entry in launch.data),
         ptx_file=kernel.body.span.file if kernel.machine_instructions else "",
         assumptions=launch.assumptions,

@@ -84,10 +84,11 @@ def _powers(workflow: Workflow, ways: Sequence[Sequence[Way]]) -> list[str]:
         told.append(
             "a kernel's predicted time divides by the number of GPUs, but for the overhead of its launch"
         )
+    cpus = {node.name for node in workflow.nodes if isinstance(node.processor, CpuNode)}
     full = [
         component.name
         for component, several in zip(workflow.components, ways, strict=True)
-        if any(way.node in _cpu_names(workflow) for way in several)
+        if any(way.node in cpus for way in several)
         and (component.loops or any(leaves_power(entry, workflow.nodes) for entry in component.measured))
         and (component.package, component.memory) == (FULL_LOAD, FULL_LOAD)
     ]
@@ -112,10 +113,6 @@ def _powers(workflow: Workflow, ways: Sequence[Sequence[Way]]) -> list[str]:
     if any(way.alone.power_low_w < way.alone.power_high_w for several in ways for way in several):
         told.append("intervals of energy carry those of power, all ends together; times count as exact")
     return told
-
-
-def _cpu_names(workflow: Workflow) -> set[str]:
-    return {node.name for node in workflow.nodes if isinstance(node.processor, CpuNode)}
 
 
 def _interpolates(cpu: CpuNode) -> bool:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from itertools import groupby
 from typing import TextIO
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from wattslice.analysis import Analysis, KernelAnalysis, LineHeat
+from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
@@ -157,23 +158,16 @@ def stretches(file: AnnotatedFile, context: int, spread: int) -> tuple[tuple[int
             show(last, last)
         if line.marks or line.findings:
             show(max(first, index - context), index + context)
-    found: list[tuple[int, int, bool]] = []
-    for index, worth in enumerate(shown):
-        if found and found[-1][2] == worth:
-            found[-1] = (found[-1][0], index + 1, worth)
-        else:
-            found.append((index, index + 1, worth))
-    return _joined((start, end, worth or end - start < LEAST_FOLDED) for start, end, worth in found)
+    for start, end, _ in _runs(shown):
+        if end - start < LEAST_FOLDED:
+            show(start, end - 1)
+    return tuple(_runs(shown))
 
 
-def _joined(parts: Iterable[tuple[int, int, bool]]) -> tuple[tuple[int, int, bool], ...]:
-    joined: list[tuple[int, int, bool]] = []
-    for start, end, worth in parts:
-        if joined and joined[-1][2] == worth:
-            joined[-1] = (joined[-1][0], end, worth)
-        else:
-            joined.append((start, end, worth))
-    return tuple(joined)
+def _runs(values: Sequence[bool]) -> list[tuple[int, int, bool]]:
+    """Start, end and value of every stretch of equal values."""
+    groups = [list(group) for _, group in groupby(range(len(values)), values.__getitem__)]
+    return [(group[0], group[-1] + 1, values[group[0]]) for group in groups]
 
 
 def _marks(kernels: Sequence[KernelAnalysis]) -> dict[str, dict[int, list[LineMark]]]:
@@ -187,13 +181,10 @@ def _marks(kernels: Sequence[KernelAnalysis]) -> dict[str, dict[int, list[LineMa
         for heat in kernel.hot_lines:
             own = owners[heat.line] if heat.file == kernel.file else []
             slices = tuple(sorted(own, key=lambda number: -(kernel.slices[number].share_of_power or 0.0)))
-            mark = LineMark(index, heat.power_w, heat.share, _energy_j(heat, kernel), slices)
+            energy_j = None if kernel.time_s is None else heat.power_w * kernel.time_s
+            mark = LineMark(index, heat.power_w, heat.share, energy_j, slices)
             found[heat.file][heat.line].append(mark)
     return found
-
-
-def _energy_j(heat: LineHeat, kernel: KernelAnalysis) -> float | None:
-    return None if kernel.time_s is None else heat.power_w * kernel.time_s
 
 
 def _rank(lines: dict[int, list[LineMark]]) -> float:

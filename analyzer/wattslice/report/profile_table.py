@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from msgspec import Struct
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from wattslice.branch_profile.profile import LOOP, ArmProbability, BranchProfile, DataSet, weighted_mean
+from wattslice.profiling.interpreted import DataSetRun
 from wattslice.report.terminal import ORNAMENT, Column, fitting_table, make_console, print_stripped, texts
 from wattslice.units import line_ranges, percent, printable, tail, three_digits, time
 
@@ -19,17 +19,7 @@ Quote = Callable[[str, int], str]
 _PLACE = 24
 
 
-class RunRow(Struct, frozen=True):
-    """One data set that was run: `thread_instructions` in all, in `time_s`."""
-
-    kernel: str
-    data_set: str
-    threads: int
-    thread_instructions: int
-    time_s: float
-
-
-def write_profile(profile: BranchProfile, runs: Sequence[RunRow], quote: Quote, file: TextIO) -> None:
+def write_profile(profile: BranchProfile, runs: Sequence[DataSetRun], quote: Quote, file: TextIO) -> None:
     """What was run, the branches of each kernel, and those that no data set came to."""
     console = make_console(file)
     parts: list[RenderableType] = [_runs(runs, console.width), Text()] if runs else []
@@ -54,14 +44,14 @@ def _heading(kernel: str, arms: Sequence[ArmProbability]) -> Text:
     return heading.append(f"  {printable(files.pop())}", style="dim not bold") if len(files) == 1 else heading
 
 
-def _runs(runs: Sequence[RunRow], width: int) -> Table:
+def _runs(runs: Sequence[DataSetRun], width: int) -> Table:
     columns = (
         Column("kernel", texts(printable(run.kernel) for run in runs), least=12, cut=True),
         Column("data set", texts(printable(run.data_set) for run in runs), least=8, cut=True),
         Column("threads", texts(f"{run.threads}" for run in runs), right=True),
         Column(
             "thread instructions",
-            texts(f"{run.thread_instructions}" for run in runs),
+            texts(f"{run.execution.thread_instructions}" for run in runs),
             right=True,
             give_up=1,
         ),

@@ -73,6 +73,8 @@ def launch_text(kernel: KernelAnalysis) -> Text:
     else:
         style = WARM if kernel.launch_source is LaunchSource.ASSUMED else "dim"
         text.append(f"  {kernel.launch_source.value}", style=style)
+    if (kernel.launch_times or 1) > 1:
+        text.append(f" · {kernel.launch_times} times", style="dim")
     if (given := kernel.program_arguments) is not None:
         text.append(f" · run with {printable(given.text)} ({printable(given.source)})", style="dim")
     return text
@@ -138,8 +140,15 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
     """Where the watts of the kernel go: its hottest lines as the source has them, the others, the board."""
     shown, others = kernel.hot_lines[:MAX_HOT_LINES], kernel.hot_lines[MAX_HOT_LINES:]
     quoted = dedent("\n".join(printable(heat.text) for heat in shown)).split("\n")
+    whole_w = kernel.power_w
     rows = [
-        (_place(heat, kernel), quote, heat.power_w, _heat_of(heat, kernel), "")
+        (
+            _place(heat, kernel),
+            quote,
+            heat.power_w,
+            heat_style(heat.power_w / whole_w if whole_w else heat.share),
+            "",
+        )
         for heat, quote in zip(shown, quoted, strict=True)
     ]
     if others:
@@ -165,11 +174,6 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
         ),
     )
     return fitting_table(columns, width)
-
-
-def _heat_of(heat: LineHeat, kernel: KernelAnalysis) -> str:
-    """The colour of a line by its share of the whole, as its row tells it."""
-    return heat_style(heat.power_w / kernel.power_w if kernel.power_w else heat.share)
 
 
 def arms_shown(kernel: KernelAnalysis) -> tuple[ArmAnalysis, ...]:
@@ -380,16 +384,13 @@ def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
     for kernel in kernels:
         yield ""
         yield from _kernel_parts(kernel, analysis, width)
-    findings = tuple(finding for finding in findings_of(analysis) if not _told_in_section(finding, analysis))
+    # Assumptions, advice and the power limit stand in the kernel's own section.
+    own = {kernel.name for kernel in analysis.kernels} - {""}
+    findings = tuple(finding for finding in findings_of(analysis) if finding.kernel not in own)
     if findings:
         yield from ("", section_title("Diagnostics", "", width, "bold"), finding_table(findings, width))
     if findings or any(kernel.assumptions or advice_shown(kernel) for kernel in kernels):
         yield from ("", Text("wattslice explain RULE tells more about a finding.", style="dim"))
-
-
-def _told_in_section(finding: Finding, analysis: Analysis) -> bool:
-    """Assumptions, advice and the power limit stand in the kernel's own section."""
-    return bool(finding.kernel) and any(kernel.name == finding.kernel for kernel in analysis.kernels)
 
 
 def head_of_gpu(name: str, gpu_id: str, source: str) -> Text:

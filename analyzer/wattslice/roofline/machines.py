@@ -268,7 +268,10 @@ def _model_source(model: EnergyModel | NoEnergyModel) -> str:
 
 
 def _doubts(model: EnergyModel | NoEnergyModel, precision: Precision) -> tuple[str, ...]:
-    if isinstance(model, EnergyModel) and is_presumed(model, precision):
+    own = _COMPONENTS[precision]
+    if isinstance(model, EnergyModel) and not any(
+        one.fitted for one in model.energies if one.component is own
+    ):
         return (f"energy of a flop ({precision.value}): seen by no training kernel, an order of magnitude",)
     return ()
 
@@ -341,11 +344,6 @@ def model_roofline(
         ), ""
     except ValueError as error:
         return roof, f"the energy model makes no power line: {error}"
-
-
-def is_presumed(model: EnergyModel, precision: Precision) -> bool:
-    """Whether the energy of that arithmetic is an order of magnitude that no training kernel confirmed."""
-    return not any(one.fitted for one in model.energies if one.component is _COMPONENTS[precision])
 
 
 def _powers(model: EnergyModel, precision: Precision, gpu: Gpu, clocks: Clocks) -> tuple[float, float, float]:

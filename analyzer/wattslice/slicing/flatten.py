@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -141,71 +140,6 @@ Action = Visit | Event | Callable[[], None]
 """Something to do: read an expression, note an event, or whatever the function does."""
 
 
-class Drafting(ABC):
-    """The drafts of a kernel, what is still to be read, and the frames that jumps may leave."""
-
-    def __init__(self, kernel: ir.Kernel) -> None:
-        self.aliases = Aliases(kernel)
-        self.drafts: list[Draft] = []
-        self.events: list[Event] = []
-        self.frames: list[Frame] = [Frame(is_call=True, result=None)]
-        self.pending: list[Action] = []
-
-    def finished(self) -> FlatKernel:
-        """Do all that is pending; what came of it."""
-        pending, events, visit = self.pending, self.events, self.visit
-        while pending:
-            action = pending.pop()
-            if isinstance(action, int | Mark):
-                events.append(action)
-            elif callable(action):
-                action()
-            else:
-                expr, region, owner, context = action
-                visit(expr, region, owner, context)
-        return FlatKernel(tuple([_finished(draft) for draft in self.drafts]), tuple(events))
-
-    @abstractmethod
-    def visit(self, expr: ir.Expr, region: int, owner: Draft, context: Context) -> None:
-        """Read one expression."""
-
-    def then(self, *actions: Action) -> None:
-        """Do `actions` next, in this order."""
-        self.pending.extend(reversed(actions))
-
-    def draft(self, kind: StatementKind, span: ir.Span, region: int, context: Context) -> Draft:
-        """A new logical statement, the next in number."""
-        predicate, guard = context.predicate, self.frames[-1].guard
-        controls = () if predicate is None else (predicate,)
-        if guard is not None:
-            controls = (*controls, guard)
-        draft = Draft(len(self.drafts), kind, span, region, controls=controls, arms=context.arms)
-        self.drafts.append(draft)
-        return draft
-
-    def split(self, kind: StatementKind, expr: ir.Expr, region: int, owner: Draft, context: Context) -> Draft:
-        """A new logical statement whose value `owner` takes."""
-        draft = self.draft(kind, expr.span, region, context)
-        owner.sources.append(draft.index)
-        return draft
-
-    def access(
-        self, place: ir.MemoryPlace, expr: ir.Expr, region: int, owner: Draft, context: Context
-    ) -> Draft:
-        """The statement that reads `place`: one of its own in the four spaces, else `owner` itself."""
-        if place.space not in SLICED_SPACES:
-            return owner
-        draft = self.split(StatementKind.ACCESS, expr, region, owner, context)
-        access_place(draft, place)
-        return draft
-
-    def finish(self, draft: Draft, owner: Draft, *actions: Action) -> None:
-        """Do `actions`, then close `draft` (unless it is `owner`, which is closed elsewhere)."""
-        if draft is not owner:
-            self.pending.append(draft.index)
-        self.pending.extend(reversed(actions))
-
-
 def access_place(draft: Draft, place: ir.MemoryPlace) -> None:
     """Make `draft` an access to `place`; a plain statement when that is local memory or the host's."""
     if place.space in SLICED_SPACES:
@@ -244,6 +178,13 @@ def _finished(draft: Draft) -> LogicalStatement:
     )
 
 
+def flatten(kernel: ir.Kernel) -> FlatKernel:
+    """The logical statements of `kernel` with the bodies of inlined calls in place."""
+    flattener = _Flattener(kernel)
+    flattener.statement(kernel.body, Context(None, ()))
+    return flattener.finished()
+
+
 _LOADS = frozenset(
     {
         ir.OperationClass.GLOBAL_LOAD,
@@ -255,12 +196,67 @@ _LOADS = frozenset(
 _STORES = frozenset({ir.OperationClass.GLOBAL_STORE, ir.OperationClass.SHARED_STORE})
 
 
-class FlattenExpressions(Drafting):
-    """Reads expressions into drafts."""
+class _Flattener:
+    """The drafts of a kernel, what is still to be read, and the frames that jumps may leave."""
 
-    @abstractmethod
-    def statement(self, stmt: ir.Stmt, context: Context) -> None:
-        """Read a statement: the subclass's business."""
+    def __init__(self, kernel: ir.Kernel) -> None:
+        self.aliases = Aliases(kernel)
+        self.drafts: list[Draft] = []
+        self.events: list[Event] = []
+        self.frames: list[Frame] = [Frame(is_call=True, result=None)]
+        self.pending: list[Action] = []
+
+    def finished(self) -> FlatKernel:
+        """Do all that is pending; what came of it."""
+        pending, events, visit = self.pending, self.events, self.visit
+        while pending:
+            action = pending.pop()
+            if isinstance(action, int | Mark):
+                events.append(action)
+            elif callable(action):
+                action()
+            else:
+                expr, region, owner, context = action
+                visit(expr, region, owner, context)
+        return FlatKernel(tuple([_finished(draft) for draft in self.drafts]), tuple(events))
+
+    def then(self, *actions: Action) -> None:
+        """Do `actions` next, in this order."""
+        self.pending.extend(reversed(actions))
+
+    def draft(self, kind: StatementKind, span: ir.Span, region: int, context: Context) -> Draft:
+        """A new logical statement, the next in number."""
+        predicate, guard = context.predicate, self.frames[-1].guard
+        controls = () if predicate is None else (predicate,)
+        if guard is not None:
+            controls = (*controls, guard)
+        draft = Draft(len(self.drafts), kind, span, region, controls=controls, arms=context.arms)
+        self.drafts.append(draft)
+        return draft
+
+    def split(self, kind: StatementKind, expr: ir.Expr, region: int, owner: Draft, context: Context) -> Draft:
+        """A new logical statement whose value `owner` takes."""
+        draft = self.draft(kind, expr.span, region, context)
+        owner.sources.append(draft.index)
+        return draft
+
+    def access(
+        self, place: ir.MemoryPlace, expr: ir.Expr, region: int, owner: Draft, context: Context
+    ) -> Draft:
+        """The statement that reads `place`: one of its own in the four spaces, else `owner` itself."""
+        if place.space not in SLICED_SPACES:
+            return owner
+        draft = self.split(StatementKind.ACCESS, expr, region, owner, context)
+        access_place(draft, place)
+        return draft
+
+    def finish(self, draft: Draft, owner: Draft, *actions: Action) -> None:
+        """Do `actions`, then close `draft` (unless it is `owner`, which is closed elsewhere)."""
+        if draft is not owner:
+            self.pending.append(draft.index)
+        self.pending.extend(reversed(actions))
+
+    # ------------------------------------------------------------------ expressions
 
     def root(self, expr: ir.Expr, region: int, context: Context) -> None:
         """An expression run for its effect; what is left when assignments and accesses are split off."""
@@ -390,7 +386,7 @@ class FlattenExpressions(Drafting):
             Mark.CALL,
             lambda: self.statement(expr.body, context),
             Mark.CALL_END,
-            self.leave_frame,
+            self.leave,
         )
 
     def intrinsic(self, expr: ir.Intrinsic, region: int, owner: Draft, context: Context) -> None:
@@ -409,40 +405,19 @@ class FlattenExpressions(Drafting):
                 draft.definitions.append(Definition(argument.variable, kills=False))
         self.finish(draft, owner, *self.parts(expr, region, draft, context))
 
-    def leave_frame(self) -> None:
-        """The end of a call."""
-        self.frames.pop()
+    # ------------------------------------------------------------------ statements
 
-
-_READERS: dict[type[ir.Expr], Callable[[FlattenExpressions, Any, int, Draft, Context], None]] = {
-    ir.Load: FlattenExpressions.load,
-    ir.TextureFetch: FlattenExpressions.fetch,
-    ir.Atomic: FlattenExpressions.atomic,
-    ir.Assign: FlattenExpressions.update,
-    ir.Increment: FlattenExpressions.update,
-    ir.InlinedCall: FlattenExpressions.call,
-    ir.Intrinsic: FlattenExpressions.intrinsic,
-}
-
-
-def flatten(kernel: ir.Kernel) -> FlatKernel:
-    """The logical statements of `kernel` with the bodies of inlined calls in place."""
-    flattener = _Flattener(kernel)
-    flattener.statement(kernel.body, Context(None, ()))
-    return flattener.finished()
-
-
-class _Flattener(FlattenExpressions):
     def statement(self, stmt: ir.Stmt, context: Context) -> None:
         match stmt:
             case ir.Block(is_breakable=True):
                 frame = Frame(is_call=False, result=None)
+                # Behind it all meet again who left no more than it: it guards nothing further.
                 self.then(
                     Mark.CALL,
                     lambda: self.frames.append(frame),
                     lambda: self.statement(replace(stmt, is_breakable=False), context),
                     Mark.CALL_END,
-                    self.leave_block,
+                    self.leave,
                 )
             case ir.Block(statements=statements):
                 actions: list[Action] = []
@@ -544,12 +519,22 @@ class _Flattener(FlattenExpressions):
         else:
             self.then((value, stmt.region, draft, context), draft.index, leave)
 
-    def leave_block(self) -> None:
-        """Behind a breakable block all meet again who left no more than it: it guards nothing further."""
-        self.frames.pop()
-
     def predicate(self, stmt: ir.Stmt, span: ir.Span, region: int, context: Context) -> Draft:
         draft = self.draft(StatementKind.PREDICATE, span, region, context)
         if (control := decision(stmt)) is not None:
             draft.operations.append(control)
         return draft
+
+    def leave(self) -> None:
+        self.frames.pop()
+
+
+_READERS: dict[type[ir.Expr], Callable[[_Flattener, Any, int, Draft, Context], None]] = {
+    ir.Load: _Flattener.load,
+    ir.TextureFetch: _Flattener.fetch,
+    ir.Atomic: _Flattener.atomic,
+    ir.Assign: _Flattener.update,
+    ir.Increment: _Flattener.update,
+    ir.InlinedCall: _Flattener.call,
+    ir.Intrinsic: _Flattener.intrinsic,
+}

@@ -6,6 +6,7 @@ The rule for statements that several slices could claim is told, with an example
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
 
 import numpy as np
 from msgspec import Struct, field
@@ -249,11 +250,6 @@ def backward_slice(graph: DependenceGraph, criterion: Iterable[int]) -> frozense
     return frozenset(found)
 
 
-def space_criterion(graph: DependenceGraph, space: ir.MemorySpace) -> tuple[int, ...]:
-    """The slicing criterion of a memory space: all accesses to it, as statement indices."""
-    return tuple(s.index for s in graph.statements if s.space is space)
-
-
 def partition(graph: DependenceGraph) -> tuple[ir.MemorySpace, ...]:
     """The memory space whose slice each logical statement belongs to, by statement index."""
     present = tuple(space for space in SLICED_SPACES if any(s.space is space for s in graph.statements))
@@ -262,7 +258,7 @@ def partition(graph: DependenceGraph) -> tuple[ir.MemorySpace, ...]:
     feeding, deciding = _reversed(graph.data), _reversed(graph.control)
     distances: list[list[_Distance]] = []  # of the shortest directed path to or from an access
     for space in present:
-        criterion = space_criterion(graph, space)
+        criterion = tuple(s.index for s in graph.statements if s.space is space)  # all accesses to it
         backward = _shortest(graph.data, graph.control, criterion)
         forward = _shortest(feeding, deciding, criterion)
         distances.append([min(pair) for pair in zip(backward, forward, strict=True)])
@@ -307,34 +303,15 @@ def _shortest(
 ) -> list[_Distance]:
     """Shortest paths from `criterion`; any number of data dependences is shorter than one of control."""
     best = [_FAR] * len(data)
-    base = 0  # control dependences so far
-    starts: dict[int, int] = dict.fromkeys(criterion, 0)  # data dependences on the way to each statement
-    while starts:
-        # breadth-first along data dependences, starting points in order of the length they come with
-        waiting: dict[int, list[int]] = {}
-        for index, length in starts.items():
-            waiting.setdefault(length, []).append(index)
-        reached: list[int] = []
-        layer: list[int] = []
-        length = 0
-        while waiting or layer:
-            if not layer:
-                length = min(waiting)
-            layer += waiting.pop(length, ())
-            following: list[int] = []
-            for index in layer:
-                if best[index] == _FAR:
-                    best[index] = base + length
-                    reached.append(index)
-                    following += data[index]
-            layer = [index for index in following if best[index] == _FAR]
-            length += 1
-        starts = {}
-        for index in reached:
-            for neighbour in control[index]:
-                if best[neighbour] == _FAR:
-                    starts[neighbour] = min(starts.get(neighbour, _FAR), best[index] - base)
-        base += _CONTROL
+    waiting = [(0, index) for index in criterion]
+    while waiting:
+        distance, index = heappop(waiting)
+        if distance < best[index]:
+            best[index] = distance
+            for step, neighbours in ((1, data[index]), (_CONTROL, control[index])):
+                for neighbour in neighbours:
+                    if distance + step < best[neighbour]:
+                        heappush(waiting, (distance + step, neighbour))
     return best
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,24 @@ class Request(Struct, frozen=True):
     seed: int = 0
 
 
+@lru_cache(maxsize=16)
+def _examples(gpu: Gpu, file: Path | None) -> tuple[Examples, Examples]:
+    """Those to test on, and those to train on."""
+    tables = measured_tables(gpu.id) if file is None else tables_of_file(file, gpu)
+    if tables.card is None:  # nobody has told: all of it is there to be compared
+        return examples_of(tables, gpu, None), Examples((), ())
+    return examples_of(tables, gpu, Use.TEST), examples_of(tables, gpu, Use.TRAINING)
+
+
+def steps(request: Request) -> int:
+    """How often `evaluate` says what is being done, at most. Raises `RecordError`, ``OSError``."""
+    test, training = (found.examples for found in _examples(request.gpu, request.file))
+    fits = len({example.benchmark for example in test}) or MOST_FOLDS
+    names = {*MEANS, *request.names}
+    anew = sum(not taught_by_committed_runs(request, name) for name in names) if test or training else 0
+    return len(request.names) + (anew * fits if request.retrain else 0)
+
+
 def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) -> GpuEvaluation:
     """Runs every protocol that the data of a GPU allow.
 
@@ -104,11 +122,7 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
     `WattsliceError` when no run can be compared, `RecordError`, ``OSError``.
     """
     gpu = request.gpu
-    tables = measured_tables(gpu.id) if request.file is None else tables_of_file(request.file, gpu)
-    if tables.card is None:  # nobody has told: all of it is there to be compared
-        test, training = examples_of(tables, gpu, None), Examples((), ())
-    else:
-        test, training = examples_of(tables, gpu, Use.TEST), examples_of(tables, gpu, Use.TRAINING)
+    test, training = _examples(gpu, request.file)
     protocols: list[Protocol] = []
     if test.examples:
         seen = {name: _seen(gpu, name, test.examples) for name in request.names}
@@ -225,7 +239,9 @@ def _answers(
         if model is None:
             absent.append(f"{known.title}: no model of it answers for the {gpu.name}")
             continue
-        scores.append(_score(known, about or _origin(gpu, known, model), _ask(model, test)))
+        predicted = _ask(model, test)
+        origin = about or _origin(gpu, known, model)
+        scores.append(Score(known.name, known.title, origin, predicted, judge(predicted)))
         if isinstance(model, EnergyPowerModel):
             timed = _with_measured_time(model, test)
             title = "energy model, measured time"
@@ -363,10 +379,6 @@ def _left_out_each(
         _compared(scores),
         tuple(absent),
     )
-
-
-def _score(known: LearnerEntry, about: str, predicted: tuple[HeldOut, ...]) -> Score:
-    return Score(known.name, known.title, about, predicted, judge(predicted))
 
 
 def _ask(model: PowerModel, examples: Sequence[Example]) -> tuple[HeldOut, ...]:

@@ -49,12 +49,14 @@ def examples_of(tables: MeasuredTables, gpu: Gpu, use: Use | None) -> Examples:
         slices.setdefault((row.benchmark, row.kernel, row.arguments), []).append(row)
     found: list[Example] = []
     left_out: Counter[tuple[str, str]] = Counter()
+    without_features = dict(tables.reasons)
     for row in tables.measured:
         if use is not None and tables.use(row.dataset) not in (use, None):
             continue
         run = (row.benchmark, row.kernel, row.arguments)
         launches = workloads.get(run, [])
-        reason = row.reason if not row.power_valid else "" if launches else tables.without_features(run)
+        reason = "" if launches else without_features.get(run, "it has no features")
+        reason = reason if row.power_valid else row.reason
         if reason:
             whole_clock = not row.power_valid and row.core_mhz is not None
             left_out[f"at {row.core_mhz:g} MHz" if whole_clock else row.benchmark, reason] += 1

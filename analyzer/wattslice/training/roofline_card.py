@@ -42,12 +42,8 @@ class Estimate(Struct, frozen=True):
     @property
     def p_value(self) -> str:
         """``0.013``, ``< 0.001``"""
-        return p_text(self.coefficient)
-
-
-def p_text(coefficient: Coefficient) -> str:
-    """A p-value as a person reads it."""
-    return "< 0.001" if coefficient.p_value < 0.001 else f"{coefficient.p_value:.2g}"
+        p_value = self.coefficient.p_value
+        return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
 
 
 def estimates(fit: EnergyRooflineFit) -> tuple[Estimate, ...]:

@@ -61,10 +61,6 @@ class MeasuredTables(Struct, frozen=True):
         """What the rows of a data set may serve; None when nobody has told. Raises `RecordError`."""
         return None if self.card is None else self.card.dataset(dataset).use
 
-    def without_features(self, run: Run) -> str:
-        """Why a run has no features."""
-        return dict(self.reasons).get(run, "it has no features")
-
     def time_is_of_something_else(self, row: MeasuredRow) -> bool:
         """Whether the time of a row is not that of the launches which its features are of."""
         if self.card is None:

@@ -107,7 +107,7 @@ def workload(
     active_warps_per_sm: int,
 ) -> Workload:
     """What one launch does, from its counts, its executed instructions and the bytes it moves."""
-    loads = counts.global_load + counts.texture_load
+    loads = mix.number(InstructionKind.LDG) + mix.number(InstructionKind.TEX)
     live = _live_shares(launch, traffic)
     return Workload(
         blocks=launch.blocks,

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -132,6 +133,40 @@ def repeat(
     )
 
 
+def run_to_end(
+    words: tuple[str, ...], environment: tuple[tuple[str, str], ...], limit_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Runs another program to its end and returns what it said; nothing that it started outlives this call.
+
+    Raises `ConfigurationError` when it takes longer than `limit_s` or cannot be run.
+    """
+    name = Path(words[0]).name
+    try:
+        process = subprocess.Popen(
+            words,
+            env={**os.environ, **dict(environment)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ConfigurationError(f"{name}: cannot be run: {error}") from None
+    with _alone(process):
+        try:
+            said, complained = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            raise ConfigurationError(f"{name}: no end in sight after {limit_s:g} s, killed") from None
+    return subprocess.CompletedProcess(words, process.returncode, said, complained)
+
+
+def dies_with_us() -> tuple[tuple[str, str], ...]:
+    """The environment in which a program built by `builder`, started by this process, dies with it."""
+    return (("WATTSLICE_LOOP_PARENT", str(os.getpid())),)
+
+
 def _ordinal(occurrence: int) -> str:
     names = ("first", "second", "third")
     return names[occurrence] if occurrence < len(names) else f"{occurrence + 1}th"
@@ -156,7 +191,7 @@ def _events(
         **os.environ,
         **dict(command.environment),
         "WATTSLICE_LOOP_FD": str(writing),
-        "WATTSLICE_LOOP_PARENT": str(os.getpid()),
+        **dict(dies_with_us()),
         "WATTSLICE_LOOP_KERNEL": choice.kernel,
         "WATTSLICE_LOOP_OCCURRENCE": str(choice.occurrence),
         "WATTSLICE_LOOP_WARMUP_S": repr(warmup_s),
@@ -200,13 +235,21 @@ def _running(
         raise ConfigurationError(f"{command.program.name}: cannot be run: {error}") from None
     finally:
         os.close(writing)
-    try:
+    with _alone(process):
         yield process
+
+
+@contextlib.contextmanager
+def _alone(process: subprocess.Popen[Any]) -> Generator[None]:
+    """A program in a session of its own: whatever it started itself ends with it."""
+    try:
+        yield
     finally:
-        with contextlib.suppress(ProcessLookupError):  # whatever it started itself ends with it
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        assert process.stdout is not None
-        process.stdout.close()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
         process.wait()
 
 

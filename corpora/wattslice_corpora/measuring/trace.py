@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from pathlib import Path
 
 from msgspec import Struct
@@ -84,7 +85,7 @@ def read_trace(path: Path) -> Trace:
                 else:
                     readings.append(_reading(line.rstrip("\n").split(",")))
         start_s, begin_s, end_s, launches, elapsed_s, failures = marks
-    except (ValueError, TypeError, IndexError, EOFError, gzip.BadGzipFile) as error:
+    except (ValueError, TypeError, IndexError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise TraceError(f"{path}:{number}: not a trace of power readings ({error})") from None
     window = Window(begin_s, end_s, int(launches), elapsed_s)
     return Trace(tuple(readings), start_s, window, int(failures))

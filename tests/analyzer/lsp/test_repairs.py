@@ -12,6 +12,7 @@ from ..advised import advised
 from .client import Client
 
 PAD = "pad the rows of 'tile': 33 elements in place of 32"
+SUM = "sum up in a local variable, and store it once behind the loop, or declare 'x' __restrict__"
 RESTRICT = "load it into a local variable before the loop, or declare 'w' __restrict__"
 
 
@@ -44,6 +45,7 @@ HEAD = "__global__ void k(float *x, const float* w, int n)\nx += w[0];"
         ("PW045", "write 0.1f", "y = TENTH * x;", None),
         ("PW051", UNROLL, "  for (;;)\n    a[i]++;", "  #pragma unroll\n  for (;;)\n    a[i]++;"),
         ("PW051", UNROLL, "#pragma unroll\nfor (;;)\na[i]++;", None),
+        ("PW053", SUM, HEAD, HEAD.replace("*x", "*__restrict__ x")),
         ("PW054", RESTRICT, HEAD, HEAD.replace("* w", "* __restrict__ w")),
         ("PW054", RESTRICT, HEAD.replace("const float* w", "P w"), None),
         ("PW041", "let neighbouring threads access neighbouring elements", "x", None),
@@ -91,3 +93,20 @@ def test_an_editor_pads_and_the_advice_is_gone(tmp_path):
     lines[edit["range"]["start"]["line"]] = edit["newText"]
     assert lines[1] == "    __shared__ float tile[32][33];"
     assert "PW042" not in advised(tmp_path, "\n".join(lines))
+
+
+SUM_IN_MEMORY = """\
+__global__ void k(float *c, const float *a, const float *b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < n; ++k) c[i] += a[k] * b[i];
+}
+int main() { float *a, *b, *c; k<<<4096, 256>>>(c, a, b, 512); }
+"""
+
+
+def test_restrict_keeps_a_sum_in_a_register(tmp_path):
+    (told,) = advised(tmp_path, SUM_IN_MEMORY)["PW053"]
+    after = mended("PW053", told.fix, SUM_IN_MEMORY, told.line - 1)
+    assert after is not None
+    assert "float *__restrict__ c" in after
+    assert "PW053" not in advised(tmp_path, after)

@@ -328,6 +328,46 @@ def test_a_header_that_appears_is_found(tmp_path):
         assert client.diagnostics(uri) == []
 
 
+def test_a_header_that_is_not_saved_counts_for_who_includes_it(tmp_path):
+    (tmp_path / "inc").mkdir()
+    header, between = tmp_path / "inc" / "size.cuh", tmp_path / "inc" / "all.cuh"
+    header.write_text("#define SIZE (1 << 20)\n")
+    between.write_text('#include "size.cuh"\n')
+    text = f'#include "inc/all.cuh"\n{LAUNCHED}'.replace("4096", "SIZE >> 8")
+    with Client(tmp_path) as client:
+        client.initialize()
+        uri = client.open(tmp_path / "a.cu", text)
+        client.diagnostics(uri)
+        before = client.ask("codeLens", uri)[0]["command"]["title"]
+        edited = client.open(header, header.read_text())
+        client.diagnostics(edited)
+        client.change(edited, {"text": "#define SIZE (1 << 24)\n"})
+        client.diagnostics(uri)
+        after = client.ask("codeLens", uri)[0]["command"]["title"]
+        assert after != before
+        client.notify("textDocument/didClose", {"textDocument": {"uri": edited}})
+        client.all_diagnostics(uri)
+        assert client.ask("codeLens", uri)[0]["command"]["title"] == before
+
+
+def test_a_launch_that_is_not_saved_counts_for_its_kernel(tmp_path):
+    (tmp_path / "k.cuh").write_text(
+        "__global__ void k(float *x) { x[blockIdx.x * 256 + threadIdx.x] = 1; }\n"
+    )
+    host = '#include "k.cuh"\nvoid f(float *x) { k<<<BLOCKS, 256>>>(x); }\n'
+    (tmp_path / "main.cu").write_text(host.replace("BLOCKS", "64"))
+    with Client(tmp_path) as client:
+        client.initialize()
+        uri = client.open(tmp_path / "k.cuh", (tmp_path / "k.cuh").read_text())
+        client.diagnostics(uri)
+        assert "<<<64, 256>>>" in client.hover(uri, 0, 16)
+        edited = client.open(tmp_path / "main.cu", (tmp_path / "main.cu").read_text())
+        client.diagnostics(edited)
+        client.change(edited, {"text": host.replace("BLOCKS", "4096")})
+        client.all_diagnostics(uri, edited)
+        assert "<<<4096, 256>>>" in client.hover(uri, 0, 16)
+
+
 def test_wishes_of_the_client(tmp_path):
     wishes = {"codeLens": False, "diagnostics": False, "minShare": 1, "gpu": "h100", "model": 3}
     with Client(tmp_path) as client:

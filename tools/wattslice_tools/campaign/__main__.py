@@ -12,13 +12,13 @@ from pathlib import Path
 from types import FrameType
 
 from wattslice_corpora.measuring.errors import MeasureError
-from wattslice_tools.campaign.piece import BUDGET_S
+from wattslice_tools.campaign.piece import BUDGET_S, MOST_FAILURES
 
 _FOLDER = Path("campaign")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tools/campaign", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tools/campaign", description=__doc__, allow_abbrev=False)
     parser.add_argument("--folder", type=Path, default=_FOLDER, help="of the campaign  [default: campaign]")
     verbs = parser.add_subparsers(dest="verb", required=True)
     plan = verbs.add_parser("plan", help="what the pieces will measure, with minutes; measures nothing")
@@ -28,6 +28,13 @@ def _parser() -> argparse.ArgumentParser:
     piece.add_argument("--device", type=int, default=0)
     piece.add_argument("--nvcc-flags", default="")
     piece.add_argument("--each", type=int, metavar="N", help="only N of every section: to try it out")
+    piece.add_argument(
+        "--failures",
+        type=int,
+        default=MOST_FAILURES,
+        metavar="N",
+        help="programs in a row that end a section when none of them runs  [default: 8]",
+    )
     merge = verbs.add_parser("merge", help="put what came home into the folder")
     merge.add_argument("packets", type=Path, nargs="+")
     build = verbs.add_parser("build", help="compile every program of the plan: a check before the day")
@@ -87,7 +94,13 @@ def _piece(options: argparse.Namespace) -> int:
     flags = tuple(shlex.split(options.nvcc_flags))
     with this_lab(options.device, options.folder / "build", flags) as lab:
         done = run_piece(
-            lab, options.folder, out, options.budget, options.each, say=partial(print, flush=True)
+            lab,
+            options.folder,
+            out,
+            options.budget,
+            options.each,
+            say=partial(print, flush=True),
+            most_failures=options.failures,
         )
     print(f"piece {done.piece} is in {done.packet}")
     print(*lines_of_next(done.left), sep="\n")

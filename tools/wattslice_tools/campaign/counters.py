@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from wattslice_corpora.measuring.bench import Configuration
 from wattslice_corpora.measuring.errors import ConfigurationError
+from wattslice_corpora.measuring.program import run_to_end
 
 METRICS = (
     "gpu__time_duration.sum",
@@ -46,7 +45,9 @@ EACH_S = 5.0
 """Assumed, not measured yet: seconds for one kernel."""
 _UNKNOWN = re.compile(r"Failed to find metric (\S+)")
 _FORBIDDEN = ("ERR_NVGPUCTRPERM", "Failed to initialize the profiler", "No supported GPU")
-_PLACES = ("ncu", "/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/ncu")
+_PLACES = ("ncu", "/usr/local/cuda/bin/ncu")
+_VERSIONS = Path("/opt/nvidia/nsight-compute")
+"""A folder for every version: 2025.3.1/ncu."""
 
 
 class CountersRefusedError(RuntimeError):
@@ -58,7 +59,9 @@ class Profiler:
 
     def __init__(self, command: str | None = None) -> None:
         """Raises `CountersRefusedError` without ncu."""
-        found = next((path for place in _PLACES if (path := shutil.which(command or place))), None)
+        versions = sorted(map(str, _VERSIONS.glob("*/ncu")), reverse=True)
+        places = (command,) if command else (*_PLACES, *versions)
+        found = next((path for place in places if (path := shutil.which(place))), None)
         if found is None:
             raise CountersRefusedError("ncu is not installed")
         self._command = found
@@ -80,24 +83,13 @@ class Profiler:
         self, program: Path, configuration: Configuration, environment: tuple[tuple[str, str], ...]
     ) -> str:
         choice = configuration.choice
-        words = [
+        words = (
             *(self._command, "--csv", "--page", "raw", "--clock-control", "none"),
             *("--kernel-name", choice.kernel, "--launch-skip", str(choice.occurrence), "--launch-count", "1"),
             *("--kill", "yes", "--metrics", ",".join(self._metrics)),
             *(str(program), *configuration.arguments),
-        ]
-        try:
-            done = subprocess.run(
-                words,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=LIMIT_S,
-                check=False,
-                env={**os.environ, **dict(environment)},
-            )
-        except subprocess.TimeoutExpired:
-            raise ConfigurationError(f"ncu took more than {LIMIT_S:g} s") from None
+        )
+        done = run_to_end(words, environment, LIMIT_S)
         text = done.stdout + done.stderr
         for sign in _FORBIDDEN:
             if sign in text:

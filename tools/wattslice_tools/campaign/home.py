@@ -12,6 +12,7 @@ import os
 import shutil
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -28,16 +29,18 @@ from wattslice_corpora.measuring.instruction_table import write_instruction_card
 from wattslice_corpora.measuring.journal import Entry, Journal, read_entries
 from wattslice_corpora.measuring.power import SHORTEST_LAUNCH_S
 from wattslice_corpora.measuring.sensor import Board
-from wattslice_corpora.records import write_table
+from wattslice_corpora.records import sha256, write_table, write_text
 from wattslice_tools.campaign.counters import EACH_S as COUNTER_S
 from wattslice_tools.campaign.probes import DATASET, ProbeRow, probe_rows
 from wattslice_tools.campaign.sections import START_S, TIMING, TUNER, Plan, Section, make_plan
 from wattslice_tools.campaign.sensor_check import CHECK_S, RESULT
 
 LOG, MACHINE, COUNTERS, INSTRUCTIONS = "log.jsonl", "machine.json", "counters.jsonl", "instructions"
-PACKET = "piece"
+PACKET, SUMS = "piece", "SHA256SUMS"
 _LEFT_BEHIND = ("build", "sources", "kernels")
 _LINES = ".jsonl"
+_NAMED = 5
+"""Damaged files that are told by name."""
 _CARD_USES = (
     *USES,
     (DATASET, "test", "microbenchmarks of the campaign"),
@@ -61,7 +64,7 @@ class BoardFolder(Struct, frozen=True):
         """``machine.json``."""
         self.folder.mkdir(parents=True, exist_ok=True)
         values = {"board": to_builtins(self.board), "chip": to_builtins(self.chip), "identity": self.identity}
-        (self.folder / MACHINE).write_text(f"{json.dumps(values, indent=1)}\n", encoding="utf-8")
+        write_text(self.folder / MACHINE, f"{json.dumps(values, indent=1)}\n")
 
 
 def boards(campaign: Path) -> tuple[BoardFolder, ...]:
@@ -103,7 +106,8 @@ class Left(Struct, frozen=True):
 class State(Struct, frozen=True):
     """What was done on boards of one kind: (name, version) of configurations and runs, names counted.
 
-    `refused`: why there are no counters, else empty. `tried_again`: names that had their second chance.
+    Of the board itself, not of its kind: `refused`, why it gives no counters, else empty; `sensor`: its
+    sensor check succeeded; `sensor_tried`: or failed. `tried_again`: names that had their second chance.
     """
 
     entries: tuple[Entry, ...]
@@ -111,6 +115,7 @@ class State(Struct, frozen=True):
     counted: frozenset[str]
     refused: str
     sensor: bool
+    sensor_tried: bool
     tried_again: frozenset[str]
 
     @property
@@ -119,18 +124,22 @@ class State(Struct, frozen=True):
         return frozenset((entry.name, entry.version) for entry in self.entries)
 
 
-def state_of(campaign: Path, board_name: str) -> State:
+def state_of(campaign: Path, board: Board) -> State:
     """What boards of that name have measured, all of them together."""
-    alike = [one for one in boards(campaign) if one.board.name == board_name]
+    alike = [one for one in boards(campaign) if one.board.name == board.name]
+    own = [one.folder for one in alike if one.board.uuid == board.uuid]
     counters = [values for one in alike for values in read_lines(one.folder / COUNTERS)]
+    refusals = [values for folder in own for values in read_lines(folder / COUNTERS) if "refused" in values]
+    checks = [json.loads(path.read_bytes()) for one in own if (path := one / RESULT).exists()]
     return State(
         entries=tuple(entry for one in alike for entry in read_entries(one.folder)),
         runs=frozenset(
             (entry.name, entry.version) for one in alike for entry in read_entries(one.folder / INSTRUCTIONS)
         ),
         counted=frozenset(str(values["name"]) for values in counters if "name" in values),
-        refused=next((str(values["refused"]) for values in counters if "refused" in values), ""),
-        sensor=any((one.folder / RESULT).exists() for one in alike),
+        refused=next((str(values["refused"]) for values in refusals), ""),
+        sensor=any("check" in values for values in checks),
+        sensor_tried=bool(checks),
         tried_again=frozenset(
             str(values["again"]) for values in read_lines(campaign / LOG) if "again" in values
         ),
@@ -156,7 +165,7 @@ def left_of(plan: Plan, versions: dict[str, str], state: State) -> tuple[Left, .
         else:
             some = by_section[section]
             missing = sum((one.name, one.version) not in done for one in some)
-            check = section is Section.SENSOR and not state.sensor
+            check = section is Section.SENSOR and not state.sensor_tried
             found.append(Left(section, len(some), missing, check))
     return tuple(found)
 
@@ -229,11 +238,17 @@ class Packer:
     def pack(self) -> Path:
         """Whole or not at all, whatever stops it. Raises ``OSError``, when the disk is full."""
         draft = self._packet.with_suffix(".tmp")
+        changed = [path for path in self._files() if self._before.get(path) != _stamp(path)]
+        names = [path.relative_to(self._campaign).as_posix() for path in changed]
+        lines = (f"{sha256(path)}  {name}\n" for path, name in zip(changed, names, strict=True))
+        sums = "".join(lines).encode()
+        listed = tarfile.TarInfo(SUMS)
+        listed.size = len(sums)
         try:
             with tarfile.open(draft, "w:gz", compresslevel=1) as tar:
-                for path in self._files():
-                    if self._before.get(path) != _stamp(path):
-                        tar.add(path, str(path.relative_to(self._campaign)), recursive=False)
+                tar.addfile(listed, io.BytesIO(sums))
+                for path, name in zip(changed, names, strict=True):
+                    tar.add(path, name, recursive=False)
             draft.replace(self._packet)
         finally:
             draft.unlink(missing_ok=True)
@@ -244,7 +259,9 @@ class Packer:
         return tuple(
             path
             for path in found
-            if not set(path.relative_to(self._campaign).parts) & set(_LEFT_BEHIND) and path.suffix != ".tmp"
+            if not set(path.relative_to(self._campaign).parts) & set(_LEFT_BEHIND)
+            and path.suffix != ".tmp"
+            and not path.name.startswith(".")
         )
 
 
@@ -256,22 +273,45 @@ def _stamp(path: Path) -> tuple[int, int]:
 def merge(campaign: Path, packets: Iterable[Path]) -> tuple[str, ...]:
     """Puts what came home into `campaign`: lines of journals are united, the rest replaced, tables made anew.
 
-    In the order of the packets' names. A packet cut off gives what is whole in it. Returns what is wrong with
-    packets; raises ``OSError``.
+    In the order of the packets' names. A packet cut off or damaged gives what is whole in it, by the
+    checksums that it carries. Returns what is wrong with packets; raises ``OSError``.
     """
     faults: list[str] = []
     campaign.mkdir(parents=True, exist_ok=True)
     for packet in sorted(packets, key=lambda path: path.name):
         with tempfile.TemporaryDirectory(prefix="packet-") as temporary:
-            try:
-                with tarfile.open(fileobj=io.BytesIO(packet.read_bytes()), mode="r:gz") as tar:
-                    tar.extractall(temporary, filter="data")
-            except (tarfile.TarError, EOFError, OSError) as error:
-                faults.append(f"{packet}: {error}; what was whole is taken")
+            faults += unpack(packet, Path(temporary))
             _unite(Path(temporary), campaign)
     for found in boards(campaign):
         write_tables(found)
     return tuple(faults)
+
+
+def unpack(packet: Path, place: Path) -> tuple[str, ...]:
+    """Leaves in `place` what is whole in the packet; returns what is not."""
+    why = ""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(packet.read_bytes()), mode="r:gz") as tar:
+            tar.extractall(place, filter="data")
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        why = f"{error}: "
+    sums = place / SUMS
+    lines = sums.read_text(encoding="utf-8", errors="replace").splitlines() if sums.is_file() else ()
+    listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    found = {
+        path.relative_to(place).as_posix(): path
+        for path in place.rglob("*")
+        if path.is_file() and path != sums
+    }
+    whole = {name for name, path in found.items() if listed.get(name) == sha256(path)}
+    sums.unlink(missing_ok=True)
+    for name in found.keys() - whole:
+        found[name].unlink()
+    damaged = sorted((listed.keys() | found.keys()) - whole)
+    if lines and not why and not damaged:
+        return ()
+    names = ", ".join(damaged[:_NAMED]) + (f" and {len(damaged) - _NAMED} more" if damaged[_NAMED:] else "")
+    return (f"{packet}: {why}damaged: {names or 'all of it'}; copy it again; what was whole is taken",)
 
 
 def _unite(source: Path, campaign: Path) -> None:

@@ -31,9 +31,8 @@ from wattslice_tools.campaign.home import (
     timing_s,
 )
 from wattslice_tools.campaign.piece import BUDGET_S
-from wattslice_tools.campaign.sections import Section
+from wattslice_tools.campaign.sections import ANCHORS, Section
 
-_ANCHORS = 3
 _BEGIN_S = 15.0
 """Assumed, not measured yet: packages, the first builds, the driver."""
 
@@ -48,7 +47,7 @@ class Share(Struct, frozen=True):
 
 def pieces_of(left: tuple[Left, ...], budget_s: float = BUDGET_S) -> tuple[tuple[Share, ...], ...]:
     """How what is left falls into pieces of `budget_s`, by predicted seconds."""
-    overhead_s = _ANCHORS * timing_s() + _BEGIN_S
+    overhead_s = ANCHORS * timing_s() + _BEGIN_S
     pieces: list[list[Share]] = []
     room_s = 0.0
     for one in left:
@@ -89,7 +88,7 @@ def plan_table(left: tuple[Left, ...]) -> tuple[str, ...]:
         if one.total
     ]
     lines += ["", "| Piece | sections | minutes |", "|---:|---|---:|"]
-    overhead_s = _ANCHORS * timing_s() + _BEGIN_S
+    overhead_s = ANCHORS * timing_s() + _BEGIN_S
     for number, piece in enumerate(pieces_of(left), start=1):
         shares = ", ".join(f"{share.section.letter} {share.count}" for share in piece)
         minutes = (overhead_s + sum(share.seconds for share in piece)) / 60
@@ -104,7 +103,7 @@ def left_for(campaign: Path, found: BoardFolder, each: int | None = None) -> tup
     versions = {
         run.name(): run.configuration(found.chip.sm_count, kernels).version for run in plan.instructions
     }
-    return left_of(plan, versions, state_of(campaign, found.board.name))
+    return left_of(plan, versions, state_of(campaign, found.board))
 
 
 def any_board(campaign: Path, sm_count: int) -> BoardFolder:

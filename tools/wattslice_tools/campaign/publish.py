@@ -56,7 +56,7 @@ def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
     write_tables(found)
     if not any(row.power_valid for row in read_measurements(found.folder / "measured.csv")):
         raise MeasureError(f"{found.folder}: no row has valid watts, nothing to learn from")
-    _tables(found, gpu)
+    write_measured(found, gpu)
     changed = write_entry(_GPUS / f"{gpu}.toml", sensor_facts(found.folder / RESULT), found)
     print(f"{gpu}.toml: {', '.join(changed) or 'nothing measured for it'}")
     make_section(_ACCURACY, gpu)
@@ -94,7 +94,7 @@ def gpu_of(found: BoardFolder, gpu_id: str | None) -> str:
         raise MeasureError(f"{error}: say which with --gpu") from None
 
 
-def _tables(found: BoardFolder, gpu: str) -> None:
+def write_measured(found: BoardFolder, gpu: str) -> None:
     """The rows, our features of them, the sweep and the card, where those of every GPU stand."""
     table = found.folder / "measured.csv"
     tables = tables_of_file(table, load_gpu(gpu))

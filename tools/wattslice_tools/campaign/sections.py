@@ -25,6 +25,7 @@ TIMING = Timing(idle_s=0.3, warmup_s=0.7, window_s=2.1, period_s=0.015, start_li
 START_S = 1.0
 """Assumed, not measured yet: seconds for a context and the program's data, and for judging its trace."""
 TUNER = "tuner"
+ANCHORS = 3
 VARIANTS = 60
 COUNTED = 40
 _TEMPLATE = Path(__file__).with_name("tiled_gemm.cu")
@@ -55,7 +56,8 @@ class Plan(Struct, frozen=True):
     """All that is to be measured on one kind of board.
 
     `powers`: by section, for the bench. `instructions`: the runs of section f; `counted`: kernels of g.
-    `anchors`: measured in every piece, so that pieces and boards can be compared.
+    `anchors`: measured in every piece before anything else, so that pieces and boards can be compared; where
+    none of them runs, nothing would.
     """
 
     powers: tuple[tuple[Section, tuple[Configuration, ...]], ...]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import statistics
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,10 +15,11 @@ from wattslice_corpora.measuring.bench import visible
 from wattslice_corpora.measuring.builder import Builder
 from wattslice_corpora.measuring.errors import ConfigurationError
 from wattslice_corpora.measuring.power import integrated_power
-from wattslice_corpora.measuring.program import Window
+from wattslice_corpora.measuring.program import Window, dies_with_us, run_to_end
 from wattslice_corpora.measuring.sampling import Sampler
 from wattslice_corpora.measuring.sensor import Reading, Sensor
 from wattslice_corpora.measuring.trace import Trace, write_trace
+from wattslice_corpora.records import write_text
 
 SOURCE = Path(__file__).with_name("square_wave.cu")
 RESULT = "sensor.json"
@@ -77,7 +76,7 @@ def check_sensor(sensor: Sensor, builder: Builder, folder: Path) -> SensorCheck:
     with Sampler(sensor, _PERIOD_S) as sampler:
         time.sleep(IDLE_S)
         start_s = time.monotonic()
-        wave = _run(program, visible(sensor.board()))
+        wave = run_wave(program, visible(sensor.board()))
         time.sleep(IDLE_S)
     window = Window(wave.on_s[0], wave.off_s[-1], len(wave.on_s), wave.off_s[-1] - wave.on_s[0])
     trace = Trace(sampler.readings(), start_s, window, sampler.failures)
@@ -85,7 +84,7 @@ def check_sensor(sensor: Sensor, builder: Builder, folder: Path) -> SensorCheck:
     (folder / "traces").mkdir(parents=True, exist_ok=True)
     write_trace(folder / "traces" / "sensor-check.csv.gz", trace)
     text = json.dumps({"check": to_builtins(found), "wave": to_builtins(wave)}, indent=1)
-    (folder / RESULT).write_text(f"{text}\n", encoding="utf-8")
+    write_text(folder / RESULT, f"{text}\n")
     return found
 
 
@@ -120,19 +119,10 @@ def judge_sensor(trace: Trace, wave: Wave) -> SensorCheck:
     )
 
 
-def _run(program: Path, environment: tuple[tuple[str, str], ...]) -> Wave:
-    words = [str(program), *(str(number) for number in (HOLD_S, ON_S, OFF_S, CYCLES))]
-    try:
-        done = subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            timeout=CHECK_S + _SLACK_S,
-            check=False,
-            env={**os.environ, **dict(environment)},
-        )
-    except subprocess.TimeoutExpired:
-        raise ConfigurationError("the square wave did not end") from None
+def run_wave(program: Path, environment: tuple[tuple[str, str], ...]) -> Wave:
+    """Runs the square wave to its end. Raises `ConfigurationError`."""
+    words = (str(program), *(str(number) for number in (HOLD_S, ON_S, OFF_S, CYCLES)))
+    done = run_to_end(words, (*environment, *dies_with_us()), CHECK_S + _SLACK_S)
     marks: dict[str, list[float]] = {"hold": [], "on": [], "off": []}
     for line in done.stdout.splitlines():
         what, _, nanoseconds = line.partition(" ")

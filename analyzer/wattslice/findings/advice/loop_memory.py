@@ -69,6 +69,7 @@ def repeated_accesses(facts: LaunchFacts) -> Iterator[Advice]:
         if rule == "PW053":
             message = f"'{root.name}' is loaded and stored at the same place {where}"
             fix = "sum up in a local variable, and store it once behind the loop"
+            fix += f", or declare '{root.name}' __restrict__"
         else:
             message = f"'{root.name}' is loaded from the same place {where}: a store in it might change it"
             fix = f"load it into a local variable before the loop, or declare '{root.name}' __restrict__"

@@ -83,7 +83,8 @@ class _Preparation:
         made: dict[int, int | float | Bytes] = {}
         for index in order:
             made[index] = self._argument(index, parameters[index], given)
-        found = {variable.name: variable for variable in self._program.globals if _is_device(variable)}
+        spaces = (MemorySpace.CONSTANT, MemorySpace.GLOBAL, MemorySpace.TEXTURE)
+        found = {variable.name: variable for variable in self._program.globals if variable.space in spaces}
         _known(self._data.globals, list(found), "__constant__ or __device__ object", self._program.file)
         contents: list[tuple[Variable, Bytes]] = []
         for name in self._data.globals:
@@ -248,10 +249,6 @@ def _stage(given: Table, parameter: Variable) -> int:
         return 0
     table = value.table()
     return 1 if "same_as" in table else 2 if "length_of" in table or _is_bytes(parameter.type) else 0
-
-
-def _is_device(variable: Variable) -> bool:
-    return variable.space in (MemorySpace.CONSTANT, MemorySpace.GLOBAL, MemorySpace.TEXTURE)
 
 
 def _is_bytes(type_: Type) -> bool:

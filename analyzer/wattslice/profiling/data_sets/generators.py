@@ -42,10 +42,6 @@ class Generator(Struct, frozen=True):
     count: Callable[[Table], int] | None = None
 
 
-def _zeros(request: Request) -> Numbers:
-    return np.zeros(request.count, np.int64)
-
-
 def _constant(request: Request) -> Numbers:
     return np.full(request.count, _number(request, "value", None))
 
@@ -82,10 +78,6 @@ def _normal(request: Request) -> Numbers:
     return numbers if request.is_float else np.rint(numbers).astype(np.int64)
 
 
-def _permutation(request: Request) -> Numbers:
-    return request.random.permutation(request.count)
-
-
 def _text(request: Request) -> Numbers:
     alphabet = request.table.get("alphabet", Value.name, _LETTERS).encode()
     return np.frombuffer(alphabet, np.uint8)[request.random.integers(0, len(alphabet), request.count)]
@@ -116,10 +108,6 @@ def _offsets(request: Request) -> Numbers:
     return np.concatenate(([0], np.cumsum(_degrees(request))))
 
 
-def _starts(request: Request) -> Numbers:
-    return _offsets(request)[:-1]
-
-
 def _edges(request: Request) -> Numbers:
     edges = int(_degrees(request).sum())
     return request.shared.integers(0, request.table.value("nodes").whole(1), edges)
@@ -127,10 +115,6 @@ def _edges(request: Request) -> Numbers:
 
 def _nodes(table: Table) -> int:
     return table.value("nodes").whole(1)
-
-
-def _most_edges(table: Table) -> int:
-    return 2 * table.value("mean_degree").whole(0) * _nodes(table)
 
 
 def _number(request: Request, key: str, default: float | None, low: float | None = None) -> float:
@@ -149,18 +133,20 @@ def _number(request: Request, key: str, default: float | None, low: float | None
 _GRAPH = ("nodes", "mean_degree")
 
 GENERATORS: dict[str, Generator] = {
-    "zeros": Generator(_zeros),
+    "zeros": Generator(lambda request: np.zeros(request.count, np.int64)),
     "constant": Generator(_constant, ("value",)),
     "iota": Generator(_iota, ("start", "step")),
     "uniform": Generator(_uniform, ("low", "high")),
     "sorted": Generator(_sorted, ("low", "high", "segment")),
     "normal": Generator(_normal, ("mean", "std")),
-    "permutation": Generator(_permutation),
+    "permutation": Generator(lambda request: request.random.permutation(request.count)),
     "text": Generator(_text, ("alphabet",)),
     "one_of": Generator(_one_of, ("values", "weights")),
     "csr_offsets": Generator(_offsets, _GRAPH, lambda table: _nodes(table) + 1),
-    "csr_starts": Generator(_starts, _GRAPH, _nodes),
+    "csr_starts": Generator(lambda request: _offsets(request)[:-1], _GRAPH, _nodes),
     "csr_degrees": Generator(_degrees, _GRAPH, _nodes),
-    "csr_edges": Generator(_edges, _GRAPH, _most_edges),
+    "csr_edges": Generator(
+        _edges, _GRAPH, lambda table: 2 * table.value("mean_degree").whole(0) * _nodes(table)
+    ),
 }
 """By name. Those of a graph belong together where seed, nodes and mean degree are the same."""

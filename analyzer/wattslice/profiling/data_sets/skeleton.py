@@ -110,17 +110,13 @@ def _parameter(
     comment = _words(type_) + (", written only" if only_written else "")
     if type_.kind is TypeKind.POINTER and type_.element is not None:
         return _line(_key(parameter.name), _array(type_.element, size, only_written), comment)
-    if value is not None or _is_small(host, side):
+    # Of the host's numbers those are kept that fit the arrays even when they are sizes.
+    if value is not None or (host is not None and abs(host) <= side):
         value = host if value is None else value
         return _line(_key(parameter.name), repr(value), f"{comment}, as in the host code")
     if host is not None:
         comment += f"; the host code passes {host!r}"
     return _line(_key(parameter.name), _contents(type_, side, only_written), comment)
-
-
-def _is_small(host: int | float | None, side: int) -> bool:
-    """Of the host's numbers those are kept that fit the arrays even when they are sizes."""
-    return host is not None and abs(host) <= side
 
 
 def _array(element: Type, size: int, only_written: bool) -> str:

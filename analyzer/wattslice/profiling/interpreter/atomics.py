@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -53,20 +54,15 @@ def _compile(compiler: Compiler, expr: ir.Atomic, *, wants_old: bool) -> Evaluat
     return _Atomic(expr.op, address, access, operands, stored_dtype(type_), wants_old)
 
 
-class _Atomic:
+class _Atomic(Struct, frozen=True):
     """One atomic of the source."""
 
-    def __init__(
-        self,
-        op: ir.AtomicOp,
-        address: Evaluate,
-        access: Access,
-        operands: list[Evaluate],
-        dtype: np.dtype[Any],
-        wants_old: bool,
-    ) -> None:
-        self.op, self.address, self.access = op, address, access
-        self.operands, self.dtype, self.wants_old = operands, dtype, wants_old
+    op: ir.AtomicOp
+    address: Evaluate
+    access: Access
+    operands: list[Evaluate]
+    dtype: np.dtype[Any]
+    wants_old: bool
 
     def __call__(self, mask: Mask) -> Value:
         """The old values, in the lanes of `mask`."""
@@ -147,21 +143,10 @@ def _in_turn(
     dtype: np.dtype[Any],
 ) -> NDArray[Any]:
     """One lane after the other."""
-    step: Callable[[Any, list[Any]], Any] = _ONE[op] if op in _ONE else _one_by_numpy(op, dtype)
     old = np.empty(len(index), dtype)
     columns = list(zip(*operands, strict=True))
     for lane, at in enumerate(index.tolist()):
         held = elements[at]
         old[lane] = held
-        elements[at] = step(held, list(columns[lane]))
+        elements[at] = _changed(op, held, list(columns[lane]), dtype)
     return old
-
-
-def _one_by_numpy(op: ir.AtomicOp, dtype: np.dtype[Any]) -> Callable[[Any, list[Any]], Any]:
-    return lambda old, operands: _changed(op, old, operands, dtype)
-
-
-_ONE: dict[ir.AtomicOp, Callable[[Any, list[Any]], Any]] = {
-    _Operation.EXCHANGE: lambda old, operands: operands[0],
-    _Operation.CAS: lambda old, operands: operands[1] if old == operands[0] else old,
-}

@@ -15,27 +15,15 @@ from wattslice.profiling.interpreter.layout import Dtype, Value, dtype_of, is_bl
 from wattslice.profiling.interpreter.machine import Evaluate, Machine, Run
 from wattslice.profiling.interpreter.variables import Storage, Variables
 
-ExpressionCompiler = Callable[["Compiler", Any], Evaluate]
-StatementCompiler = Callable[["Compiler", Any], Run]
-_EXPRESSIONS: dict[type, ExpressionCompiler] = {}
-_STATEMENTS: dict[type, StatementCompiler] = {}
+Compile = Callable[["Compiler", Any], Any]
+_COMPILES: dict[type, Compile] = {}
 
 
-def compiles(kind: type) -> Callable[[ExpressionCompiler], ExpressionCompiler]:
-    """Register the compilation of a kind of expression."""
+def compiles(*kinds: type) -> Callable[[Compile], Compile]:
+    """Register the compilation of kinds of nodes: expressions to `Evaluate`, statements to `Run`."""
 
-    def register(function: ExpressionCompiler) -> ExpressionCompiler:
-        _EXPRESSIONS[kind] = function
-        return function
-
-    return register
-
-
-def compiles_statement(kind: type) -> Callable[[StatementCompiler], StatementCompiler]:
-    """Register the compilation of a kind of statement."""
-
-    def register(function: StatementCompiler) -> StatementCompiler:
-        _STATEMENTS[kind] = function
+    def register(function: Compile) -> Compile:
+        _COMPILES.update(dict.fromkeys(kinds, function))
         return function
 
     return register
@@ -63,7 +51,7 @@ class Compiler:
 
     def expression(self, expr: ir.Expr) -> Evaluate:
         """The closure that yields the value of an expression."""
-        compile_ = _EXPRESSIONS.get(type(expr))
+        compile_ = _COMPILES.get(type(expr))
         if compile_ is None:
             return fails(f"{type(expr).__name__} is not interpreted", expr.span)
         try:
@@ -74,7 +62,7 @@ class Compiler:
     def statement(self, stmt: ir.Stmt) -> Run:
         """The closure that runs a statement."""
         try:
-            return _STATEMENTS[type(stmt)](self, stmt)
+            return _COMPILES[type(stmt)](self, stmt)
         except UnsupportedError as error:
             raise_ = fails(str(error), stmt.span)
             return cast(Run, raise_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -25,7 +26,7 @@ from wattslice.profiling.interpreter.layout import (
     stored_dtype,
     zero_rows,
 )
-from wattslice.profiling.interpreter.machine import UNINITIALISED, Evaluate
+from wattslice.profiling.interpreter.machine import UNINITIALISED, Evaluate, Machine
 
 # --------------------------------------------------------------------------- leaves
 
@@ -101,109 +102,75 @@ def _(compiler: Compiler, expr: ir.Binary) -> Evaluate:
 
         return comma
     left, right = expr.left, expr.right
-    operation = operator(compiler, expr.op, expr.operand_type, left.type, right.type, expr.type, expr.span)
+    operation = operator(
+        compiler.machine, expr.op, expr.operand_type, left.type, right.type, expr.type, expr.span
+    )
     a, b = compiler.expression(left), compiler.expression(right)
     return lambda mask: operation(a(mask), b(mask), mask)
 
 
-class Operation:
-    """A binary operator between two types, yielding a third; the mask tells where division may fail."""
-
-    def __init__(
-        self,
-        compiler: Compiler,
-        op: ir.BinaryOp,
-        operand_type: ir.Type,
-        left: ir.Type,
-        right: ir.Type,
-        result: ir.Type,
-        span: ir.Span,
-    ) -> None:
-        self._machine = compiler.machine
-        self._span = span
-        dtype = dtype_of(operand_type)
-        is_shift = op in (ir.BinaryOp.SHL, ir.BinaryOp.SHR)
-        if dtype == np.bool_ and op not in ir.COMPARISONS:
-            dtype = np.dtype(np.int32)
-        self._left = converter(dtype_of(left), dtype)
-        self._right = None if is_shift else converter(dtype_of(right), dtype)
-        if is_shift and dtype_of(right) == np.bool_:
-            self._right = converter(np.dtype(np.bool_), np.dtype(np.int32))
-        yields = np.dtype(np.bool_) if op in ir.COMPARISONS else dtype
-        self._result = converter(yields, dtype_of(result))
-        self._function = binary(op, dtype)
-        self._is_division = op is ir.BinaryOp.DIV
-        if self._function is None and dtype.kind == "f":
-            raise UnsupportedError(f"operator {op.value} on floating-point numbers")
-
-    def __call__(self, a: Value, b: Value, mask: Mask) -> Value:
-        """The value in the lanes of `mask`."""
-        if self._left is not None:
-            a = self._left(a)
-        if self._right is not None:
-            b = self._right(b)
-        value = self._divided(a, b, mask) if self._function is None else self._function(a, b)
-        return value if self._result is None else self._result(value)
-
-    def _divided(self, a: Value, b: Value, mask: Mask) -> Value:
-        zero = b == 0
-        if zero.any():
-            wrong = np.broadcast_to(zero, mask.lanes.shape) & mask.lanes
-            if wrong.any():
-                who = self._machine.thread(int(np.argmax(wrong)))
-                raise InterpreterError(
-                    f"integer division by zero in {who}", self._span, "check the divisor first"
-                )
-            b = np.where(zero, b.dtype.type(1), b)
-        return (quotient if self._is_division else remainder)(a, b)
+Operation = Callable[[Value, Value, Mask], Value]
+"""A binary operator on two values; the mask tells where division may fail."""
 
 
 def operator(
-    compiler: Compiler,
+    machine: Machine,
     op: ir.BinaryOp,
     operand_type: ir.Type,
     left: ir.Type,
     right: ir.Type,
     result: ir.Type,
     span: ir.Span,
-) -> Operation | LaneOperation | PointerDifference:
+) -> Operation:
     """`left op right`, carried out in `operand_type`, as a `result`."""
     if operand_type.lanes > 1:
-        return LaneOperation(op, operand_type, left, right, result)
+        return _on_lanes(op, operand_type, left, right)
     pointers = (ir.TypeKind.POINTER, ir.TypeKind.ARRAY)
     if op is ir.BinaryOp.SUB and left.kind in pointers and right.kind in pointers:
-        return PointerDifference(left)
+        size = np.int64(max(1, left.element.size_bytes if left.element else 1))
+        return lambda a, b, mask: (a - b) // size
     if ir.TypeKind.UNKNOWN in (operand_type.kind, left.kind, right.kind):
         raise UnsupportedError("the type of an operand is not known here")
-    return Operation(compiler, op, operand_type, left, right, result, span)
+    dtype, of_right, yields = dtype_of(operand_type), dtype_of(right), np.dtype(np.bool_)
+    if op not in ir.COMPARISONS:
+        yields = dtype = np.dtype(np.int32) if dtype == np.bool_ else dtype
+    if op in (ir.BinaryOp.SHL, ir.BinaryOp.SHR):  # a count has any integer type
+        right_to = converter(of_right, np.dtype(np.int32)) if of_right == np.bool_ else None
+    else:
+        right_to = converter(of_right, dtype)
+    left_to, result_to = converter(dtype_of(left), dtype), converter(yields, dtype_of(result))
+    function = binary(op, dtype)
+    if function is None and dtype.kind == "f":
+        raise UnsupportedError(f"operator {op.value} on floating-point numbers")
+    divide = quotient if op is ir.BinaryOp.DIV else remainder
+
+    def operation(a: Value, b: Value, mask: Mask) -> Value:
+        a = a if left_to is None else left_to(a)
+        b = b if right_to is None else right_to(b)
+        value = divide(a, _divisor(machine, b, mask, span)) if function is None else function(a, b)
+        return value if result_to is None else result_to(value)
+
+    return operation
 
 
-class PointerDifference:
-    """`p - q` in elements."""
+def _divisor(machine: Machine, divisor: Value, mask: Mask, span: ir.Span) -> Value:
+    """Without the zeros of lanes that are not active; raises where one is."""
+    zero = divisor == 0
+    if not zero.any():
+        return divisor
+    wrong = np.broadcast_to(zero, mask.lanes.shape) & mask.lanes
+    if wrong.any():
+        who = machine.thread(int(np.argmax(wrong)))
+        raise InterpreterError(f"integer division by zero in {who}", span, "check the divisor first")
+    return np.where(zero, divisor.dtype.type(1), divisor)
 
-    def __init__(self, pointer: ir.Type) -> None:
-        self._size = max(1, pointer.element.size_bytes if pointer.element else 1)
 
-    def __call__(self, a: Value, b: Value, mask: Mask) -> Value:
-        """The difference as int64."""
-        return (a - b) // np.int64(self._size)
-
-
-class LaneOperation:
+def _on_lanes(op: ir.BinaryOp, type_: ir.Type, left: ir.Type, right: ir.Type) -> Operation:
     """An operator on vectors (half2), lane by lane."""
-
-    def __init__(
-        self, op: ir.BinaryOp, operand: ir.Type, left: ir.Type, right: ir.Type, result: ir.Type
-    ) -> None:
-        function = binary(op, dtype_of(lane_of(operand)))
-        if function is None or op in ir.COMPARISONS or {left.lanes, right.lanes} != {operand.lanes}:
-            raise UnsupportedError(f"operator {op.value} on vectors")
-        self._function = function
-        self._type = operand
-
-    def __call__(self, a: Value, b: Value, mask: Mask) -> Value:
-        """The vector of the lanes' results."""
-        return from_lanes(self._function(lanes_of(a, self._type), lanes_of(b, self._type)))
+    function = binary(op, dtype_of(lane_of(type_)))
+    if function is None or op in ir.COMPARISONS or {left.lanes, right.lanes} != {type_.lanes}:
+        raise UnsupportedError(f"operator {op.value} on vectors")
+    return lambda a, b, mask: from_lanes(function(lanes_of(a, type_), lanes_of(b, type_)))
 
 
 def lanes_of(value: Value, type_: ir.Type) -> Value:

@@ -238,12 +238,10 @@ def _unsigned(value: Value) -> Value:
 def popc(value: Value) -> Value:
     """Bits that are set."""
     bits = _unsigned(value).astype(_U64)
-    count = np.zeros(bits.shape, np.int32)
     bits = bits - ((bits >> _U64(1)) & _U64(0x5555555555555555))
     bits = (bits & _U64(0x3333333333333333)) + ((bits >> _U64(2)) & _U64(0x3333333333333333))
     bits = (bits + (bits >> _U64(4))) & _U64(0x0F0F0F0F0F0F0F0F)
-    count = (bits * _U64(0x0101010101010101)) >> _U64(56)
-    return count.astype(np.int32)[()]
+    return ((bits * _U64(0x0101010101010101)) >> _U64(56)).astype(np.int32)[()]
 
 
 def _smeared(bits: Value) -> Value:

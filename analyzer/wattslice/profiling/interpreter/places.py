@@ -207,7 +207,7 @@ def _update(compiler: Compiler, expr: ir.Assign, op: ir.BinaryOp) -> Evaluate:
             return steps(mask) * size
 
         right, right_type, operand_type = in_bytes, ir.INT64, ir.INT64
-    operation = operator(compiler, op, operand_type, type_, right_type, type_, expr.span)
+    operation = operator(compiler.machine, op, operand_type, type_, right_type, type_, expr.span)
     return _read_change_write(compiler, expr.target, expr.span, right, operation)[1]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,7 +82,9 @@ def _run(machine: Machine, launch: Launch, memory: DeviceMemory, budget: Budget)
     return blocks
 
 
-def _run_blocks(machine: Machine, run: Run, arguments: list[_Argument], blocks: int, together: int) -> None:
+def _run_blocks(
+    machine: Machine, run: Run, arguments: list[Callable[[Batch], None]], blocks: int, together: int
+) -> None:
     batch: Batch | None = None
     for first in range(0, blocks, together):
         count = min(together, blocks - first)
@@ -89,8 +93,8 @@ def _run_blocks(machine: Machine, run: Run, arguments: list[_Argument], blocks: 
         else:
             batch.move_to(first, machine.launch.grid)
         machine.begin(batch)
-        for argument in arguments:
-            argument.set(batch)
+        for pass_on in arguments:
+            pass_on(batch)
         run(batch.all)
 
 
@@ -160,44 +164,36 @@ def _blocks_together(
     return max(1, min(blocks, LANES // threads, left // max(1, bytes_of_block)))
 
 
-class _Argument:
-    """A parameter and what the launch passes for it."""
+def _bound(
+    compiler: Compiler, variable: ir.Variable, given: int | float | NDArray[np.uint8]
+) -> Callable[[Batch], None]:
+    """What gives every thread of a batch its copy of what the launch passes for a parameter."""
+    type_, name, span = variable.type, variable.name, variable.span
+    storage = compiler.storage(variable)
+    if is_block(type_):
+        if isinstance(given, int | float) or len(given) != type_.size_bytes:
+            told = f"parameter '{name}' takes {type_.size_bytes} bytes"
+            raise InterpreterError(told, span, "pass the record's bytes")
+        value = np.asarray(given, np.uint8).reshape(1, -1)
+    elif isinstance(given, int | float):
+        value = number(given, dtype_of(type_))
+    else:
+        raise InterpreterError(f"parameter '{name}' takes a number", span, "pass a number or an address")
 
-    def __init__(
-        self, compiler: Compiler, variable: ir.Variable, given: int | float | NDArray[np.uint8]
-    ) -> None:
-        self._storage = compiler.storage(variable)
-        self._type = variable.type
-        if is_block(variable.type):
-            size = variable.type.size_bytes
-            if isinstance(given, int | float) or len(given) != size:
-                raise InterpreterError(
-                    f"parameter '{variable.name}' takes {size} bytes",
-                    variable.span,
-                    "pass the record's bytes",
-                )
-            self._value = np.asarray(given, np.uint8).reshape(1, size)
-        elif isinstance(given, int | float):
-            self._value = number(given, dtype_of(variable.type))
-        else:
-            raise InterpreterError(
-                f"parameter '{variable.name}' takes a number", variable.span, "pass a number or an address"
-            )
+    def pass_on(batch: Batch) -> None:
+        if isinstance(storage, Register):
+            storage.value, storage.scope = value, batch.size
+        elif isinstance(storage, Rows):
+            storage.assign_all(type_, value)
 
-    def set(self, batch: Batch) -> None:
-        """Every thread of the batch gets its copy."""
-        if isinstance(self._storage, Register):
-            self._storage.value = self._value
-            self._storage.scope = batch.size
-        elif isinstance(self._storage, Rows):
-            self._storage.assign_all(self._type, self._value)
+    return pass_on
 
 
-def _bound_arguments(compiler: Compiler, launch: Launch) -> list[_Argument]:
-    found: list[_Argument] = []
+def _bound_arguments(compiler: Compiler, launch: Launch) -> list[Callable[[Batch], None]]:
+    found: list[Callable[[Batch], None]] = []
     for variable, given in zip(launch.kernel.parameters, launch.arguments, strict=True):
         try:
-            found.append(_Argument(compiler, variable, given))
+            found.append(_bound(compiler, variable, given))
         except UnsupportedError as error:
             raise InterpreterError(f"parameter '{variable.name}': {error}", variable.span, PROBES) from None
     return found

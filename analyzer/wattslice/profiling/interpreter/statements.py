@@ -13,7 +13,6 @@ from wattslice.profiling.interpreter.compiler import (
     Compiler,
     Frames,
     compiles,
-    compiles_statement,
     convert,
     merged,
 )
@@ -24,8 +23,7 @@ from wattslice.profiling.interpreter.machine import Evaluate, Run
 from wattslice.profiling.interpreter.places import bind, declare
 
 
-@compiles_statement(ir.ExprStmt)
-@compiles_statement(ir.Declare)
+@compiles(ir.ExprStmt, ir.Declare)
 def _(compiler: Compiler, stmt: ir.ExprStmt | ir.Declare) -> Run:
     machine, region, span = compiler.machine, stmt.region, stmt.span
     if isinstance(stmt, ir.Declare):
@@ -44,7 +42,7 @@ def _(compiler: Compiler, stmt: ir.ExprStmt | ir.Declare) -> Run:
     return run
 
 
-@compiles_statement(ir.Block)
+@compiles(ir.Block)
 def _(compiler: Compiler, stmt: ir.Block) -> Run:
     machine, region = compiler.machine, stmt.region
     parts = [compiler.statement(inner) for inner in stmt.statements]
@@ -60,7 +58,7 @@ def _(compiler: Compiler, stmt: ir.Block) -> Run:
     return run
 
 
-@compiles_statement(ir.If)
+@compiles(ir.If)
 def _(compiler: Compiler, stmt: ir.If) -> Run:
     machine, region, span = compiler.machine, stmt.region, stmt.span
     condition = compiler.expression(stmt.condition)
@@ -93,7 +91,7 @@ def _(compiler: Compiler, stmt: ir.If) -> Run:
 # --------------------------------------------------------------------------- loops
 
 
-@compiles_statement(ir.Loop)
+@compiles(ir.Loop)
 def _(compiler: Compiler, stmt: ir.Loop) -> Run:
     machine, span = compiler.machine, stmt.span
     frames = Frames()
@@ -153,8 +151,7 @@ def _(compiler: Compiler, stmt: ir.Loop) -> Run:
     return run
 
 
-@compiles_statement(ir.Break)
-@compiles_statement(ir.Continue)
+@compiles(ir.Break, ir.Continue)
 def _(compiler: Compiler, stmt: ir.Break | ir.Continue) -> Run:
     machine, region, is_break = compiler.machine, stmt.region, isinstance(stmt, ir.Break)
     around = compiler.breaks if is_break else compiler.continues
@@ -173,7 +170,7 @@ def _(compiler: Compiler, stmt: ir.Break | ir.Continue) -> Run:
 # --------------------------------------------------------------------------- switch
 
 
-@compiles_statement(ir.Switch)
+@compiles(ir.Switch)
 def _(compiler: Compiler, stmt: ir.Switch) -> Run:
     machine, region, span = compiler.machine, stmt.region, stmt.span
     dtype = dtype_of(stmt.selector.type)
@@ -219,7 +216,7 @@ def _(compiler: Compiler, stmt: ir.Switch) -> Run:
 # --------------------------------------------------------------------------- calls
 
 
-@compiles_statement(ir.Return)
+@compiles(ir.Return)
 def _(compiler: Compiler, stmt: ir.Return) -> Run:
     machine, region, span = compiler.machine, stmt.region, stmt.span
     frames, in_kernel = compiler.calls[-1], len(compiler.calls) == 1

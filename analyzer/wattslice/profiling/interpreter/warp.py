@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,21 +56,15 @@ def _special_register(mask: Mask, name: str) -> Value:
     lane = mask.batch.lane_in_warp.astype(np.uint64)
     bit = np.uint64(1) << lane
     below = bit - np.uint64(1)
-    match name:
-        case "laneid":
-            return lane
-        case "warpid":
-            return mask.batch.thread_in_block // WARP_SIZE
-        case "lanemask_eq":
-            return bit
-        case "lanemask_lt":
-            return below
-        case "lanemask_le":
-            return below | bit
-        case "lanemask_gt":
-            return ~(below | bit)
-        case _:
-            return ~below
+    return {
+        "laneid": lane,
+        "warpid": mask.batch.thread_in_block // WARP_SIZE,
+        "lanemask_eq": bit,
+        "lanemask_lt": below,
+        "lanemask_le": below | bit,
+        "lanemask_gt": ~(below | bit),
+        "lanemask_ge": ~below,
+    }[name]
 
 
 # --------------------------------------------------------------------------- barriers
@@ -312,12 +305,8 @@ def _tile_reduction(compiler: Compiler, expr: ir.Intrinsic) -> Evaluate:
         distance = width // 2
         while distance:
             source = mask.batch.lane_in_warp ^ distance
-            total = _combined(ufunc, total, total[_position(mask, source)])
+            total = ufunc(total, total[_position(mask, source)])
             distance //= 2
         return total
 
     return evaluate
-
-
-def _combined(function: Callable[..., Value], a: Value, b: Value) -> Value:
-    return function(a, b)

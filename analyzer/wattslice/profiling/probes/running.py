@@ -22,7 +22,6 @@ from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.profiling.probes.counts import (
     FILE_VARIABLE,
-    InstrumentedSource,
     NotProbed,
     ProbeError,
     read_counts,
@@ -97,51 +96,32 @@ def build_probed(
     folders = (*includes.include_dirs, *source.include_dirs)
     more = (*(f"-D{define}" for define in includes.defines), *flags)
     with tempfile.TemporaryDirectory(prefix="wattslice-probes-", ignore_cleanup_errors=True) as folder:
-        built = _built_for_cpu if build is Build.CPU else _built_by_nvcc
-        executable = built(path, source, more, folders, sources, Path(folder))
+        work = Path(folder)
+        if build is Build.CPU:
+            toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *more))
+            executable = toolchain.compile(path, source.text, f"{path.stem}_probed", folders, sources)
+        else:
+            executable = work / f"{path.stem}_probed"
+            _run_nvcc(
+                path,
+                source.text,
+                (*(f"-I{one}" for one in (path.parent, *folders)), *more),
+                sources,
+                executable,
+            )
         yield ProbedProgram(path, executable, source.not_probed)
 
 
-def _built_for_cpu(
-    path: Path,
-    source: InstrumentedSource,
-    flags: Sequence[str],
-    folders: Sequence[Path],
-    sources: Sequence[Path],
-    work: Path,
-) -> Path:
-    toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *flags))
-    return toolchain.compile(path, source.text, f"{path.stem}_probed", folders, sources)
-
-
-def _built_by_nvcc(
-    path: Path,
-    source: InstrumentedSource,
-    flags: Sequence[str],
-    folders: Sequence[Path],
-    sources: Sequence[Path],
-    work: Path,
-) -> Path:
+def _run_nvcc(path: Path, text: str, flags: Sequence[str], sources: Sequence[Path], executable: Path) -> None:
     compiler = _compiler("nvcc", "--build nvcc")
-    written = work / f"{path.stem}_probed.cu"
-    written.write_text(source.text, encoding="utf-8", errors="surrogateescape")
-    executable = written.with_suffix("")
-    architecture = () if any("arch" in flag or "gencode" in flag for flag in flags) else ("-arch=native",)
-    command = (
-        compiler,
-        *architecture,
-        "-O2",
-        *(f"-I{folder}" for folder in (path.parent, *folders)),
-        *flags,
-        str(written),
-        *map(str, sources),
-        "-o",
-        str(executable),
-    )
+    written = Path(f"{executable}.cu")
+    written.write_text(text, encoding="utf-8", errors="surrogateescape")
+    told = " ".join(flag for flag in flags if not flag.startswith("-I"))
+    architecture = () if "arch" in told or "gencode" in told else ("-arch=native",)
+    command = (compiler, *architecture, "-O2", *flags, written, *sources, "-o", executable)
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         raise refusal("nvcc", path, done.stdout + done.stderr)
-    return executable
 
 
 def _compiler(name: str, option: str) -> str:

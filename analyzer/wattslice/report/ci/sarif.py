@@ -35,11 +35,6 @@ _GITHUB_SEVERITY = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 RULE_INDEX = {rule.id: index for index, rule in enumerate(RULES)}
 
 
-def rule_descriptors() -> list[Json]:
-    """A `reportingDescriptor` for every rule there is, in the order of `RULE_INDEX`."""
-    return [_descriptor(rule) for rule in RULES]
-
-
 def clipped(text: str, limit: int = MAX_TEXT) -> str:
     """At most `limit` characters; an ellipsis tells that there were more."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -126,7 +121,7 @@ def _log(
                 "name": "wattslice",
                 "version": __version__,
                 "semanticVersion": __version__,
-                "rules": rule_descriptors(),
+                "rules": [_descriptor(rule) for rule in RULES],  # in the order of `RULE_INDEX`
             }
         },
         "automationDetails": {"id": f"wattslice/{analysis.gpu_id}/"},

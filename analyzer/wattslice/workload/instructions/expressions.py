@@ -42,7 +42,7 @@ from wattslice.ir import (
 )
 from wattslice.workload.instructions.kinds import Cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
-from wattslice.workload.instructions.memory import Memory
+from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import FLOAT_KINDS, per_operation
 from wattslice.workload.instructions.value_graph import (
     Computation,
@@ -178,7 +178,8 @@ class Expressions(Memory):
         inputs.extend((yield from self.all_of(expr.arguments, region)))
         cost = _shared_atomic(expr) if place.space is MemorySpace.SHARED else ((K.ATOM, 1.0),)
         self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), inputs)
-        self.clobber((place.space,), False, None)
+        self.note(place, pointer, None, is_store=True)
+        self.clobber(((place.space, self.part_of(place.space, place.root, pointer)),), False, None)
         return self.joined([], region)
 
     def fetch(self, expr: TextureFetch, region: int) -> Steps:
@@ -266,7 +267,7 @@ class Expressions(Memory):
             return value
         pointer = yield self.expression(target.address, region)
         if op is not None:
-            old = self.carried(target, pointer, region) or self.load(target, pointer, region, target.type)
+            old = self.load(target, pointer, region, target.type)
             value = self.binary(op, old, value, type_, region)
         self.store(target, pointer, value, region)
         return value
@@ -289,6 +290,7 @@ class Expressions(Memory):
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
             self.root(region, ((K.BAR, 1.0),), inputs)
+            self.note_effect(SEEN_BY_OTHERS)
             self.clobber((), True, None)
             return self.joined([], region)
         written = tuple(a.variable for a in expr.arguments if isinstance(a, AddressOf))
@@ -298,6 +300,8 @@ class Expressions(Memory):
         if pure and K.SHFL not in dict(cost):
             return self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
         self.root(region, cost, inputs)
+        if K.SHFL not in dict(cost):
+            self.note_effect((space, None) for space in MemorySpace)
         result = self.joined(inputs, region)
         for variable in written:
             self.write(variable, (), result)

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
     Assign,
+    Atomic,
     Binary,
     BinaryOp,
     Block,
@@ -122,6 +123,7 @@ class Loops(Expressions):
         super().__init__()
         self.facts = kernel_facts(kernel)
         self.trips = dict(trips)
+        self.breakable: list[Value] = []  # the guards of loops and switches around, in this function
         self.is_machine_code = bool(kernel.machine_instructions)
 
     @abstractmethod
@@ -135,14 +137,18 @@ class Loops(Expressions):
         facts = self.facts.loops[stmt]
         steps = _steps(stmt, self.facts.blocks[stmt.body])
         level = self.level(stmt, steps)
-        outer_stack = self.stack
-        self.stack = (*outer_stack, level)
+        outer_stack, outer = self.stack, self.guard
+        self.stack, self.guard = (*outer_stack, level), self.scope()
+        level.guard = self.guard
+        self.breakable.append(self.guard)
         self.open_scope()
         heads = [
             (key, self.loop_head(key, initial, level, steps))
             for key, initial in self.changing(facts.written).items()
         ]
-        self.clobber(facts.stores, facts.has_barrier, level)
+        stores = [(space, self.part_of(space, root)) for space, root in facts.stores]
+        self.clobber(stores, facts.has_barrier, level)
+        around, self.accesses = self.accesses, []
         if stmt.kind is not LoopKind.DO:
             yield self.test(stmt, level)
         yield self.statement(stmt.body)
@@ -166,8 +172,12 @@ class Loops(Expressions):
                 level.separate.add(head)
             self.environment[key] = head
         self.close_scope()
-        self.stack = outer_stack
-        self.clobber(facts.stores, facts.has_barrier, None)
+        if not level.is_left:
+            self.keep_in_registers(level)
+        self.accesses = around + self.accesses if outer_stack else []
+        self.stack, self.guard = outer_stack, outer
+        self.breakable.pop()
+        self.clobber(stores, facts.has_barrier, None)
         return None
 
     def level(self, stmt: Loop, steps: _Steps) -> LoopLevel:
@@ -223,7 +233,6 @@ class Loops(Expressions):
             len(self.stack) + 1,
             constant,
             strides,
-            body.single_stores,
             trips,
             exits is not None,
         )
@@ -324,6 +333,7 @@ class Loops(Expressions):
             place = Placement(level.body_region, level, self.stack)
             bits, is_uniform, is_pointer = initial.bits, initial.is_uniform, initial.is_pointer
             head = Value(Shape.PLAIN, place, (), [initial], bits, is_uniform, is_pointer, span=self.here)
+            head.guards = (self.guard,)
             if increment is not None:
                 head.step = increment
                 head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
@@ -346,7 +356,7 @@ class Loops(Expressions):
         """The test and branch of each round, and those at the entry."""
         if stmt.condition is None or level.is_unrolled:
             if stmt.condition is None:
-                self.root(level.body_region, ((InstructionKind.BRANCH, 1.0),), ())
+                self.decide(self.guard, level.body_region, ((InstructionKind.BRANCH, 1.0),), ())
             return None
         before = len(self.created)
         condition = yield self.expression(stmt.condition, stmt.test_region)
@@ -355,14 +365,14 @@ class Loops(Expressions):
             if value.place.region == stmt.test_region:
                 value.place = value.place._replace(scale=rounds)
         cost = ((InstructionKind.BRANCH, rounds),)
-        self.root(level.body_region, cost, (condition,))
+        self.decide(self.guard, level.body_region, cost, (condition,))
         # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
         # over, is there a full round
         guard: Cost = ((InstructionKind.BRANCH, 1.0),)
         if level.unroll > 1 and not level.has_constant_trips and not level.copies_leave:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
-        self.root(level.entry_region, guard, ())
+        self.decide(self.guard, level.entry_region, guard, ())
         return None
 
 
@@ -431,8 +441,7 @@ class CodeFacts(Struct, eq=False):
 
     `size`: source operations, each once; an access of an array of the thread is one, whose index is a number
     in each copy of an unrolled loop. `written`: register variables, parts of them and local arrays that
-    may change; `assigned`: variables of which an assignment changes a part or all. `stores`: statements that
-    store, by memory space.
+    may change; `assigned`: variables of which an assignment changes a part or all. `stores`: to what.
     `has_unsigned_index`: an index is computed in unsigned 32 bits. `scaled_in_index`: what constants multiply
     in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
     `has_long_arm`: an `if` whose first arm is too long to be predicated.
@@ -444,7 +453,9 @@ class CodeFacts(Struct, eq=False):
     size: float = 0.0
     written: dict[EnvironmentKey, None] = field(default_factory=dict[EnvironmentKey, None])  # in their order
     assigned: set[Variable] = field(default_factory=set[Variable])
-    stores: dict[MemorySpace, int] = field(default_factory=dict[MemorySpace, int])
+    stores: dict[tuple[MemorySpace, Variable | None], None] = field(
+        default_factory=dict[tuple[MemorySpace, Variable | None], None]
+    )
     has_barrier: bool = False
     has_intrinsic: bool = False
     has_nested: bool = False  # loops and switches
@@ -464,20 +475,12 @@ class CodeFacts(Struct, eq=False):
         leaves = self.has_exit or self.has_return
         return not (self.has_nested or leaves or self.has_intrinsic) and self.size <= PREDICATED_SIZE
 
-    @property
-    def single_stores(self) -> frozenset[MemorySpace]:
-        """Spaces that one statement stores to, and no barrier lets others write."""
-        if self.has_barrier:
-            return frozenset()
-        return frozenset(space for space, number in self.stores.items() if number == 1)
-
     def absorb(self, inner: CodeFacts) -> None:
         """Add what a nested stretch does."""
         self.size += inner.size
         self.written |= inner.written
         self.assigned |= inner.assigned
-        for space, number in inner.stores.items():
-            self.stores[space] = self.stores.get(space, 0) + number
+        self.stores |= inner.stores
         self.has_barrier |= inner.has_barrier
         self.has_intrinsic |= inner.has_intrinsic
         self.has_nested |= inner.has_nested
@@ -570,6 +573,8 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             _note_index(expr.index, facts)
         elif isinstance(expr, Assign | Increment):
             _note_target(expr, facts)
+        elif isinstance(expr, Atomic):
+            facts.stores[expr.place.space, expr.place.root] = None
         elif isinstance(expr, Intrinsic):
             facts.has_intrinsic = True
             facts.has_barrier |= expr.semantics is Semantics.BARRIER
@@ -599,7 +604,7 @@ def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
         facts.written[(target.variable, target.path) if target.path else target.variable] = None
         facts.assigned.add(target.variable)
         return
-    facts.stores[target.space] = facts.stores.get(target.space, 0) + 1
+    facts.stores[target.space, target.root] = None
     if target.space is MemorySpace.LOCAL and target.root is not None:
         facts.written[target.root] = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from wattslice.ir import MemoryPlace, MemorySpace, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import InstructionKind as K
@@ -17,7 +18,6 @@ from wattslice.workload.instructions.value_graph import (
     Shape,
     Terms,
     Value,
-    deepest,
     linear,
     varying,
 )
@@ -29,25 +29,87 @@ _LOAD: dict[MemorySpace, K] = {
 }
 _STORE: dict[MemorySpace, K] = {MemorySpace.SHARED: K.STS, MemorySpace.LOCAL: K.STL}
 SECTOR_BYTES = 32
+Part = Variable | MemorySpace | None
+"""What the compiler knows not to overlap the other parts of a memory space: a `__restrict__` parameter of the
+kernel, a `__shared__` object, an array of the thread; the space: all that is left. None: it knows nothing."""
+SEEN_BY_OTHERS: tuple[tuple[MemorySpace, Part], ...] = (
+    (MemorySpace.GLOBAL, MemorySpace.GLOBAL),
+    (MemorySpace.SHARED, None),
+)
+"""What a barrier hands to other threads: through `__restrict__` nobody else stores, the compiler believes."""
 MOST_COPIES = 1 << 16
 """Copies of a load that are compared with each other; `loops.FULL_UNROLL_SIZE` leaves far fewer."""
+
+
+class _Access(NamedTuple):
+    """A load or store in a loop, made by `value`, of `size` bytes at `offset` from what `name` tells.
+
+    `varies`: the loops in which the address of a store changes.
+    """
+
+    space: MemorySpace
+    part: Part
+    name: object
+    offset: int
+    size: int
+    is_store: bool
+    value: Value | None
+    varies: frozenset[LoopLevel]
+    arm_depth: int
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """Equal for accesses that are known to be of the same object."""
+        return self.space, self.name, self.offset, self.size
+
+    def may_overlap(self, other: _Access) -> bool:
+        """Whether two accesses may touch the same byte, for all that the compiler knows."""
+        if self.space is not other.space or (
+            self.part is not other.part and self.part is not None and other.part is not None
+        ):
+            return False
+        distance = abs(self.offset - other.offset)
+        return self.name != other.name or self.name is None or distance < max(self.size, other.size)
 
 
 class Memory(Operators):
     """Accesses to memory."""
 
-    def version(self, space: MemorySpace) -> Value:
-        """Stands for the contents of a memory space; changes with every store to it."""
-        if space not in self.versions:
-            self.versions[space] = Value(Shape.PLAIN, AT_START, is_uniform=True)
-        return self.versions[space]
+    def __init__(self) -> None:
+        super().__init__()
+        self.parameters: dict[Value, Variable] = {}
+        self.versions: dict[tuple[MemorySpace, Part], Value] = {}
+        self.unknown_stores: dict[MemorySpace, Value] = {}  # the last one to any part of a space
+        self.accesses: list[_Access] = []  # in the loop being lowered
 
-    def clobber(self, spaces: Iterable[MemorySpace], has_barrier: bool, level: LoopLevel | None) -> None:
-        """Loads from `spaces` (and behind a barrier from all shared ones) no longer see what was there."""
-        shared = (MemorySpace.GLOBAL, MemorySpace.SHARED) if has_barrier else ()
-        for space in {*spaces, *shared}:
-            here = level or (self.stack[-1] if self.stack else None)
-            self.versions[space] = Value(Shape.PLAIN, Placement(0, here), is_uniform=True)
+    def part_of(self, space: MemorySpace, root: Variable | None, pointer: Value | None = None) -> Part:
+        """The part of a memory space that an access reaches, as far as the compiler tells parts apart."""
+        if root is None or (root.space is MemorySpace.REGISTER and root not in self.parameters.values()):
+            terms = () if pointer is None else linear(pointer)[0]
+            root = next((self.parameters[term] for term, _ in terms if term in self.parameters), None)
+        if root is None:
+            return None
+        is_shared = root.space is MemorySpace.SHARED and not root.dynamic
+        return root if is_shared or root.is_restrict or root.space is MemorySpace.LOCAL else space
+
+    def version(self, space: MemorySpace, part: Part) -> Value:
+        """Stands for the contents of a part of a memory space; changes with every store to it."""
+        if (found := self.versions.get((space, part))) is not None:
+            return found
+        return self.unknown_stores.setdefault(space, Value(Shape.PLAIN, AT_START, is_uniform=True))
+
+    def clobber(
+        self, stores: Iterable[tuple[MemorySpace, Part]], has_barrier: bool, level: LoopLevel | None
+    ) -> None:
+        """Loads no longer see what was there: where stores go, behind a barrier also those of others."""
+        place = Placement(0, level or (self.stack[-1] if self.stack else None))
+        for space, part in (*stores, *(SEEN_BY_OTHERS if has_barrier else ())):
+            new = Value(Shape.PLAIN, place, is_uniform=True)
+            if part is None:
+                self.versions = {key: one for key, one in self.versions.items() if key[0] is not space}
+                self.unknown_stores[space] = new
+            else:
+                self.versions[space, part] = self.versions[space, None] = new
 
     def address(self, place: MemoryPlace, pointer: Value, region: int) -> tuple[Value, tuple[object, ...]]:
         """The address of an access without its constant part, an immediate; and what names the object."""
@@ -80,9 +142,12 @@ class Memory(Operators):
         """A read from memory: shared with equal reads as long as nothing was stored to the space."""
         address, name = self.address(place, pointer, region)
         if place.is_volatile:
+            self.note(place, pointer, None, is_store=False)
             return self.volatile(place, address, region, type_)
+        part = self.part_of(place.space, place.root, pointer)
+        version = self.version(place.space, part)
         if _is_register(place):
-            return self.plain("register", region, (address, self.version(place.space)), (), type_.bits or 64)
+            return self.plain("register", region, (address, version), (), type_.bits or 64)
         fixed = not address.form.terms
         copies = linear(pointer)[2]
         counters = tuple(copy for copy, _ in copies)
@@ -93,8 +158,9 @@ class Memory(Operators):
                 self.indexed.add(place.root)
             cost = () if fixed else ((K.LDL, 1.0),)
             what = Computation(cost=cost, inputs=(contents, address))
-            return self.shared(("local", name, contents), region, (contents, address, *counters), what)
-        version = self.version(place.space)
+            value = self.shared(("local", name, contents), region, (contents, address, *counters), what)
+            self.note(place, pointer, value, is_store=False)
+            return value
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(type_.requests)
         together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
@@ -114,7 +180,9 @@ class Memory(Operators):
         if value.access is None and value.inputs == [address]:
             value.access = MemoryRequest(place.site, False, share * type_.requests, fresh)
             if self.is_machine_code and kind is K.LDS and not copies:
-                self.join(value, place, pointer)
+                self.join(value, place, version, pointer)
+        if value.cost:
+            self.note(place, pointer, value, is_store=False)
         return value
 
     def copies_share(self, copies: Terms, version: Value) -> tuple[float, float]:
@@ -151,13 +219,13 @@ class Memory(Operators):
         sectors = {(offset - least) // SECTOR_BYTES for offset in offsets}
         return len(offsets) / number, len(sectors) / len(offsets)
 
-    def join(self, value: Value, place: MemoryPlace, pointer: Value) -> None:
+    def join(self, value: Value, place: MemoryPlace, version: Value, pointer: Value) -> None:
         """Makes a load part of one LDS.64 or LDS.128 with others of the same aligned 8 or 16 bytes."""
         terms, offset, _ = linear(pointer)
         if place.type.size_bytes != 4 or place.root is None or any(c % 16 for _, c in terms):
             return
         loop = self.stack[-1] if self.stack else None
-        key = (place.root, frozenset(terms), offset // 16, self.version(place.space), self.arms_passed, loop)
+        key = (place.root, frozenset(terms), offset // 16, version, self.arms_passed, loop)
         loads = self.neighbours.setdefault(key, {})
         loads[offset % 16] = value
         for half in (0, 8):
@@ -178,21 +246,59 @@ class Memory(Operators):
         value.bits, value.is_pointer = type_.bits or 64, type_.kind is TypeKind.POINTER
         return value
 
-    def carried(self, place: MemoryPlace, pointer: Value, region: int) -> Value | None:
-        """`s[i] += x` in a loop over something else: loaded once, kept in a register, stored each time."""
-        if not self.stack or place.is_volatile or place.space not in self.stack[-1].single_stores:
-            return None
-        loop = self.stack[-1]
-        address, _ = self.address(place, pointer, region)
-        if loop.arm_depth != self.arm_depth or deepest((address,), self.stack) is loop or linear(pointer)[2]:
-            return None
-        if place.space is MemorySpace.LOCAL and not address.form.terms:
-            return None  # a register already: the thread's own array at a constant index
-        kind, number = _LOAD.get(place.space, K.LDG), float(place.type.requests)
-        before = Placement(loop.entry_region, loop.parent, self.stack[:-1])
-        first = Value(Shape.PLAIN, before, ((kind, number),), [address], span=self.here)
-        first.access = MemoryRequest(place.site, False, number)
-        return Value(Shape.PLAIN, Placement(region, loop, self.stack), (), [first], place.type.bits)
+    def note(self, place: MemoryPlace, pointer: Value, value: Value | None, *, is_store: bool) -> None:
+        """An access in the loops around, made by `value`; None: one that has to stay where it is."""
+        if not self.stack or self.is_machine_code:
+            return
+        terms, offset, copies = linear(pointer)
+        root = place.root if place.space is not MemorySpace.GLOBAL or not terms else None
+        name = (root, frozenset(terms), copies)
+        varies = varying(term for term, _ in (*terms, *copies)) if is_store else frozenset[LoopLevel]()
+        part = self.part_of(place.space, place.root, pointer)
+        size = place.type.size_bytes
+        found = _Access(place.space, part, name, offset, size, is_store, value, varies, self.arm_depth)
+        self.accesses.append(found)
+
+    def note_effect(self, stores: Iterable[tuple[MemorySpace, Part]]) -> None:
+        """Others may read or write these parts of memory here."""
+        for space, part in stores:
+            self.accesses.append(_Access(space, part, None, 0, 0, True, None, frozenset(), self.arm_depth))
+
+    def keep_in_registers(self, level: LoopLevel) -> None:
+        """`s[i] += x` in a loop over something else: loaded before it and stored behind it.
+
+        As far as nothing else in the loop may store, or load, the same place (seen in the SASS of nvcc 13).
+        """
+        before = Placement(level.entry_region, level.parent, self.stack[:-1])
+        kept = {
+            one.place: None
+            for one in self.accesses
+            if one.is_store
+            and one.value is not None
+            and one.arm_depth == level.arm_depth
+            and level not in one.varies
+        }
+        for place in kept:
+            group = [one for one in self.accesses if one.place == place]
+            others = [one for one in self.accesses if one.place != place and one.may_overlap(group[0])]
+            if any(one.is_store for one in others) or any(one.value is None for one in group):
+                continue
+            loads = [one.value for one in group if not one.is_store and one.value is not None]
+            stores = [one.value for one in group if one.is_store and one.value is not None]
+            rest = [one._replace(arm_depth=level.arm_depth) for one in group if one.value is stores[-1]]
+            if loads:
+                (*_, address), last = loads[0].inputs, stores[-1].inputs[-1]
+                first = Value(Shape.PLAIN, before, loads[0].cost, [address], span=loads[0].span)
+                first.birth, first.access = address.birth, loads[0].access
+                for value in dict.fromkeys(loads):
+                    value.cost, value.access = (), None
+                    value.inputs += [first, last]
+                rest.append(rest[0]._replace(is_store=False, value=first))
+            if not others:
+                for value in stores[:-1]:
+                    value.cost, value.access = (), None
+                stores[-1].place = before
+                self.accesses = [one for one in self.accesses if one.place != place] + rest
 
     def store(self, place: MemoryPlace, pointer: Value, value: Value, region: int) -> None:
         """A write to memory; a read of the same object right after yields `value`."""
@@ -206,19 +312,22 @@ class Memory(Operators):
             inputs = [self.whole(place.root), address, value]
             here = Placement(region, self.stack[-1] if self.stack else None, self.stack)
             self._set(place.root, stored := Value(Shape.PLAIN, here, cost, inputs, span=self.here))
+            self.note(place, pointer, None if fixed else stored, is_store=True)
             if fixed:
                 number = place.type.requests / _merged(address, linear(pointer)[2], place.type.size_bytes)
                 self.fixed_stores.append((place.root, stored, number))
             return
         if _is_register(place):
             self.root(region, (), (address, value))
-            self.clobber((place.space,), False, None)
+            self.clobber(((place.space, None),), False, None)
             return
         number = float(place.type.requests)
         self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, value))
         self.roots[-1].access = MemoryRequest(place.site, True, number)
-        self.clobber((place.space,), False, None)
-        key = ("load", name, self.version(place.space), place.type.bits, place.type.lanes)
+        self.note(place, pointer, None if place.is_volatile else self.roots[-1], is_store=True)
+        part = self.part_of(place.space, place.root, pointer)
+        self.clobber(((place.space, part),), False, None)
+        key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
         self.hide(key, value)  # a load of the same object right after needs no memory
 
     def store_indexed(self) -> None:

@@ -87,13 +87,22 @@ def _merged(found: list[Charge]) -> list[Charge]:
     return [Charge(kind, region, number) for (kind, region), number in numbers.items()]
 
 
+class _Call(NamedTuple):
+    """A function being inlined: what decides how far it runs, what it may return, loops around the call."""
+
+    guard: Value
+    returned: list[Value]
+    depth: int
+
+
 class Lowering(Loops):
-    """Lowers statements; `returns` collects what a call being inlined may yield."""
+    """Lowers statements."""
 
     def __init__(self, kernel: Kernel, trips: TripCounts) -> None:
         super().__init__(kernel, trips)
         self.kernel = kernel
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
+        self.calls: list[_Call] = []
         self.issuer: int | None = None  # of the predicated arm being lowered
         self.issuers: dict[int, int] = {}
         self.issued_only: list[Charge] = []
@@ -104,9 +113,11 @@ class Lowering(Loops):
         # stack pointer, memory descriptor and EXIT: in every kernel measured
         self.root(region, ((InstructionKind.MOV, 2.0), (InstructionKind.BRANCH, 1.0)), ())
         for parameter in self.kernel.parameters:
-            self.whole(parameter)  # so that a loop that is the first to name one may change it
+            # so that a loop that is the first to name one may change it
+            self.parameters[self.whole(parameter)] = parameter
         yield self.statement(self.kernel.body)
         self.store_indexed()
+        self.drop_dead_decisions()
         return None
 
     def statement(self, stmt: Stmt) -> Step:
@@ -156,14 +167,31 @@ class Lowering(Loops):
         """Lower a return, out of the kernel or of what is inlined."""
         if stmt.value is not None:
             returned = yield self.expression(stmt.value, stmt.region)
-            if self.returns:
-                self.returns[-1].append(returned)
+            if self.calls:
+                self.calls[-1].returned.append(returned)
+        depth = self.calls[-1].depth if self.calls else 0
+        for level in self.stack[depth:]:
+            level.is_left = True
+        for left in (*self.breakable, *(call.guard for call in self.calls[-1:])):
+            left.guards += (self.guard,)
+        if not self.calls:
+            self.exits.append(self.guard)
         return None
+
+    def jump(self, stmt: Break | Continue) -> None:
+        """What runs of the loop or switch that control leaves is decided here."""
+        ends = self.breakable[-stmt.levels :] if isinstance(stmt, Break) else [self.stack[-1].guard]
+        for left in ends:
+            left.guards += (self.guard,)
+        for level in self.stack[-1:]:
+            level.is_left = True
+        if self.is_machine_code:
+            self.exits.append(self.guard)  # it may leave a block, whatever is behind it depends on that
 
     def branch(self, stmt: If) -> Steps:
         """Lower an `if`, predicated when it is short."""
         condition = yield self.expression(stmt.condition, stmt.region)
-        is_predicated = False
+        is_predicated, guard = False, self.scope()
         if condition.shape is Shape.CONSTANT and condition.number is None:
             cost = ()  # decided in each copy of an unrolled loop
         elif stmt.otherwise is None and (_is_single_jump(stmt.then) or stmt is self.last):
@@ -172,7 +200,7 @@ class Lowering(Loops):
                 stmt is not self.last
             ):
                 cost = ((InstructionKind.BRANCH, 1.0),)  # break, continue
-            elif not self.returns:  # not in a function that was inlined
+            elif not self.calls:  # not in a function that was inlined
                 # Every warp issues this EXIT; those that go on, the one behind what it guards, too.
                 again = stmt.then.region if stmt is self.last else stmt.region
                 self.issued_only.append(Charge(InstructionKind.BRANCH, again, 1.0))
@@ -182,12 +210,12 @@ class Lowering(Loops):
             synchronises = 0.0 if condition.is_uniform else 2.0
             cost = ((InstructionKind.BRANCH, 1.0 + synchronises),)
             if stmt.otherwise is not None:
-                self.root(stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
-        self.root(stmt.region, cost, (condition,))
+                self.decide(guard, stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
+        self.decide(guard, stmt.region, cost, (condition,))
         outer = self.issuer
         if is_predicated and outer is None:
             self.issuer = stmt.region
-        yield self.arms((stmt.then, *((stmt.otherwise,) if stmt.otherwise else ())), stmt.region)
+        yield self.arms((stmt.then, *((stmt.otherwise,) if stmt.otherwise else ())), stmt.region, guard)
         self.issuer = outer
         return None
 
@@ -196,33 +224,42 @@ class Lowering(Loops):
         selector = yield self.expression(stmt.selector, stmt.region)
         tests = float(max(1, len(stmt.cases) - 1))
         cost = ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
-        self.root(stmt.region, cost, (selector,))
-        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region)
+        self.decide(guard := self.scope(), stmt.region, cost, (selector,))
+        self.breakable.append(guard)
+        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard)
+        self.breakable.pop()
         return None
 
-    def arms(self, blocks: tuple[Block, ...], region: int) -> Steps:
-        """Lower what may run; merge what it assigned."""
+    def arms(self, blocks: tuple[Block, ...], region: int, guard: Value) -> Steps:
+        """Lower what may run, as `guard` decides; merge what it assigned."""
+        outer, self.guard = self.guard, guard
         ends: list[dict[EnvironmentKey, Value]] = []
         for block in blocks:
             self.enter_arm()
             yield self.statement(block)
             ends.append(self.leave_arm())
-        self.merge(ends, region)
+        self.guard = outer
+        self.merge(ends, region, guard)
         return None
 
     def call(self, expr: InlinedCall, region: int) -> Steps:
         """Lower the body of an inlined call."""
         for parameter, argument in zip(expr.parameters, expr.arguments, strict=True):
             self.write(parameter, (), (yield self.expression(argument, region)))
-        self.returns.append([])
+        outer, self.guard = self.guard, self.scope()
+        breakable, self.breakable = self.breakable, []
+        self.calls.append(_Call(self.guard, [], len(self.stack)))
         yield self.statement(expr.body)
-        returned = self.returns.pop()
+        guard, returned, _ = self.calls.pop()
+        self.guard, self.breakable = outer, breakable
         if len(returned) == 1:
             return returned[0]
-        return self.joined(returned, region)
+        value = self.joined(returned, region)
+        value.guards = (guard,)
+        return value
 
 
-_LOWERINGS: dict[type[Stmt], Callable[[Lowering, Any], Steps]] = {
+_LOWERINGS: dict[type[Stmt], Callable[[Lowering, Any], Steps | None]] = {
     Block: Lowering.block,
     ExprStmt: Lowering.evaluate,
     Declare: Lowering.declare,
@@ -230,6 +267,8 @@ _LOWERINGS: dict[type[Stmt], Callable[[Lowering, Any], Steps]] = {
     Switch: Lowering.switch,
     Loop: Lowering.loop,
     Return: Lowering.leave,
+    Break: Lowering.jump,
+    Continue: Lowering.jump,
 }
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
+from wattslice.ir import BinaryOp, RegisterPlace, Span, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import Cost
 
 Terms = tuple[tuple["Value", int], ...]
@@ -26,10 +26,11 @@ class LoopLevel(Struct, eq=False):
     """A loop being lowered: `entry_region` counts entries, `body_region` iterations.
 
     `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
-    `single_stores`: memory spaces that exactly one statement in the loop stores to. `trips`: iterations per
+    `trips`: iterations per
     entry, None when unknown. `copies_leave`: each copy tests whether it is the last. `elements`: which ones
     of the thread's own arrays are accessed in it. `separate`: such arrays, as an iteration begins with them,
-    of which each iteration has elements of its own.
+    of which each iteration has elements of its own. `guard`: stands for all that decides how often it runs.
+    `is_left`: a jump leaves it, or one of its iterations.
     """
 
     parent: LoopLevel | None
@@ -42,13 +43,14 @@ class LoopLevel(Struct, eq=False):
     depth: int
     has_constant_trips: bool = False
     steps_pointers: bool = False
-    single_stores: frozenset[MemorySpace] = frozenset()
     trips: float | None = None
     copies_leave: bool = False
     elements: dict[Variable, set[tuple[Terms, int, Terms]]] = field(
         default_factory=dict[Variable, set[tuple[Terms, int, Terms]]]
     )
     separate: set[Value] = field(default_factory=set["Value"])
+    is_left: bool = False
+    guard: Value = field(default_factory=lambda: Value(Shape.PLAIN, AT_START))
 
     @property
     def copies(self) -> float:
@@ -138,7 +140,7 @@ class Value(Struct, eq=False):
     `number`: of a constant; None: it differs between the copies of an unrolled loop. `step`: of an induction
     variable, per iteration. `access`: the load or store that this value is. `member`: what of a record it is.
     `birth`: values are numbered as they are made, in the order of the text. `span`: of the text that asked
-    for it first.
+    for it first. `guards`: what decides whether it happens, or which of its inputs it is.
     """
 
     shape: Shape
@@ -155,6 +157,7 @@ class Value(Struct, eq=False):
     member: tuple[str, ...] = ()
     birth: int = field(default_factory=count().__next__)
     span: Span | None = None
+    guards: tuple[Value, ...] = ()
 
 
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
@@ -255,12 +258,13 @@ class Environment:
         self.scopes: list[list[tuple[object, Value | None]]] = [[]]  # what each made available, what it hid
         self.stack: tuple[LoopLevel, ...] = ()
         self.roots: list[Value] = []
+        self.decisions: set[Value] = set()  # roots that happen only where what they decide on is needed
+        self.guard = Value(Shape.PLAIN, AT_START)  # stands for all that decides whether the text here runs
+        self.exits: list[Value] = []  # the guards of returns from the kernel
         self.created: list[Value] = []
-        self.returns: list[list[Value]] = []
         self.arm_depth = 0
         self.arms_passed = 0  # beginnings and ends of arms so far: what lies between two of them runs as one
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
-        self.versions: dict[MemorySpace, Value] = {}
         self.parts: dict[Variable, dict[tuple[str, ...], None]] = {}
         self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
         self.halves: dict[Value, Value] = {}  # shifted to the right by a constant: what was shifted
@@ -277,7 +281,34 @@ class Environment:
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
         """Something that happens whether or not anybody uses its value."""
         place = Placement(region, self.stack[-1] if self.stack else None, self.stack)
-        self.roots.append(Value(Shape.PLAIN, place, cost, list(inputs), span=self.here))
+        here = (self.guard,)
+        self.roots.append(Value(Shape.PLAIN, place, cost, list(inputs), span=self.here, guards=here))
+
+    def decide(self, guard: Value, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
+        """Part of what `guard` stands for: made where something needs `guard`."""
+        self.root(region, cost, inputs)
+        self.decisions.add(self.roots[-1])
+        guard.guards += (self.roots[-1],)
+
+    def scope(self) -> Value:
+        """A guard inside of the present one; what it decides by comes later."""
+        return Value(Shape.PLAIN, AT_START, guards=(self.guard,))
+
+    def drop_dead_decisions(self) -> None:
+        """Forget the branches and loops on which nothing depends that anybody can see, as the compiler does.
+
+        It takes every loop to end (nvcc 13 drops one without effects whatever its trip count).
+        """
+        stack = [*self.exits, *(root for root in self.roots if root not in self.decisions)]
+        seen: set[Value] = set()
+        while stack:
+            value = stack.pop()
+            if value not in seen:
+                seen.add(value)
+                stack += (*value.inputs, *value.guards, *(term for term, _ in value.form.terms))
+                if value.step is not None:
+                    stack.append(value.step)
+        self.roots = [root for root in self.roots if root not in self.decisions or root in seen]
 
     def shared(
         self,
@@ -470,12 +501,16 @@ class Environment:
                 self.environment[key] = old
         return found
 
-    def merge(self, ends: list[dict[EnvironmentKey, Value]], region: int) -> None:
-        """After a branch: what each arm assigned, or what was there before."""
+    def merge(self, ends: list[dict[EnvironmentKey, Value]], region: int, guard: Value | None = None) -> None:
+        """After a branch that `guard` decides: what each arm assigned, or what was there before."""
         keys = dict.fromkeys(key for end in ends for key in end)
         for key in keys:
             values = [end[key] if key in end else self.environment.get(key) for end in ends]
             if len(ends) == 1:
                 values.append(self.environment.get(key))
             known = list(dict.fromkeys(value for value in values if value is not None))
-            self._set(key, known[0] if len(known) == 1 else self.joined(known, region))
+            value = known[0]
+            if len(known) > 1:
+                value = self.joined(known, region)
+                value.guards = () if guard is None else (guard,)
+            self._set(key, value)

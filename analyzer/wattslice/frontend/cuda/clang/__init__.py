@@ -43,24 +43,3 @@ Holes      An undeclared *variable* deletes its whole statement without a trace 
 Depth      `walk` does not recurse. Chains of a few thousand operators pass the guards: recursion in Python
            must expect RecursionError, or flatten `a + b + c ...` first.
 """
-
-from wattslice.frontend.cuda.clang.cursors import Node, Type
-from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic, Severity
-from wattslice.frontend.cuda.clang.kinds import BinaryOperator, CursorKind, TypeKind, UnaryOperator
-from wattslice.frontend.cuda.clang.libclang import Place
-from wattslice.frontend.cuda.clang.session import ParsedUnit, Recovered, parse_cuda
-
-__all__ = [
-    "BinaryOperator",
-    "CursorKind",
-    "Node",
-    "ParseDiagnostic",
-    "ParsedUnit",
-    "Place",
-    "Recovered",
-    "Severity",
-    "Type",
-    "TypeKind",
-    "UnaryOperator",
-    "parse_cuda",
-]

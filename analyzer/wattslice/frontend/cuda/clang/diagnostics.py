@@ -129,6 +129,9 @@ def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...], files: SourceFile
     return tuple(found.values())
 
 
+_OPENS_CAST = re.compile(rb"(?:\breturn|[^\w\s)\]]|^)\s*\($")
+
+
 def _role_at(diagnostic: ParseDiagnostic, name: str, files: SourceFiles) -> Role:
     """A call, a type or a value: from the text at the place of the complaint, else from the whole file."""
     if diagnostic.path is None:
@@ -152,6 +155,8 @@ def _role_at(diagnostic: ParseDiagnostic, name: str, files: SourceFiles) -> Role
     )
     for written in texts:
         rest = written[len(word) :].lstrip()
+        if _OPENS_CAST.search(before) and re.match(rb"\)\s*[A-Za-z_]", rest):
+            return Role.TYPE
         if rest.startswith(b"(") or re.match(rb"<[\w\s,:*]*>\s*\(", rest):
             return Role.FUNCTION
         if in_expression and rest.startswith((b"*", b"&")):

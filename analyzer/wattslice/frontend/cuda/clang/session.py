@@ -51,6 +51,7 @@ from wattslice.frontend.inputs import (
     note_file,
     note_text,
     note_unrepeatable,
+    open_texts,
     repository_root,
 )
 from wattslice.frontend.parse_options import ParseOptions
@@ -250,6 +251,8 @@ def parse_with_repairs(
     unsaved = ((file, joined_brackets(own)),)
     if file != asked:
         unsaved = (*unsaved, (asked.resolve(), joined_brackets(source)))
+    own_names = (file.resolve(), asked.resolve())
+    unsaved += tuple((name, joined_brackets(text)) for name, text in open_texts() if name not in own_names)
     is_wary = options.is_wary and file not in _tried and _MAY_GROW.search(own) is not None
     if _look_ahead(file, own, options, search) or is_wary:
         _tried.add(file)

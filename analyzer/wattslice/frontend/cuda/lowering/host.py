@@ -75,7 +75,14 @@ def host_functions(
         if function is not None:
             result[key] = function
     _follow_helpers(unit, hosts, result, reuse)
-    return tuple(part for function in result.values() for part in (function, *function.lambdas))
+    instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
+    lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
+    return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _pattern_of(function: Function) -> tuple[str, str, int]:
+    """What the member of a class template has in common with its instances, which are what runs."""
+    return function.name.partition("<")[0], function.span.file, function.span.end_line
 
 
 def _report_dispatch(unit: Unit, function: Node) -> None:

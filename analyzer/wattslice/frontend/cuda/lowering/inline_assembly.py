@@ -15,7 +15,17 @@ from wattslice.frontend.cuda.lowering.context import Body, Location, printed_tex
 from wattslice.frontend.cuda.lowering.expressions import convert
 from wattslice.frontend.cuda.lowering.memory import note_pointer, place_for_access, pointee_of
 from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
-from wattslice.frontend.ptx.operations import access_kind_of, operation_of, parts_of
+from wattslice.frontend.ptx.operations import AccessKind, access_kind_of, operation_of, parts_of
+from wattslice.frontend.ptx.syntax.parser import fragment
+from wattslice.frontend.ptx.syntax.syntax import (
+    Address,
+    Immediate,
+    Instruction,
+    Operand,
+    Register,
+    Sink,
+    Vector,
+)
 from wattslice.ir import Expr, ExprStmt, Intrinsic, MemoryPlace, Read, Semantics, Span, Stmt, Type, TypeKind
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
@@ -23,6 +33,7 @@ _NAMED = re.compile(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"([^\"]*)")
 _VOLATILE = re.compile(r"\s*(?:__)?asm(?:__)?\s+(?:__)?volatile(?:__)?\b")
 _BEGIN = re.compile(r"\basm\b[\w\s]*\(")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
+_NAME = re.compile(r"%\[\s*(\w+)\s*\]")
 _LANE_NAMES = "xyzw"
 
 
@@ -81,17 +92,14 @@ class _Operands(Struct):
     before: list[Stmt] = field(default_factory=list[Stmt])
     _values: dict[int, Expr] = field(default_factory=dict[int, Expr])
 
-    def index(self, written: str) -> int | None:
-        """The position of `%3` or `%[name]`; None for a register of the PTX text itself."""
-        if written.startswith("%[") and written.endswith("]"):
-            name = written[2:-1].strip()
-            return next((at for at, operand in enumerate(self.declared) if operand.name == name), None)
-        number = written[1:]
-        if not (written.startswith("%") and number.isdecimal()):
+    def index(self, written: Operand) -> int | None:
+        """The position of `%3`; None for a register of the PTX text itself."""
+        number = written.name[1:] if isinstance(written, Register) else ""
+        if not number.isdecimal():
             return None
         return int(number) if int(number) < len(self.outputs) + len(self.inputs) else None
 
-    def output(self, written: str) -> Location | None:
+    def output(self, written: Operand) -> Location | None:
         """Where an output operand is; None when `written` names none."""
         at = self.index(written)
         return None if at is None or at >= len(self.outputs) else self.body.location(self.outputs[at])
@@ -112,11 +120,11 @@ class _Operands(Struct):
         self._values[at] = value
         return value
 
-    def read(self, written: str, type_: Type) -> Expr:
+    def read(self, written: Operand, type_: Type) -> Expr:
         """The value stored from an operand or PTX register, as `type_`."""
         at = self.index(written)
-        if at is None and type_.kind is TypeKind.INT and re.fullmatch(r"-?\d+", written):
-            return ir.Constant(int(written), type_, self.span)
+        if isinstance(written, Immediate) and isinstance(written.value, int) and type_.kind is TypeKind.INT:
+            return ir.Constant(written.value, type_, self.span)
         if at is None:
             return Intrinsic("asm register", (), (), Semantics.OPAQUE, False, type_, self.span)
         value = self.value(at)
@@ -151,20 +159,20 @@ def _(body: Body, node: Node) -> list[Stmt]:
     loads: list[Stmt] = []
     stores: list[Stmt] = []
     written: set[int] = set()
-    for instruction in instructions_of(template):
-        access = access_of(instruction)
+    for instruction in fragment(_numbered(template, declared)):
+        access = _access_of(instruction)
         at = None if access is None else operands.index(access.base)
         if access is None or at is None:
             rest.append(instruction)
             continue
         place = _place(operands, access, operands.value(at))
-        if access.is_store:
+        if access.kind.is_store:
             stores.append(_store(body, access, place, operands))
             continue
         loads.extend(_load(body, access, place, operands))
         written.update(i for i in map(operands.index, access.values) if i is not None)
     name = "asm " + " ".join(template.split())[:40]
-    operations = operations_of_instructions(tuple(rest))
+    operations = _operations_of(rest)
     middle = _others(body, operands, written, name, operations) if rest or not (loads or stores) else []
     return [*operands.before, *loads, *middle, *stores]
 
@@ -210,39 +218,41 @@ def _assigned(body: Body, where: Location, value: Expr, span: Span) -> Stmt:
     )
 
 
-def _place(operands: _Operands, access: PtxAccess, base: Expr) -> MemoryPlace:
+def _place(operands: _Operands, access: _Access, base: Expr) -> MemoryPlace:
     """The object accessed: the space is the mnemonic's, of a generic address the pointer's."""
     body, span = operands.body, operands.span
-    pointer_type = pointer_to(access.type)
+    pointer_type = pointer_to(access.kind.type)
     found = pointee_of(body, base)
     address = base if base.type.kind is TypeKind.POINTER else ir.Cast(base, pointer_type, span)
     if access.offset_bytes:
         address = ir.PointerOffset(address, None, 1, access.offset_bytes, False, False, pointer_type, span)
     generic = ir.MemorySpace.GLOBAL if found is None else found.space
     root = None if found is None or base.type.kind is not TypeKind.POINTER else found.root
-    return MemoryPlace(address, access.space or generic, access.type, root, body.site(), operands.is_volatile)
+    return MemoryPlace(
+        address, access.kind.space or generic, access.kind.type, root, body.site(), operands.is_volatile
+    )
 
 
-def _load(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands) -> list[Stmt]:
+def _load(body: Body, access: _Access, place: MemoryPlace, operands: _Operands) -> list[Stmt]:
     """The access, and what it yields put into the outputs (a register of the PTX text gets nothing)."""
     span = operands.span
-    value: Expr = ir.Load(place, access.type, span)
-    if access.atomic is not None:
-        arguments = tuple(operands.read(written, access.type) for written in access.values[1:])
-        value = ir.Atomic(access.atomic, place, arguments, access.type, span)
-    targets = [operands.output(written) for written in access.values[: access.type.lanes]]
+    value: Expr = ir.Load(place, access.kind.type, span)
+    if access.kind.atomic is not None:
+        arguments = tuple(operands.read(written, access.kind.type) for written in access.values[1:])
+        value = ir.Atomic(access.kind.atomic, place, arguments, access.kind.type, span)
+    targets = [operands.output(written) for written in access.values[: access.kind.type.lanes]]
     if len(targets) == 1 and targets[0] is not None:
         return [_assigned(body, targets[0], _fitted(body, value, targets[0].type, span), span)]
     if not any(targets):
         load = ExprStmt(value, body.region(), span)
-        if access.atomic is not None or access.values[0] != "_":
+        if access.kind.atomic is not None or not isinstance(access.values[0], Sink):
             return [load]
         # Of cp.async the store is not in the tree: who computes values must not take the load for all of it.
         store = Intrinsic("asm cp.async", (), (), Semantics.NONE, False, ir.VOID, span)
         return [load, ExprStmt(store, body.region(), span)]
-    kept = body.temporary("loaded", access.type, span)
+    kept = body.temporary("loaded", access.kind.type, span)
     result: list[Stmt] = [ir.Declare(kept, value, body.region(), span)]
-    lane = lane_of(access.type)
+    lane = lane_of(access.kind.type)
     for name, target in zip(_LANE_NAMES, targets, strict=False):
         if target is not None:
             part = Read(ir.RegisterPlace(kept, (name,), lane), lane, span)
@@ -264,13 +274,13 @@ def _same_bits(value: Expr, type_: Type) -> Expr:
     return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, value.span)
 
 
-def _store(body: Body, access: PtxAccess, place: MemoryPlace, operands: _Operands) -> Stmt:
-    lane = lane_of(access.type)
+def _store(body: Body, access: _Access, place: MemoryPlace, operands: _Operands) -> Stmt:
+    lane = lane_of(access.kind.type)
     parts = tuple(operands.read(written, lane) for written in access.values)
     value = parts[0]
     if len(parts) > 1:
-        value = ir.Construct(parts, tuple(_LANE_NAMES[: len(parts)]), access.type, operands.span)
-    stored = ir.Assign(place, None, value, access.type, access.type, operands.span)
+        value = ir.Construct(parts, tuple(_LANE_NAMES[: len(parts)]), access.kind.type, operands.span)
+    stored = ir.Assign(place, None, value, access.kind.type, access.kind.type, operands.span)
     return ExprStmt(stored, body.region(), operands.span)
 
 
@@ -292,116 +302,63 @@ def _printed_statements(text: str) -> Iterator[str]:
                 break
 
 
-# ---------------------------------------------------------------------------
-# The text of inline PTX: its instructions and their memory accesses.
+# --------------------------------------------------------------------------- instructions
 
 
-_MNEMONIC = re.compile(r"(?:@!?%?\w+\s+)?([a-z][a-z0-9_]*(?:[.:]+[a-z0-9_]+)*)\s*(.*)", re.I | re.S)
-_LABEL = re.compile(r"^[\w$%]+:(?!:)\s*")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-_ADDRESS = re.compile(
-    r"^\[\s*(?P<base>%?(?:\w+|\[\s*\w+\s*\]))\s*(?:\+\s*(?P<offset>-?\s*(?:0x[0-9a-f]+|\d+))\s*)?\]$", re.I
-)
-
-
-class Instruction(Struct, frozen=True):
-    """One PTX instruction: its mnemonic in lower case and its operands as written."""
-
-    mnemonic: str
-    operands: tuple[str, ...]
-
-
-class PtxAccess(Struct, frozen=True):
+class _Access(NamedTuple):
     """`ld`, `st`, `atom` or `red` with a plain address operand.
 
-    `base` is the operand that holds the address, `offset_bytes` what is added to it; `space` None: the
-    address is generic. `values` are the registers loaded into or stored from, one for each lane; of an
-    atomic all operands after the address.
+    `base` holds the address, `offset_bytes` is added to it. `values` are loaded into or stored from, one for
+    each lane; of an atomic all operands after the address.
     """
 
-    is_store: bool
-    atomic: ir.AtomicOp | None
-    space: ir.MemorySpace | None
-    type: Type
-    base: str
+    kind: AccessKind
+    base: Operand
     offset_bytes: int
-    values: tuple[str, ...]
+    values: tuple[Operand, ...]
 
 
-def instructions_of(template: str) -> tuple[Instruction, ...]:
-    """The instructions of an asm template, declarations, labels and scopes left out."""
-    found: list[Instruction] = []
-    for piece in _COMMENT.sub("", template).split(";"):
-        text = _LABEL.sub("", piece.strip().lstrip("{} \t\r\n"))
-        match = _MNEMONIC.match(text)
-        if match is not None and not text.startswith("."):
-            found.append(Instruction(match[1].lower(), _operands(match[2])))
-    return tuple(found)
+def _numbered(template: str, declared: list[_Operand]) -> str:
+    """The PTX of an asm template, `%[name]` by its number and `%%` as the `%` that it stands for."""
+    names = {operand.name: number for number, operand in reversed(list(enumerate(declared)))}
+    text = _NAME.sub(lambda found: f"%{names.get(found[1], found[1])}", template)
+    return text.replace("%%", "%")
 
 
-def _operands(text: str) -> tuple[str, ...]:
-    parts: list[str] = [""]
-    depth = 0
-    for char in text:
-        depth += (char in "{[(") - (char in "}])")
-        if depth < 0:  # the end of a scope
-            break
-        if char == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return tuple(" ".join(part.split()) for part in parts)
-
-
-def operations_of_instructions(instructions: tuple[Instruction, ...]) -> tuple[ir.OperationCount, ...]:
+def _operations_of(instructions: list[Instruction]) -> tuple[ir.OperationCount, ...]:
     """The source operations of instructions, one entry for each class."""
     counts: dict[ir.OperationClass, float] = {}
     for instruction in instructions:
-        found = operation_of(instruction.mnemonic)
+        found = operation_of(instruction.mnemonic.lower())
         if found is not None:
             counts[found[0]] = counts.get(found[0], 0) + found[1]
     return tuple(ir.OperationCount(cls, number) for cls, number in counts.items())
 
 
-def access_of(instruction: Instruction) -> PtxAccess | None:
+def _access_of(instruction: Instruction) -> _Access | None:
     """The memory access that an instruction is, when its address and width are plain to see."""
-    name, *rest = parts_of(instruction.mnemonic)
-    operands = list(instruction.operands)
+    mnemonic, operands = instruction.mnemonic.lower(), list(instruction.operands)
+    name, *rest = parts_of(mnemonic)
+    kind = access_kind_of(mnemonic)
     if name == "cp" and rest[:1] == ["async"] and "global" in rest and len(operands) >= 3:
-        return _copy(operands)
-    kind = access_kind_of(instruction.mnemonic)
-    if kind is None:
-        return None
-    if name in ("st", "red"):
-        operands.insert(0, "")
-    if len(operands) < 2:
-        return None
-    address = _ADDRESS.match(operands[1])
-    if address is None:
+        # The load from global memory (the store into shared memory is not counted).
+        size = operands[2].value if isinstance(operands[2], Immediate) else 0
+        if size not in (4, 8, 16):
+            return None
+        lanes = int(size) // 4
+        kind = AccessKind(False, None, ir.MemorySpace.GLOBAL, ir.Type(TypeKind.INT, 32, False, lanes))
+        values: tuple[Operand, ...] = (Sink(),) * lanes
+    elif name in ("st", "red"):
+        operands.insert(0, Sink())
+        values = tuple(operands[2:])
+    else:
+        values = tuple(operands[:1])
+    if kind is None or len(operands) < 2 or not isinstance(address := operands[1], Address):
         return None
     if kind.atomic is not None:
         values = (operands[0], *operands[2:])
     else:
-        written = operands[2] if name == "st" and len(operands) > 2 else operands[0]
-        values = tuple(part.strip() for part in written.strip("{}").split(","))
+        values = values[0].elements if values and isinstance(values[0], Vector) else values
         if len(values) != kind.type.lanes:
             return None
-    return PtxAccess(
-        kind.is_store, kind.atomic, kind.space, kind.type, address["base"], _offset(address), values
-    )
-
-
-def _copy(operands: list[str]) -> PtxAccess | None:
-    """`cp.async`: the load from global memory (its store into shared memory is not counted)."""
-    address = _ADDRESS.match(operands[1])
-    if address is None or operands[2] not in ("4", "8", "16"):
-        return None
-    lanes = int(operands[2]) // 4
-    type_ = Type(TypeKind.INT, bits=32, signed=False, lanes=lanes)
-    return PtxAccess(
-        False, None, ir.MemorySpace.GLOBAL, type_, address["base"], _offset(address), ("_",) * lanes
-    )
-
-
-def _offset(address: re.Match[str]) -> int:
-    return int(address["offset"].replace(" ", ""), 0) if address["offset"] else 0
+    return _Access(kind, address.base, address.offset, values)

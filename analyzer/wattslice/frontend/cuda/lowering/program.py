@@ -48,7 +48,7 @@ _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 _REGISTERED = (calls, closures, expressions, inline_assembly, loops, memory, statements)
 _STUBS = str(STUBS)
 _INLINE = re.compile(r"\b(__)?inline(__)?\b")
-_TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t")
+_TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")
 
 
 def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -> Program:

@@ -27,6 +27,7 @@ _STEPS = frozenset({"++", "--"})
 _NO_CALL = frozenset({"if", "while", "for", "switch", "return", "sizeof", "alignof", "decltype", ">>>"})
 _READ_ONLY = re.compile(
     r"v?f?printf|f?puts|assert|cudaFree\w*|cudaMemset\w*|free|atoi|atof|min|max|abs|sqrt|ceil"
+    r"|gl(?!Get|Gen|Read)[A-Z]\w*|glut[A-Z]\w*"
 )
 
 
@@ -76,7 +77,8 @@ def _written(tokens: Sequence[str]) -> list[str]:
         end = _end_of_chain(tokens, at)
         behind = tokens[end] if end < len(tokens) else ""
         caller = callers[-1] if callers else ""
-        is_argument = before in ("(", ",") and behind in (")", ",") and bool(caller)
+        starts = before in ("(", ",") or (before == ")" and tokens[at - 2] in ("*", "&"))  # behind a cast
+        is_argument = starts and behind in (")", ",") and bool(caller)
         if (
             behind in _ASSIGNS
             or (behind == "(" and end > at + 1)

@@ -324,11 +324,6 @@ def _unpack(body: FunctionBody, target: Vector, value: Expr, type_: Type, span: 
         body.set(element, low if not declared.is_float else body_cast(low, declared, span), span)
 
 
-def _to_address(body: FunctionBody, instruction: Instruction, span: Span) -> Expr | None:
-    """`cvta`: generic or not, an address is an address."""
-    return body.value(instruction.operands[1], POINTER, span)
-
-
 _ROUNDINGS = {"rmi": ("floor", Semantics.FLOOR), "rpi": ("ceil", Semantics.CEIL)}
 
 
@@ -466,7 +461,8 @@ _VALUES: tuple[tuple[str, ValueLowering], ...] = (
     ("lop3", _lop3),
     ("bfe", _extract_bits),
     ("shf", _funnel),
-    ("cvta", _to_address),
+    # Generic or not, an address is an address.
+    ("cvta", lambda body, instruction, span: body.value(instruction.operands[1], POINTER, span)),
     ("cvt", _convert),
     ("set", _set),
     ("selp slct", _select),

@@ -237,7 +237,7 @@ def find_pointers(
         opcode, operands = instruction.opcode, instruction.operands
         for result in results_of(instruction):
             if opcode in ("ld", "ldu"):
-                if not _may_be_address(instruction):
+                if not {"u64", "s64", "b64"} & set(instruction.modifiers):
                     continue
                 variable = parameter(instruction)
                 if variable is not None:
@@ -266,11 +266,6 @@ def find_pointers(
     _demand(found, feeds, demanded, converted)
     found.parameters = {v for register, v in parameter_of.items() if register in found.registers}
     return found
-
-
-def _may_be_address(instruction: Instruction) -> bool:
-    """Whether a load brings 64 bits that are no floating-point number."""
-    return bool({"u64", "s64", "b64"} & set(instruction.modifiers))
 
 
 def _names(operands: tuple[Operand, ...]) -> list[str]:

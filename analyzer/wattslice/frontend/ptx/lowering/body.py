@@ -129,10 +129,10 @@ class FunctionBody:
             return
         name = operand.name
         if registers.is_single(name):
-            if is_leaf(value) and registers.never_changes(value):
+            if is_leaf(value) and not registers.changing(value):
                 registers.stand_for(name, value)
                 return
-            if registers.may_wait(name) and is_pure(value) and registers.wait(name, value):
+            if is_pure(value) and registers.wait(name, value):
                 return
             if registers.is_unused(name):
                 if any(own_operations(node) for node in walk_expressions(value)):
@@ -143,7 +143,7 @@ class FunctionBody:
             self.statements.append(Declare(variable, value, self.parts.region(), span))
             return
         variable = registers.variable(name, value.type)
-        for waiting in registers.overwritten_by(variable):
+        for waiting in [name for name, kept in registers.pending.items() if variable in kept.reads]:
             self._write_out(waiting)
         value = fitted(value, variable.type, span)
         place = ir.RegisterPlace(variable, (), variable.type)

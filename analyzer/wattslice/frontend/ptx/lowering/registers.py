@@ -103,10 +103,6 @@ class Registers:
         """Whether nobody reads a register."""
         return self._read[name] == 0
 
-    def may_wait(self, name: str) -> bool:
-        """Whether a register has one reader, in the block that writes it."""
-        return self.is_single(name) and name in self._local
-
     def declared_type(self, name: str) -> Type:
         """The type that a `.reg` gives."""
         found = self._declared.get(name)
@@ -144,10 +140,6 @@ class Registers:
         """From here on `name` is `expr`, which costs nothing."""
         self._same[name] = expr
 
-    def never_changes(self, expr: Expr) -> bool:
-        """Whether an expression has one value from now on: it reads no register that is written again."""
-        return not self.changing(expr)
-
     def changing(self, expr: Expr) -> frozenset[Variable]:
         """The registers in an expression that may be written again."""
         return frozenset(
@@ -159,16 +151,12 @@ class Registers:
         )
 
     def wait(self, name: str, expr: Expr) -> bool:
-        """Keeps an expression for its one reader; False when it is too large."""
+        """Keeps an expression for its one reader in this block; False without one, or if it is too large."""
         size = sum(1 for _ in ir.walk_expressions(expr))
-        if size > MAX_SIZE:
+        if name not in self._local or size > MAX_SIZE:
             return False
         self.pending[name] = Pending(expr, self.changing(expr), size)
         return True
-
-    def overwritten_by(self, variable: Variable) -> list[str]:
-        """Registers whose waiting expression reads a variable that is about to change."""
-        return [name for name, kept in self.pending.items() if variable in kept.reads]
 
     def read(self, name: str, component: str, span: Span) -> Expr:
         """The value of a register, special ones included."""
@@ -223,11 +211,6 @@ def float_bits(value: int | float, bits: int) -> float:
     return struct.unpack(code, struct.pack(size, value & ((1 << bits) - 1)))[0]
 
 
-def is_same_kind(a: Type, b: Type) -> bool:
-    """Whether both are numbers of the same kind, so that a register needs no reinterpretation."""
-    return (a.kind is TypeKind.FLOAT) == (b.kind is TypeKind.FLOAT)
-
-
 # ---------------------------------------------------------------------------
 # Values of registers and immediates: as another type, negated, and whether they may be computed later.
 
@@ -242,30 +225,28 @@ _OPPOSITE = {
 }
 
 
+_PURE = (
+    Constant,
+    Builtin,
+    ir.Read,
+    ir.AddressOf,
+    Cast,
+    ir.Unary,
+    ir.Binary,
+    ir.PointerOffset,
+    ir.Logical,
+    ir.Select,
+)
+_EFFECTS = (Semantics.EFFECT, Semantics.BARRIER, Semantics.NONE)
+
+
 def is_pure(expr: Expr) -> bool:
     """Whether an expression may be computed later: it neither reads memory nor does anything."""
-    for node in ir.walk_expressions(expr):
-        match node:
-            case (
-                Constant()
-                | ir.Read()
-                | ir.AddressOf()
-                | Cast()
-                | ir.Unary()
-                | ir.Binary()
-                | ir.PointerOffset()
-            ):
-                pass
-            case ir.Intrinsic(semantics=semantics, is_opaque_call=False) if semantics not in (
-                Semantics.EFFECT,
-                Semantics.BARRIER,
-                Semantics.NONE,
-            ):
-                pass
-            case _:
-                if type(node).__name__ not in ("Builtin", "Logical", "Select"):
-                    return False
-    return True
+    return all(
+        isinstance(node, _PURE)
+        or (isinstance(node, ir.Intrinsic) and not node.is_opaque_call and node.semantics not in _EFFECTS)
+        for node in ir.walk_expressions(expr)
+    )
 
 
 def constant(value: int | float, type_: Type, span: Span) -> Constant:
@@ -299,7 +280,7 @@ def as_type(value: Expr, type_: Type, span: Span) -> Expr:
         return value
     if isinstance(value, Constant) and (own.is_float == type_.is_float or isinstance(value.value, int)):
         return constant(value.value, type_, span) if isinstance(value.value, int) else value
-    if not is_same_kind(own, type_):
+    if (own.kind is TypeKind.FLOAT) != (type_.kind is TypeKind.FLOAT):
         if type_.kind is TypeKind.POINTER:
             return value
         return ir.Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, span)

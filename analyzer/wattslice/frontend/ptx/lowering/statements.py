@@ -170,7 +170,8 @@ class _Statements:
         step: Expr | None = None
         if condition is not None:
             statements, step = steps_apart(statements)
-        instructions = self.body.blocks[repeat.header].instructions
+        header = self.body.blocks[repeat.header]
+        instructions = header.instructions
         span = self.body.unit.span(instructions[0]) if instructions else self._span_of(statements)
         end = max([span.line, *(s.span.line for s in statements if s.span.file == span.file)])
         return Loop(
@@ -179,7 +180,7 @@ class _Statements:
             condition,
             step,
             Block(tuple(statements), body_region, span),
-            4 if _is_unrolled(self.body, repeat) else 1,
+            4 if repeat.test == repeat.header and is_unrolled_by_ptxas(header) else 1,
             region,
             test_region,
             step_region,
@@ -209,10 +210,6 @@ class _Statements:
 def block_of(body: FunctionBody) -> Block:
     """The whole function."""
     return _Statements(body).block()
-
-
-def _is_unrolled(body: FunctionBody, repeat: Repeat) -> bool:
-    return repeat.test == repeat.header and is_unrolled_by_ptxas(body.blocks[repeat.header])
 
 
 # ---------------------------------------------------------------------------

@@ -41,7 +41,6 @@ class Structure:
         self.flow = ControlFlow([targets_of(ending) for ending in endings])
         self.followers: dict[int, _Followers] = {}
         self.placed: set[int] = set()  # nodes that stand behind a block, and are jumped to
-        self._parents: dict[int, tuple[int, bool]] = {}
         self._enclosing = self._loops_around()
         self._find_followers()
         self.suppressed: set[int] = set()  # nodes whose ending is the test of a loop
@@ -67,13 +66,9 @@ class Structure:
 
     def _parent(self, node: int) -> tuple[int, bool]:
         """The node behind whose block `node` stands, and whether that heads a loop that `node` is not in."""
-        known = self._parents.get(node)
-        if known is None:
-            above = self.flow.dominator[node]
-            left = next((loop for loop in self._enclosing[above] if node not in loop.nodes), None)
-            known = (above, False) if left is None else (left.header, True)
-            self._parents[node] = known
-        return known
+        above = self.flow.dominator[node]
+        left = next((loop for loop in self._enclosing[above] if node not in loop.nodes), None)
+        return (above, False) if left is None else (left.header, True)
 
     def _find_followers(self) -> None:
         flow = self.flow
@@ -81,7 +76,8 @@ class Structure:
         for node in flow.order[1:]:
             if self._is_exit(node):
                 continue  # a return stands wherever it is wanted
-            if len(flow.forward_predecessors(node)) > 1 or self._parent(node)[1]:
+            forward = sum(not flow.is_back_edge(source, node) for source in flow.predecessors[node])
+            if forward > 1 or self._parent(node)[1]:
                 placed.add(node)
         for loop in flow.loops.values():
             latch = self._latch(loop)
@@ -204,7 +200,11 @@ class Structure:
                 case Leave():
                     return [*tree, *([] if place.next_ is None else [Quit()])]
                 case Goto(target=target):
-                    if not self._is_inlined(node, target) or self._has_own_block(target):
+                    if (
+                        not self._is_inlined(node, target)
+                        or target in self.followers
+                        or target in self.flow.loops
+                    ):
                         return [*tree, *self._go(target, place, node)]
                     node = target
                 case Fork(then=then, otherwise=otherwise) if then == otherwise:
@@ -230,9 +230,6 @@ class Structure:
             labels.setdefault(target, []).append(label)
         cases = [(tuple(found), self._go(target, inside, node)) for target, found in labels.items()]
         return Switching(node, frame, cases)
-
-    def _has_own_block(self, node: int) -> bool:
-        return node in self.followers or node in self.flow.loops
 
     def _is_inlined(self, source: int, target: int) -> bool:
         """Whether `target` stands where it is jumped to, and nowhere else."""
@@ -429,10 +426,6 @@ class ControlFlow:
     def is_back_edge(self, source: int, target: int) -> bool:
         """Whether an edge closes a loop."""
         return self.position[target] <= self.position[source]
-
-    def forward_predecessors(self, node: int) -> list[int]:
-        """Where control comes from, back edges left out."""
-        return [source for source in self.predecessors[node] if not self.is_back_edge(source, node)]
 
     def reaches(self, source: int, target: int) -> bool:
         """Whether a path of forward edges leads from `source` to `target`."""

@@ -334,6 +334,7 @@ def _address(cursor: Cursor, registers: Registers, depth: int) -> Address:
 _STRING_OF_LABEL = re.compile(r"(?<![\w$])([\w$]++):((?:\s*\.b8\s+[\d,\s]+)+)")
 _MOST_INLINED = 32
 """The most calls that inlining removed around one place: also what ends a place inlined into itself."""
+_MOST_LINES = 1 << 24
 _ESCAPE = re.compile(r"\\(.)")
 
 
@@ -377,11 +378,14 @@ class Locations:
 
 
 def _place(cursor: Cursor) -> tuple[int, int, int]:
-    return (
+    place = (
         integer(cursor, "a file number"),
         integer(cursor, "a line number"),
         integer(cursor, "a column number"),
     )
+    if not all(0 <= number <= _MOST_LINES for number in place):
+        cursor.fail(f"no source has line {place[1]}, column {place[2]}")
+    return place
 
 
 def function_names(text: str) -> dict[str, str]:

@@ -185,10 +185,6 @@ def _divide(left: Value, right: Value) -> Value:
     return quotient if (left < 0) == (right < 0) else -quotient
 
 
-def _remainder(left: int, right: int) -> int:
-    return left - int(_divide(left, right)) * right
-
-
 _ARITHMETIC: dict[str, tuple[int, Callable[[Value, Value], Value]]] = {
     "*": (10, lambda a, b: a * b),
     "/": (10, _divide),
@@ -204,7 +200,7 @@ _ARITHMETIC: dict[str, tuple[int, Callable[[Value, Value], Value]]] = {
     "||": (1, lambda a, b: int(bool(a) or bool(b))),
 }
 _INTEGER: dict[str, tuple[int, Callable[[int, int], int]]] = {
-    "%": (10, _remainder),
+    "%": (10, lambda a, b: a - int(_divide(a, b)) * b),
     "<<": (8, lambda a, b: a << (b & 63)),
     ">>": (8, lambda a, b: a >> (b & 63)),
     "&": (5, lambda a, b: a & b),

@@ -237,6 +237,11 @@ class _ModuleReader:
                 return
 
 
+def fragment(text: str) -> list[Instruction]:
+    """The instructions of PTX that stands inside another language, as far as they can be read."""
+    return BodyReader(Cursor(f"{text};"), Locations({})).instructions()
+
+
 # ---------------------------------------------------------------------------
 # The body of a PTX function: instructions, labels, declarations, scopes.
 
@@ -293,6 +298,23 @@ class BodyReader:
             elif not cursor.accept(";"):
                 cursor.fail(f"an instruction expected, {cursor.shown} found", self._remedy())
         return tuple(found)
+
+    def instructions(self) -> list[Instruction]:
+        """The instructions of a text that is no whole body; what cannot be read is left out."""
+        cursor = self._cursor
+        found: list[Statement] = []
+        while token := cursor.token:
+            try:
+                if is_directive(token):
+                    self._directive(token, found)
+                elif token == "@" or is_word(token):
+                    self._instruction(found)
+                else:
+                    cursor.advance()
+            except PtxSyntaxError:
+                while cursor.token and not cursor.accept(";"):
+                    cursor.advance()
+        return [statement for statement in found if isinstance(statement, Instruction)]
 
     def _remedy(self) -> str:
         return REGENERATE if self._cursor.token else _CLOSE

@@ -21,11 +21,6 @@ TYPE_BITS = (
 """The types that a register, a parameter, a variable or an instruction may have, and the bits of each."""
 
 
-def type_bytes(type_name: str) -> int:
-    """The bytes that a scalar type takes in memory: 4 for `f32`. Raises KeyError for what is no type."""
-    return (TYPE_BITS[type_name] + 7) // 8
-
-
 # Operands
 
 
@@ -193,7 +188,7 @@ class Parameter(Struct, frozen=True):
 
 
 def _size_bytes(type_name: str, lanes: int, dimensions: tuple[int | None, ...]) -> int | None:
-    size = type_bytes(type_name) * lanes
+    size = (TYPE_BITS[type_name] + 7) // 8 * lanes
     for dimension in dimensions:
         if dimension is None:
             return None

@@ -191,13 +191,13 @@ def _refusal(compiler: str, program: Path, output: str, stand_in: Path | None) -
         remedy = f"-I DIR tells where it is; if it belongs to CUDA, the stand-in lacks it: {ELSEWHERE}"
     elif stand_in is not None and _PTX.search(text):
         message, remedy = "PTX in asm cannot be run by a CPU", ELSEWHERE
-    elif stand_in is not None and unknown is not None and _OF_CUDA.match(name := _first(unknown)):
+    elif (
+        stand_in is not None
+        and unknown is not None
+        and _OF_CUDA.match(name := next(filter(None, unknown.groups())))
+    ):
         message, remedy = f"the stand-in for CUDA does not offer {name} as it is used here", ELSEWHERE
     else:
         message = f"{compiler} refuses the program: {text}"
         remedy = _MORE if stand_in is None else f"{ELSEWHERE}; {_MORE}"
     return BuildError(message, path=place[0], line=place[1], remedy=remedy)
-
-
-def _first(found: re.Match[str]) -> str:
-    return next(group for group in found.groups() if group)

@@ -27,7 +27,7 @@ typedef struct cusparseMatDescr_st* cusparseMatDescr_t; typedef struct cusparseS
 typedef struct cusparseDnVecDescr_st* cusparseDnVecDescr_t;
 typedef int CUresult; typedef int CUdevice; typedef unsigned long long CUdeviceptr; typedef struct CUctx_st* CUcontext;
 typedef struct CUmod_st* CUmodule; typedef CUfunc_st* CUfunction; typedef CUstream_st* CUstream; typedef CUevent_st* CUevent;
-typedef struct CUarray_st* CUarray; typedef struct CUtexref_st* CUtexref; typedef cudaTextureObject_t CUtexObject; enum { CUDA_SUCCESS = 0 };
+typedef struct CUarray_st* CUarray; typedef struct CUtexref_st* CUtexref; typedef cudaTextureObject_t CUtexObject; typedef cudaSurfaceObject_t CUsurfObject; enum { CUDA_SUCCESS = 0 };
 WS_LIBRARY_FUNCTION(CUresult, cuInit) WS_LIBRARY_FUNCTION(CUresult, cuDeviceGet) WS_LIBRARY_FUNCTION(CUresult, cuCtxCreate)
 WS_LIBRARY_FUNCTION(CUresult, cuDeviceGetAttribute) WS_LIBRARY_FUNCTION(CUresult, cuMemAlloc) WS_LIBRARY_FUNCTION(CUresult, cuMemFree)
 WS_LIBRARY_FUNCTION(cublasStatus_t, cublasCreate) WS_LIBRARY_FUNCTION(cublasStatus_t, cublasDestroy)
