@@ -243,6 +243,87 @@ def test_what_l2_cannot_keep_for_the_next_blocks_is_fetched_again(tmp_path, l2_b
     assert moved.footprint_bytes == 3 * 4 * 1024**2
 
 
+AGAIN = """__global__ void k(const float *x, float *y, int n, int rounds) {{
+  float sum = 0; {before}
+  for (int r = 0; r < rounds; ++r) {{ {loop} }}
+  y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}}"""
+SLICE = "for (int j = threadIdx.x; j < n; j += blockDim.x) sum += x[blockIdx.x * n + j];"
+STEPPED = "p = x + blockIdx.x * n + threadIdx.x; " + SLICE.replace(
+    "x[blockIdx.x * n + j]", "*p, p += blockDim.x"
+)
+
+
+@pytest.mark.parametrize(
+    ("loop", "n", "l2_mb", "l2_rounds", "dram_rounds"),
+    [
+        (SLICE, 4096, 4, 1, 1),  # 16 KiB of a block: L1 keeps them, 160 blocks have 2.6 MB together
+        (SLICE, 4096, 2, 8, 8),  # which this L2 does not hold
+        (SLICE, 65536, 60, 8, 1),  # 512 KiB of two blocks: no L1 holds them, L2 does
+        (SLICE, 65536, 40, 8, 8),
+        (STEPPED.replace("p = x", "const float *p = x"), 65536, 40, 8, 8),
+        ("int j; " + SLICE.replace("int j", "j"), 65536, 40, 8, 8),
+        # each round goes elsewhere
+        (SLICE.replace("x[", "x[r * gridDim.x * n + "), 65536, 40, 8, 8),
+    ],
+)
+def test_what_caches_cannot_keep_is_fetched_in_each_round(tmp_path, loop, n, l2_mb, l2_rounds, dram_rounds):
+    """1000 blocks of 256 threads, two on each of 80 multiprocessors; 8 rounds."""
+    source = AGAIN.format(before="", loop=loop)
+    launch, profile = counted(tmp_path, source, "k=1000:256", f"n={n}", "rounds=8")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=l2_mb * 1e6, resident_blocks=160, blocks_per_sm=2)
+    of_slice = n * 4 / 256
+    assert moved.l1_bytes == pytest.approx(8 * of_slice + 4)
+    assert moved.l2_bytes == pytest.approx(l2_rounds * of_slice + 4)
+    assert moved.dram_bytes == pytest.approx(dram_rounds * of_slice + 4)
+
+
+ROWS = """__global__ void k(const float *x, const float *w, float *y, int n, int m) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int o = 0; o < m; ++o) {
+    float sum = 0;
+    for (int c = 0; c < n; ++c) sum += x[row * n + c] * w[o * n + c];
+    y[o * gridDim.x * blockDim.x + row] = sum;
+  }
+}"""
+"""Each thread goes along a row of its own: of eight loads of a sector one is new."""
+PLACE = "x[(y + i) * width + blockIdx.x * 64 + threadIdx.x + j]"
+KEPT = [
+    ("rows that fit", ROWS, "k=100:64", ("n=64", "m=16"), 2e6),
+    ("tiles", TILES, "k=64,64:16,16", ("n=1024",), 16e6),
+    (
+        "a stencil",
+        f"""__global__ void k(const float *x, float *o, int width) {{
+          int y = blockIdx.y; float sum = 0;
+          for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) sum += {PLACE};
+          o[y * width + blockIdx.x * 64 + threadIdx.x] = sum;
+        }}""",
+        "k=16,1024:64",
+        ("width=1024",),
+        1e5,
+    ),
+    (
+        "a table beside a stream",
+        """__global__ void k(const float *x, const float *t, float *y, int n) {
+          for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) y[i] = x[i] * t[i & 63];
+        }""",
+        "k=100:256",
+        ("n=2560000",),
+        1e6,
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "launch", "settings", "l2_bytes"), [case[1:] for case in KEPT])
+def test_what_caches_keep_between_rounds_is_not_fetched_again(tmp_path, source, launch, settings, l2_bytes):
+    found, profile = counted(tmp_path, source, launch, *settings)
+    requests = lower_instructions(found.kernel, profile).requests
+    once = tuple(one._replace(passes=()) for one in requests)
+    caches = {"l2_bytes": l2_bytes, "resident_blocks": 100, "blocks_per_sm": 2}
+    assert traffic(found, profile, requests, **caches) == traffic(found, profile, once, **caches)
+
+
 STREAMS = [
     ("streaming", f"{INDEX} y[i] = x[i];", 8),
     ("shifted", f"{INDEX} y[i] = x[i] + x[i + 1];", 8),

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import errno
+import gzip
 import io
 import os
 import shutil
@@ -24,6 +25,7 @@ from wattslice_corpora.measuring.sensor import Board, Reading, SensorError, Thro
 from wattslice_corpora.measuring.trace import Trace
 from wattslice_corpora.records import read_measurements
 from wattslice_tools.campaign import home
+from wattslice_tools.campaign.__main__ import main
 from wattslice_tools.campaign.counters import CountersRefusedError
 from wattslice_tools.campaign.home import Packer, merge
 from wattslice_tools.campaign.piece import BUDGET_S, MOST_FAILURES, Done, Lab, run_piece
@@ -354,12 +356,28 @@ def test_a_flipped_bit_anywhere_is_told(undisturbed_packet: Path, tmp_path: Path
         assert "copy it again" in fault
 
 
-def test_a_file_that_is_no_packet_is_refused(tmp_path: Path):
+def test_a_packet_that_cannot_be_unpacked_to_its_end_gives_what_came_before(
+    undisturbed_packet: Path, tmp_path: Path
+):
+    with tarfile.open(undisturbed_packet) as tar:
+        member = next(one for one in tar if one.name == "0123abcd/methods.csv")
+    content = gzip.decompress(undisturbed_packet.read_bytes())[: member.offset_data + 1]
+    compressor = zlib.compressobj(wbits=31)
+    packed = compressor.compress(content) + compressor.flush(zlib.Z_FULL_FLUSH)
+    (tmp_path / "packet.tar.gz").write_bytes(packed + bytes([255]) * 4096)
+    (fault,) = home.unpack(tmp_path / "packet.tar.gz", tmp_path / "home")
+    assert "0123abcd/methods.csv" in fault
+    assert (tmp_path / "home" / "0123abcd" / "journal.jsonl").exists()
+
+
+def test_a_file_that_is_no_packet_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for content in (b"", b"not a packet"):
         (tmp_path / "packet.tar.gz").write_bytes(content)
         (fault,) = merge(tmp_path / "home", [tmp_path / "packet.tar.gz"])
         assert "packet.tar.gz: " in fault
         assert "all of it" in fault
+    assert main(["--folder", str(tmp_path / "home"), "merge", str(tmp_path / "nothing.tar.gz")]) == 2
+    assert "No such file or directory" in capsys.readouterr().err
 
 
 def test_merging_twice_changes_nothing(tmp_path: Path):
