@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from wattslice.frontend.c import read_c
 from wattslice.workload.instructions import lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind
-from wattslice.workload.traffic import traffic
+from wattslice.workload.instructions.statements import RequestCount
+from wattslice.workload.traffic import Traffic, traffic
 
 from .counted import counted
 
@@ -279,6 +280,31 @@ def test_what_caches_cannot_keep_is_fetched_in_each_round(tmp_path, loop, n, l2_
     assert moved.dram_bytes == pytest.approx(dram_rounds * of_slice + 4)
 
 
+@pytest.mark.parametrize(
+    ("load", "is_kept"),
+    [
+        ("x[j]", True),
+        ("__ldg(x + j)", True),
+        ("__ldcs(x + j)", True),  # the first to go, but kept
+        ("__ldcg(x + j)", False),
+        ("__ldcv(x + j)", False),
+        ("((volatile const float*)x)[j]", False),
+        ('0; asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(x + j)); sum += v', True),
+        ('0; asm("ld.global.cg.f32 %0, [%1];" : "=f"(v) : "l"(x + j)); sum += v', False),
+    ],
+)
+def test_some_loads_go_past_l1(tmp_path, load, is_kept):
+    """All eight warps of a block load the same kilobyte."""
+    source = f"""__global__ void k(const float *x, float *y, int n) {{
+      float v, sum = 0;
+      for (int i = 0; i < 256; i += 32) {{ int j = i + threadIdx.x % 32; sum += {load}; }}
+      y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+    }}"""
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
+    assert moved.l1_bytes == 4 + 8 * 4
+    assert moved.l2_bytes == 4 + (1024 / 256 if is_kept else 8 * 4)
+
+
 ROWS = """__global__ void k(const float *x, const float *w, float *y, int n, int m) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   for (int o = 0; o < m; ++o) {
@@ -320,8 +346,11 @@ def test_what_caches_keep_between_rounds_is_not_fetched_again(tmp_path, source, 
     found, profile = counted(tmp_path, source, launch, *settings)
     requests = lower_instructions(found.kernel, profile).requests
     once = tuple(one._replace(passes=()) for one in requests)
-    caches = {"l2_bytes": l2_bytes, "resident_blocks": 100, "blocks_per_sm": 2}
-    assert traffic(found, profile, requests, **caches) == traffic(found, profile, once, **caches)
+
+    def moved(made: tuple[RequestCount, ...]) -> Traffic:
+        return traffic(found, profile, made, l2_bytes=l2_bytes, resident_blocks=100, blocks_per_sm=2)
+
+    assert moved(requests) == moved(once)
 
 
 STREAMS = [

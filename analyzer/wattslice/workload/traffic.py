@@ -192,6 +192,7 @@ def traffic(
     """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
     loads: dict[Variable | None, _Object] = {}
+    past_l1: dict[Variable | None, _Object] = {}
     stores: dict[Variable | None, _Object] = {}
     passes = shared = stored = 0.0
     gathered: list[MemoryAccess] = []
@@ -216,15 +217,16 @@ def traffic(
         if statistics.sectors_per_request is None:
             gathered.append(access)
         requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
-        table = stores if access.is_store else loads
-        entry = table.setdefault(access.root, _Object())
-        entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
+        is_kept = access.space is MemorySpace.TEXTURE or (l1_keeps_loads and not access.skips_l1)
+        table = stores if access.is_store else loads if is_kept else past_l1
+        entry = table.setdefault(access.root, _Object(is_kept=is_kept))
         distinct = requested * warps_per_block * min(1.0, made.fresh * statistics.block_distinct_share)
         entry.add(access, requested, distinct, statistics, _whole_array(launch, access), made.passes)
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
-    requested = sum(entry.requested for entry in loads.values())
-    entries = (*loads.values(), *stores.values())
+    loaded = (*loads.values(), *past_l1.values())
+    requested = sum(entry.requested for entry in loaded)
+    entries = (*loaded, *stores.values())
     runs = profile.warp_counts
     together = min(launch.blocks, resident_blocks or launch.blocks)
     beyond_l2 = _passes_beyond(launch, entries, l2_bytes, together, runs)
@@ -232,11 +234,10 @@ def traffic(
         _passes_beyond(launch, loads.values(), MOST_L1_BYTES, min(together, blocks_per_sm), runs) | beyond_l2
     )
     brought = [
-        entry.fetched(warps_per_block, entry.passes(runs, beyond_l1)) * launch.blocks
-        for entry in loads.values()
+        entry.fetched(warps_per_block, entry.passes(runs, beyond_l1)) * launch.blocks for entry in loaded
     ]
-    missing = _missing((loads, stores), l2_bytes)
-    reuse = _reuse(launch, (loads, stores), l2_bytes, resident_blocks)
+    missing = _missing((loads, past_l1, stores), l2_bytes)
+    reuse = _reuse(launch, (loads, past_l1, stores), l2_bytes, resident_blocks)
     moved = [
         entry.launch_bytes(
             launch.blocks,
@@ -249,7 +250,7 @@ def traffic(
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
     for place, (entry, bytes_) in enumerate(zip(entries, moved, strict=True)):
-        own = brought[place] / threads if place < len(loads) else None
+        own = brought[place] / threads if place < len(loaded) else None
         by_access += entry.divided(own, bytes_ / threads, warps / threads)
     return Traffic(
         l1_bytes=(requested + stored) * warps / threads,
@@ -257,7 +258,7 @@ def traffic(
         dram_bytes=sum(moved) / threads,
         shared_passes=passes,
         shared_accesses=shared,
-        footprint_bytes=_footprint(loads, stores),
+        footprint_bytes=_footprint(loads, past_l1, stores),
         gathered=tuple(gathered),
         by_access=tuple(by_access),
     )
