@@ -120,6 +120,15 @@ def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
     return launchers
 
 
+_WORD = re.compile(rb"\w+")
+
+
+@lru_cache(maxsize=128)
+def _words(data: bytes) -> frozenset[bytes]:
+    """The words of a text, which the files around it ask about by one name after another."""
+    return frozenset(_WORD.findall(data))
+
+
 def _mentioning(
     path: Path,
     names: frozenset[str],
@@ -134,7 +143,8 @@ def _mentioning(
         rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
     )
     main = re.compile(rb"\bmain\s*\(")
-    plain = tuple(name.encode() for name in names)  # looking for these is quicker than the expression
+    plain = frozenset(name.encode() for name in names)
+    unusual = tuple(name for name in plain if _WORD.fullmatch(name) is None)
     own = path.resolve()
     found: list[tuple[bool, int, Path]] = []
     scanned = 0
@@ -149,7 +159,8 @@ def _mentioning(
                 continue
             scanned += 1
             data = _text(resolved)
-            named = any(name in data for name in plain) and (not is_call or call.search(data))
+            named = not plain.isdisjoint(_words(data)) or any(name in data for name in unusual)
+            named = named and (not is_call or call.search(data))
             if resolved == own and is_call and (not main.search(data) or _definitions(names).search(data)):
                 continue
             if named and (also is None or also.search(data)):
