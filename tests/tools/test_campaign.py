@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import shutil
+import signal
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ import pytest
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wattslice_corpora.manifest import load_manifest
 from wattslice_corpora.measuring.bench import Configuration, Measured
 from wattslice_corpora.measuring.chip import Chip
 from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
@@ -25,6 +27,7 @@ from wattslice_corpora.measuring.sensor import Board, Reading, SensorError, Thro
 from wattslice_corpora.measuring.trace import Trace
 from wattslice_corpora.records import read_measurements
 from wattslice_tools.campaign import home
+from wattslice_tools.campaign import piece as piece_module
 from wattslice_tools.campaign.__main__ import main
 from wattslice_tools.campaign.counters import CountersRefusedError
 from wattslice_tools.campaign.home import Packer, merge
@@ -403,6 +406,38 @@ def test_when_nothing_runs_the_piece_says_what_to_do_and_nothing_counts_as_done(
     assert home.state_of(tmp_path / "home", BOARD).sensor, "the failed sensor check was repeated"
 
 
+def test_the_command_tells_what_ended_a_piece_and_takes_how_many_may_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    machine = BrokenMachine(from_number=3 + 3)
+
+    def this_lab(*_: object) -> contextlib.AbstractContextManager[Lab]:
+        return contextlib.nullcontext(machine.lab())
+
+    def leave_signals(*_: object) -> None:
+        """The test's own stay."""
+
+    monkeypatch.setattr(piece_module, "this_lab", this_lab)
+    monkeypatch.setattr(signal, "signal", leave_signals)
+    monkeypatch.setenv("OUT", str(tmp_path / "out"))
+    words = [
+        "--folder",
+        str(tmp_path / "there"),
+        "piece",
+        "--each",
+        "10",
+        "--failures",
+        "5",
+        "--budget",
+        "60",
+    ]
+    assert main(words) == 1
+    told = capsys.readouterr()
+    assert "campaign: section b was left: 5 programs in a row failed" in told.err
+    assert "piece 1 is in" in told.out
+    assert "the next piece: " in told.out
+
+
 def test_a_board_that_falls_silent_leaves_sections_and_keeps_their_rows_to_be_measured(tmp_path: Path):
     machine = BrokenMachine(from_number=16, refuses=False)
     done = piece(machine, tmp_path / "home", tmp_path / "machine", each=10)
@@ -520,6 +555,11 @@ def test_the_whole_plan_fits_the_pieces_that_are_predicted(tmp_path: Path, monke
         begun = [share for share_of in predicted[:3] for share in share_of]
         for one in everything[:5]:  # what the runbook promises of thirty minutes: a to e as a whole
             assert sum(share.count for share in begun if share.section is one.section) == one.total
+        corpus = dict(make_plan(132, "k", tmp_path / "plan").powers)[Section.CORPUS]
+        twenty = sum(share.count for one in predicted[:2] for share in one if share.section is Section.CORPUS)
+        variants = {program.name for program in load_manifest() if program.variants}
+        assert not [one.name for one in corpus[twenty:] if one.benchmark in variants]
+        assert [one.name for one in corpus if one.benchmark in variants]
         made = 0
         for _ in range(len(predicted) + 1):
             machine = FakeMachine(each_s=home.timing_s(), refuses=False)
