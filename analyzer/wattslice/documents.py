@@ -7,12 +7,16 @@ import json
 import math
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from wattslice.errors import WattsliceError
 
+_MOST_CHARACTERS = 1 << 14
+"""Of a file in which lines are looked for."""
+_PART = re.compile(r"[^.\[\]]+|\[\d+\]")
 _LONG_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){64}""")
 
 
@@ -33,6 +37,34 @@ def parse_toml(content: bytes) -> dict[str, object]:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def line_of(path: Path, place: str) -> int | None:
+    """The line of a TOML file on which `place` (``gate.budget[0].file``) begins; None where it has none."""
+    try:
+        text = path.read_text(encoding="utf-8-sig") if path.suffix == ".toml" else ""
+    except (OSError, ValueError):
+        return None
+    lines = text.splitlines() if len(text) <= _MOST_CHARACTERS else []
+
+    def holds(count: int) -> bool | None:
+        """Whether the first `count` lines do; None where they end amidst of a value."""
+        try:
+            value: Any = parse_toml("\n".join(lines[:count]).encode())
+            for part in _PART.findall(place):
+                value = value[int(part[1:-1]) if part.startswith("[") else part]
+        except (LookupError, TypeError):
+            return False
+        except ValueError:
+            return None
+        return True
+
+    def whole(count: int) -> int:
+        """As many of the lines as are no torn document."""
+        return next(number for number in range(count, -1, -1) if holds(number) is not None)
+
+    end = bisect_left(range(len(lines) + 1), True, key=lambda count: holds(whole(count)) is True)
+    return whole(end - 1) + 1 if 0 < end <= len(lines) else None
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
@@ -57,10 +89,11 @@ class Value:
         self._error_type, self.path, self.place = error_type, path, place
         self.any: object = value
 
-    def error(self, message: str, remedy: str = "") -> WattsliceError:
-        """What is wrong with this value."""
+    def error(self, message: str, remedy: str = "", key: str = "") -> WattsliceError:
+        """What is wrong with this value, or with the `key` of this table."""
         place = self.place or "the document"
-        return self._error_type(f"{place}: {message}", path=self.path, remedy=remedy)
+        line = line_of(self.path, f"{self.place}.{key}")
+        return self._error_type(f"{place}: {message}", path=self.path, line=line, remedy=remedy)
 
     def inside(self, place: str, value: object) -> Value:
         """A value further inside, at `place` from here."""
@@ -185,7 +218,7 @@ class Table:
         for key in self._members:
             if key not in known:
                 remedy = did_you_mean(key, known, otherwise="")
-                raise self.itself.error(f"unknown key {key!r} (expected {', '.join(known)})", remedy)
+                raise self.itself.error(f"unknown key {key!r} (expected {', '.join(known)})", remedy, key)
 
     def value(self, key: str) -> Value:
         """The value of a key that must be there."""

@@ -212,7 +212,9 @@ class _Numbers:
         }
 
     def nearest(self, key: str) -> str:
-        found = difflib.get_close_matches(key, (*self.identity, *self.annotations), n=1)
+        names, words = (*self.identity, *self.annotations), {*key.split("_"), *key.rstrip("s").split("_")}
+        alike = sorted((name for name in names if words & set(name.split("_"))), key=len)
+        found = difflib.get_close_matches(key, names, n=1) or alike
         return f" (did you mean {found[0]}?)" if found else ""
 
     def misplaced(self, key: str) -> str:

@@ -268,7 +268,7 @@ def test_bad_input_is_one_line_and_status_2(source, pipeline, capsys, line, mess
 def test_bad_settings_are_told_with_file_and_key(source, capsys):
     (source.parent / "wattslice.toml").write_text("gpuu = 'v100'", encoding="utf-8")
     assert main(["analyze", "k.cu"]) == 2
-    assert "wattslice.toml: gpuu: no such setting (did you mean gpu?)" in capsys.readouterr().err
+    assert "wattslice.toml:1: gpuu: no such setting (did you mean gpu?)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("error", [RuntimeError("boom"), RecursionError("deep"), MemoryError()])
@@ -431,10 +431,28 @@ def test_a_closed_stdout_fails_only_what_needs_it(source, words, status):
 
 
 def test_a_setting_that_names_no_variable_of_its_kernel_is_a_warning(source, capsys):
-    (source.parent / "wattslice.toml").write_text('set = ["k.zzz=3", "other.zzz=3"]\n', encoding="utf-8")
+    settings = source.parent / "wattslice.toml"
+    settings.write_text('# of us all\nset = ["k.zzz=3", "other.zzz=3"]\n', encoding="utf-8")
+    (source.parent / "more.cu").write_text("__global__ void other(int zzz) {}\n")
     for _ in range(2):  # the second time from what was kept of the first
         assert main(["analyze", "k.cu"]) == 0
         told = capsys.readouterr().err.splitlines()
         assert [line.partition(" (")[0] for line in told] == [
-            "wattslice: warning: the settings: set k.zzz: no variable 'zzz' in kernel 'k'"
+            f"wattslice: warning: {settings}:2: set k.zzz: no variable 'zzz' in kernel 'k'"
+        ]
+
+
+def test_a_setting_of_a_kernel_that_no_source_has_is_a_warning(source, capsys):
+    settings = source.parent / "wattslice.toml"
+    settings.write_text('launch = ["kk=1:32"]\nset = [\n  "kernle.n=3",\n  "nowhere=1",\n  "trip_L9=1"]\n')
+    source.write_text(source.read_text().replace("k(", "kernel("))
+    for _ in range(2):
+        assert main(["analyze", "k.cu"]) == 0
+        assert capsys.readouterr().err.splitlines() == [
+            f"wattslice: warning: {settings}:1: launch kk: no kernel 'kk' in the analysed files "
+            "(known: kernel)",
+            f"wattslice: warning: {settings}:3: set kernle.n: no kernel 'kernle' in the analysed files "
+            "(did you mean kernel?)",
+            f"wattslice: warning: {settings}:4: set nowhere: no variable 'nowhere' in the analysed files "
+            "(there is none)",
         ]

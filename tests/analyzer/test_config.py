@@ -83,18 +83,18 @@ def test_impossible_values_name_the_option(kernel, options, message):
 @pytest.mark.parametrize(
     ("setting", "words", "message"),
     [
-        ('model = "enery"', [], "{file}: model: unknown value 'enery'"),
+        ('model = "enery"', [], "{file}:2: model: unknown value 'enery'"),
         ('model = "enery"', ["--model", "wave"], "--model: unknown value 'wave'"),
-        ("core-mhz = 9000", [], "{file}: core-mhz: no Tesla V100 SXM2 16GB runs at 9000 MHz"),
-        ('include = ["none"]', ["-I", "."], "{file}: include: no such folder: {folder}/none"),
+        ("core-mhz = 9000", [], "{file}:2: core-mhz: no Tesla V100 SXM2 16GB runs at 9000 MHz"),
+        ('include = ["none"]', ["-I", "."], "{file}:2: include: no such folder: {folder}/none"),
         ('define = ["A"]', ["-D", "1X"], "-D: '1X' is not NAME"),
-        ('data = ["x=odd"]', ["--data", "x=zeros"], "{file}: data: 'x=odd': 'odd' is none of"),
-        ('severity = ["PW041=bad"]', ["--severity", "PW042=note"], "{file}: severity: 'PW041=bad'"),
-        ('ignore = ["PW999"]', [], "{file}: ignore: no rule has an id like PW999"),
+        ('data = ["x=odd"]', ["--data", "x=zeros"], "{file}:2: data: 'x=odd': 'odd' is none of"),
+        ('severity = ["PW041=bad"]', ["--severity", "PW042=note"], "{file}:2: severity: 'PW041=bad'"),
+        ('ignore = ["PW999"]', [], "{file}:2: ignore: no rule has an id like PW999"),
         ('ignore = ["PW041"]', ["--select", "PW999"], "--select: no rule has an id like PW999"),
-        ("gate.tolerance = 5", [], "{file}: gate.tolerance: 5.0 is no share below 1"),
+        ("gate.tolerance = 5", [], "{file}:2: gate.tolerance: 5.0 is no share below 1"),
         ("gate.tolerance = 5", ["--tolerance", "7"], "--tolerance: '7' is no share below 1"),
-        ('gate.unknown = "x"', [], "{file}: gate.unknown: unknown value 'x'"),
+        ('gate.unknown = "x"', [], "{file}:2: gate.unknown: unknown value 'x'"),
     ],
 )
 def test_errors_of_settings_name_the_file_and_the_key(
@@ -165,10 +165,14 @@ def test_a_gpu_nobody_knows_is_passed_over_aloud(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("wattslice.toml", 'set = ["a=1", "b"]', r"wattslice.toml: set: 'b' cannot be read \(write NAME="),
-        ("wattslice.toml", 'set = ["a=1", "a=2"]', "wattslice.toml: set: contradictory: a=1 and a=2"),
-        ("wattslice.toml", 'launch = ["k=0:1"]', "wattslice.toml: launch: 'k=0:1'"),
-        ("pyproject.toml", '[tool.wattslice]\nset = ["]"]', "pyproject.toml: tool.wattslice.set: ']' cannot"),
+        ("wattslice.toml", 'set = ["a=1", "b"]', r"wattslice.toml:1: set: 'b' cannot be read \(write NAME="),
+        ("wattslice.toml", 'set = ["a=1", "a=2"]', "wattslice.toml:1: set: contradictory: a=1 and a=2"),
+        ("wattslice.toml", 'launch = ["k=0:1"]', "wattslice.toml:1: launch: 'k=0:1'"),
+        (
+            "pyproject.toml",
+            '[tool.wattslice]\nset = ["]"]',
+            "pyproject.toml:2: tool.wattslice.set: ']' cannot",
+        ),
     ],
 )
 def test_an_entry_that_cannot_be_read_is_told_with_its_file_and_key(kernel, name, text, message):

@@ -258,7 +258,10 @@ def test_globals(known, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"keys": None}, r"k\.toml: data\[0\]\.arguments: no value for the parameter keys .*such as keys = "),
+        (
+            {"keys": None},
+            r"k\.toml:\d+: data\[0\]\.arguments: no value for the parameter keys .*such as keys = ",
+        ),
         ({"keys": None, "text": None}, "for the parameters keys, text"),
         ({"kyes": "1"}, r"k has no parameter 'kyes' \(did you mean keys\?\)"),
         ({"keys": "3"}, r"arguments\.keys: expected an array, found a number"),

@@ -11,7 +11,7 @@ pytest.importorskip("scipy")
 
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
-from wattslice.training.evaluation import Counted, Request, calibrated, counted, evaluate, fit
+from wattslice.training.evaluation import Counted, Request, calibrated, counted, evaluate, fit, steps
 from wattslice.training.evaluation import counters_held_out as hold_out_counters
 from wattslice.training.examples import examples
 from wattslice.training.judging import errors, judge, judge_held_out, spearman
@@ -329,3 +329,11 @@ def test_the_committed_document_has_a_section_of_every_measured_gpu():
 def test_shipped_models_were_trained_on_the_committed_tables(path):
     for file in load(path).provenance.data:
         assert sha256(MEASUREMENT_DIRECTORY / file.name) == file.sha256, "run `wattslice train`, see docs"
+
+
+@pytest.mark.parametrize("gpu", ["gtx_1080_ti", "gtx_titan_x"])
+def test_a_bar_knows_how_many_steps_are_to_come(gpu):
+    """An evaluation of means alone fits without taking long."""
+    request, told = Request(load_gpu(gpu), MEANS), list[str]()
+    evaluate(request, told.append)
+    assert len(told) <= steps(request) <= len(told) + len(MEANS)

@@ -39,6 +39,7 @@ ROOT = HERE.parents[1]
 SEEDS = HERE / "seeds"
 MOST_CPU_S = 75  # what an analysis may take, and some more
 MOST_BYTES = 6 << 30  # of addresses: the rest of the machine is not ours
+PATIENCE_S = 0.7  # until a server is given the next messages although it has told nothing
 MOST_WALL_S = 10 * MOST_CPU_S
 _DEFECT = re.compile(r"internal error|PW099|Traceback \(most recent call last\)|Exception ignored")
 _DEFECT_IN_SARIF = re.compile(
@@ -224,7 +225,9 @@ def _located(folder: Path, name: str, text: bytes) -> None:
 
 
 def _fed(folder: Path, name: str, text: bytes) -> None:
-    """Give every line to a server as a message. An empty one is a pause, in which it can work."""
+    """Give every line to a server as a message. An empty one waits, if not for long, for an analysis, the
+    next for all answers of `SESSION`.
+    """
     _located(folder, name, text)
     lines = (folder / name).read_bytes().split(b"\n")
     messages = (
@@ -234,14 +237,16 @@ def _fed(folder: Path, name: str, text: bytes) -> None:
     reading, writing = os.pipe()
     os.dup2(reading, 0)
 
+    awaited = [(b"$/wattslice/analyzed", 1), (b'"result"', sum(is_request for _, _, is_request in SESSION))]
+
     def feed() -> None:
-        pauses = 0
         with os.fdopen(writing, "wb", buffering=0) as pipe, contextlib.suppress(OSError):
             for message in messages:
                 pipe.write(message)
-                if not message and pauses < 2:
-                    pauses += 1
-                    time.sleep(0.7)
+                if not message and awaited:
+                    (what, times), until_s = awaited.pop(0), time.monotonic() + PATIENCE_S
+                    while _output_of(folder).read_bytes().count(what) < times and time.monotonic() < until_s:
+                        time.sleep(0.01)
 
     threading.Thread(target=feed, daemon=True).start()
 
@@ -538,10 +543,14 @@ def outcome_of(kind: Kind, command: Sequence[str], text: bytes) -> Outcome:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _output_of(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".output")
+
+
 def _run(folder: Path, command: Sequence[str], place: Callable[[], None]) -> Outcome:
     sys.stdout.flush()
     began_s = time.monotonic()
-    output = folder.with_name(folder.name + ".output")
+    output = _output_of(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads, which BLAS has
         child = os.fork()

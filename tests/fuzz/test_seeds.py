@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from . import fuzz
 from .fuzz import SEEDS, kinds, mutant, outcome_of, seed_of
 
 KINDS = kinds()
@@ -47,6 +48,7 @@ def test_an_entry_in_place_of_the_kept_one_is_read():
     assert '"power_w": 77.25' in outcome_of(kind, kind.commands[0], text).output
 
 
-def test_a_session_ends_with_answers_of_an_analysis():
+def test_a_session_ends_with_answers_of_an_analysis(monkeypatch):
+    monkeypatch.setattr(fuzz, "PATIENCE_S", 60.0)
     kind = KINDS["session.jsonl"]
     assert re.search(r'"title": "[\d.]+ W', outcome_of(kind, kind.commands[0], kind.samples[0]).output)

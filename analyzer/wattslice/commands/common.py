@@ -145,7 +145,7 @@ def analyzed(config: Config) -> Analysis:
     with progress(len(config.files), "files") as tell:
         analysis = analyze_files(config, lambda path: tell(path.name))
     for complaint in analysis.unmatched_settings:
-        message(f"warning: the settings: {complaint}")
+        message(f"warning: {complaint}")
     return analysis
 
 

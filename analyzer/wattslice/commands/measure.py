@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
-from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
+from wattslice.commands.output import CONTEXT, FILE, format_option, message, progress, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
@@ -184,7 +184,7 @@ def _run(options: _Options, folder: Path) -> int:
             tell_found(journal)
             plan = _plan(options, machine, folder)
             names = tuple((configuration.name, configuration.version) for configuration in plan)
-            with progress(len(plan)) as tell:
+            with _told(plan, journal) as tell:
                 budget_s = options.time_budget
                 outcome = run_campaign(plan, machine.bench, journal, comments, budget_s, method, tell)
             table = journal.write_tables(comments, names)
@@ -291,40 +291,13 @@ def tell_found(journal: Journal) -> None:
 
 
 @contextmanager
-def progress(total: int) -> Generator[Callable[[Progress], None]]:
-    """A bar with the remaining time on a terminal, else a line per configuration; both on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
+def _told(plan: tuple[Configuration, ...], journal: Journal) -> Generator[Callable[[Progress], None]]:
+    """Tells of every configuration that is measured."""
     from wattslice import units
+    from wattslice_corpora.measuring.campaign import unmeasured
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda progress: message(
-            f"{progress.done}/{progress.total} {progress.name}: "
-            f"{progress.row.reason or units.power(progress.row.power_w)}, {progress.remaining_s:.0f} s left"
-        )
-        return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[left]}"),
-        TextColumn("{task.description}"),
-    )
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("building", total=total, left="")
-
-        def tell(progress: Progress) -> None:
-            minutes, seconds = divmod(round(progress.remaining_s), 60)
-            bar.update(
-                task,
-                completed=progress.done,
-                left=f"{minutes}:{seconds:02} left",
-                description=f"{progress.name} {units.power(progress.row.power_w)}",
-            )
-
-        yield tell
+    with progress(sum(map(len, unmeasured(plan, journal))), "configurations") as tell:
+        yield lambda now: tell(f"{now.name} {now.row.reason or units.power(now.row.power_w)}")
 
 
 def run_instructions(options: _Options, folder: Path) -> int:
@@ -363,13 +336,13 @@ def run_instructions(options: _Options, folder: Path) -> int:
                 )
                 return write_instruction_table(folder, board, timing, rows)
 
-            with progress(len(plan)) as tell:
+            chosen = tuple(configurations[run] for run in plan)
+            with _told(chosen, journal) as tell:
 
                 def told(now: Progress) -> None:
                     write()
                     tell(now)
 
-                chosen = tuple(configurations[run] for run in plan)
                 outcome = run_campaign(chosen, bench, journal, (), options.time_budget, None, told)
             table = write()
         write_instruction_card(folder, board, chip, timing)

@@ -129,11 +129,11 @@ def _replace(target: Path, text: str) -> None:
 
 
 @contextmanager
-def progress(total: int | None, what: str = "", *, begins: bool = False) -> Generator[Callable[[str], None]]:
+def progress(total: int, what: str = "", *, begins: bool = False) -> Generator[Callable[[str], None]]:
     """Gives what to call, with a few words, as each of `total` steps ends (`begins`: begins).
 
     On a terminal a bar appears on stderr, with the time that remains, once it all takes over `SLOW_BAR_S`;
-    elsewhere nothing. `total` None: nobody knows how many steps, and the time that went by is told.
+    elsewhere nothing.
     """
     if total in (0, 1) or not sys.stderr.isatty():
         yield lambda _text: None
@@ -144,14 +144,12 @@ def progress(total: int | None, what: str = "", *, begins: bool = False) -> Gene
         MofNCompleteColumn,
         Progress,
         TextColumn,
-        TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
-    described = TextColumn("{task.description}")
-    counted = (BarColumn(), MofNCompleteColumn(), TextColumn(what), TimeRemainingColumn(), TextColumn("left"))
-    columns = (TimeElapsedColumn(),) if total is None else counted
-    bar = Progress(*columns, described, console=Console(stderr=True), transient=True)
+    remaining = (TimeRemainingColumn(), TextColumn("left"), TextColumn("{task.description}"))
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn(what), *remaining)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task("", total=total)
     done = -1 if begins else 0
 

@@ -320,9 +320,10 @@ def evaluate(
 
 def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]:
     from wattslice.training.evaluation import evaluate as judged
+    from wattslice.training.evaluation import steps
 
     found: list[GpuEvaluation] = []
-    with progress(None) as tell:
+    with progress(sum(map(steps, requests)), "steps", begins=True) as tell:
         for request in requests:
             try:
                 found.append(judged(request, tell))

@@ -30,7 +30,7 @@ from wattslice.config.options import (
 from wattslice.config.rule_choices import RuleChoices, rule_choices
 from wattslice.config.settings import Settings, find_settings, settings_prefix
 from wattslice.config.sources import source_files
-from wattslice.documents import did_you_mean
+from wattslice.documents import did_you_mean, line_of
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import Search, note_search
 from wattslice.frontend.parse_options import DEFAULT_STANDARD, ParseOptions
@@ -122,6 +122,7 @@ class Config(Struct, frozen=True):
 
     `files` as the user wrote them, at least one. `notes` are for the user (stderr). `keep_sources`: the
     analysis carries the text of the sources, for reports that show it. `rules`: which findings are told.
+    `settings_path`: the file beside the sources that `set` and `launch` come from.
     """
 
     files: tuple[Path, ...]
@@ -134,6 +135,7 @@ class Config(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     keep_sources: bool = False
     rules: RuleChoices = RuleChoices()
+    settings_path: Path | None = None
 
 
 def make_config(options: Options, settings: Settings | None = None) -> Config:
@@ -194,6 +196,7 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
         ),
         notes=(*_notes(gpu, board, said.memory_clock_mhz), *cache_notes),
         rules=rule_choices(said.select, said.ignore, said.severity),
+        settings_path=None if {"overrides", "launches"} & settings.users else settings.path,
     )
 
 
@@ -346,8 +349,9 @@ def naming_settings(options: Choices, settings: Settings) -> Generator[None]:
         if blamed is None or path is None or not _is_of_settings(blamed, options, settings, error):
             raise
         about = "" if error.path is None else f": {error.path}"
-        message = f"{settings_prefix(path)}{blamed.key}: {text}{about}"
-        raise ConfigError(message, path=path, remedy=error.remedy) from None
+        place = f"{settings_prefix(path)}{blamed.key}"
+        message = f"{place}: {text}{about}"
+        raise ConfigError(message, path=path, line=line_of(path, place), remedy=error.remedy) from None
 
 
 def _is_of_settings(blamed: Option, options: Choices, settings: Settings, error: WattsliceError) -> bool:
@@ -381,7 +385,8 @@ def check_entries(choices: Choices, prefix: str, path: Path | None) -> None:
             message = error.message.replace(f"contradictory --{key}", "contradictory")
             message = message.removeprefix(f"--{key} ")
             remedy = error.remedy.replace(f"--{key} ", "")
-            raise ConfigError(f"{prefix}{key}: {message}", path=path, remedy=remedy) from None
+            line = None if path is None else line_of(path, f"{prefix}{key}")
+            raise ConfigError(f"{prefix}{key}: {message}", path=path, line=line, remedy=remedy) from None
 
 
 def _notes(choice: GpuChoice, board: Gpu, memory_mhz: float | None) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.documents import parse_toml
+from wattslice.documents import line_of, parse_toml
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.user_folders import DRIVER_FOLDER
@@ -78,7 +79,10 @@ def known_gpu(wanted: str, path: Path | None = None) -> str:
         remedy = f"did you mean {close}?" if close else "`wattslice gpus` lists all"
         raise WattsliceError(f"unknown GPU {wanted!r}", path=path, remedy=remedy) from None
     except GpuFileError as error:
-        raise WattsliceError(str(error), remedy="docs/training.md tells what it must hold") from None
+        places = (re.sub(r"^\[(\w+)\] ", r"\1.", fault).partition(":")[0] for fault in error.faults)
+        line = next((found for place in places if (found := line_of(error.path, place)) is not None), None)
+        message, remedy = "; ".join(error.faults), "docs/training.md tells what it must hold"
+        raise WattsliceError(message, path=error.path, line=line, remedy=remedy) from None
     except ValueError as error:
         message, remedy = f"not valid TOML: {error}", "docs/training.md tells what it must hold"
         raise WattsliceError(message, path=Path(wanted), remedy=remedy) from None

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +20,7 @@ from msgspec.structs import replace
 
 from wattslice.config.budgets import parse_budgets
 from wattslice.config.options import Choices, Kind, Option, Place, is_silent, said_at
-from wattslice.documents import parse_toml
+from wattslice.documents import line_of, parse_toml
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import file_bytes, note_file, note_text
 from wattslice.user_folders import config_folder
@@ -124,11 +123,11 @@ def _read(path: Path, *, is_users: bool) -> Settings | None:
     settings, keys = _settings(path, prefix, cast("dict[str, object]", table))
     if not is_users:
         for key in keys:
-            _check_trust(path, content.decode("utf-8-sig"), prefix, key, settings)
+            _check_trust(path, prefix, key, settings)
     return settings
 
 
-def _check_trust(path: Path, text: str, prefix: str, key: Option, settings: Settings) -> None:
+def _check_trust(path: Path, prefix: str, key: Option, settings: Settings) -> None:
     """Raises `SettingsError` for what the settings beside sources may not choose."""
     reason = remedy = ""
     if Place.BESIDE not in key.places:
@@ -141,9 +140,8 @@ def _check_trust(path: Path, text: str, prefix: str, key: Option, settings: Sett
             reason = f"{named} lies outside of the folder of these settings"
             remedy = f"give {key.name}"
     if reason:
-        name = re.compile(rf"\s*(?:[\w.\"'-]+\.)?[\"']?{key.key.rpartition('.')[2]}[\"']?\s*=")
-        lines = (number for number, line in enumerate(text.splitlines(), 1) if name.match(line))
-        raise SettingsError(f"{prefix}{key.key}: {reason}", path=path, line=next(lines, None), remedy=remedy)
+        place = f"{prefix}{key.key}"
+        raise SettingsError(f"{place}: {reason}", path=path, line=line_of(path, place), remedy=remedy)
 
 
 def _users_file() -> str:
@@ -166,11 +164,13 @@ def _settings(path: Path, prefix: str, table: dict[str, object]) -> tuple[Settin
         key = _KEYS.get(name)
         if key is None and name == "tool":
             remedy = "[tool.wattslice] is for a pyproject.toml: write its keys without a table here"
-            raise SettingsError("tool: this file wants no table", path=path, remedy=remedy)
+            line = line_of(path, name)
+            raise SettingsError("tool: this file wants no table", path=path, line=line, remedy=remedy)
         if key is None:
             close = difflib.get_close_matches(name.lower().replace("_", "-"), _KEYS, n=1)
             remedy = f"did you mean {prefix}{close[0]}?" if close else f"keys: {', '.join(_KEYS)}"
-            raise SettingsError(f"{prefix}{name}: no such setting", path=path, remedy=remedy)
+            line = line_of(path, f"{prefix}{name}")
+            raise SettingsError(f"{prefix}{name}: no such setting", path=path, line=line, remedy=remedy)
         place = f"{prefix}{name}"
         try:
             values[key.field] = (
@@ -179,7 +179,7 @@ def _settings(path: Path, prefix: str, table: dict[str, object]) -> tuple[Settin
                 else key.read(value, path.parent)
             )
         except ValueError as error:
-            raise SettingsError(f"{place}: {error}", path=path) from None
+            raise SettingsError(f"{place}: {error}", path=path, line=line_of(path, place)) from None
         keys.append(key)
     return Settings(path=path, **values), tuple(keys)
 

@@ -16,7 +16,7 @@ import time
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text, open_text
+from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text, note_unrepeatable, open_text
 
 _SOURCES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -24,6 +24,7 @@ _SOURCES = frozenset(
 _SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"))
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 10_000
+_MOST_SEARCHED = 2_000
 _MOST_BYTES = 2_000_000
 _MOST_HEADER_BYTES = 32 << 20
 _MOST_ROOTS = 8
@@ -191,6 +192,21 @@ def look_again() -> None:
     """Whoever must not be told what was true some seconds ago calls this first."""
     for listing in _listings.values():
         listing.looked_s = -math.inf
+
+
+def mentions(root: Path, word: str) -> bool:
+    """Whether a source below a folder holds a word; also where there are too many to look."""
+    found = re.compile(rf"\b{re.escape(word)}\b".encode())
+    files = _list(root).files
+    if len(files) > _MOST_SEARCHED:
+        return True
+    for path in files:
+        text = _read(path)
+        if found.search(text):
+            note_text(path, text)
+            return True
+    note_unrepeatable()  # any new file may
+    return False
 
 
 def _list(root: Path) -> _Listing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -193,44 +193,68 @@ def arrays_of(kernel: ir.Kernel) -> frozenset[str]:
     return frozenset(v.name for v in kernel.parameters if not (v.type.is_integral or v.type.is_float))
 
 
+class _Fault(Struct, frozen=True):
+    """An entry that concerns nothing in the analysed files. `unknown`: the name that they lack; `is_here`:
+    it is of a kernel that they have.
+    """
+
+    entry: str
+    unknown: str
+    is_here: bool
+    error: OverrideError
+
+
 def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:
     """Raise `OverrideError` for kernels and variables that none of the analysed files has.
 
     Call it once, with the names of all files of a run: an option may concern one file only.
     """
+    for fault in _faults(overrides, known):
+        raise fault.error
+
+
+def unmatched_settings(
+    overrides: Overrides,
+    known: Sequence[KnownNames],
+    is_elsewhere: Callable[[str], bool] = lambda name: True,
+) -> tuple[tuple[str, OverrideError], ...]:
+    """The entries of settings (`set k.n`) that concern nothing, each with what is wrong with it.
+
+    Those for kernels of other files, or for any kernel, may well be for other files: only of a kernel or
+    variable whose name is not `is_elsewhere` it is certain.
+    """
+    return tuple(
+        (fault.entry, fault.error)
+        for fault in _faults(overrides, known)
+        if fault.is_here or not (_TRIP.fullmatch(fault.unknown) or is_elsewhere(fault.unknown))
+    )
+
+
+def _faults(overrides: Overrides, known: Sequence[KnownNames]) -> Iterator[_Fault]:
     kernels = [kernel for names in known for kernel in names.kernels]
-    named = [launch.kernel for launch in overrides.launches]
-    named += [s.kernel for s in overrides.settings if s.kernel is not None and not _is_size(s, known)]
-    for name in named:
+
+    def lost(entry: str, name: str) -> Iterator[_Fault]:
         if not any(_without_spaces(name) in kernel.aliases for kernel in kernels):
-            raise OverrideError(
-                f"no kernel {name!r} in the analysed files", remedy=_nearest(name, {k.name for k in kernels})
+            remedy = _nearest(name, {kernel.name for kernel in kernels})
+            yield _Fault(
+                entry, name, False, OverrideError(f"no kernel {name!r} in the analysed files", remedy=remedy)
             )
+
+    for launch in overrides.launches:
+        yield from lost(f"launch {launch.kernel}", launch.kernel)
     for setting in overrides.settings:
         if _is_size(setting, known):
             continue
-        if (error := _names_nothing(setting, kernels, known)) is not None:
-            raise error
+        entry = f"set {setting.name}" if setting.kernel is None else f"set {setting.kernel}.{setting.name}"
+        faults = () if setting.kernel is None else tuple(lost(entry, setting.kernel))
+        yield from faults
+        if not faults and (error := _names_nothing(setting, kernels, known)) is not None:
+            yield _Fault(entry, setting.name, setting.kernel is not None, error)
 
 
 def _is_size(setting: Setting, known: Sequence[KnownNames]) -> bool:
     """Whether a setting is of a tensor in the host code: `x.size0`."""
     return names_size(setting.name) and any(setting.kernel in names.host_variables for names in known)
-
-
-def unmatched_settings(overrides: Overrides, known: Sequence[KnownNames]) -> tuple[str, ...]:
-    """What to tell of settings for kernels that are among the analysed ones, and have no such variable.
-
-    Settings for kernels of other files, and those that name no kernel, may well be for other files.
-    """
-    kernels = [kernel for names in known for kernel in names.kernels]
-    told: list[str] = []
-    for setting in overrides.settings:
-        name = "" if setting.kernel is None else _without_spaces(setting.kernel)
-        if any(name in kernel.aliases for kernel in kernels):
-            error = _names_nothing(setting, kernels, known)
-            told += [] if error is None else [f"set {setting.kernel}.{setting.name}: {error}"]
-    return tuple(told)
 
 
 def _names_nothing(

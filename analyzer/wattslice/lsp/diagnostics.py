@@ -43,7 +43,7 @@ def diagnostics_of(
     if not view.is_in_pieces:
         warning = types.DiagnosticSeverity.Warning
         told += (
-            _plain(f"settings: {complaint}", None, 0, document, encoding, warning)
+            _plain(complaint, None, 0, document, encoding, warning)
             for complaint in view.analysis.unmatched_settings
         )
     if len(found) > MOST:

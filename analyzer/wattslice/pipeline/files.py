@@ -22,6 +22,7 @@ from wattslice.frontend.cuda.read import read_callers, read_definitions, read_la
 from wattslice.frontend.inputs import Inputs, note_inputs, note_unrepeatable, recorded
 from wattslice.frontend.limits import MOST_S, limited
 from wattslice.frontend.project.runs import ProgramArguments, find_arguments
+from wattslice.frontend.source_files import mentions
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.ir.walking import deep_recursion, no_collections
 from wattslice.launches.data import check_data
@@ -62,11 +63,19 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
     names = [result.names for result in results]
     check_overrides(config.facts.typed_overrides, names)
     check_data(config.facts.data, names)
-    return collected(config, results)
+    return collected(config, results, lambda name: _is_elsewhere(name, config))
 
 
-def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
-    """What the files of one run gave, as one analysis."""
+def _is_elsewhere(name: str, config: Config) -> bool:
+    """Whether a source below the settings may define what they name."""
+    identifier = name.partition("<")[0].rpartition("::")[2].strip()
+    return config.settings_path is None or mentions(config.settings_path.parent, identifier)
+
+
+def collected(
+    config: Config, results: Sequence[FileAnalysis], is_elsewhere: Callable[[str], bool] = lambda name: True
+) -> Analysis:
+    """What the files of one run gave, as one analysis. `is_elsewhere`: whether other files have a name."""
     gpu = load_gpu(config.gpu.gpu_id)
     unread = tuple(result.file for result in results if _is_unread(result))
     results = joined(results)
@@ -81,9 +90,23 @@ def collected(config: Config, results: Sequence[FileAnalysis]) -> Analysis:
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
         sources=_sources(results),
         unread=unread,
-        unmatched_settings=unmatched_settings(config.facts.overrides, [result.names for result in results]),
+        unmatched_settings=tuple(
+            f"{_place(config, entry)}: {entry}: {error}"
+            for entry, error in unmatched_settings(
+                config.facts.overrides, [result.names for result in results], is_elsewhere
+            )
+        ),
         rules=config.rules,
     )
+
+
+def _place(config: Config, entry: str) -> str:
+    """Where an entry of the settings stands."""
+    if config.settings_path is None:
+        return "the settings"
+    text, wanted = config.settings_path.read_text(encoding="utf-8-sig"), entry.partition(" ")[2]
+    line = next((number for number, line in enumerate(text.splitlines(), 1) if wanted in line), None)
+    return str(config.settings_path) if line is None else f"{config.settings_path}:{line}"
 
 
 def _is_unread(result: FileAnalysis) -> bool:

@@ -60,11 +60,14 @@ def _rows(path: Path, names: Sequence[str], further: Sequence[str]) -> list[Meas
             times = [(column, unit) for column, unit in _TIMES if column in (reader.fieldnames or ())]
             if not times and _WATTS not in (reader.fieldnames or ()):
                 raise WattsliceError(
-                    "neither seconds nor watts", path=path, remedy="columns time_s or time_ms, and power_w"
+                    f"neither seconds nor watts in the header {', '.join(reader.fieldnames or ())}",
+                    path=path,
+                    line=max(1, reader.line_num),
+                    remedy="columns time_s or time_ms, and power_w",
                 )
             return [
                 MeasuredVariant(
-                    _picked(row, names, further, path),
+                    _picked(row, names, further, path, reader.line_num),
                     next((_number(row[column], unit, path, reader.line_num) for column, unit in times), None),
                     _number(row.get(_WATTS), 1.0, path, reader.line_num),
                 )
@@ -74,9 +77,12 @@ def _rows(path: Path, names: Sequence[str], further: Sequence[str]) -> list[Meas
         raise WattsliceError(f"cannot be read: {error}", path=path) from None
 
 
-def _picked(row: dict[str, str], names: Sequence[str], further: Sequence[str], path: Path) -> Variant:
+def _picked(
+    row: dict[str, str], names: Sequence[str], further: Sequence[str], path: Path, line: int | None = None
+) -> Variant:
     if missing := [name for name in names if not row.get(name)]:
-        raise WattsliceError(f"no column {missing[0]}", path=path, remedy="one for each macro that varies")
+        remedy = f"one for each macro that varies; columns: {', '.join(row)}"
+        raise WattsliceError(f"no column {missing[0]}, or nothing in it", path=path, line=line, remedy=remedy)
     told = (*names, *(name for name in further if name not in names and row.get(name)))
     return tuple((name, row[name].strip()) for name in told)
 

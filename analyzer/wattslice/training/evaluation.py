@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from wattslice_models.cross_validation import HeldOut, calibrated_interval, deal
 from wattslice_models.energy import Case
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
+from wattslice_models.joint import CaseInterval
 from wattslice_models.joint_store import held_out_runs, joint_model
 from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner, package_of
 from wattslice_models.store import power_model, trained_model, training_runs
@@ -95,6 +96,24 @@ class Request(Struct, frozen=True):
     seed: int = 0
 
 
+@lru_cache(maxsize=16)
+def _examples(gpu: Gpu, file: Path | None) -> tuple[Examples, Examples]:
+    """Those to test on, and those to train on."""
+    tables = measured_tables(gpu.id) if file is None else tables_of_file(file, gpu)
+    if tables.card is None:  # nobody has told: all of it is there to be compared
+        return examples_of(tables, gpu, None), Examples((), ())
+    return examples_of(tables, gpu, Use.TEST), examples_of(tables, gpu, Use.TRAINING)
+
+
+def steps(request: Request) -> int:
+    """How often `evaluate` says what is being done, at most. Raises `RecordError`, ``OSError``."""
+    test, training = (found.examples for found in _examples(request.gpu, request.file))
+    fits = len({example.benchmark for example in test}) or MOST_FOLDS
+    names = {*MEANS, *request.names}
+    anew = sum(not taught_by_committed_runs(request, name) for name in names) if test or training else 0
+    return len(request.names) + (anew * fits if request.retrain else 0)
+
+
 def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) -> GpuEvaluation:
     """Runs every protocol that the data of a GPU allow.
 
@@ -104,11 +123,7 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
     `WattsliceError` when no run can be compared, `RecordError`, ``OSError``.
     """
     gpu = request.gpu
-    tables = measured_tables(gpu.id) if request.file is None else tables_of_file(request.file, gpu)
-    if tables.card is None:  # nobody has told: all of it is there to be compared
-        test, training = examples_of(tables, gpu, None), Examples((), ())
-    else:
-        test, training = examples_of(tables, gpu, Use.TEST), examples_of(tables, gpu, Use.TRAINING)
+    test, training = _examples(gpu, request.file)
     protocols: list[Protocol] = []
     if test.examples:
         seen = {name: _seen(gpu, name, test.examples) for name in request.names}
@@ -265,9 +280,9 @@ def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score
     pairs = [(example, found.get((example.subject.gpu.id, _RUN_OF_EXAMPLE(example)))) for example in asked]
 
     def score(name: str, what: str, case: Case, watts: str, about: str = "") -> Score:
-        interval = joint_model().interval(case)
+        intervals = joint_model().intervals_of(case)
         predicted = tuple(
-            HeldOut(example, _limited(interval, example, power_w))
+            HeldOut(example, _limited(intervals, example, power_w))
             for example, run in pairs
             if run is not None and (power_w := getattr(run, watts)) is not None
         )
@@ -282,9 +297,9 @@ def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score
     ]
 
 
-def _limited(interval: Interval, example: Example, power_w: float) -> Prediction:
+def _limited(intervals: CaseInterval, example: Example, power_w: float) -> Prediction:
     """`power_w` with its interval, which ends where sensors show no more."""
-    told = interval.around(power_w, in_domain=True)
+    told = intervals.of(example).around(power_w, in_domain=True)
     limit_w, board = example.subject.gpu.power_limit_w, joint_model().board(example.subject.gpu.id)
     if limit_w is None or board is None or told.power_high_w is None:
         return told

@@ -57,12 +57,9 @@ def run_campaign(
     """
     begin_s = clock()
     names = tuple((configuration.name, configuration.version) for configuration in plan)
-    known = {(entry.name, entry.version): entry.row for entry in journal.entries}
-    rows = [known.get(name) for name in names]
-    new = [configuration for configuration, row in zip(plan, rows, strict=True) if row is None]
-    doubtful = [configuration for configuration, row in zip(plan, rows, strict=True) if _unlucky(row)]
-    waiting = [*new, *doubtful]
-    if known:  # the last run may have been killed after the journal was written and before the tables were
+    new, doubtful = unmeasured(plan, journal)
+    waiting = (*new, *doubtful)
+    if journal.entries:  # the last run may have been killed between writing the journal and the tables
         journal.write_tables(comments, names)
     longest_s = _FIRST_GUESS_S
     measured = 0
@@ -78,7 +75,7 @@ def run_campaign(
         if time_budget_s is not None and started_s + longest_s > begin_s + time_budget_s:
             break
         try:
-            bench.prepare(tuple(waiting[number : number + _AHEAD]))
+            bench.prepare(waiting[number : number + _AHEAD])
             found = bench.measure(configuration)
         except Exception as error:
             if isinstance(error, MeasureError) and most_failures is None:
@@ -105,6 +102,16 @@ def run_campaign(
         settle()
         journal.write_tables(comments, names)
     return Outcome(measured, max(0, len(new) - measured))
+
+
+def unmeasured(
+    plan: tuple[Configuration, ...], journal: Journal
+) -> tuple[tuple[Configuration, ...], tuple[Configuration, ...]]:
+    """What the journal has not, and what it has no valid row of."""
+    known = {(entry.name, entry.version): entry.row for entry in journal.entries}
+    rows = [(configuration, known.get((configuration.name, configuration.version))) for configuration in plan]
+    new = tuple(configuration for configuration, row in rows if row is None)
+    return new, tuple(configuration for configuration, row in rows if _unlucky(row))
 
 
 def _unlucky(row: MeasuredRow | None) -> bool:

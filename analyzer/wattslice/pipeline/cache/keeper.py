@@ -235,6 +235,7 @@ def _deciding(config: Config) -> Config:
         config,
         files=config.files if profiled else (),  # a profile of one file is not taken for another of its name
         gpu=GpuChoice(config.gpu.gpu_id),
+        settings_path=None,
         parse=replace(config.parse, is_wary=False),
         execution=Execution(),
         notes=(),
