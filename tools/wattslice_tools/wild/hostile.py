@@ -2,8 +2,8 @@
 
     python -m wattslice_tools.wild.hostile CHECKOUT... [-o docs/appendix/hostile.md]
 
-Every checkout of this repository is tried by the interpreter that runs this, each input in a folder and process
-of its own, for 120 s of the processor at most.
+Every checkout of this repository is tried by the interpreter that runs this, each input in a folder and
+process of its own, for 120 s of the processor at most.
 """
 
 from __future__ import annotations
@@ -62,7 +62,11 @@ _POINTER = (
     "struct S { int *n; };\n__global__ void k(S *p) { p->n[1e400] = 1; }\nint main() { k<<<1, 32>>>(0); }\n"
 )
 _SUM = _KERNEL.replace("<<<1", "<<<" + "+".join(["1"] * 20_000)) % "1"
-_TEMPLATE = """template<class T> struct W { W<W<T>> *n; float v; __device__ float get() { return n ? n->get() : v; } };
+_TEMPLATE = """template<class T> struct W {
+  W<W<T>> *n;
+  float v;
+  __device__ float get() { return n ? n->get() : v; }
+};
 __global__ void k(W<float> *w, float *y) { y[0] = w->get(); }
 int main() { k<<<1, 32>>>(0, 0); }
 """
