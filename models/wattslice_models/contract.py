@@ -15,7 +15,7 @@ from msgspec import Struct
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu
 from wattslice_models.types import Prediction
-from wattslice_models.workload import Workload
+from wattslice_models.workload import ASSUMED_TRIPS, Workload
 
 
 class ModelKind(StrEnum):
@@ -61,15 +61,10 @@ class Subject(Struct, frozen=True):
     slices: tuple[SliceSample, ...] = ()
 
 
-ASSUMED_TRIPS = "data decide how often a loop runs: assumed"
-"""The doubt about a launch whose counts, and so whose seconds, nobody knows."""
-
-
 class Example(Struct, frozen=True):
     """A subject whose average board power was measured. `time_s`: of one iteration, None when unknown.
 
     Rows of one `benchmark` are never split between training and test: they are one piece of evidence.
-    `doubt`: why the counts or bytes of its workload are not to be trusted, else empty.
     """
 
     dataset: str
@@ -79,11 +74,15 @@ class Example(Struct, frozen=True):
     subject: Subject
     power_w: float
     time_s: float | None
-    doubt: str = ""
 
     def __post_init__(self) -> None:
         if self.power_w <= 0 or (self.time_s is not None and self.time_s <= 0):
             raise ValueError(f"{self.benchmark}: watts and seconds must be positive")
+
+    @property
+    def doubt(self) -> str:
+        """Why counts or bytes of one of its workloads are not to be trusted, else empty."""
+        return next((part.workload.doubt for part in self.subject.launches if part.workload.doubt), "")
 
     @property
     def known_time_s(self) -> float | None:

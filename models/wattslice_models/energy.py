@@ -5,11 +5,11 @@
     W = Σ_c ε_c · v_c² · work_c / time
 
 with ε_c ≥ 0, R the board's power limit, s the share of the chip whose clocks run (`clocked_share` as soon as
-any SM works, the rest with the SMs), and v the core voltage relative to that at the boost clock f0; v_c = v
-inside the chip's core domain, 1 for DRAM, which does not follow the core clock. ε_c depends on whether the
-bits of the values toggle (`live_share`): one for live data, one for idle data. γ < 1: work counts for less
-near the limit. It is the energy roofline of Choi et al. 2013 (E = W ε_flop + Q ε_mem + π0 T) with more than
-two components, and dynamic power ∝ V² f as in every DVFS model. `joint` has the numbers of every board.
+any SM works, the rest with the warps that the SMs hold), and v the core voltage relative to that at the boost
+clock f0; v_c = v inside the chip's core domain, 1 for DRAM, which does not follow the core clock. ε_c depends
+on whether the bits of the values toggle (`live_share`): one for live data, one for idle data. γ < 1: work
+counts for less near the limit. It is the energy roofline of Choi et al. 2013 (E = W ε_flop + Q ε_mem + π0 T)
+with more than two components, and dynamic power ∝ V² f as in every DVFS model. `joint` has the numbers.
 """
 
 from __future__ import annotations
@@ -170,6 +170,15 @@ def live_share(component: Component, workload: Workload) -> float:
     return workload.live_data if component is Component.DRAM else 1.0
 
 
+def held_share(workload: Workload, gpu: Gpu) -> float:
+    """How much of the SMs a launch holds, in (0, 1]: SMs with a block, each by the warps of its occupancy.
+
+    Schedulers, register files and shared memory without warps are not clocked.
+    """
+    busy = min(1.0, workload.blocks / gpu.sm_count)
+    return busy * min(1.0, workload.active_warps_per_sm / gpu.max_warps_per_sm)
+
+
 class VoltageCurve(Struct, frozen=True):
     """Core voltage relative to that at `reference_mhz`: a `floor`, from which it bends into a straight rise.
 
@@ -217,7 +226,8 @@ class EnergyModel(Struct, frozen=True):
 
     `idle_w`, `memory_clock_w`, `active_w`, `clocked_share`: P_idle, P_memory, P_active and the least s of the
     module's equation, for the whole board. `reference_w`, `concavity`: R and γ. `interval`: of measured /
-    predicted watts. `sensor_peak`: how far above the limit sensors show this board, as a ratio, at least 1.
+    predicted watts; `doubted`: that of workloads with a `doubt`. `sensor_peak`: how far above the limit
+    sensors show this board, as a ratio, at least 1.
     """
 
     gpu_id: str
@@ -234,6 +244,7 @@ class EnergyModel(Struct, frozen=True):
     core_mhz_min: float
     core_mhz_max: float
     interval: Interval
+    doubted: Interval
     sensor_peak: float
     notes: tuple[str, ...]
 
@@ -276,7 +287,8 @@ class EnergyModel(Struct, frozen=True):
         components = self.component_powers(workload, gpu, clocks, seconds)
         power_w = math.fsum(component.power_w for component in components)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
-        low_w, high_w = power_w * self.interval.low, power_w * self.interval.high
+        interval = self.doubted if workload.doubt else self.interval
+        low_w, high_w = power_w * interval.low, power_w * interval.high
         cut_w = high_w
         reaches = None if limit is None else may_reach(limit, power_w, high_w) or bool(throttled)
         if limit is not None:
@@ -293,7 +305,7 @@ class EnergyModel(Struct, frozen=True):
             utilisations=timing.utilisations,
             components=components,
             may_hit_power_limit=reaches,
-            interval_source=self.interval.source,
+            interval_source=interval.source,
             case=self.case,
             in_trained_domain=in_domain,
             notes=(*timing.notes, *notes, *throttled),
@@ -321,8 +333,7 @@ class EnergyModel(Struct, frozen=True):
         """Watts of every component over `time_s`, before the board's limit."""
         core_mhz = core_clock_mhz(gpu, clocks)
         voltage = self.voltage.relative_voltage(core_mhz)
-        busy = min(1.0, workload.blocks / gpu.sm_count)
-        clocked = self.clocked_share + (1.0 - self.clocked_share) * busy
+        clocked = self.clocked_share + (1.0 - self.clocked_share) * held_share(workload, gpu)
         energy = {
             entry.component: entry.mean_j(live_share(entry.component, workload)) for entry in self.energies
         }

@@ -29,7 +29,7 @@ class EnergyPowerModel(Struct, frozen=True):
 
     def with_interval(self, interval: Interval) -> EnergyPowerModel:
         """The same model with another interval."""
-        return EnergyPowerModel(replace(self.model, interval=interval))
+        return EnergyPowerModel(replace(self.model, interval=interval, doubted=interval))
 
     def predict(self, subject: Subject) -> Prediction:
         """Average watts over the iteration; unknown for another GPU than the model's."""
@@ -47,7 +47,7 @@ class EnergyPowerModel(Struct, frozen=True):
             power_w=over_time(lambda part: part.power_w),
             power_low_w=over_time(lambda part: part.power_low_w),
             power_high_w=over_time(lambda part: part.power_high_w),
-            interval_source=self.interval.source,
+            interval_source="; ".join(dict.fromkeys(part.interval_source for _, part in parts)),
             in_trained_domain=all(part.in_trained_domain for _, part in parts),
             notes=tuple(dict.fromkeys(note for _, part in parts for note in part.notes)),
         )

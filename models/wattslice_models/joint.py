@@ -1,7 +1,7 @@
 """One power model of all boards: what they share, and what each measured board has of its own.
 
     P   = S + limit · (W / limit)^γ, at most the board's power limit
-    S   = I_b + M_b · (memory clock / full) + A_b · (κ + (1 - κ) · busy SMs) · v² · f/f0
+    S   = I_b + M_b · (memory clock / full) + A_b · (κ + (1 - κ) · held SMs) · v² · f/f0
     W   = v² · Σ_c e_c · exp(g″ · HBM + h_b,level + h_b,group(c)) · rate_c
           + e_DRAM · exp(... + h_b,DRAM) · rate_DRAM
     I_b = exp(i0) · (limit / 250 W)^t · exp(g · HBM + g' · GDDR5 + h_b,static), M_b and A_b alike
@@ -22,7 +22,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice_models.contract import Interval
+from wattslice_models.contract import Example, Interval
 from wattslice_models.energy import (
     DYNAMIC_COMPONENTS,
     MULTIPLIERS,
@@ -95,9 +95,9 @@ PRIORS: dict[Term, Prior] = {
     Term.MEMORY_CLOCK: Prior(math.log(20.0), 0.5),
     Term.ACTIVE: Prior(math.log(35.0), 0.5),
     Term.SIZE: Prior(0.88, 0.15),
-    Term.HBM_STATIC: Prior(0.0, 0.35),
-    Term.HBM_ACTIVE: Prior(0.0, 0.35),
-    Term.HBM_CHIP: Prior(0.0, 0.25),
+    Term.HBM_STATIC: Prior(0.0, 0.7),
+    Term.HBM_ACTIVE: Prior(0.0, 0.7),
+    Term.HBM_CHIP: Prior(0.0, 0.5),
     Term.GDDR5_STATIC: Prior(0.0, 0.35),
     Term.CLOCKED_SHARE: Prior(0.45, 0.15),
     Term.IDLE_CLOCKS: Prior(0.2, 0.15),
@@ -199,10 +199,15 @@ class Label(Struct, frozen=True):
 
 
 class CaseInterval(Struct, frozen=True):
-    """The interval of measured / predicted watts in one case."""
+    """The interval of measured / predicted watts in one case; `doubted`: of workloads with a `doubt`."""
 
     case: Case
     interval: Interval
+    doubted: Interval
+
+    def of(self, example: Example) -> Interval:
+        """That of one run."""
+        return self.doubted if example.doubt else self.interval
 
 
 class JointModel(Struct, frozen=True):
@@ -225,11 +230,11 @@ class JointModel(Struct, frozen=True):
         """What was measured of a board."""
         return next((board for board in self.boards if board.gpu_id == gpu_id), None)
 
-    def interval(self, case: Case) -> Interval:
-        """The interval of a case. Raises ``KeyError``."""
+    def intervals_of(self, case: Case) -> CaseInterval:
+        """The intervals of a case. Raises ``KeyError``."""
         for entry in self.intervals:
             if entry.case is case:
-                return entry.interval
+                return entry
         raise KeyError(case)
 
 
@@ -309,7 +314,8 @@ def energy_model_of(
         time=DEFAULT_TIME_PARAMETERS,
         core_mhz_min=lowest,
         core_mhz_max=highest,
-        interval=model.interval(case),
+        interval=model.intervals_of(case).interval,
+        doubted=model.intervals_of(case).doubted,
         sensor_peak=max((one.sensor_peak for one in model.boards if board in (None, one)), default=1.0),
         notes=(_note(model, board, case),) if board is None or calibrated is not None else (),
     )

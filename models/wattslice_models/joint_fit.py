@@ -178,12 +178,11 @@ def model_of(estimate: Estimate, rows: JointRows, intervals: tuple[CaseInterval,
         ),
         seen=_seen(estimate, rows),
         intervals=tuple(
-            replace(
-                entry,
-                interval=replace(
-                    entry.interval,
-                    low=_rounded(entry.interval.low),
-                    high=_rounded(entry.interval.high),
+            CaseInterval(
+                entry.case,
+                *(
+                    replace(one, low=_rounded(one.low), high=_rounded(one.high))
+                    for one in (entry.interval, entry.doubted)
                 ),
             )
             for entry in intervals
@@ -324,7 +323,7 @@ def _watts(rows: JointRows, layout: Layout, values: Array) -> _Watts:
     least = np.where(rows.idle, term(Term.IDLE_CLOCKS), term(Term.CLOCKED_SHARE))
     active = term(Term.SIZE) * rows.size + term(Term.HBM_ACTIVE) * rows.hbm + effect(Effect.ACTIVE)
     full_w = np.exp(term(Term.ACTIVE) + active) * voltage**2 * rows.core
-    active_w = full_w * (least + (1.0 - least) * rows.busy)
+    active_w = full_w * (least + (1.0 - least) * rows.held)
     # Watts of the work.
     idle_operands, idle_data = np.exp(term(Term.IDLE_OPERANDS)), np.exp(term(Term.IDLE_DATA))
     dead = rows.work - rows.live
@@ -357,7 +356,7 @@ def _watts(rows: JointRows, layout: Layout, values: Array) -> _Watts:
     add(Term.HBM_STATIC, (idle_w + memory_w) * rows.hbm)
     add(Term.HBM_ACTIVE, active_w * rows.hbm)
     add(Term.GDDR5_STATIC, (idle_w + memory_w) * rows.gddr5)
-    add(Term.CLOCKED_SHARE, np.where(rows.idle, 0.0, full_w * (1.0 - rows.busy)))
+    add(Term.CLOCKED_SHARE, np.where(rows.idle, 0.0, full_w * (1.0 - rows.held)))
     add(Term.IDLE_CLOCKS, np.where(rows.idle, full_w, 0.0))
     add(Term.CONCAVITY, dynamic_w * relative * concavity)
     add(Term.VOLTAGE_SLOPE, by_voltage * rising * (rows.core - 1.0))

@@ -44,7 +44,7 @@ class EnergyLearner(Struct, frozen=True):
         found = calibrated_model(joint_model(), gpu, readings, no_effects())
         if isinstance(found, NoEnergyModel):
             raise NotEnoughDataError(found.reason)
-        return EnergyPowerModel(replace(found, interval=UNCALIBRATED))
+        return EnergyPowerModel(found).with_interval(UNCALIBRATED)
 
 
 def calibrated_model(

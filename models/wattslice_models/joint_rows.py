@@ -10,7 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice_models.contract import Example
-from wattslice_models.energy import DYNAMIC_COMPONENTS, component_work, live_share
+from wattslice_models.energy import DYNAMIC_COMPONENTS, component_work, held_share, live_share
 from wattslice_models.execution_time import (
     DEFAULT_TIME_PARAMETERS,
     Clocks,
@@ -60,7 +60,7 @@ class JointRows(Struct, frozen=True, eq=False):
     live: Array
     core: Array
     memory: Array
-    busy: Array
+    held: Array
     idle: Mask
     size: Array
     hbm: Array
@@ -122,7 +122,7 @@ def joint_rows(readings: tuple[Reading, ...]) -> JointRows:
         live=np.array([launch.live for launch in launches]),
         core=np.array([core_clock_mhz(*pair) / pair[0].boost_clock_mhz for pair in pairs]),
         memory=np.array([memory_clock_scale(*pair) for pair in pairs]),
-        busy=np.array([launch.busy for launch in launches]),
+        held=np.array([launch.held for launch in launches]),
         idle=np.array([readings[launch.row].example is None for launch in launches]),
         size=np.log(reference_w / SIZE_W),
         hbm=np.array([has_hbm(gpu) for gpu in gpus]),
@@ -135,7 +135,7 @@ def joint_rows(readings: tuple[Reading, ...]) -> JointRows:
 class _Launch(Struct, frozen=True):
     row: int
     time_s: float
-    busy: float
+    held: float
     work: tuple[float, ...]
     live: tuple[float, ...]
 
@@ -153,7 +153,7 @@ def _launches(number: int, reading: Reading) -> list[_Launch]:
             _Launch(
                 number,
                 launch.repeat * time_s,
-                min(1.0, launch.workload.blocks / gpu.sm_count),
+                held_share(launch.workload, gpu),
                 tuple(part.number * per_second for part in done),
                 tuple(
                     part.number * per_second * live_share(part.component, launch.workload) for part in done

@@ -29,6 +29,10 @@ class Instructions(Struct, frozen=True):
     """The part of `special` that converts from or to a 64-bit type: it holds the fp64 units too."""
 
 
+ASSUMED_TRIPS = "data decide how often a loop runs: assumed"
+"""The doubt about a launch whose counts, and so whose seconds, nobody knows."""
+
+
 class Workload(Struct, frozen=True):
     """One kernel launch, independent of the GPU in meaning (`active_warps_per_sm` comes from occupancy).
 
@@ -83,6 +87,8 @@ class Workload(Struct, frozen=True):
     shows that; it is known of some measured programs only."""
     live_data: float = 1.0
     """Share of the bytes of DRAM that are live in the same sense."""
+    doubt: str = ""
+    """Why the counts or bytes are not to be trusted, else empty."""
 
     def __post_init__(self) -> None:
         if self.blocks < 1 or self.threads_per_block < 1:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
 from wattslice.frontend import source_files
 from wattslice.frontend.cuda.clang import guards
@@ -11,7 +12,11 @@ from wattslice.frontend.cuda.clang.flags import language_flags
 from wattslice.frontend.cuda.clang.parse import prelude_pch
 from wattslice.frontend.cuda.clang.session import ParsedUnit, parse_cuda
 from wattslice.frontend.cuda.lowering.program import lower_program
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.parse_options import ParseOptions
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
+from wattslice_models.gpu import load_gpu
 
 KERNEL = "__global__ void k(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] *= 2.0f; }\n"
 
@@ -119,6 +124,25 @@ def test_a_new_including_file_is_seen_in_the_same_process(parse, tmp_path: Path,
     main = 'struct Cell { float v; };\n#include "frag.cu"\nint main() { step<<<1, 8>>>(0); }\n'
     (tmp_path / "main.cu").write_text(main)
     assert parse(text, name="frag.cu").recovered.including_file == tmp_path / "main.cu"
+
+
+def test_templates_of_a_header_are_read_where_they_have_instances(parse, tmp_path: Path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    text = (
+        "template <class T, int N> __global__ void scale(T *x) { for (int k = 0; k < N; k++) x[k] *= 2; }\n"
+        "template <class T> void run(T *x) { scale<T, 8><<<16, 64>>>(x); }\n"
+        "template <class T> __global__ void lonely(T *x) { x[0] = 1; }\n"
+    )
+    monkeypatch.setattr(source_files, "_FRESH_S", 0.0)
+    assert parse(text, name="lib.cuh").recovered.including_file is None
+    (tmp_path / "uses.cu").write_text('#include "lib.cuh"\nint main() { run<float>(0); }\n')
+    assert parse(text, name="lib.cuh").recovered.including_file == tmp_path / "uses.cu"
+    program = read_cuda(tmp_path / "lib.cuh")
+    assert [kernel.qualified_name for kernel in program.kernels] == ["scale<float, 8>", "lonely"]
+    (said,) = (entry.message for entry in program.diagnostics if entry.rule == "PW006")
+    assert "'lonely' is not instantiated in this file or uses.cu, which includes it" in said
+    (launch,) = resolve_launches(program, NO_OVERRIDES, load_gpu("v100"))[:1]
+    assert (launch.grid, launch.source) == ((16, 1, 1), LaunchSource.HOST_CODE)
 
 
 def test_missing_header_is_named_and_does_not_hide_a_hole(parse):

@@ -465,3 +465,26 @@ def test_what_a_function_launches_that_calls_itself():
     sort = "void sort(int n) { if (n < 512) return; sort(n / 2); LAUNCH(n / 256, 256, n); }"
     found = geometry(main("sort(4096);", sort))
     assert found == [((n // 256, 1, 1), (256, 1, 1), n) for n in (512, 1024, 2048, 4096)]
+
+
+MODES = [
+    ("c->mode == 3", "c.n = 640;", LaunchSource.HOST_CODE),
+    ("c->n > 5000", "c.n = 640;", LaunchSource.ASSUMED),
+    ("c->mode == 3", "c.n = c.mode * 32 + 640;", LaunchSource.ASSUMED),
+    ("c->mode == 3", "int half = c.mode + 320; c.n = 2 * half;", LaunchSource.ASSUMED),
+    ("c->n", "c.n = 0;", LaunchSource.ASSUMED),
+]
+
+
+@pytest.mark.parametrize("form", ["pointer", "value", "reference"])
+@pytest.mark.parametrize(("condition", "before", "source"), MODES)
+def test_another_member_decides_whether_it_is_launched(form, condition, before, source):
+    take, give = {"pointer": ("C *c", "&c"), "value": ("C c", "c"), "reference": ("C &c", "c")}[form]
+    body = f"if ({condition}) LAUNCH(c->n / 32 + 1, 32, 1);"
+    body = body if form == "pointer" else body.replace("->", ".")
+    head = f"struct C {{ int mode, n; }}; void go({take}) {{ {body} }}"
+    (launch,) = launches(main(f"C c; c.mode = 0; {before} go({give});", head))
+    assert launch.source is source
+    if source is LaunchSource.HOST_CODE:
+        assert launch.grid == (21, 1, 1)
+        assert "as written there" in launch.assumptions[0].message

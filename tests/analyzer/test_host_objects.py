@@ -244,3 +244,29 @@ int main() { if (mode) show(); scanf("%d", &h); show(); }
     shown, other = launches(tmp_path, HEAD + text)
     assert (shown.kernel.name, other.kernel.name) == ("k", "j")
     assert shown.source is other.source is LaunchSource.ASSUMED
+
+
+FILES = [
+    ("read", 'FILE *f = fopen("there.txt", "r"); if (!f) return 1; int a; fscanf(f, "%d", &a);', 12, ""),
+    ("a stream", 'std::ifstream f("there.txt"); int a; f >> a;', 12, ""),
+    ("a stream opened later", 'std::ifstream f; f.open("there.txt"); float b; int a; f >> a >> b; a += b;',
+     19, ""),
+    ("absent", 'FILE *f = fopen("gone.txt", "r"); if (!f) return 1; int a; fscanf(f, "%d", &a);', None,
+     "'a' is read from gone.txt, which the repository does not have"),
+    ("an absent line", 'FILE *f = fopen("gone.txt", "r"); char l[9]; int a; fgets(l, 9, f);'
+     'sscanf(l, "%d", &a);', None, "'a' is read from gone.txt, which the repository does not have"),
+    ("an absent stream", 'std::ifstream f("gone.txt"); int b, a; f >> b >> a;', None,
+     "'a' is read from gone.txt, which the repository does not have"),
+    ("written first", 'std::ofstream o("there.txt"); int a = 3; o << a; std::cin >> a;', None,
+     "'a' is set by operator>>()"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "grid", "why"), [pytest.param(*case[1:], id=case[0]) for case in FILES])
+def test_what_files_give(tmp_path, body, grid, why):
+    (tmp_path / "there.txt").write_text("12 7.5\n")
+    (launch,) = launches(tmp_path, f"#include <fstream>\n{HEAD}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    if grid is None:
+        assert launch.assumptions[0].message.startswith(why)
+    else:
+        assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)

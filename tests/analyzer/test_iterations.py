@@ -14,8 +14,9 @@ import pytest
 
 from wattslice import ir
 from wattslice.counting import count as counting
+from wattslice.counting import loops
 from wattslice.counting.count import count
-from wattslice.counting.iterations import nodes, warp_means
+from wattslice.counting.iterations import Survey, nodes, surveyed, warp_means
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir.loops import shape_of
 from wattslice.ir.walking import children
@@ -283,3 +284,24 @@ def test_a_warp_runs_as_often_as_its_busiest_lane_however_many_run_alike():
     survey = cast("Any", SimpleNamespace(looked=looked, runs=[runs], regions=(0,)))
     (means,) = warp_means(survey)
     assert means.tolist() == pytest.approx([(2 * 31 + 63) / 3, (2 * 95 + 127) / 3])
+
+
+def test_regions_that_run_together_share_a_row_of_what_was_looked_at():
+    """The same answers with a third of the memory, where a body has many regions."""
+    statements = "".join(f"s += x[{k}];" for k in range(40))
+    launch = kernel(f"for (int i = 0; i < 1000; ++i) {{ {statements} if (i > threadIdx.x) s += x[d]; }}")
+    surveys: list[Survey] = []
+
+    def kept(*given: Any) -> Survey:
+        surveys.append(surveyed(*given))
+        return surveys[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loops, "surveyed", kept)
+        profile = count(launch)
+    for survey in surveys:
+        assert len(survey.regions) >= 40
+        assert len(survey.runs) <= 4
+        assert set(survey.rows) == set(range(len(survey.runs)))
+    assert surveys
+    assert loads(launch, profile) == pytest.approx(1000)

@@ -359,7 +359,7 @@ def test_measured_variants_correct_the_others(kernel: Path):
         assert new["launches"][0]["energy_j"] == pytest.approx(new["energy_j"])
         took_s = int(old["macros"]["TILE"]) ** 0.5 * old["time_s"]
         missed.append(abs(new["time_s"] / took_s - 1.0))
-    assert sum(missed) / len(missed) < 0.08  # 0.43 without
+    assert sum(missed) / len(missed) < 0.1  # 0.43 without
 
 
 def test_a_measured_variant_has_its_own_value_of_a_macro_that_the_sweep_fixes(kernel: Path):

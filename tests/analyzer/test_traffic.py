@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from wattslice.frontend.c import read_c
 from wattslice.workload.instructions import lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind
-from wattslice.workload.traffic import traffic
+from wattslice.workload.instructions.statements import RequestCount
+from wattslice.workload.traffic import Traffic, traffic
 
 from .counted import counted
 
@@ -241,6 +242,115 @@ def test_what_l2_cannot_keep_for_the_next_blocks_is_fetched_again(tmp_path, l2_b
     moved = traffic(launch, profile, requests, l2_bytes=l2_bytes, resident_blocks=resident)
     assert moved.dram_bytes == pytest.approx(4 * (of_a + of_b + 1))
     assert moved.footprint_bytes == 3 * 4 * 1024**2
+
+
+AGAIN = """__global__ void k(const float *x, float *y, int n, int rounds) {{
+  float sum = 0; {before}
+  for (int r = 0; r < rounds; ++r) {{ {loop} }}
+  y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}}"""
+SLICE = "for (int j = threadIdx.x; j < n; j += blockDim.x) sum += x[blockIdx.x * n + j];"
+STEPPED = "p = x + blockIdx.x * n + threadIdx.x; " + SLICE.replace(
+    "x[blockIdx.x * n + j]", "*p, p += blockDim.x"
+)
+
+
+@pytest.mark.parametrize(
+    ("loop", "n", "l2_mb", "l2_rounds", "dram_rounds"),
+    [
+        (SLICE, 4096, 4, 1, 1),  # 16 KiB of a block: L1 keeps them, 160 blocks have 2.6 MB together
+        (SLICE, 4096, 2, 8, 8),  # which this L2 does not hold
+        (SLICE, 65536, 60, 8, 1),  # 512 KiB of two blocks: no L1 holds them, L2 does
+        (SLICE, 65536, 40, 8, 8),
+        (STEPPED.replace("p = x", "const float *p = x"), 65536, 40, 8, 8),
+        ("int j; " + SLICE.replace("int j", "j"), 65536, 40, 8, 8),
+        # each round goes elsewhere
+        (SLICE.replace("x[", "x[r * gridDim.x * n + "), 65536, 40, 8, 8),
+    ],
+)
+def test_what_caches_cannot_keep_is_fetched_in_each_round(tmp_path, loop, n, l2_mb, l2_rounds, dram_rounds):
+    """1000 blocks of 256 threads, two on each of 80 multiprocessors; 8 rounds."""
+    source = AGAIN.format(before="", loop=loop)
+    launch, profile = counted(tmp_path, source, "k=1000:256", f"n={n}", "rounds=8")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=l2_mb * 1e6, resident_blocks=160, blocks_per_sm=2)
+    of_slice = n * 4 / 256
+    assert moved.l1_bytes == pytest.approx(8 * of_slice + 4)
+    assert moved.l2_bytes == pytest.approx(l2_rounds * of_slice + 4)
+    assert moved.dram_bytes == pytest.approx(dram_rounds * of_slice + 4)
+
+
+@pytest.mark.parametrize(
+    ("load", "is_kept"),
+    [
+        ("x[j]", True),
+        ("__ldg(x + j)", True),
+        ("__ldcs(x + j)", True),  # the first to go, but kept
+        ("__ldcg(x + j)", False),
+        ("__ldcv(x + j)", False),
+        ("((volatile const float*)x)[j]", False),
+        ('0; asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(x + j)); sum += v', True),
+        ('0; asm("ld.global.cg.f32 %0, [%1];" : "=f"(v) : "l"(x + j)); sum += v', False),
+    ],
+)
+def test_some_loads_go_past_l1(tmp_path, load, is_kept):
+    """All eight warps of a block load the same kilobyte."""
+    source = f"""__global__ void k(const float *x, float *y, int n) {{
+      float v, sum = 0;
+      for (int i = 0; i < 256; i += 32) {{ int j = i + threadIdx.x % 32; sum += {load}; }}
+      y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+    }}"""
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
+    assert moved.l1_bytes == 4 + 8 * 4
+    assert moved.l2_bytes == 4 + (1024 / 256 if is_kept else 8 * 4)
+
+
+ROWS = """__global__ void k(const float *x, const float *w, float *y, int n, int m) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int o = 0; o < m; ++o) {
+    float sum = 0;
+    for (int c = 0; c < n; ++c) sum += x[row * n + c] * w[o * n + c];
+    y[o * gridDim.x * blockDim.x + row] = sum;
+  }
+}"""
+"""Each thread goes along a row of its own: of eight loads of a sector one is new."""
+PLACE = "x[(y + i) * width + blockIdx.x * 64 + threadIdx.x + j]"
+KEPT = [
+    ("rows that fit", ROWS, "k=100:64", ("n=64", "m=16"), 2e6),
+    ("tiles", TILES, "k=64,64:16,16", ("n=1024",), 16e6),
+    (
+        "a stencil",
+        f"""__global__ void k(const float *x, float *o, int width) {{
+          int y = blockIdx.y; float sum = 0;
+          for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) sum += {PLACE};
+          o[y * width + blockIdx.x * 64 + threadIdx.x] = sum;
+        }}""",
+        "k=16,1024:64",
+        ("width=1024",),
+        1e5,
+    ),
+    (
+        "a table beside a stream",
+        """__global__ void k(const float *x, const float *t, float *y, int n) {
+          for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) y[i] = x[i] * t[i & 63];
+        }""",
+        "k=100:256",
+        ("n=2560000",),
+        1e6,
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "launch", "settings", "l2_bytes"), [case[1:] for case in KEPT])
+def test_what_caches_keep_between_rounds_is_not_fetched_again(tmp_path, source, launch, settings, l2_bytes):
+    found, profile = counted(tmp_path, source, launch, *settings)
+    requests = lower_instructions(found.kernel, profile).requests
+    once = tuple(one._replace(passes=()) for one in requests)
+
+    def moved(made: tuple[RequestCount, ...]) -> Traffic:
+        return traffic(found, profile, made, l2_bytes=l2_bytes, resident_blocks=100, blocks_per_sm=2)
+
+    assert moved(requests) == moved(once)
 
 
 STREAMS = [

@@ -2,6 +2,8 @@
 
 import random
 
+from msgspec.structs import replace
+
 from wattslice_models.contract import Example, RepeatedLaunch, SliceSample, Subject
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import load_gpu
@@ -57,3 +59,11 @@ def examples(noise: float = 0.02, seed: int = 1) -> tuple[Example, ...]:
         for density in (0.25 * 2.0 ** (step + number / 6) for step in range(12))
         for core_mhz in (705.0, 1087.0, 1380.0)
     )
+
+
+def in_doubt(example: Example) -> Example:
+    """The same with counts that nobody is sure of."""
+    launches = tuple(
+        replace(one, workload=replace(one.workload, doubt="guessed")) for one in example.subject.launches
+    )
+    return replace(example, subject=replace(example.subject, launches=launches))

@@ -9,7 +9,7 @@ from wattslice_models.joint_learner import EnergyLearner
 from wattslice_models.mean import UNCALIBRATED, ClockMeanLearner, MeanLearner, MeanModel
 from wattslice_models.types import Prediction
 
-from .model_examples import examples, subject
+from .model_examples import examples, in_doubt, subject
 
 
 def held_out(benchmark: str, ratio: float) -> HeldOut:
@@ -95,9 +95,7 @@ def test_many_benchmarks_leave_in_parts_and_never_twice():
 
 def test_a_fold_that_cannot_be_learnt_is_unknown_and_says_why():
     """The bytes of one benchmark alone could be followed: without it there is nothing to learn from."""
-    data = tuple(
-        replace(example, doubt="" if example.benchmark == "b0" else "guessed") for example in examples()[:144]
-    )
+    data = tuple(example if example.benchmark == "b0" else in_doubt(example) for example in examples()[:144])
     known = {entry.example.benchmark: entry.prediction for entry in hold_out_each(EnergyLearner(), data)}
     assert known["b0"].power_w is None
     assert "nothing to learn from without b0" in known["b0"].notes[0]

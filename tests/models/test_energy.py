@@ -37,6 +37,7 @@ def model(**changes):
         core_mhz_min=500.0,
         core_mhz_max=1380.0,
         interval=Interval(0.9, 1.1, 0.9, "test"),
+        doubted=Interval(0.6, 1.5, 0.9, "doubted"),
         sensor_peak=1.04,
         notes=(),
     )
@@ -52,6 +53,9 @@ def test_watts_are_the_sum_of_the_components_and_joules_watts_times_seconds():
     assert found.energy_j == found.power_w * found.time_s
     assert found.power_low_w == pytest.approx(0.9 * found.power_w)
     assert found.power_high_w == pytest.approx(1.1 * found.power_w)
+    assert found.interval_source == "test"
+    unsure = model().predict(replace(WORK, doubt="guessed"), V100)
+    assert (unsure.power_low_w, unsure.interval_source) == (pytest.approx(0.6 * found.power_w), "doubted")
     assert found.static_power_w == pytest.approx(70.0)
     by_name = {part.component: part.power_w for part in found.components}
     assert by_name[Component.FP32] == pytest.approx(5e-12 * 8000 * 256 * 1000 / found.time_s)
@@ -94,9 +98,12 @@ def test_work_counts_for_less_near_the_limit_in_every_component_alike():
     assert model(concavity=0.8).predict(idle, V100, None, 1e-3).power_w == pytest.approx(70.0)
 
 
-@pytest.mark.parametrize(("blocks", "active_w"), [(8000, 40.0), (40, 30.0), (20, 25.0)])
-def test_half_of_the_active_power_follows_the_sms_at_work(blocks, active_w):
-    few = model().predict(replace(WORK, blocks=blocks), V100)
+@pytest.mark.parametrize(
+    ("blocks", "warps", "active_w"),
+    [(8000, 64.0, 40.0), (40, 64.0, 30.0), (20, 64.0, 25.0), (8000, 16.0, 25.0), (40, 32.0, 25.0)],
+)
+def test_half_of_the_active_power_follows_the_sms_and_the_warps_that_they_hold(blocks, warps, active_w):
+    few = model().predict(replace(WORK, blocks=blocks, active_warps_per_sm=warps), V100)
     assert {p.component: p.power_w for p in few.components}[Component.ACTIVE] == pytest.approx(active_w)
 
 

@@ -28,8 +28,12 @@ from wattslice_models.joint_rows import JointRows, Reading, joint_rows
 from wattslice_models.joint_store import held_out_runs, joint_model, save_joint
 from wattslice_models.workload import Instructions, Workload
 
+from .model_examples import in_doubt
+
 BOARDS = ("v100_pcie", "quadro_rtx_8000", "p100", "gtx_titan_x")
-INTERVALS = tuple(CaseInterval(case, Interval(0.8, 1.3, 0.9, "a test")) for case in Case)
+INTERVALS = tuple(
+    CaseInterval(case, Interval(0.8, 1.3, 0.9, "a test"), Interval(0.6, 1.5, 0.9, "a test")) for case in Case
+)
 
 
 def workload(number: int, live: float = 1.0, blocks: int = 8000) -> Workload:
@@ -230,7 +234,8 @@ def test_a_measured_board_has_its_effects_and_another_none():
     found = energy_model_of(model, gpu)
     assert isinstance(found, EnergyModel)
     assert found.case is Case.CARRIED_OVER
-    assert found.interval == model.interval(Case.CARRIED_OVER)
+    carried = model.intervals_of(Case.CARRIED_OVER)
+    assert (found.interval, found.doubted) == (carried.interval, carried.doubted)
     assert isinstance(energy_model_of(model, load_gpu("gtx280")), NoEnergyModel)
     assert isinstance(energy_model_of(model, replace(gpu, power_limit_w=None)), NoEnergyModel)
 
@@ -307,7 +312,7 @@ def test_the_learner_takes_one_board_and_followed_bytes():
     known = tuple(replace(one.example, power_w=one.power_w) for one in told if one.example is not None)
     model = EnergyLearner().fit(known)
     assert model.model.case is Case.CALIBRATED
-    doubtful = tuple(replace(one, doubt="guessed", power_w=5 * one.power_w) for one in known)
+    doubtful = tuple(replace(in_doubt(one), power_w=5 * one.power_w) for one in known)
     assert EnergyLearner().fit((*known, *doubtful)) == model
     with pytest.raises(NotEnoughDataError, match="none with bytes that could be followed"):
         EnergyLearner().fit(doubtful)

@@ -3,9 +3,11 @@
 import contextlib
 import csv
 import errno
+import gzip
 import io
 import os
 import shutil
+import signal
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ import pytest
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wattslice_corpora.manifest import load_manifest
 from wattslice_corpora.measuring.bench import Configuration, Measured
 from wattslice_corpora.measuring.chip import Chip
 from wattslice_corpora.measuring.errors import ConfigurationError, MeasureError
@@ -24,6 +27,8 @@ from wattslice_corpora.measuring.sensor import Board, Reading, SensorError, Thro
 from wattslice_corpora.measuring.trace import Trace
 from wattslice_corpora.records import read_measurements
 from wattslice_tools.campaign import home
+from wattslice_tools.campaign import piece as piece_module
+from wattslice_tools.campaign.__main__ import main
 from wattslice_tools.campaign.counters import CountersRefusedError
 from wattslice_tools.campaign.home import Packer, merge
 from wattslice_tools.campaign.piece import BUDGET_S, MOST_FAILURES, Done, Lab, run_piece
@@ -354,12 +359,28 @@ def test_a_flipped_bit_anywhere_is_told(undisturbed_packet: Path, tmp_path: Path
         assert "copy it again" in fault
 
 
-def test_a_file_that_is_no_packet_is_refused(tmp_path: Path):
+def test_a_packet_that_cannot_be_unpacked_to_its_end_gives_what_came_before(
+    undisturbed_packet: Path, tmp_path: Path
+):
+    with tarfile.open(undisturbed_packet) as tar:
+        member = next(one for one in tar if one.name == "0123abcd/methods.csv")
+    content = gzip.decompress(undisturbed_packet.read_bytes())[: member.offset_data + 1]
+    compressor = zlib.compressobj(wbits=31)
+    packed = compressor.compress(content) + compressor.flush(zlib.Z_FULL_FLUSH)
+    (tmp_path / "packet.tar.gz").write_bytes(packed + bytes([255]) * 4096)
+    (fault,) = home.unpack(tmp_path / "packet.tar.gz", tmp_path / "home")
+    assert "0123abcd/methods.csv" in fault
+    assert (tmp_path / "home" / "0123abcd" / "journal.jsonl").exists()
+
+
+def test_a_file_that_is_no_packet_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for content in (b"", b"not a packet"):
         (tmp_path / "packet.tar.gz").write_bytes(content)
         (fault,) = merge(tmp_path / "home", [tmp_path / "packet.tar.gz"])
         assert "packet.tar.gz: " in fault
         assert "all of it" in fault
+    assert main(["--folder", str(tmp_path / "home"), "merge", str(tmp_path / "nothing.tar.gz")]) == 2
+    assert "No such file or directory" in capsys.readouterr().err
 
 
 def test_merging_twice_changes_nothing(tmp_path: Path):
@@ -383,6 +404,38 @@ def test_when_nothing_runs_the_piece_says_what_to_do_and_nothing_counts_as_done(
     assert not again.trouble
     assert not any(one.count or one.check for one in again.left)
     assert home.state_of(tmp_path / "home", BOARD).sensor, "the failed sensor check was repeated"
+
+
+def test_the_command_tells_what_ended_a_piece_and_takes_how_many_may_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    machine = BrokenMachine(from_number=3 + 3)
+
+    def this_lab(*_: object) -> contextlib.AbstractContextManager[Lab]:
+        return contextlib.nullcontext(machine.lab())
+
+    def leave_signals(*_: object) -> None:
+        """The test's own stay."""
+
+    monkeypatch.setattr(piece_module, "this_lab", this_lab)
+    monkeypatch.setattr(signal, "signal", leave_signals)
+    monkeypatch.setenv("OUT", str(tmp_path / "out"))
+    words = [
+        "--folder",
+        str(tmp_path / "there"),
+        "piece",
+        "--each",
+        "10",
+        "--failures",
+        "5",
+        "--budget",
+        "60",
+    ]
+    assert main(words) == 1
+    told = capsys.readouterr()
+    assert "campaign: section b was left: 5 programs in a row failed" in told.err
+    assert "piece 1 is in" in told.out
+    assert "the next piece: " in told.out
 
 
 def test_a_board_that_falls_silent_leaves_sections_and_keeps_their_rows_to_be_measured(tmp_path: Path):
@@ -502,6 +555,11 @@ def test_the_whole_plan_fits_the_pieces_that_are_predicted(tmp_path: Path, monke
         begun = [share for share_of in predicted[:3] for share in share_of]
         for one in everything[:5]:  # what the runbook promises of thirty minutes: a to e as a whole
             assert sum(share.count for share in begun if share.section is one.section) == one.total
+        corpus = dict(make_plan(132, "k", tmp_path / "plan").powers)[Section.CORPUS]
+        twenty = sum(share.count for one in predicted[:2] for share in one if share.section is Section.CORPUS)
+        variants = {program.name for program in load_manifest() if program.variants}
+        assert not [one.name for one in corpus[twenty:] if one.benchmark in variants]
+        assert [one.name for one in corpus if one.benchmark in variants]
         made = 0
         for _ in range(len(predicted) + 1):
             machine = FakeMachine(each_s=home.timing_s(), refuses=False)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from wattslice.training.tables import MeasuredTables
 from wattslice_corpora.measuring.chip import Chip
+from wattslice_corpora.measuring.errors import MeasureError
 from wattslice_corpora.measuring.sensor import Board
 from wattslice_corpora.records import read_card, read_measurements, read_slices, read_workloads
 from wattslice_models import gpu
@@ -90,6 +91,12 @@ def test_runs_without_features_are_told_but_for_microbenchmarks(
         "19 microbenchmarks serve probes.csv, not the training",
     ]
     assert kept == ["campaign on NVIDIA H200, board 1a2b3c4d"]
+
+
+def test_nothing_is_written_without_what_training_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(publish, "_NEEDED", ("json", "a_package_that_nobody_has"))
+    with pytest.raises(MeasureError, match=r"training needs a_package_that_nobody_has, .*pip install"):
+        publish.publish(tmp_path, None, None)
 
 
 def test_a_board_is_found_in_the_catalogue_by_its_name():

@@ -1,11 +1,19 @@
-"""Which programs leave the joint model's training together."""
+"""Which programs leave the joint model's training together, and what intervals are made of."""
 
 from __future__ import annotations
 
 import pytest
 
 from wattslice_corpora.synthetic.grid import default_grid
-from wattslice_tools.accuracy.joint_training import family
+from wattslice_models.contract import Example, RepeatedLaunch, Subject
+from wattslice_models.energy import Case
+from wattslice_models.execution_time import Clocks
+from wattslice_models.gpu import load_gpu
+from wattslice_models.joint_rows import Reading
+from wattslice_models.workload import Instructions, Workload
+from wattslice_tools.accuracy.joint_training import case_interval, family
+
+V100 = load_gpu("v100_pcie")
 
 
 @pytest.mark.parametrize(
@@ -29,3 +37,24 @@ def test_siblings_leave_together(benchmark: str, name: str):
 def test_a_sweep_of_synthetic_slices_is_a_few_programs():
     grid = default_grid(132)
     assert {family(spec.name) for spec in grid} == {f"{spec.space.value}_{spec.kind.value}" for spec in grid}
+
+
+def test_runs_in_doubt_have_an_interval_of_their_own():
+    """Ten programs off by little and ten in doubt, off by much: neither widens the other's interval."""
+
+    def reading(number: int, doubt: str) -> Reading:
+        work = Workload(80, 256, 64.0, Instructions(fp32=1.0), doubt=doubt)
+        subject = Subject(V100, Clocks(), (RepeatedLaunch(work),))
+        example = Example("set", f"p{number}", "k", "", subject, 100.0, None)
+        return Reading(V100, Clocks(), "set", f"p{number}", 100.0, example)
+
+    known = [(reading(number, ""), 1.0 + 0.01 * (number - 5)) for number in range(10)]
+    unsure = [(reading(10 + number, "guessed"), 1.0 + 0.1 * (number - 5)) for number in range(10)]
+    idle = Reading(V100, Clocks(), "set", "idle", 20.0)
+    found = case_interval(Case.MEASURED, [*known, *unsure, (idle, 9.0)])
+    assert (found.interval.low, found.interval.high) == pytest.approx((0.95, 1.04))
+    assert (found.doubted.low, found.doubted.high) == pytest.approx((0.5, 1.4))
+    assert [found.of(one.example) for one, _ in (known[0], unsure[0]) if one.example is not None] == [
+        found.interval,
+        found.doubted,
+    ]

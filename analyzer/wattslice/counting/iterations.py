@@ -9,6 +9,7 @@ the nodes come to is compared with what was looked at.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
@@ -74,7 +75,8 @@ class LookedAt(Struct, frozen=True, eq=False):
 
 
 class Survey(Struct, frozen=True, eq=False):
-    """How often each of `regions` runs: `runs[region, iteration, thread]` of what was looked at.
+    """How often each of `regions` runs: `runs[row, iteration, thread]` of what was looked at, the row of each
+    in `rows`: regions that run together share one.
 
     `alive[iteration, thread]`: the thread begins the iteration; `leaves`: and leaves the loop in it. `error`:
     how far loops inside may be off, as a share of their iterations.
@@ -82,6 +84,7 @@ class Survey(Struct, frozen=True, eq=False):
 
     looked: LookedAt
     regions: tuple[int, ...]
+    rows: tuple[int, ...]
     runs: Numbers
     alive: NDArray[np.bool_]
     leaves: NDArray[np.bool_]
@@ -103,14 +106,14 @@ class Survey(Struct, frozen=True, eq=False):
     def by_lane(self, mask: Mask) -> list[tuple[int, Numbers]]:
         """How often each region runs in the lanes of `mask`, all iterations together."""
         looked = self.looked
-        found: list[tuple[int, Numbers]] = []
-        for region, runs in zip(self.regions, self.runs, strict=True):
+        found: list[Numbers] = []
+        for runs in self.runs:
             weights = np.zeros_like(mask.weights)
             weights[looked.lanes] = (runs * looked.stands_for[:, None]).sum(axis=0)[
                 looked.thread_of
             ] * mask.weights[looked.lanes]
-            found.append((region, weights))
-        return found
+            found.append(weights)
+        return [(region, found[row]) for region, row in zip(self.regions, self.rows, strict=True)]
 
 
 class Plan(Struct, frozen=True, eq=False):
@@ -377,20 +380,35 @@ def surveyed(looked: LookedAt, tallies: Runs, begun: Lanes, through: Mask) -> Su
         left_before = np.cumsum(leaves, axis=0) - leaves > 0
         alive &= ~left_before
         leaves &= ~left_before
+    regions, rows, distinct = _rows(tallies)
+    runs = np.empty((len(distinct), *shape))
+    for seen in runs:
+        np.multiply(of(distinct.pop(0)), alive, out=seen)
+    return Survey(looked, regions, rows, runs, alive, leaves, tallies.error)
+
+
+def _rows(tallies: Runs) -> tuple[tuple[int, ...], tuple[int, ...], list[Numbers]]:
+    """The regions, the row of each, and the rows, taken out of the tallies: one for equal weights."""
     regions = tuple(sorted(tallies.runs))
-    runs = np.empty((len(regions), *shape))
-    for region, seen in zip(regions, runs, strict=True):
-        np.multiply(of(tallies.runs.pop(region)), alive, out=seen)
-    return Survey(looked, regions, runs, alive, leaves, tallies.error)
+    distinct: dict[bytes, Numbers] = {}
+    digests: list[bytes] = []
+    for region in regions:
+        weights = tallies.runs.pop(region)
+        same = (digest for digest, known in distinct.items() if known is weights)
+        digest = next(same, None) or hashlib.blake2b(weights, digest_size=16).digest()
+        distinct.setdefault(digest, weights)
+        digests.append(digest)
+    row_of = {digest: row for row, digest in enumerate(distinct)}
+    return regions, tuple(row_of[digest] for digest in digests), list(distinct.values())
 
 
 def surveyed_once(looked: LookedAt, tallies: Runs) -> Survey:
     """What was seen of the iterations that a shadow ran one after the other."""
     number = looked.threads.size
-    regions = tuple(sorted(tallies.runs))
-    runs = np.array([tallies.runs[region][:number] for region in regions]).reshape(len(regions), 1, number)
+    regions, rows, distinct = _rows(tallies)
+    runs = np.array([weights[:number] for weights in distinct]).reshape(len(distinct), 1, number)
     ones = np.ones((1, number), np.bool_)
-    return Survey(looked, regions, runs, ones, ~ones, 0.0)
+    return Survey(looked, regions, rows, runs, ones, ~ones, 0.0)
 
 
 # ---------------------------------------------------------------------------------------------- planning
@@ -483,7 +501,7 @@ def _ends(members: NDArray[np.intp], own: Numbers, *, both_ends: bool) -> list[t
 def _means(survey: Survey) -> Numbers:
     """How often each region runs in each iteration, as means over the threads."""
     means = [_of_rows(runs * survey.looked.share) for runs in survey.runs]
-    return np.array(means).reshape(len(survey.regions), -1)
+    return np.array(means).reshape(len(survey.runs), -1)
 
 
 def warp_means(survey: Survey) -> Numbers:
@@ -495,7 +513,7 @@ def warp_means(survey: Survey) -> Numbers:
     share = np.array([*alike.values()]) / first.size
     lanes, begins = np.concatenate(warps), np.cumsum([0, *(warp.size for warp in warps[:-1])])
     means = [_of_rows(np.maximum.reduceat(runs[:, lanes], begins, axis=1) * share) for runs in survey.runs]
-    return np.array(means).reshape(len(survey.regions), -1)
+    return np.array(means).reshape(len(survey.runs), -1)
 
 
 def _by_nodes(survey: Survey, most: int) -> tuple[list[tuple[int, float]], float]:

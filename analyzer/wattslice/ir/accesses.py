@@ -16,6 +16,7 @@ class MemoryAccess(Struct, frozen=True):
 
     `root` None: which object is accessed is not evident. `is_atomic`: the store half of an atomic.
     `addresses`: what the place is computed from, one expression, or the coordinates of a texture.
+    `skips_l1`: as of its place.
     """
 
     region: int
@@ -26,6 +27,7 @@ class MemoryAccess(Struct, frozen=True):
     is_atomic: bool
     addresses: tuple[ir.Expr, ...]
     span: ir.Span
+    skips_l1: bool = False
 
 
 @lru_cache(maxsize=4)
@@ -58,9 +60,8 @@ def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
 def _access(
     region: int, node: ir.Expr, place: ir.MemoryPlace, *, is_store: bool = False, is_atomic: bool = False
 ) -> MemoryAccess:
-    return MemoryAccess(
-        region, place.site, place.space, place.root, is_store, is_atomic, (place.address,), node.span
-    )
+    where = place.site, place.space, place.root
+    return MemoryAccess(region, *where, is_store, is_atomic, (place.address,), node.span, place.skips_l1)
 
 
 def loaded_registers(body: ir.Stmt) -> frozenset[ir.Variable]:

@@ -182,7 +182,7 @@ class MemoryPlace(Struct, frozen=True, eq=False):
 
     `root` is the variable the address is derived from when that is evident (array, pointer parameter,
     pointer local), for slicing and reports. `site` numbers the textual access. `is_volatile`: each access
-    happens as written.
+    happens as written. `skips_l1`: loaded past the L1 cache (`__ldcg`, `ld.global.cg`, volatile).
     """
 
     address: Expr
@@ -191,6 +191,7 @@ class MemoryPlace(Struct, frozen=True, eq=False):
     root: Variable | None
     site: int
     is_volatile: bool = False
+    skips_l1: bool = False
 
 
 Place = RegisterPlace | MemoryPlace

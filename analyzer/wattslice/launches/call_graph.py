@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from wattslice import ir
 from wattslice.launches import host_api
@@ -228,7 +229,43 @@ def call_graph(program: ir.Program) -> CallGraph:
     return CallGraph(program)
 
 
-_Source = ir.Variable | ir.Function
+class Member(NamedTuple):
+    """A member of all objects of a class: the name of its type, and bytes from the start."""
+
+    of: str
+    offset_bytes: int
+
+
+Source = ir.Variable | ir.Function | Member
+
+
+def _member(place: ir.RegisterPlace | ir.MemoryPlace) -> Member | None:
+    """The member that a place is; None of anything else, and of members of members."""
+    if isinstance(place, ir.RegisterPlace):
+        type_ = place.variable.type
+        offset = next((f.offset_bytes for f in type_.fields if (f.name,) == place.path), None)
+    else:
+        address = place.address if isinstance(place.address, ir.PointerOffset) else None
+        type_ = ir.UNKNOWN_TYPE if address is None else address.pointer.type.element or ir.UNKNOWN_TYPE
+        offset = None if address is None or address.index is not None else address.offset_bytes
+    name = type_.name.removeprefix("const ")
+    return None if offset is None or not name or not type_.fields else Member(name, offset)
+
+
+def read_by_condition(expr: ir.Expr) -> frozenset[Source]:
+    """What a condition reads: members for themselves, not the objects that they are in."""
+    found: set[Source] = set()
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        member = _member(node.place) if isinstance(node, (ir.Read, ir.Load)) else None
+        if member is not None:
+            found.add(member)
+        elif isinstance(node, ir.Read):
+            found.add(node.place.variable)
+        else:
+            waiting += ir.children(node)
+    return frozenset(found)
 
 
 class HostDependence:
@@ -237,15 +274,15 @@ class HostDependence:
     def __init__(self, graph: CallGraph) -> None:
         self._graph = graph
 
-    def geometry_depends_on(self, node: ir.LaunchCall, variables: frozenset[ir.Variable]) -> bool:
-        """True when grid or block of the launch may be computed from one of `variables`."""
-        if not variables:
+    def geometry_depends_on(self, node: ir.LaunchCall, sources: frozenset[Source]) -> bool:
+        """True when grid or block of the launch may be computed from one of `sources`."""
+        if not sources:
             return False
-        found: set[_Source] = set()
+        found: set[Source] = set()
         stack = [*self._read_by(node.grid), *self._read_by(node.block)]
         while stack:
             source = stack.pop()
-            if source in variables:
+            if source in sources:
                 return True
             if source not in found:
                 found.add(source)
@@ -253,8 +290,8 @@ class HostDependence:
         return False
 
     @cached_property
-    def _edges(self) -> dict[_Source, set[_Source]]:
-        edges: dict[_Source, set[_Source]] = {}
+    def _edges(self) -> dict[Source, set[Source]]:
+        edges: dict[Source, set[Source]] = {}
         for function in self._graph.functions:
             for stmt in ir.walk_statements(function.body):
                 if isinstance(stmt, ir.Declare) and stmt.value is not None:
@@ -265,11 +302,12 @@ class HostDependence:
                 self._add(node, edges)
         return edges
 
-    def _add(self, node: ir.Expr, edges: dict[_Source, set[_Source]]) -> None:
+    def _add(self, node: ir.Expr, edges: dict[Source, set[Source]]) -> None:
         if isinstance(node, ir.Assign):
             target = node.target.variable if isinstance(node.target, ir.RegisterPlace) else node.target.root
-            if target is not None:
-                edges.setdefault(target, set()).update(self._read_by(node.value))
+            for written in (target, _member(node.target)):
+                if written is not None:
+                    edges.setdefault(written, set()).update(self._read_by(node.value))
         elif isinstance(node, ir.Call):
             given = [self._read_by(argument) for argument in node.arguments]
             for callee in self._graph.callees(node):
@@ -278,7 +316,7 @@ class HostDependence:
                     edges.setdefault(parameter, set()).update(sources)
             if node.name.startswith(host_api.ABOUT_THE_DEVICE):
                 return  # whichever it is
-            everything = set[_Source]().union(*given)
+            everything = set[Source]().union(*given)
             waiting = list(node.arguments)
             while waiting:  # `f(&x, n)` may compute x from n; in `f(g(&x))` g does
                 inner = waiting.pop()
@@ -287,8 +325,8 @@ class HostDependence:
                 elif not isinstance(inner, ir.Call):
                     waiting += ir.children(inner)
 
-    def _read_by(self, expr: ir.Expr) -> set[_Source]:
-        found: set[_Source] = set()
+    def _read_by(self, expr: ir.Expr) -> set[Source]:
+        found: set[Source] = set()
         waiting = [expr]
         while waiting:
             node = waiting.pop()
@@ -296,6 +334,8 @@ class HostDependence:
                 waiting += node.arguments[:1]  # the file is looked for by its name, wherever the program lies
                 continue
             waiting += ir.children(node)
+            if isinstance(node, (ir.Read, ir.Load)) and (member := _member(node.place)) is not None:
+                found.add(member)
             if isinstance(node, ir.Read):
                 found.add(node.place.variable)
             elif isinstance(node, ir.AddressOf):

@@ -1,7 +1,8 @@
 """Data files of host code: what fopen, fgets, fscanf and fread give of files that lie in the repository.
 
 A file is read only where the host code opens it by a name that is known, below the top of the repository,
-and is no larger than `MOST_BYTES`. Everything else of a file is unknown, as is one that is absent.
+and is no larger than `MOST_BYTES`. Everything else of a file is unknown. One that is absent is taken to be
+there when the program runs; what is read from it is unknown, and says so.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.inputs import file_bytes, note_file, note_text, repository_root
 from wattslice.launches.command_line import scanned, store_text, text_of, text_storage
-from wattslice.launches.memory import Memory, Pointer, Storage, Unknown, Value
+from wattslice.launches.memory import INPUT_STREAMS, Memory, Pointer, Storage, Unknown, Value
 
 MOST_BYTES = 8 << 20
 _WINDOW_BYTES = 4096
@@ -26,6 +27,14 @@ _POSITION = -1
 """Where the storage of an open file keeps how many bytes have been read."""
 _FOLDERS = ("", "data", "../data", "../../data", "../../../Common/data")
 """Where the CUDA samples look for a data file, from the folder of the program."""
+
+_LAYOUTS = {
+    (ir.TypeKind.INT, 32): "%d",
+    (ir.TypeKind.INT, 64): "%ld",
+    (ir.TypeKind.FLOAT, 32): "%f",
+    (ir.TypeKind.FLOAT, 64): "%lf",
+}
+"""How a stream reads a number, as scanf would be told."""
 
 _Arguments = tuple[Value, ...]
 
@@ -38,6 +47,8 @@ class DataFiles:
         self._top: Path | None = None
         self._contents: dict[Storage, bytes] = {}
         self.names: dict[str, None] = {}
+        self._absent: dict[Storage, str] = {}
+        self._streams: dict[tuple[Storage, str], Value] = {}
         self._functions: dict[str, Callable[[Memory, ir.Call, _Arguments], Value | None]] = {
             "fopen": self._open,
             "sdkFindFilePath": self._find,
@@ -46,12 +57,25 @@ class DataFiles:
             "fread": self._read,
             "rewind": self._rewind,
             "fclose": lambda memory, node, arguments: 0,
+            "open": self._open_stream,
+            "operator>>": self._from_stream,
         }
 
     def call(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         """Value of a call that opens or reads a file, after its effect; None where it is none or unknown."""
         function = self._functions.get(node.name)
-        return None if function is None else function(memory, node, arguments)
+        found = None if function is None else function(memory, node, arguments)
+        absent = (self._absent.get(value.storage) for value in arguments if isinstance(value, Pointer))
+        name = next((name for name in absent if name is not None), None)
+        return self._lost(memory, arguments, name) if found is None and name is not None else found
+
+    def _lost(self, memory: Memory, arguments: _Arguments, name: str) -> Unknown:
+        """What a function reads of a file that is not there."""
+        why = Unknown(f"read from {name}, which the repository does not have")
+        for value in arguments:
+            if isinstance(value, Pointer) and value.storage not in self._absent:
+                memory.forget_behind(value, why)
+        return why
 
     @property
     def _root(self) -> Path:
@@ -70,18 +94,54 @@ class DataFiles:
     def _open(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         del memory, node
         name, mode = (text_of(value) for value in arguments[:2]) if len(arguments) > 1 else (None, None)
-        path = None if name is None or mode is None or mode[:1] != "r" or "+" in mode else self._path(name)
-        if path is None:
+        if name is None or mode is None or mode[:1] != "r" or "+" in mode:
             return None
+        return self._opened(name)
+
+    def _opened(self, name: str) -> Value | None:
+        path = self._path(name)
+        storage = Storage("a file", {_POSITION: 0})
+        if path is None:
+            self._absent[storage] = name
+            return Pointer(storage, 0)
         try:
             content = file_bytes(path, MOST_BYTES)
         except OSError:
             return None
         note_text(path, content)
-        storage = Storage("a file", {_POSITION: 0})
         self._contents[storage] = content
         self.names[os.path.relpath(path, self._root)] = None
         return Pointer(storage, 0)
+
+    def _open_stream(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        """`stream.open(name)`: a stream is its file's name, until it is read."""
+        if (
+            len(arguments) < 2
+            or not isinstance(arguments[0], Pointer)
+            or not is_input(node.arguments[0].type)
+        ):
+            return None
+        memory.set_cell(arguments[0].storage, arguments[0].offset, arguments[1])
+        return 0
+
+    def _from_stream(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        """`stream >> number`, where the value is the stream, and the second argument names the number."""
+        stream, target = arguments[0], arguments[-1]
+        if not isinstance(stream, Pointer) or not isinstance(target, Pointer) or len(arguments) < 2:
+            return None
+        name = text_of(stream.storage.cells.get(stream.offset, 0))
+        if name is None:
+            return None
+        key = (stream.storage, name)
+        if key not in self._streams:
+            self._streams[key] = self._opened(name) or Unknown("a file that cannot be read")
+        file, type_ = self._streams[key], node.arguments[-1].type.element or ir.UNKNOWN_TYPE
+        if isinstance(file, Pointer) and (missing := self._absent.get(file.storage)) is not None:
+            self._lost(memory, (target,), missing)
+            return stream
+        layout = _LAYOUTS.get((type_.kind, type_.bits))
+        found = None if layout is None else self._scan_file(memory, file, layout, (target,))
+        return None if found is None else stream
 
     def _find(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         del memory, node
@@ -116,12 +176,16 @@ class DataFiles:
 
     def _scan(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         del node
-        found = self._rest(arguments[0]) if arguments else None
-        layout = text_of(arguments[1]) if len(arguments) > 1 else None
-        if found is None or layout is None:
+        if len(arguments) < 2 or (layout := text_of(arguments[1])) is None:
+            return None
+        return self._scan_file(memory, arguments[0], layout, arguments[2:])
+
+    def _scan_file(self, memory: Memory, file: Value, layout: str, targets: _Arguments) -> Value | None:
+        found = self._rest(file)
+        if found is None:
             return None
         storage, position, rest = found
-        assigned, taken = scanned(memory, rest.decode("latin-1"), layout, arguments[2:])
+        assigned, taken = scanned(memory, rest.decode("latin-1"), layout, targets)
         if taken == _WINDOW_BYTES:  # what is behind it may belong to the last word
             return None
         memory.set_cell(storage, _POSITION, position + taken)
@@ -169,6 +233,12 @@ def _store_bytes(memory: Memory, target: Pointer, type_: ir.Type, content: bytes
     elif type_.is_float and size in (4, 8):
         number = struct.unpack("<f" if size == 4 else "<d", content[:size])[0]
         memory.write(target.storage, target.offset, number, type_)
+
+
+def is_input(type_: ir.Type) -> bool:
+    """True for `std::ifstream`, and a pointer to one."""
+    named = type_ if type_.element is None else type_.element
+    return named.name.removeprefix("const ").startswith(INPUT_STREAMS)
 
 
 READS_FILES = frozenset({"sdkFindFilePath"})

@@ -346,12 +346,17 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
             if any(isinstance(pointer, Pointer) for pointer, _ in pairs):
                 return 0
     is_option = _looks_at_options(name, node, arguments)
+    why = Unknown(f"set by {name}()", is_option=is_option)
+    first = arguments[0] if arguments else None
+    if name.endswith("scanf") and isinstance(first, Pointer):  # what a text is read from, its numbers are
+        told = first.storage.cells.get(first.offset)
+        why = told if isinstance(told, Unknown) else why
     if name not in KEEPS_ITS_ARGUMENTS:
         is_const = node.callee.startswith("_ZNK")  # a method that leaves its object as it is
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
         written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
         for pointer in _reached(written, everything=not is_known(name)):
-            memory.forget_behind(pointer, Unknown(f"set by {name}()", is_option=is_option))
+            memory.forget_behind(pointer, why)
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
     if unknown is not None and name.startswith("ato"):
         return replace(unknown, is_option=False)  # a number that is given is no question of whether it is

@@ -19,7 +19,7 @@ from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.loops import Bound, constant_trips, shape_of, whole_limit
 from wattslice.launches import host_api
-from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
 from wattslice.launches.data_files import READS_FILES, DataFiles
@@ -527,15 +527,10 @@ class Interpreter(Evaluator):
             values.append(value)
         return tuple(values)
 
-    def _hinges(self) -> frozenset[ir.Variable]:
-        """Variables that decide whether the code being visited is run at all."""
-        return frozenset(
-            node.place.variable
-            for condition in self._speculating
-            if condition is not None
-            for node in ir.walk_expressions(condition)
-            if isinstance(node, ir.Read)
-        )
+    def _hinges(self) -> frozenset[Source]:
+        """What decides whether the code being visited is run at all."""
+        conditions = (condition for condition in self._speculating if condition is not None)
+        return frozenset[Source]().union(*map(read_by_condition, conditions))
 
     def _constant_values(self) -> tuple[ConstantValue, ...]:
         """Known numbers in constant memory at this moment."""

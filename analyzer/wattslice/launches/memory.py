@@ -111,6 +111,7 @@ def is_dim3(type_: ir.Type) -> bool:
     return type_.kind is ir.TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
 
 
+INPUT_STREAMS = ("std::ifstream", "std::basic_ifstream", "ifstream")
 _TEXTS = ("std::basic_string", "std::string", "basic_string", "string")
 
 
@@ -527,6 +528,8 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     cells: dict[int, Value] = {}
     if is_text_object(type_):
         return Record({0: values[0] if values else ""})
+    if type_.name.startswith(INPUT_STREAMS):  # as the name of its file
+        return Record(dict(enumerate(values[:1])))
     if is_dim3(type_):
         cells = {0: 1, 4: 1, 8: 1}
     for index, value in enumerate(values):

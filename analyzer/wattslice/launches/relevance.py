@@ -18,7 +18,7 @@ from wattslice import ir
 from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.host_api import base_of, symbol_of
-from wattslice.launches.memory import is_text_object
+from wattslice.launches.memory import INPUT_STREAMS, is_text_object
 
 
 class ScalarType(Struct, frozen=True):
@@ -220,7 +220,7 @@ _ARGUMENT_TYPES = (
     *(ScalarType(ir.TypeKind.FLOAT, bits) for bits in (32, 64)),
     *(ScalarType(ir.TypeKind.POINTER, bits) for bits in (0, 64)),
 )
-_FOLLOWED = frozenset({"std::function", "std::vector", "std::array"})
+_FOLLOWED = frozenset({"std::function", "std::vector", "std::array", *INPUT_STREAMS})
 """Classes of the library whose objects are followed."""
 _T = TypeVar("_T")
 _MAX_PASSES = 30

@@ -105,7 +105,11 @@ def calibration(table: Path, gpu: Gpu) -> Calibration:
     model = calibrated_model(shared, gpu, readings, before)
     assert isinstance(model, EnergyModel)  # as without the readings
     if len({reading.program for reading in readings}) < READINGS:
-        model = replace(model, interval=_wider(model, without))
+        model = replace(
+            model,
+            interval=_wider(model.interval, without.interval),
+            doubted=_wider(model.doubted, without.doubted),
+        )
     watts = [power_w(with_board(estimate, gpu.id, effects), arrays) for effects in (before, after)]
     read_back = tuple(
         ReadBack(row.kernel, row.power_w, float(first), float(last))
@@ -120,9 +124,8 @@ def calibration(table: Path, gpu: Gpu) -> Calibration:
     return Calibration(trained, before, after, read_back, tuple(doubts))
 
 
-def _wider(model: EnergyModel, without: EnergyModel) -> Interval:
-    """Few readings tell little: the interval is not narrower than without them."""
-    plain, own = without.interval, model.interval
+def _wider(own: Interval, plain: Interval) -> Interval:
+    """Few readings tell little: the interval is not narrower than the `plain` one without them."""
     source = f"{plain.source}; fewer than {READINGS} programs were read"
     return replace(plain, low=min(plain.low, own.low), high=max(plain.high, own.high), source=source)
 
@@ -175,7 +178,8 @@ def _reading(row: ReadingRow, table: Path, gpu: Gpu, doubts: list[str]) -> Readi
         found = [launch_features(launch, gpu) for launch in launches]
     except RecordError as error:
         raise WattsliceError(f"{row.kernel}: {error}", path=table) from None
-    doubts += [f"{row.kernel}: {features.doubt}" for features in found if features.doubt]
     subject = Subject(gpu, clocks, tuple(RepeatedLaunch(features.workload) for features in found))
     example = Example("readings", row.kernel, name, row.settings, subject, row.power_w, None)
+    if example.doubt:
+        doubts.append(f"{row.kernel}: {example.doubt}")
     return Reading(gpu, clocks, "readings", row.kernel, row.power_w, example)

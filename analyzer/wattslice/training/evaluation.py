@@ -30,6 +30,7 @@ from wattslice_models.cross_validation import HeldOut, calibrated_interval, deal
 from wattslice_models.energy import Case
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
+from wattslice_models.joint import CaseInterval
 from wattslice_models.joint_store import held_out_runs, joint_model
 from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner, package_of
 from wattslice_models.store import power_model, trained_model, training_runs
@@ -279,9 +280,9 @@ def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score
     pairs = [(example, found.get((example.subject.gpu.id, _RUN_OF_EXAMPLE(example)))) for example in asked]
 
     def score(name: str, what: str, case: Case, watts: str, about: str = "") -> Score:
-        interval = joint_model().interval(case)
+        intervals = joint_model().intervals_of(case)
         predicted = tuple(
-            HeldOut(example, _limited(interval, example, power_w))
+            HeldOut(example, _limited(intervals, example, power_w))
             for example, run in pairs
             if run is not None and (power_w := getattr(run, watts)) is not None
         )
@@ -296,9 +297,9 @@ def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score
     ]
 
 
-def _limited(interval: Interval, example: Example, power_w: float) -> Prediction:
+def _limited(intervals: CaseInterval, example: Example, power_w: float) -> Prediction:
     """`power_w` with its interval, which ends where sensors show no more."""
-    told = interval.around(power_w, in_domain=True)
+    told = intervals.of(example).around(power_w, in_domain=True)
     limit_w, board = example.subject.gpu.power_limit_w, joint_model().board(example.subject.gpu.id)
     if limit_w is None or board is None or told.power_high_w is None:
         return told

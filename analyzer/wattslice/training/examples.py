@@ -83,7 +83,6 @@ def _example(
         ),
         power_w=row.power_w,
         time_s=time_s,
-        doubt=next((launch.doubt for launch in launches if launch.doubt), ""),
     )
 
 

@@ -6,15 +6,10 @@ from msgspec import Struct, convert
 from msgspec.structs import asdict
 
 from wattslice.counting.count import count
-from wattslice.counting.profile import ExecutionProfile
-from wattslice.ir import MemorySpace
-from wattslice.ir.accesses import follows_data, loaded_registers, memory_accesses
-from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import KernelLaunch
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import launch_work, residency
-from wattslice.workload.traffic import Traffic
 from wattslice_corpora.records import (
     UNKNOWN_DATA,
     LiveShare,
@@ -23,16 +18,14 @@ from wattslice_corpora.records import (
     WorkloadRow,
 )
 from wattslice_models.access_power import access_power_factors
-from wattslice_models.contract import ASSUMED_TRIPS
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
 
 class LaunchFeatures(Struct, frozen=True):
-    """What every model may know of one launch. `doubt`: why its counts or bytes are in doubt, else empty."""
+    """What every model may know of one launch."""
 
     workload: Workload
-    doubt: str
     slices: tuple[SliceFeatures, ...]
 
 
@@ -53,30 +46,7 @@ def launch_features(launch: KernelLaunch, gpu: Gpu) -> LaunchFeatures:
     slices = slice_features(
         slice_kernel(launch.kernel), profile, access_power_factors(gpu), resident.sm_saturation
     )
-    return LaunchFeatures(work.workload, _doubt(launch, profile, work.counts, work.traffic), slices)
-
-
-def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
-    told = {(said.file, said.line) for said in profile.assumptions if said.rule == "PW013"}
-    assumed = (loop for loop in profile.loops if (loop.file, loop.line) in told and not loop.is_most)
-    if any(profile.thread_counts[loop.region] for loop in assumed):
-        return ASSUMED_TRIPS
-    if moved.gathered:
-        return "addresses not followed: every lane taken to touch a sector of its own"
-    loaded = loaded_registers(launch.kernel.body)
-    if any(
-        access.space in (MemorySpace.GLOBAL, MemorySpace.TEXTURE) and follows_data(access.addresses, loaded)
-        for access in memory_accesses(launch.kernel)
-    ):
-        return "addresses depend on loaded data: how far they reach is unknown"
-    followed = sum(
-        profile.thread_counts[access.region]
-        for access in memory_accesses(launch.kernel)
-        if access.space is MemorySpace.GLOBAL
-    )
-    if followed < 0.9 * (counts.global_load + counts.global_store):
-        return "accesses by inline PTX: their bytes are not counted"
-    return ""
+    return LaunchFeatures(work.workload, slices)
 
 
 def launch_rows(
@@ -101,12 +71,12 @@ def launch_rows(
     counts = {
         field: None if value is None else float(value)
         for field, value in (asdict(work.instructions) | asdict(work)).items()
-        if field != "instructions"
+        if field not in ("instructions", "doubt")
     }
     own = {
         "path": path,
         "repeat": repeat,
-        "doubt": found.doubt,
+        "doubt": work.doubt,
         "blocks": work.blocks,
         "threads_per_block": work.threads_per_block,
         "live_operands": live.operands,

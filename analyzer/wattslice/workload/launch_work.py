@@ -9,7 +9,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from wattslice.counting.profile import ExecutionProfile, total_counts
-from wattslice.ir.accesses import MemoryAccess
+from wattslice.ir import MemorySpace
+from wattslice.ir.accesses import MemoryAccess, follows_data, loaded_registers, memory_accesses
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import DataKind, KernelLaunch
 from wattslice.workload.instructions import InstructionKind, InstructionMix, Isa, isa_of, lower_instructions
@@ -17,7 +18,7 @@ from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_
 from wattslice.workload.registers import estimate_registers
 from wattslice.workload.traffic import Traffic, traffic
 from wattslice_models.gpu import Gpu
-from wattslice_models.workload import Instructions, Workload
+from wattslice_models.workload import ASSUMED_TRIPS, Instructions, Workload
 
 
 class Residency(Struct, frozen=True):
@@ -73,6 +74,7 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
         l1_keeps_loads=resident.l1_keeps_loads,
         l2_bytes=resident.l2_bytes,
         resident_blocks=resident.resident_blocks,
+        blocks_per_sm=resident.occupancy.blocks_per_sm,
     )
     warps = resident.occupancy.active_warps_per_sm
     work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)
@@ -132,7 +134,31 @@ def workload(
         footprint_bytes=traffic.footprint_bytes,
         live_operands=live.operands,
         live_data=live.data,
+        doubt=_doubt(launch, profile, counts, traffic),
     )
+
+
+def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
+    told = {(said.file, said.line) for said in profile.assumptions if said.rule == "PW013"}
+    assumed = (loop for loop in profile.loops if (loop.file, loop.line) in told and not loop.is_most)
+    if any(profile.thread_counts[loop.region] for loop in assumed):
+        return ASSUMED_TRIPS
+    if moved.gathered:
+        return "addresses not followed: every lane taken to touch a sector of its own"
+    loaded = loaded_registers(launch.kernel.body)
+    if any(
+        access.space in (MemorySpace.GLOBAL, MemorySpace.TEXTURE) and follows_data(access.addresses, loaded)
+        for access in memory_accesses(launch.kernel)
+    ):
+        return "addresses depend on loaded data: how far they reach is unknown"
+    followed = sum(
+        profile.thread_counts[access.region]
+        for access in memory_accesses(launch.kernel)
+        if access.space is MemorySpace.GLOBAL
+    )
+    if followed < 0.9 * (counts.global_load + counts.global_store):
+        return "accesses by inline PTX: their bytes are not counted"
+    return ""
 
 
 class _LiveShares(NamedTuple):

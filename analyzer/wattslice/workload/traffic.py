@@ -3,8 +3,10 @@
 From the addresses of the sampled lanes, per access site: the sectors a request touches. A block fetches
 a sector from L2 once per object: its requests' distinct sectors, bounded by the span of the object that
 the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as L2
-keeps it for the blocks that share it (`L2Reuse`). Both are lower bounds of traffic: L1 is taken to keep
-what a block touches, and L2 the halos of neighbouring blocks.
+keeps it for the blocks that share it (`L2Reuse`).
+What a loop goes through again in each iteration is fetched again where an iteration touches more than the
+cache holds (`_passes_beyond`). All are lower bounds of traffic: else L1 is taken to keep what a block
+touches, and L2 the halos of neighbouring blocks.
 
 Where an address depends on data, each lane of a request is taken to touch a sector of its own: an upper
 bound at L1 and L2. At DRAM the size of the array decides, where it is known: it is taken to be read
@@ -14,7 +16,8 @@ probability of the rest; each sector is fetched once anyway. Of an array of unkn
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,6 +30,7 @@ from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import MemoryAccess, memory_accesses, register_assignments, value_parts
 from wattslice.launches.launch import Dim3, KernelLaunch
+from wattslice.workload.instructions.charging import Pass
 from wattslice.workload.instructions.statements import RequestCount
 
 
@@ -62,12 +66,17 @@ class Traffic(Struct, frozen=True):
     by_access: tuple[AccessTraffic, ...] = ()
 
 
+MOST_L1_BYTES = 256 * 1024
+"""No L1 cache is larger (compute capability 9.0, shared memory included: CUDA C++ Programming Guide)."""
+
+
 class _Part(NamedTuple):
     """One access to an object: bytes requested per warp, and distinct ones per block."""
 
     access: MemoryAccess
     requested: float
     distinct: float
+    passes: tuple[Pass, ...]
 
 
 class _Object(Struct):
@@ -89,6 +98,7 @@ class _Object(Struct):
         distinct: float,
         statistics: SiteStatistics,
         within: Reach | None,
+        passes: tuple[Pass, ...],
     ) -> None:
         """Takes in one access; `within`: all of the array, if its size is known.
 
@@ -96,7 +106,7 @@ class _Object(Struct):
         """
         self.requested += requested
         self.distinct_per_block += distinct
-        self.parts.append(_Part(access, requested, distinct))
+        self.parts.append(_Part(access, requested, distinct, passes))
         reach, block_reach = statistics.launch_reach, statistics.block_reach
         if reach is None:
             reach = block_reach = within
@@ -108,20 +118,21 @@ class _Object(Struct):
         if block_reach is not None:  # else only blocks at the edge of the grid come here
             self.block_reach = _around(self.block_reach, block_reach)
 
-    @property
-    def block_bytes(self) -> float:
-        """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches."""
+    def block_bytes(self, passes: float = 1.0) -> float:
+        """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches in each of
+        so many passes.
+        """
         if not self.is_bounded or self.block_reach is None:
             return self.distinct_per_block
-        return min(self.distinct_per_block, _whole_sectors(self.block_reach.bytes))
+        return min(self.distinct_per_block, passes * _whole_sectors(self.block_reach.bytes))
 
     def axes(self, kernel: Kernel) -> frozenset[int]:
         """The axes of the grid along which blocks touch other parts of it."""
         return frozenset[int]().union(*(block_axes(kernel, part.access) for part in self.parts))
 
-    def fetched(self, warps_per_block: int) -> float:
-        """Bytes that one block's loads bring from L2."""
-        return self.block_bytes if self.is_kept else self.requested * warps_per_block
+    def fetched(self, warps_per_block: int, passes: float) -> float:
+        """Bytes that one block's loads bring from L2; of one pass L1 keeps nothing for the next."""
+        return self.block_bytes(passes) if self.is_kept else self.requested * warps_per_block
 
     def divided(self, l2_bytes: float | None, dram_bytes: float, warps: float) -> Iterator[AccessTraffic]:
         """The bytes of each access; `l2_bytes` None: of stores, which all go there. `warps` per thread."""
@@ -133,16 +144,31 @@ class _Object(Struct):
             l2 = l1 if l2_bytes is None else l2_bytes * fetched
             yield AccessTraffic(part.access, l1, l2, dram_bytes * share, 0.0)
 
-    def launch_bytes(self, blocks: int, fetches: float = 1.0, missing: float = 0.0) -> float:
+    def passes(self, runs: Sequence[float], too_large: Collection[Pass]) -> float:
+        """How often a block goes through all of it, in the loops of `too_large`; `runs`: of each region."""
+        return max(
+            math.prod(
+                runs[one.body_region] / runs[one.entry_region]
+                for one in part.passes
+                if one in too_large and runs[one.entry_region]
+            )
+            for part in self.parts
+        )
+
+    def launch_bytes(
+        self, blocks: int, fetches: float = 1.0, missing: float = 0.0, passes: float = 1.0
+    ) -> float:
         """Bytes that move between DRAM and L2 in one launch.
 
-        `fetches`: how often what is touched comes from DRAM; `missing`: share of gathers that L2 misses.
+        `fetches`: how often what is touched comes from DRAM, in each of so many `passes` of a block;
+        `missing`: share of gathers that L2 misses.
         """
-        fetched = self.block_bytes * blocks
+        fetched = self.block_bytes(passes) * blocks
         if not self.is_bounded or self.launch_reach is None:
             return fetched
         moved = max(
-            fetches * _whole_sectors(self.launch_reach.bytes), self.gathered_per_block * blocks * missing
+            fetches * passes * _whole_sectors(self.launch_reach.bytes),
+            self.gathered_per_block * blocks * missing,
         )
         return min(fetched, moved)
 
@@ -155,16 +181,18 @@ def traffic(
     l1_keeps_loads: bool = True,
     l2_bytes: float | None = None,
     resident_blocks: int | None = None,
+    blocks_per_sm: int = 1,
 ) -> Traffic:
     """The traffic of one launch.
 
     `l2_bytes`: size of the L2 cache; None: it keeps nothing of what data lead to, and all that blocks share.
-    `resident_blocks`: how many run at a time; None: all of them.
+    `resident_blocks`: how many run at a time; None: all of them. `blocks_per_sm`: on one multiprocessor.
     `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
     cache keeps what global loads bring for the next ones; textures are always cached.
     """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
     loads: dict[Variable | None, _Object] = {}
+    past_l1: dict[Variable | None, _Object] = {}
     stores: dict[Variable | None, _Object] = {}
     passes = shared = stored = 0.0
     gathered: list[MemoryAccess] = []
@@ -189,36 +217,48 @@ def traffic(
         if statistics.sectors_per_request is None:
             gathered.append(access)
         requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
-        table = stores if access.is_store else loads
-        entry = table.setdefault(access.root, _Object())
-        entry.is_kept = l1_keeps_loads or access.space is MemorySpace.TEXTURE
+        is_kept = access.space is MemorySpace.TEXTURE or (l1_keeps_loads and not access.skips_l1)
+        table = stores if access.is_store else loads if is_kept else past_l1
+        entry = table.setdefault(access.root, _Object(is_kept=is_kept))
         distinct = requested * warps_per_block * min(1.0, made.fresh * statistics.block_distinct_share)
-        entry.add(access, requested, distinct, statistics, _whole_array(launch, access))
+        entry.add(access, requested, distinct, statistics, _whole_array(launch, access), made.passes)
         if access.is_store:
             stored += requested * (2.0 if access.is_atomic else 1.0)
-    requested = sum(entry.requested for entry in loads.values())
-    fetched = sum(entry.fetched(warps_per_block) for entry in loads.values()) * launch.blocks
-    entries = (*loads.values(), *stores.values())
-    missing = _missing((loads, stores), l2_bytes)
-    reuse = _reuse(launch, (loads, stores), l2_bytes, resident_blocks)
+    loaded = (*loads.values(), *past_l1.values())
+    requested = sum(entry.requested for entry in loaded)
+    entries = (*loaded, *stores.values())
+    runs = profile.warp_counts
+    together = min(launch.blocks, resident_blocks or launch.blocks)
+    beyond_l2 = _passes_beyond(launch, entries, l2_bytes, together, runs)
+    beyond_l1 = (
+        _passes_beyond(launch, loads.values(), MOST_L1_BYTES, min(together, blocks_per_sm), runs) | beyond_l2
+    )
+    brought = [
+        entry.fetched(warps_per_block, entry.passes(runs, beyond_l1)) * launch.blocks for entry in loaded
+    ]
+    missing = _missing((loads, past_l1, stores), l2_bytes)
+    reuse = _reuse(launch, (loads, past_l1, stores), l2_bytes, resident_blocks)
     moved = [
         entry.launch_bytes(
-            launch.blocks, 1.0 if reuse is None else reuse.fetches(entry.axes(launch.kernel)), missing
+            launch.blocks,
+            1.0 if reuse is None else reuse.fetches(entry.axes(launch.kernel)),
+            missing,
+            entry.passes(runs, beyond_l2),
         )
         for entry in entries
     ]
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
     for place, (entry, bytes_) in enumerate(zip(entries, moved, strict=True)):
-        own = entry.fetched(warps_per_block) * launch.blocks / threads if place < len(loads) else None
+        own = brought[place] / threads if place < len(loaded) else None
         by_access += entry.divided(own, bytes_ / threads, warps / threads)
     return Traffic(
         l1_bytes=(requested + stored) * warps / threads,
-        l2_bytes=fetched / threads + stored * warps / threads,
+        l2_bytes=sum(brought) / threads + stored * warps / threads,
         dram_bytes=sum(moved) / threads,
         shared_passes=passes,
         shared_accesses=shared,
-        footprint_bytes=_footprint(loads, stores),
+        footprint_bytes=_footprint(loads, past_l1, stores),
         gathered=tuple(gathered),
         by_access=tuple(by_access),
     )
@@ -285,6 +325,44 @@ def _reuse(
         return None
     objects = tuple(SharedObject(size, entry.axes(launch.kernel)) for size, entry in largest.values())
     return L2Reuse(objects, launch.grid, resident_blocks, l2_bytes)
+
+
+def _passes_beyond(
+    launch: KernelLaunch,
+    entries: Collection[_Object],
+    cache_bytes: float | None,
+    blocks: int,
+    runs: Sequence[float],
+) -> frozenset[Pass]:
+    """The loops of which one iteration, in so many blocks, touches more than a cache holds, and leaves some
+    access where it is: what it goes through is fetched again in each iteration (least recently used, cyclic).
+
+    `runs`: how often a warp runs each region.
+    """
+    parts = [part for entry in entries for part in entry.parts]
+    found = {one for part in parts for one in part.passes if one.stride == 0.0 and runs[one.body_region]}
+    if cache_bytes is None or not found:
+        return frozenset()
+    touched: dict[tuple[int, Variable | None], float] = {}  # an object both read and written is one
+    for entry in entries:
+        root, own = entry.parts[0].access.root, dict[int, float]()
+        for part in entry.parts:
+            reach = math.inf if entry.block_reach is None else _whole_sectors(entry.block_reach.bytes)
+            together = positions(launch.grid, block_axes(launch.kernel, part.access), blocks)
+            new: float | None = None  # share of the sectors of a visit that the visit before did not touch
+            for one in reversed(part.passes):
+                if body_runs := runs[one.body_region]:
+                    bytes_ = (1.0 if new is None else new) * part.distinct / body_runs
+                    own[one.body_region] = own.get(one.body_region, 0.0) + together * min(bytes_, reach)
+                if one.stride != 0.0 and new is None:
+                    new = 1.0 if one.stride is None else min(1.0, abs(one.stride) / SECTOR_BYTES)
+        most = math.inf if entry.launch_reach is None else _whole_sectors(entry.launch_reach.bytes)
+        for body, bytes_ in own.items():
+            touched[body, root] = max(touched.get((body, root), 0.0), min(bytes_, most))
+    totals = dict.fromkeys((body for body, _ in touched), 0.0)
+    for (body, _), bytes_ in touched.items():
+        totals[body] += bytes_
+    return frozenset(one for one in found if totals[one.body_region] > cache_bytes)
 
 
 def _around(reach: Reach | None, other: Reach) -> Reach:
@@ -378,18 +456,21 @@ class L2Reuse(Struct, frozen=True):
         """Distinct bytes of all objects that so many blocks in a row touch."""
         every = self.grid[0] * self.grid[1] * self.grid[2]
         return sum(
-            entry.distinct_bytes * self._parts(entry.axes, blocks) / self._parts(entry.axes, every)
+            entry.distinct_bytes
+            * positions(self.grid, entry.axes, blocks)
+            / positions(self.grid, entry.axes, every)
             for entry in self.objects
         )
 
-    def _parts(self, axes: frozenset[int], blocks: float) -> float:
-        """Distinct positions along `axes` of so many blocks in a row, the first at the start of a row."""
-        parts = 1.0
-        for axis, extent in enumerate(self.grid):
-            if axis in axes:
-                parts *= min(blocks, extent)
-            blocks = max(1.0, blocks / extent)
-        return parts
+
+def positions(grid: Dim3, axes: frozenset[int], blocks: float) -> float:
+    """Distinct positions along `axes` of so many blocks in a row, the first at the start of a row."""
+    parts = 1.0
+    for axis, extent in enumerate(grid):
+        if axis in axes:
+            parts *= min(blocks, extent)
+        blocks = max(1.0, blocks / extent)
+    return parts
 
 
 ALL_AXES = frozenset((0, 1, 2))

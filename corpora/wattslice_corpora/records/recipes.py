@@ -32,7 +32,7 @@ class LiveShare(Struct, frozen=True):
     """Shares in [0, 1] of arithmetic and of bytes of DRAM whose values toggle bits (as in `Workload`).
 
     They hold while the program's option `option` is at most `up_to`; without it, always. `rounds`: of as many
-    rounds as the option tells, operands toggle in the first so many only; None: in all.
+    rounds as the option tells, `operands` holds in the first so many, `later` in the others; None: in all.
     """
 
     option: str
@@ -40,6 +40,7 @@ class LiveShare(Struct, frozen=True):
     operands: float
     data: float
     rounds: float | None = None
+    later: float = 0.0
 
     def holds(self, arguments: str) -> bool:
         """Whether these are the shares of a run with `arguments`. `RecordError` without the option."""
@@ -50,7 +51,8 @@ class LiveShare(Struct, frozen=True):
         if self.rounds is None:
             return self
         share = self.rounds / max(option(arguments, self.option), self.rounds)
-        return LiveShare(self.option, self.up_to, self.operands * share, self.data)
+        operands = share * self.operands + (1.0 - share) * self.later
+        return LiveShare(self.option, self.up_to, operands, self.data)
 
 
 UNKNOWN_DATA = LiveShare("", None, 1.0, 1.0)
@@ -207,9 +209,14 @@ def _values(table: dict[str, float | str]) -> tuple[ParameterValue, ...]:
 
 def _live(entry: dict[str, Any]) -> LiveShare:
     found = LiveShare(
-        entry.get("option", ""), entry.get("up_to"), entry["operands"], entry["data"], entry.get("rounds")
+        entry.get("option", ""),
+        entry.get("up_to"),
+        entry["operands"],
+        entry["data"],
+        entry.get("rounds"),
+        entry.get("later", 0.0),
     )
-    if not (0 <= found.operands <= 1 and 0 <= found.data <= 1):
+    if not all(0 <= share <= 1 for share in (found.operands, found.data, found.later)):
         raise ValueError(f"shares of live values lie in [0, 1]: {entry}")
     return found
 

@@ -6,7 +6,7 @@ An application leaves with its siblings, on every board; a board leaves with all
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from msgspec import Struct
@@ -17,7 +17,7 @@ from wattslice.training.examples import LeftOut, examples_of
 from wattslice.training.tables import measured_tables
 from wattslice_corpora.records import DataCard, measured_gpu_ids
 from wattslice_corpora.synthetic.spec import OperationKind, Space
-from wattslice_models.contract import Example, Interval
+from wattslice_models.contract import Example
 from wattslice_models.cross_validation import conformal_interval
 from wattslice_models.energy import Case
 from wattslice_models.execution_time import Clocks
@@ -175,15 +175,15 @@ def train_joint(
     measured = np.exp(rows.log_power)
     tell("readings")
     calibrated = [
-        (unit, float(ratio))
+        pair
         for number in range(len(without_board))
         for drawn in draws(rows, gpus == estimate.layout.boards[number], READINGS)
-        for unit, ratio in _calibrated_ratios(without_board[number], rows, drawn)
+        for pair in _calibrated_ratios(without_board[number], rows, drawn)
     ]
     intervals = (
-        CaseInterval(Case.MEASURED, _interval(rows, measured / application_w)),
-        CaseInterval(Case.CARRIED_OVER, _interval(rows, measured / both_w)),
-        CaseInterval(Case.CALIBRATED, conformal_interval(calibrated, UNIT)),
+        case_interval(Case.MEASURED, zip(rows.readings, measured / application_w, strict=True)),
+        case_interval(Case.CARRIED_OVER, zip(rows.readings, measured / both_w, strict=True)),
+        case_interval(Case.CALIBRATED, calibrated),
     )
     return JointTraining(
         rows,
@@ -257,19 +257,22 @@ def calibrated_w(without: Estimate, rows: JointRows, drawn: Draw) -> Array:
     return power_w(with_board(without, others.readings[0].gpu.id, effects), others)
 
 
-def _calibrated_ratios(without: Estimate, rows: JointRows, drawn: Draw) -> list[tuple[str, float]]:
+def _calibrated_ratios(without: Estimate, rows: JointRows, drawn: Draw) -> Iterable[tuple[Reading, float]]:
     others = rows.those(drawn.others)
-    ratios = np.exp(others.log_power) / calibrated_w(without, rows, drawn)
-    return [(unit_of(one), float(ratio)) for one, ratio in zip(others.readings, ratios, strict=True)]
+    return zip(others.readings, np.exp(others.log_power) / calibrated_w(without, rows, drawn), strict=True)
 
 
-def _interval(rows: JointRows, ratios: Array) -> Interval:
-    pairs = [
-        (unit_of(reading), float(ratio))
-        for reading, ratio in zip(rows.readings, ratios, strict=True)
-        if reading.example is not None
-    ]
-    return conformal_interval(pairs, UNIT)
+def case_interval(case: Case, ratios: Iterable[tuple[Reading, float]]) -> CaseInterval:
+    """The intervals that readings and their ratios of measured to predicted watts give; idle ones give none.
+
+    Raises `NotEnoughDataError` without a reading of known counts, and without one in doubt.
+    """
+    pairs = [(one.example, (unit_of(one), float(ratio))) for one, ratio in ratios if one.example is not None]
+    return CaseInterval(
+        case,
+        conformal_interval([pair for example, pair in pairs if not example.doubt], UNIT),
+        conformal_interval([pair for example, pair in pairs if example.doubt], UNIT),
+    )
 
 
 def unit_of(reading: Reading) -> str:

@@ -289,9 +289,9 @@ def merge(campaign: Path, packets: Iterable[Path]) -> tuple[str, ...]:
 
 def unpack(packet: Path, place: Path) -> tuple[str, ...]:
     """Leaves in `place` what is whole in the packet; returns what is not."""
-    why = ""
+    why, content = "", packet.read_bytes()
     try:
-        with tarfile.open(fileobj=io.BytesIO(packet.read_bytes()), mode="r:gz") as tar:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as tar:
             tar.extractall(place, filter="data")
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         why = f"{error}: "

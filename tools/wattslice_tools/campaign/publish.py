@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shutil
@@ -38,6 +39,7 @@ from wattslice_tools.campaign.sensor_check import RESULT
 
 SECTION_END = "<!-- evaluate: end of the generated part -->"
 """The last line of every section of the document."""
+_NEEDED = ("clang", "click", "scipy", "torch")
 _DATASET = "[[dataset]]"
 _ROOT = Path(__file__).parents[3]
 _GPUS = _ROOT / "models" / "wattslice_models" / "gpus"
@@ -51,6 +53,11 @@ def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
 
     Rows that an earlier campaign left for the GPU are replaced; public data sets of it stay.
     """
+    if lacking := [name for name in _NEEDED if importlib.util.find_spec(name) is None]:
+        raise MeasureError(
+            f"training needs {', '.join(lacking)}, which {sys.executable} lacks: "
+            "pip install -c constraints.txt -e '.[dev]'"
+        )
     found = _board(campaign, key)
     gpu = gpu_of(found, gpu_id)
     write_tables(found)

@@ -68,6 +68,7 @@ def missing_arguments(launch: KernelLaunch) -> list[str]:
 
 
 KINDS = (
+    ("read from a file that the repository does not have", r"which the repository does not have"),
     ("read from a file", r"set by (operator>>|\w*scanf|fread|getline|pop_back)\("),
     ("nothing that was read calls the function around the launch", r"nothing that was read|whose callers"),
     ("changes in a loop whose end depends on a file or a result", r"changes in a"),
@@ -81,9 +82,34 @@ KINDS = (
 """What a first cause says about the repository; what fits none is for wattslice to mend."""
 
 
-def kind_of(cause: str) -> str:
-    """The row of `KINDS` that a cause belongs to."""
+NOT_LAUNCHED = "by a function that nothing in the repository calls, so by no program of it"
+_PARAMETER_OF = re.compile(r"a parameter of (\w+)\(\), (?:which nothing|whose callers)")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
+_CODE = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".inl", ".m", ".mm")
+
+
+def kind_of(cause: str, code: str) -> str:
+    """The row of `KINDS` that a cause belongs to; `code`: all of the repository, which may call nothing."""
+    around = _PARAMETER_OF.search(cause)
+    if around is not None and not is_called(around[1], code):
+        return NOT_LAUNCHED
     return next((kind for kind, pattern in KINDS if re.search(pattern, cause)), "other")
+
+
+def is_called(function: str, code: str) -> bool:
+    """Whether a name stands anywhere but where it is declared: behind a type, before its parameters."""
+    uses = re.finditer(rf"(?P<before>[\w*&>:]\s*)?\b{function}\b\s*(?P<call>[(<])?", code)
+    return any(use["before"] is None or use["call"] is None or _is_return(code, use.start()) for use in uses)
+
+
+def _is_return(code: str, at: int) -> bool:
+    return re.search(r"\b(?:return|else|do)\s*$", code[max(0, at - 12) : at + 1]) is not None
+
+
+def code_of(checkout: Path) -> str:
+    """Every source file of a checkout, without comments and texts."""
+    files = sorted(file for file in checkout.rglob("*") if file.suffix in _CODE and file.is_file())
+    return "\n".join(_COMMENT.sub(" ", file.read_text(encoding="latin-1")) for file in files)
 
 
 _NAMED = re.compile(r"'[^']*'|\b[\w:.~<>]+\(\)|\b\d+\b")
@@ -155,6 +181,7 @@ def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
     """Counts one checkout; `seen`: contents that count no more."""
     share = Share(checkout.name)
     places: set[tuple[str, int, int | None]] = set()
+    code = code_of(checkout)
     for path in sorted(path for path in checkout.rglob("*.cu") if path.is_file()):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         if digest in seen:
@@ -180,7 +207,7 @@ def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
             share.computed += not good and any(computed)
             cause = first_cause(own)
             where = f"{path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {cause}"
-            share.kinds[kind_of(cause)] += 1
+            share.kinds[kind_of(cause, code)] += 1
             share.missing.setdefault(_NAMED.sub("_", cause), []).append(where)
     return share
 
@@ -190,6 +217,7 @@ def section(shares: list[Share]) -> list[str]:
     total = Share("**all**")
     for share in shares:
         total.add(share)
+    beyond = total.kinds[NOT_LAUNCHED] + total.kinds[KINDS[0][0]]
     causes = sorted(total.missing.items(), key=lambda entry: -len(entry[1]))
     return [
         "| suite | launched in their file | geometry known | arguments, too | computed | not launched |",
@@ -201,6 +229,9 @@ def section(shares: list[Share]) -> list[str]:
         "| number | kind of cause |",
         "|---|---|",
         *(f"| {number} | {kind} |" for kind, number in total.kinds.most_common()),
+        "",
+        f"Of the {total.launched - beyond} kernels that neither a missing file nor the lack of any caller "
+        f"keeps unknown, {total.known / max(total.launched - beyond, 1):.1%} have geometry and arguments.",
         "",
         "| number | first cause | for example |",
         "|---|---|---|",

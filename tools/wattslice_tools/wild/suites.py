@@ -152,7 +152,8 @@ def total(suites: list[Suite]) -> Suite:
     """The sum of all suites."""
     whole = Suite("**all**", "")
     for suite in suites:
-        for name, value in vars(suite).items():
+        for name in suite.__struct_fields__:
+            value = getattr(suite, name)
             if isinstance(value, int | list):
                 setattr(whole, name, getattr(whole, name) + value)
         for kind, causes in suite.causes.items():

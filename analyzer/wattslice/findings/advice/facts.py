@@ -133,6 +133,7 @@ class LaunchFacts(Struct, frozen=True):
             l1_keeps_loads=self.resident.l1_keeps_loads,
             l2_bytes=self.resident.l2_bytes,
             resident_blocks=self.resident.resident_blocks,
+            blocks_per_sm=self.resident.occupancy.blocks_per_sm,
         )
         return replace(
             self.workload,

@@ -70,6 +70,7 @@ _NOT_WORK = frozenset(
         "footprint_bytes",
         "live_operands",
         "live_data",
+        "doubt",
     }
 )
 """Fields of a workload that are no work per thread or warp."""

@@ -49,6 +49,10 @@ _PAIRS = frozenset({"f16x2", "bf16x2", "f32x2", "s16x2", "u16x2"})
 ATOMICS = {op.value: op for op in AtomicOp} | {"exch": AtomicOp.EXCHANGE}
 
 
+PAST_L1 = frozenset({"cg", "cv", "volatile"})
+"""Loads that the L1 cache keeps nothing of."""
+
+
 class AccessKind(Struct, frozen=True):
     """What `ld`, `st`, `atom` or `red` says of its access; `space` None: the address is generic."""
 
@@ -56,6 +60,7 @@ class AccessKind(Struct, frozen=True):
     atomic: AtomicOp | None
     space: MemorySpace | None
     type: Type
+    skips_l1: bool
 
 
 def parts_of(mnemonic: str) -> list[str]:
@@ -76,9 +81,9 @@ def access_kind_of(mnemonic: str) -> AccessKind | None:
     type_ = Type(kind, bits=int(scalar[2]), signed=scalar[1] in "sf", lanes=lanes)
     space = next((SPACES[part] for part in rest if part in SPACES), None)
     if name not in ("atom", "red"):
-        return AccessKind(name == "st", None, space, type_)
+        return AccessKind(name == "st", None, space, type_, not PAST_L1.isdisjoint(rest))
     atomic = next((ATOMICS[part] for part in rest if part in ATOMICS), None)
-    return None if atomic is None or lanes > 1 else AccessKind(False, atomic, space, type_)
+    return None if atomic is None or lanes > 1 else AccessKind(False, atomic, space, type_, True)
 
 
 def operation_of(mnemonic: str) -> tuple[OperationClass, float] | None:

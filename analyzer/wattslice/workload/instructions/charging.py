@@ -17,13 +17,13 @@ from wattslice.workload.instructions.value_graph import (
     Hoisting,
     LinearForm,
     LoopLevel,
-    MemoryRequest,
     Placement,
     Shape,
     Terms,
     Value,
     deepest,
     placed,
+    strides,
     varying,
 )
 
@@ -41,9 +41,19 @@ class Charge(NamedTuple):
     product: Span | None = None
 
 
+class Pass(NamedTuple):
+    """A loop around an access (the regions of its entries and its iterations); `stride`: by how many bytes an
+    iteration moves it, None where that is not known.
+    """
+
+    entry_region: int
+    body_region: int
+    stride: float | None
+
+
 class Request(NamedTuple):
     """`number` requests of the access at `site` of the source for each run of `region`; `fresh` as in
-    `MemoryRequest`.
+    `MemoryRequest`. `passes`: the loops around it, outermost first.
     """
 
     site: int
@@ -51,6 +61,7 @@ class Request(NamedTuple):
     region: int
     number: float
     fresh: float
+    passes: tuple[Pass, ...]
 
 
 class Charges(NamedTuple):
@@ -125,8 +136,14 @@ class _Charger:
                 for kind, number in value.cost:
                     self.found.append(Charge(kind, region, number * scale, value.span, product_span))
                 if value.access is not None:
-                    site, is_store, number, fresh = value.access
-                    self.requests.append(Request(site, is_store, region, number * scale, fresh))
+                    site, is_store, number, fresh, address = value.access
+                    moved = strides(address)
+                    depth = 0 if value.place.level is None else value.place.level.depth
+                    passes = tuple(
+                        Pass(loop.entry_region, loop.body_region, moved.get(loop, 0.0))
+                        for loop in value.place.stack[:depth]
+                    )
+                    self.requests.append(Request(site, is_store, region, number * scale, fresh, passes))
         for value in absorbed:
             value.cost = ()  # part of what takes it in
         return Charges(self.found, self.requests, self.order, self.pointers)
@@ -139,9 +156,9 @@ class _Charger:
         members = len(set(self.members[value]))
         if members < number:
             value.cost = ((kind, float(members)),)
-            site, is_store, requests, fresh = value.access
             times = number / members  # each brings more that is new
-            value.access = MemoryRequest(site, is_store, requests / times, fresh * times)
+            requests, fresh = value.access.number / times, value.access.fresh * times
+            value.access = value.access._replace(number=requests, fresh=fresh)
 
     def linear_forms(self) -> list[Value]:
         """All integer sums and addresses that something needs."""

@@ -42,7 +42,7 @@ from wattslice.ir import (
 )
 from wattslice.workload.instructions.kinds import Cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
-from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
+from wattslice.workload.instructions.memory import SECTOR_BYTES, SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import FLOAT_KINDS, per_operation
 from wattslice.workload.instructions.value_graph import (
     Computation,
@@ -185,14 +185,15 @@ class Expressions(Memory):
     def fetch(self, expr: TextureFetch, region: int) -> Steps:
         """A texture fetch, shared with equal ones, or a surface write."""
         inputs = yield from self.all_of(expr.coordinates, region)
+        terms = tuple((one, SECTOR_BYTES) for one in inputs)
         if expr.is_store:
             self.root(region, ((K.TEX, 1.0),), inputs)
-            self.roots[-1].access = MemoryRequest(expr.site, True, 1.0)
+            self.roots[-1].access = MemoryRequest(expr.site, True, 1.0, address=terms)
             return self.joined([], region)
         key = ("fetch", expr.texture, *inputs_key(inputs))
         what = Computation(cost=((K.TEX, 1.0),), is_uniform=False)
         value = self.shared(key, region, tuple(inputs), what)
-        value.access = value.access or MemoryRequest(expr.site, False, 1.0)
+        value.access = value.access or MemoryRequest(expr.site, False, 1.0, address=terms)
         return value
 
     def construct(self, expr: Construct, region: int) -> Steps:

@@ -178,7 +178,8 @@ class Memory(Operators):
         may_hoist = place.space is MemorySpace.CONSTANT and fixed
         value = self.shared(key, region, (address, version, *counters), what, may_hoist=may_hoist)
         if value.access is None and value.inputs == [address]:
-            value.access = MemoryRequest(place.site, False, share * type_.requests, fresh)
+            terms = (*address.form.terms, *copies)
+            value.access = MemoryRequest(place.site, False, share * type_.requests, fresh, terms)
             if self.is_machine_code and kind is K.LDS and not copies:
                 self.join(value, place, version, pointer)
         if value.cost:
@@ -242,7 +243,7 @@ class Memory(Operators):
         number = float(type_.requests)
         self.root(region, ((kind, number),), (address,))
         value = self.roots[-1]
-        value.access = MemoryRequest(place.site, False, number)
+        value.access = MemoryRequest(place.site, False, number, address=address.form.terms)
         value.bits, value.is_pointer = type_.bits or 64, type_.kind is TypeKind.POINTER
         return value
 
@@ -323,7 +324,8 @@ class Memory(Operators):
             return
         number = float(place.type.requests)
         self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, value))
-        self.roots[-1].access = MemoryRequest(place.site, True, number)
+        terms = (*address.form.terms, *linear(pointer)[2])
+        self.roots[-1].access = MemoryRequest(place.site, True, number, address=terms)
         self.note(place, pointer, None if place.is_volatile else self.roots[-1], is_store=True)
         part = self.part_of(place.space, place.root, pointer)
         self.clobber(((place.space, part),), False, None)

@@ -28,7 +28,7 @@ from wattslice.ir import (
     TypeKind,
 )
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, warp_chain
-from wattslice.workload.instructions.charging import Charge, Request, charges
+from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
 from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
@@ -277,6 +277,7 @@ class RequestCount(NamedTuple):
 
     What is loaded once and kept in a register is requested less often than the source names it. `fresh`: of
     the sectors that the requests touch, the share that no copy of them in an unrolled loop touched before.
+    `passes`: the loops around it, outermost first.
     """
 
     site: int
@@ -284,6 +285,7 @@ class RequestCount(NamedTuple):
     per_thread: float
     per_warp: float
     fresh: float = 1.0
+    passes: tuple[Pass, ...] = ()
 
 
 class InstructionMix(Struct, frozen=True):
@@ -366,13 +368,15 @@ def written_instructions(
 
 def _requests(lowered: Lowered, profile: ExecutionProfile) -> tuple[RequestCount, ...]:
     totals: dict[tuple[int, bool], tuple[float, float, float]] = {}
-    for site, is_store, region, number, fresh in lowered.requests:
+    passes: dict[tuple[int, bool], tuple[Pass, ...]] = {}
+    for site, is_store, region, number, fresh, around in lowered.requests:
+        passes[site, is_store] = max(passes.get((site, is_store), ()), around, key=len)
         threads, warps, new = totals.get((site, is_store), (0.0, 0.0, 0.0))
         made = number * profile.warp_counts[region]
         threads += number * profile.thread_counts[region]
         totals[site, is_store] = threads, warps + made, new + fresh * made
     return tuple(
-        RequestCount(*key, threads, warps, new / warps if warps else 1.0)
+        RequestCount(*key, threads, warps, new / warps if warps else 1.0, passes[key])
         for key, (threads, warps, new) in totals.items()
     )
 

@@ -76,13 +76,14 @@ class Shape(Enum):
 class MemoryRequest(NamedTuple):
     """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
     (below 1 where neighbours are loaded together). `fresh`: share of its sectors that no copy of it in an
-    unrolled loop touched before.
+    unrolled loop touched before. `address`: what it varies with, in bytes.
     """
 
     site: int
     is_store: bool
     number: float
     fresh: float = 1.0
+    address: Terms = ()
 
 
 class Placement(NamedTuple):
@@ -172,6 +173,50 @@ def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
             found.add(level)
             level = level.parent
     return frozenset(found)
+
+
+MOST_LOOKED_AT = 64
+"""Values of an address that are followed to the counters in it; beyond, every loop around may move it."""
+
+
+def moving(values: Iterable[Value]) -> frozenset[LoopLevel]:
+    """The loops whose iterations may have other `values`, where a loop inside starts its counters anew.
+
+    Unlike `varying`, which has each loop around a counter among those that it varies in.
+    """
+    found: set[LoopLevel] = set()
+    stack = list(values)
+    seen: set[Value] = set()
+    while stack:
+        value = stack.pop()
+        if value in seen or value.place.level is None:
+            continue
+        seen.add(value)
+        is_head = value.guards == (value.place.level.guard,)
+        if value.access is not None or len(seen) > MOST_LOOKED_AT:
+            found |= varying((value,))
+        elif value.place.varies is None and is_head:
+            found.add(value.place.level)
+            stack += value.inputs if value.step is None else (*value.inputs[:1], value.step)
+        elif value.place.varies is None:
+            found |= varying((value,))
+        elif value.shape is Shape.CONSTANT:
+            found |= value.place.varies
+        else:
+            stack += (*value.inputs, *(term for term, _ in value.form.terms))
+    return frozenset(found)
+
+
+def strides(terms: Terms) -> dict[LoopLevel, float | None]:
+    """The loops that move an address with these `terms`, each with its bytes per iteration where known."""
+    found: dict[LoopLevel, float | None] = {}
+    for value, coefficient in terms:
+        for loop in moving((value,)):
+            before, step = found.get(loop, 0.0), None
+            if value.place.level is loop and value.step is not None and not value.is_pointer:
+                step = value.step.number
+            found[loop] = None if step is None or before is None else before + coefficient * step
+    return found
 
 
 def has_own_elements(level: LoopLevel, array: Variable) -> bool:

@@ -81,7 +81,7 @@ def parse_cuda(path: Path, options: ParseOptions | None = None, source: bytes | 
     files = SourceFiles(options.search_root or repository_root(path), path, source)
     clock = Clock()
     unit = parse_with_repairs(path, path, source, options, files, clock)
-    if _badness(unit) > (0, 0) and clock.allows_repairs:
+    if any(_badness(unit)) and clock.allows_repairs:
         for candidate in including_units(path.resolve(), files)[:2]:
             try:
                 whole = parse_with_repairs(candidate, path, source, options, files, clock)
@@ -96,12 +96,29 @@ def _names(source: bytes, name: str) -> bool:
     return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", source) is not None
 
 
-def _badness(unit: ParsedUnit) -> tuple[int, int]:
-    """Errors in the asked-for file, then names of it made up: the reading with less of both is the better."""
+_TEMPLATE_KERNEL = re.compile(rb"\btemplate\b[^;{}]*\b__global__\b")
+
+
+def _badness(unit: ParsedUnit) -> tuple[int, int, int]:
+    """Errors in the asked-for file, then names of it made up, then template kernels of it without an
+    instance: the reading with less of these is the better.
+    """
     errors = sum(
         d.is_error and d.path is not None and unit.files.is_same(d.path, unit.path) for d in unit.diagnostics
     )
-    return (errors, sum(_names(unit.source, entry.name) for entry in unit.recovered.declared))
+    made_up = sum(_names(unit.source, entry.name) for entry in unit.recovered.declared)
+    if not _TEMPLATE_KERNEL.search(unit.source):
+        return errors, made_up, 0
+    functions = list(unit.declarations())
+    templates = (node for node in functions if node.kind == CursorKind.FUNCTION_TEMPLATE)
+    patterns = {
+        node.canonical.raw.data0
+        for node in templates
+        if CursorKind.CUDAGLOBAL_ATTR in {child.kind for child in node.children}
+    }
+    instances = (node.template for node in functions if node.kind == CursorKind.FUNCTION_DECL)
+    lone = patterns - {template.canonical.raw.data0 for template in instances if template is not None}
+    return errors, made_up, len(lone)
 
 
 # ---------------------------------------------------------------------------

@@ -228,8 +228,9 @@ def _place(operands: _Operands, access: _Access, base: Expr) -> MemoryPlace:
         address = ir.PointerOffset(address, None, 1, access.offset_bytes, False, False, pointer_type, span)
     generic = ir.MemorySpace.GLOBAL if found is None else found.space
     root = None if found is None or base.type.kind is not TypeKind.POINTER else found.root
+    kind, is_volatile = access.kind, operands.is_volatile
     return MemoryPlace(
-        address, access.kind.space or generic, access.kind.type, root, body.site(), operands.is_volatile
+        address, kind.space or generic, kind.type, root, body.site(), is_volatile, kind.skips_l1
     )
 
 
@@ -346,7 +347,8 @@ def _access_of(instruction: Instruction) -> _Access | None:
         if size not in (4, 8, 16):
             return None
         lanes = int(size) // 4
-        kind = AccessKind(False, None, ir.MemorySpace.GLOBAL, ir.Type(TypeKind.INT, 32, False, lanes))
+        words = ir.Type(TypeKind.INT, 32, False, lanes)
+        kind = AccessKind(False, None, ir.MemorySpace.GLOBAL, words, "cg" in rest)
         values: tuple[Operand, ...] = (Sink(),) * lanes
     elif name in ("st", "red"):
         operands.insert(0, Sink())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -60,7 +62,10 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
     if _CACHED_LOAD.match(name) and arguments:
         pointer = body.expr(arguments[0])
         element = pointer.type.element or body.type(node)
-        return read(body, _global(dereference(body, pointer, element)), span)
+        loaded = read(body, _global(dereference(body, pointer, element)), span)
+        if isinstance(loaded, ir.Load) and name in ("__ldcg", "__ldcv"):
+            return replace(loaded, place=replace(loaded.place, skips_l1=True))
+        return loaded
     if _CACHED_STORE.match(name) and len(arguments) == 2:
         pointer = body.expr(arguments[0])
         where = _global(dereference(body, pointer, pointer.type.element or body.type(arguments[1])))

@@ -220,7 +220,12 @@ def place_for_access(body: Body, where: Location) -> ir.Place:
     """The place of one textual access: memory gets its site number here."""
     if isinstance(where, RegisterPlace):
         return where
-    return ir.MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
+    return _access(body, where)
+
+
+def _access(body: Body, where: Cell) -> ir.MemoryPlace:
+    volatile = where.is_volatile, where.is_volatile
+    return ir.MemoryPlace(where.address, where.space, where.type, where.root, body.site(), *volatile)
 
 
 def read(body: Body, where: Location, span: Span) -> Expr:
@@ -239,8 +244,7 @@ def read(body: Body, where: Location, span: Span) -> Expr:
         return address
     if isinstance(where, RegisterPlace):
         return Read(where, where.type, span)
-    place = ir.MemoryPlace(where.address, where.space, where.type, where.root, body.site(), where.is_volatile)
-    return ir.Load(place, where.type, span)
+    return ir.Load(_access(body, where), where.type, span)
 
 
 def location_of_variable(body: Body, variable: Variable, span: Span) -> Location:

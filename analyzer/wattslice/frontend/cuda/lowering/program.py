@@ -73,6 +73,11 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
     return _program(unit, kernels, hosts)
 
 
+def _includer(unit: Unit) -> str:
+    file = unit.parsed.recovered.including_file
+    return "" if file is None else f" or {file.name}, which includes it"
+
+
 def _program(unit: Unit, kernels: list[Kernel], hosts: tuple[Function, ...]) -> Program:
     parsed = unit.parsed
     lines = numbered_lines(parsed.source.decode("utf-8", "replace"))
@@ -247,7 +252,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
             "PW006",
             Severity.NOTE,
             span,
-            f"template kernel '{function.spelling}' is not instantiated in this file: "
+            f"template kernel '{function.spelling}' is not instantiated in this file{_includer(unit)}: "
             "its type parameters are read as float",
         )
     return Kernel(

@@ -13,6 +13,7 @@ from wattslice.frontend.ptx.lowering.body import FunctionBody, parameter_place
 from wattslice.frontend.ptx.operations import (
     ATOMICS,
     LANE_NAMES,
+    PAST_L1,
     POINTER,
     SPACES,
     lanes_of,
@@ -64,7 +65,8 @@ def place_of(
     if space is None:
         space = _space_of_root(root)
     is_volatile = bool({"volatile", "relaxed", "acquire", "release", "mmio"} & set(instruction.modifiers))
-    return ir.MemoryPlace(pointer, space, type_, root, body.parts.site(), is_volatile)
+    skips_l1 = not PAST_L1.isdisjoint(instruction.modifiers)
+    return ir.MemoryPlace(pointer, space, type_, root, body.parts.site(), is_volatile, skips_l1)
 
 
 def _space_of_root(root: Variable | None) -> MemorySpace:

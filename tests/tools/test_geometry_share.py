@@ -1,0 +1,32 @@
+"""What the table of launches says about kernels whose geometry or arguments are not known."""
+
+from pathlib import Path
+
+import pytest
+
+from wattslice_tools.wild.geometry_share import KINDS, NOT_LAUNCHED, code_of, kind_of
+
+ALONE = "'n' is a parameter of go(), whose callers are not in this file"
+
+CODES = [
+    ("void go(int n) { k<<<n, 1>>>(); }", False),
+    ('extern "C" void go(int n);\nstatic double *go(int);', False),
+    ("void go(int n) {}\n// go(4);\n/* go(5); */ char *s = \"go(6)\";", False),
+    ("void go(int n) {}\nint main() { go(4); }", True),
+    ("int go(int n) {}\nint main() { return go(4); }", True),
+    ("int go(int n) {}\nint main() { if (x) f(); else go(4); }", True),
+    ("void go(int n) {}\nint main() { glutDisplayFunc(go); }", True),
+    ("template <class T> void go(int n) {}\nint main() { x = go<float>(4); }", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "is_called"), CODES)
+def test_a_function_that_nothing_calls_launches_nothing(tmp_path: Path, code: str, is_called: bool):
+    (tmp_path / "a.cu").write_text(code)
+    assert (kind_of(ALONE, code_of(tmp_path)) != NOT_LAUNCHED) is is_called
+
+
+def test_a_missing_file_is_a_kind_of_its_own():
+    cause = "'n' is read from data/graph.txt, which the repository does not have"
+    assert kind_of(cause, "") == KINDS[0][0]
+    assert kind_of("'n' is set by fscanf()", "") == "read from a file"
