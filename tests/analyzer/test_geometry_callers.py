@@ -11,10 +11,12 @@ import pytest
 
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
+from wattslice.frontend.cuda import read
 from wattslice.frontend.cuda.clang import session
 from wattslice.frontend.cuda.read import read_caller, read_callers, read_cuda, read_definitions
 from wattslice.frontend.inputs import recorded
 from wattslice.frontend.neighbours import caller_files, definition_files
+from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
@@ -112,6 +114,23 @@ def test_definitions_are_found_by_their_text(tmp_path, text, is_there):
     (tmp_path / "other.cu").write_text(text)
     found = definition_files(tmp_path / "asks.cu", frozenset({"size", "unused"}))
     assert [path.name for path in found] == ["other.cu"] * is_there
+
+
+def test_c_is_read_as_older_c_only_where_newer_has_errors(tmp_path, monkeypatch):
+    standards: list[str] = []
+    once = read._read_once
+
+    def noted(path, options):
+        standards.append(options.standard)
+        return once(path, options)
+
+    monkeypatch.setattr(read, "_read_once", noted)
+    calls = "int f(int n) { runScale(0, n, 128); return n; }\n"
+    for name, text in (("both.c", calls), ("new.c", f"int class = 1;\n{calls}")):
+        (tmp_path / name).write_text(f"void runScale(float *x, int n, int threads);\n{text}")
+        read_caller(tmp_path / name, frozenset({"runScale"}))
+    plain = ParseOptions().standard
+    assert standards == [plain, plain, DEFAULT_C_STANDARD]
 
 
 def test_which_files_are_read(tmp_path):

@@ -1,5 +1,6 @@
 """The whole run: what comes out is consistent, and one bad thing costs nothing else."""
 
+import gc
 import math
 from pathlib import Path
 
@@ -266,3 +267,18 @@ def test_profile_entries_about_nothing_are_told(tmp_path):
     profile.write_text(f'{{"schema_version": 1, "branches": [{entries}]}}')
     told = [entry for entry in run(tmp_path, BRANCHY, profile=profile).diagnostics if entry.rule == "PW017"]
     assert [(entry.file, entry.line) for entry in told] == [("k.cu", 400), ("other.cu", 4)]
+
+
+def test_nothing_is_collected_while_a_file_is_analysed(tmp_path):
+    path = tmp_path / "k.cu"
+    path.write_text(SAXPY)
+    collects: list[bool] = []
+
+    class Watching(pipeline.Stages):
+        def launches(self, *arguments):
+            collects.append(gc.isenabled())
+            return super().launches(*arguments)
+
+    pipeline.analyze_file(path, make_config(Options(paths=(path,))), stages=Watching())
+    assert collects == [False]
+    assert gc.isenabled()

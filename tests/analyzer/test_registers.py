@@ -11,8 +11,10 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.c import read_c
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.workload.instructions.kinds import Isa
 from wattslice.workload.instructions.liveness import liveness
 from wattslice.workload.instructions.loops import kernel_facts
+from wattslice.workload.instructions.statements import lower
 from wattslice.workload.registers import REGISTERS_OF_A_CALL, estimate_registers, register_pressure
 from wattslice_models.gpu import load_gpu
 
@@ -211,3 +213,11 @@ def test_tiles_that_all_copies_of_a_nest_index_by_numbers_lie_in_registers(tmp_p
     path.write_text(NESTS.format(*tile))
     (found,) = read_cuda(path).kernels
     assert (not liveness(found).indexed) == lies_in_registers
+
+
+def test_registers_and_instructions_are_of_one_lowering(tmp_path):
+    lower.cache_clear()
+    one = kernel(tmp_path, "for (int i = 0; i < 3; i++) b[i] = a[i];")
+    estimate_registers(one, V100)
+    lower(one, ((one.body.statements[-1].region, 3.0),), Isa.IMAD)
+    assert lower.cache_info().misses == 1

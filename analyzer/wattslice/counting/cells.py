@@ -108,7 +108,7 @@ def _set(state: State, root: ir.Variable, at: int, value: Value, active: NDArray
     old = state.environment.get(key)
     if root.space is ir.MemorySpace.SHARED:
         value, active = _of_blocks(state, value, active)
-    if not bool(active[state.threads.exists].all()):
+    if bool((active < state.threads.exists).any()):
         value = VARYING if old is None else select(active, value, old)
     state.environment[key] = value
 
@@ -122,7 +122,7 @@ def _of_blocks(state: State, value: Value, active: NDArray[np.bool_]) -> tuple[V
     if isinstance(value, np.ndarray):
         first = np.repeat(value.reshape(blocks.shape)[np.arange(len(blocks)), blocks.argmax(axis=1)],
                           state.threads.block_lanes)  # fmt: skip
-        return (first if bool((value == first)[active].all()) else VARYING), writing
+        return (VARYING if bool((active & (value != first)).any()) else first), writing
     if isinstance(value, int) or (isinstance(value, Unknown) and is_the_same_everywhere(value)):
         return value, writing
     return UNIFORM, writing

@@ -270,11 +270,8 @@ class Loops(ExpressionEvaluator):
         environment = self.state.environment
         found = {key: environment[key] for key in shape.assigned if key in environment}
         if shape.overwritten:
-            found |= {
-                key: value
-                for key, value in environment.items()
-                if isinstance(key, tuple) and key[0] in shape.overwritten
-            }
+            cells = [key for key in environment if type(key) is tuple and key[0] in shape.overwritten]
+            found |= {key: environment[key] for key in cells}
         return found
 
     def _forget(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> None:

@@ -35,12 +35,16 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     return callers
 
 
+CALL_IN_HEADER = rb"(?:[;{}(,=?:]|\breturn)\s*(?:%s)\s*[(<]"
+"""A use of a name, where a declaration of it would have a type in front."""
+
+
 def _calling_headers(folder: Path, names: frozenset[str]) -> frozenset[str]:
     """Headers near a folder with calls of `names` in their code, and those that include them."""
     near = islice(_near(folder, HEADERS), 3)
     texts = [(file.name, _text(file)) for file in islice(chain.from_iterable(near), MAX_SCANNED)]
     words = b"|".join(re.escape(name.encode()) for name in sorted(names))
-    call = re.compile(rb"(?:[;{}(,=?:]|\breturn)\s*(?:%s)\s*[(<]" % words)
+    call = re.compile(CALL_IN_HEADER % words)
     found = frozenset(name for name, text in texts if call.search(text))
     while found:
         includes = _includes(found)
@@ -120,6 +124,15 @@ def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
     return launchers
 
 
+_WORD = re.compile(rb"\w+")
+
+
+@lru_cache(maxsize=128)
+def _words(data: bytes) -> frozenset[bytes]:
+    """The words of a text, which the files around it ask about by one name after another."""
+    return frozenset(_WORD.findall(data))
+
+
 def _mentioning(
     path: Path,
     names: frozenset[str],
@@ -134,7 +147,8 @@ def _mentioning(
         rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
     )
     main = re.compile(rb"\bmain\s*\(")
-    plain = tuple(name.encode() for name in names)  # looking for these is quicker than the expression
+    plain = frozenset(name.encode() for name in names)
+    unusual = tuple(name for name in plain if _WORD.fullmatch(name) is None)
     own = path.resolve()
     found: list[tuple[bool, int, Path]] = []
     scanned = 0
@@ -149,7 +163,8 @@ def _mentioning(
                 continue
             scanned += 1
             data = _text(resolved)
-            named = any(name in data for name in plain) and (not is_call or call.search(data))
+            named = not plain.isdisjoint(_words(data)) or any(name in data for name in unusual)
+            named = named and (not is_call or call.search(data))
             if resolved == own and is_call and (not main.search(data) or _definitions(names).search(data)):
                 continue
             if named and (also is None or also.search(data)):

@@ -50,6 +50,8 @@ def wrapped(value: int, type_: ir.Type) -> int:
 
 def converted(value: int | float, type_: ir.Type) -> int | float | None:
     """`value` as an object of the scalar `type_` holds it; None for what no integer can be made of."""
+    if type(value) is int and type_.kind is ir.TypeKind.INT:  # mostly
+        return wrapped(value, type_)
     if type_.is_float:
         try:
             return _rounded(float(value), type_)

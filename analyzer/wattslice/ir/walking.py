@@ -150,7 +150,7 @@ def walk_expressions(expr: Expr) -> Iterator[Expr]:
     while stack:
         node = stack.pop()
         yield node
-        if below := children(node):
+        if below := _CHILDREN[type(node)](node):
             stack.extend(below[::-1])
 
 

@@ -275,8 +275,8 @@ class _Slicer:
         for function in program.functions:
             for stmt in ir.walk_statements(function.body):
                 for expr in ir.statement_expressions(stmt):
-                    self._facts[expr] = self._reader.facts(expr)
-                    for node in ir.walk_expressions(expr):
+                    facts = self._facts[expr] = self._reader.facts(expr)
+                    for node in ir.walk_expressions(expr) if facts.launches else ():
                         if isinstance(node, ir.LaunchCall):
                             self._launch(node)
 

@@ -161,7 +161,8 @@ def analyze_file(
     Raises `WattsliceError` when it cannot be read at all, or has no end (`limits.py`).
     """
     steps = stages or Stages()
-    return limited(path, lambda: _analyze_file(path, config, source, steps), steps.most_s)
+    with no_collections():
+        return limited(path, lambda: _analyze_file(path, config, source, steps), steps.most_s)
 
 
 def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stages) -> FileAnalysis:
@@ -177,8 +178,7 @@ def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stag
         if bound is None
         else replace(config, facts=replace(config.facts, branch_profile=bound.profile))
     )
-    with no_collections():
-        results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
+    results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
     kernels = tuple(result.kernel for result in results)
     diagnostics = (*program.diagnostics, *(d for result in results for d in result.diagnostics))
     comments = suppressions_in((program.file, *files_spoken_of(kernels, diagnostics)), quoter)

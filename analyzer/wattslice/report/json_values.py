@@ -7,6 +7,8 @@ import math
 from enum import Enum
 from typing import cast
 
+import msgspec
+
 from wattslice.units import printable_json
 
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
@@ -14,7 +16,9 @@ Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 def as_text(document: dict[str, Json]) -> str:
     """A document, indented, with a newline at its end."""
-    return printable_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)  # in C, as it would not be with `indent`
+    indented = msgspec.json.format(text.encode("utf-8", "surrogatepass"), indent=2)
+    return printable_json(indented.decode("utf-8", "surrogatepass")) + "\n"
 
 
 def fields(record: object, *names: str) -> dict[str, Json]:

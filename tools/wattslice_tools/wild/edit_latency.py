@@ -34,7 +34,6 @@ from wattslice.frontend.cuda.clang.flags import FALLBACK_STUBS, KEEP_GOING, lang
 from wattslice.frontend.cuda.clang.libclang import version
 from wattslice.frontend.cuda.clang.parse import prelude_pch, raw_parse
 from wattslice.frontend.cuda.clang.session import parse_cuda
-from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline.files import read_program
 from wattslice.pipeline.incremental import IncrementalAnalyzer
 from wattslice_tools.wild.document import publish
@@ -79,9 +78,9 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def bare_parse(path: Path) -> Callable[[str], object]:
-    """One call into libclang, as our own parse makes it, for texts of this file."""
-    options = ParseOptions()
-    found = parse_cuda(path).recovered.found_includes
+    """One call into libclang for texts of this file, with the flags that our own parse found for it."""
+    unit = parse_cuda(path)
+    options, found = unit.options, unit.recovered.found_includes
     flags = (
         *language_flags(options.standard, options.gpu_arch),
         *user_flags(options, (*found, FALLBACK_STUBS)),

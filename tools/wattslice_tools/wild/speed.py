@@ -4,12 +4,13 @@
         [-o docs/appendix/speed.md]
 
 The files: one of each checkout in turn, sorted, that `nvcc -ptx` compiles as they are and that hold a kernel.
-For each of them, in one run: libclang's bare parse (our flags and include folders, prelude precompiled), the
-analysis in this process, `nvcc -ptx`, a process of `wattslice analyze` with an empty and with a full cache.
-Then `python -c pass`, `gpus` and `explain`, the first time and again, and all `.cu` files of the checkouts
-in one run with `--jobs`, cold and from the cache. Ratios are taken per file, of processor seconds and of
-seconds on the clock; nothing is left out of median, 95th percentile and sum. What runs in this process is
-done once to warm up and measured once, a process of a single file is measured once.
+For each of them, in one run: libclang's bare parse (the flags and include folders that our parse found,
+prelude precompiled), the analysis in this process, `nvcc -ptx`, a process of `wattslice analyze` with an
+empty and with a full cache. Then edits of those of about 500 lines (`edit_latency.py`), `python -c pass`,
+`gpus` and `explain`, the first time and again, and all `.cu` files of the checkouts in one run with `--jobs`,
+cold and from the cache. Ratios are taken per file, of processor seconds and of seconds on the clock; nothing
+is left out of median, 95th percentile and sum. What runs in this process is done once to warm up and measured
+once, a process of a single file is measured once.
 """
 
 from __future__ import annotations
@@ -33,17 +34,9 @@ from msgspec import Struct
 from wattslice.config.config import Config
 from wattslice.config.gpu_choice import GpuChoice
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.clang.flags import (
-    FALLBACK_STUBS,
-    KEEP_GOING,
-    language_flags,
-    user_flags,
-)
 from wattslice.frontend.cuda.clang.libclang import version
-from wattslice.frontend.cuda.clang.parse import prelude_pch, raw_parse
-from wattslice.frontend.cuda.clang.session import parse_cuda
-from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline.files import analyze_file
+from wattslice_tools.wild import edit_latency
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import publish
 
@@ -51,6 +44,8 @@ ARCH = "sm_80"
 _TAIL = 12
 _MOST_WORKER_BYTES = 250e6
 _STARTS = 15
+_EDITS = 5
+_EDITED_LINES = 350, 750
 _STARTER = """
 import os, sys, time
 nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
@@ -115,17 +110,6 @@ def in_turn(checkouts: list[Path]) -> Iterator[Path]:
         yield from (path for path in row if path is not None)
 
 
-def bare_parse(path: Path) -> Callable[[], object]:
-    """libclang's bare parse of a file."""
-    options = ParseOptions()
-    pch = prelude_pch(options.standard, options.gpu_arch)
-    if pch is None:
-        raise SystemExit("the prelude cannot be precompiled here")
-    folders = (*parse_cuda(path).recovered.found_includes, FALLBACK_STUBS)
-    flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, folders))
-    return lambda: raw_parse(path, (*flags, "-include-pch", str(pch)), KEEP_GOING)
-
-
 def program() -> list[str]:
     """The installed command beside this Python, else the module."""
     beside = Path(sys.executable).with_name("wattslice")
@@ -146,9 +130,9 @@ def measure(path: Path, gpu: str) -> Times | None:
             return None
         if not kernels:
             return None
-        bare = bare_parse(path)
-        bare()
-        costs = measured(bare), measured(lambda: analyze_file(path, config))
+        parse, text = edit_latency.bare_parse(path), path.read_bytes().decode("utf-8", "replace")
+        parse(text)
+        costs = measured(lambda: parse(text)), measured(lambda: analyze_file(path, config))
         cold, cached = (run(analyze, f"{folder}/cache") for _ in range(2))
     return Times(path, kernels, *costs, nvcc, cold, cached)
 
@@ -236,6 +220,24 @@ def file_lines(times: list[Times]) -> list[str]:
         + ("." if not large else ": " + ", ".join(f"`{t.path.name}`" for t in large) + "."),
         "",
     ]
+
+
+def edit_lines(times: list[Times], gpu: str) -> list[str]:
+    """The part about an editor: from an edit to the hints, in files of about 500 lines."""
+    rows: list[edit_latency.Row] = []
+    for path in (t.path for t in times):
+        is_of_that_size = _EDITED_LINES[0] <= path.read_bytes().count(b"\n") <= _EDITED_LINES[1]
+        row = edit_latency.measure(path, gpu, _EDITS) if is_of_that_size else None
+        if row is not None:
+            rows.append(row)
+    if not rows:
+        return []
+    head = (
+        "From an edit to the finished analysis where the file is open (as in `wattslice lsp`): files of "
+        f"{_EDITED_LINES[0]} to {_EDITED_LINES[1]} lines, medians of {_EDITS} edits, CPU. "
+        "Aim: ≤ 4× the bare parse, < 100 ms."
+    )
+    return [head, "", *edit_latency.table(rows), ""]
 
 
 def start_lines(times: list[Times], gpu: str) -> list[str]:
@@ -348,6 +350,7 @@ def main() -> None:
         raise SystemExit("nvcc compiles none of these files as they are")
     lines = [
         *file_lines(times),
+        *edit_lines(times, options.gpu),
         *start_lines(times, options.gpu),
         *([] if options.no_whole else whole_lines(options.checkouts, options.gpu, options.jobs)),
     ]

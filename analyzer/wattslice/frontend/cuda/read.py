@@ -102,10 +102,11 @@ def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | Non
     try:
         options = replace(options or ParseOptions(), compile_commands=None)
         parsed = _read_once(caller, options)
-        if caller.suffix == ".c" and _errors(parsed):  # C that is no C++
-            for standard in (DEFAULT_C_STANDARD, "gnu89"):
-                plain = _read_once(caller, replace(options, standard=standard))
-                parsed = min(parsed, plain, key=_errors)
+        for standard in (DEFAULT_C_STANDARD, "gnu89") if caller.suffix == ".c" else ():
+            if not _errors(parsed):
+                break
+            plain = _read_once(caller, replace(options, standard=standard))  # C that is no C++
+            parsed = min(parsed, plain, key=_errors)
         return CallerProgram(lower_host_code(parsed, names), (caller, *parsed.included_files))
     except (FrontendError, RecursionError):
         return CallerProgram(None, (caller,))

@@ -27,7 +27,11 @@ class Chain(NamedTuple):
 
     def plus(self, other: Chain, times: float = 1.0) -> Chain:
         """This chain, and behind it `times` another one."""
-        return Chain(*(a + times * b for a, b in zip(self, other, strict=True)))
+        return Chain(
+            self.arithmetic + times * other.arithmetic,
+            self.shared + times * other.shared,
+            self.far + times * other.far,
+        )
 
     @property
     def rank(self) -> float:

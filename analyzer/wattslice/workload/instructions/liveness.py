@@ -25,12 +25,10 @@ from wattslice.ir import (
 )
 from wattslice.ir.c_arithmetic import fold
 from wattslice.ir.loops import step_updates
-from wattslice.workload.instructions.charging import Charges, charges
-from wattslice.workload.instructions.expressions import drive
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.kinds import Isa
 from wattslice.workload.instructions.loops import TripCounts, kernel_facts
-from wattslice.workload.instructions.statements import Lowering
+from wattslice.workload.instructions.statements import Lowered, lower
 from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value
 
 MOST_TRIPS = 4096
@@ -54,10 +52,8 @@ class Liveness(NamedTuple):
 @lru_cache(maxsize=16)
 def liveness(kernel: Kernel) -> Liveness:
     """The values of `kernel` that are live at once."""
-    lowering = Lowering(kernel, constant_trips(kernel))
-    drive(lowering, lowering.kernel_body())
-    found = charges(lowering.roots, Isa.IMAD)
-    return Liveness(_most(found, lowering.roots), *_ahead(found.needed), frozenset(lowering.indexed))
+    found = lower(kernel, constant_trips(kernel), Isa.IMAD)
+    return Liveness(_most(found), *_ahead(found.values), found.indexed)
 
 
 def constant_trips(kernel: Kernel) -> TripCounts:
@@ -140,9 +136,9 @@ def _width(value: Value) -> int:
     return max(1, -(-value.bits // 32))
 
 
-def _most(found: Charges, roots: list[Value]) -> float:
-    needed = found.needed
-    text_end = max((root.birth for root in roots), default=0)
+def _most(found: Lowered) -> float:
+    needed = found.values
+    text_end = max((root.birth for root in found.roots), default=0)
     users: dict[Value, list[Value]] = {}
     for value in needed:
         for one in value.inputs:

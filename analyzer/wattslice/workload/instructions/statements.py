@@ -26,13 +26,14 @@ from wattslice.ir import (
     Stmt,
     Switch,
     TypeKind,
+    Variable,
 )
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, warp_chain
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
 from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
-from wattslice.workload.instructions.value_graph import EnvironmentKey, Shape, Value
+from wattslice.workload.instructions.value_graph import EnvironmentKey, LoopLevel, Shape, Value
 
 
 class Lowered(NamedTuple):
@@ -41,7 +42,8 @@ class Lowered(NamedTuple):
     `issued_only`: what warps issue although no thread counts it. `issuers`: for a region that is predicated,
     not branched around, the region whose every run issues it. `values`: those that instructions compute, for
     `roots`, which happen whether or not anybody uses a value. `written`: the instructions, each with
-    the text that asked for it; the other lists are merged by kind and region.
+    the text that asked for it; the other lists are merged by kind and region. `pointers`: as in `Charges`;
+    `indexed`: arrays of the thread that have to lie in local memory.
     """
 
     instructions: list[Charge]
@@ -51,6 +53,8 @@ class Lowered(NamedTuple):
     values: list[Value]
     roots: list[Value]
     written: list[Charge]
+    pointers: dict[Value, LoopLevel]
+    indexed: frozenset[Variable]
 
 
 @lru_cache(maxsize=16)
@@ -61,7 +65,7 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
     """
     lowering = Lowering(kernel, trips)
     drive(lowering, lowering.kernel_body())
-    instructions, requests, values, _ = charges(lowering.roots, isa)
+    instructions, requests, values, pointers = charges(lowering.roots, isa)
     return Lowered(
         _merged(instructions),
         requests,
@@ -70,6 +74,8 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
         values,
         lowering.roots,
         instructions,
+        pointers,
+        frozenset(lowering.indexed),
     )
 
 

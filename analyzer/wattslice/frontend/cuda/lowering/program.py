@@ -20,7 +20,7 @@ from wattslice.frontend.cuda.lowering import (
     memory,
     statements,
 )
-from wattslice.frontend.cuda.lowering.context import Body, Frame, TooLargeError
+from wattslice.frontend.cuda.lowering.context import TOO_LARGE, Body, Frame, TooLargeError
 from wattslice.frontend.cuda.lowering.host import declare_exports, host_functions
 from wattslice.frontend.cuda.lowering.library_work import report_library_work
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel, lost_kernels
@@ -39,7 +39,7 @@ from wattslice.ir import (
     Variable,
     numbered_lines,
 )
-from wattslice.ir.walking import deep_recursion, no_collections
+from wattslice.ir.walking import deep_recursion
 
 _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.DESTRUCTOR)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
@@ -59,7 +59,7 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
     `earlier`: what is remembered of the same file's functions; those that are as they were are taken from it.
     """
     unit = Unit(parsed)
-    with deep_recursion(), no_collections():
+    with deep_recursion():
         functions = project_functions(unit)
         reuse = None if earlier is None else earlier.for_unit(unit)
         asked = parsed.asked_files()
@@ -98,7 +98,7 @@ def lower_c_program(parsed: ParsedUnit) -> Program:
     told too.
     """
     unit = Unit(parsed)
-    with deep_recursion(), no_collections():
+    with deep_recursion():
         functions = project_functions(unit)
         definitions = c_kernel_definitions(unit, functions)
         unit.c_kernels = frozenset(node.spelling for node in definitions)
@@ -118,7 +118,7 @@ def lower_c_program(parsed: ParsedUnit) -> Program:
 def lower_host_code(parsed: ParsedUnit, callees: frozenset[str]) -> Program:
     """Only the host functions of a parsed file that call `callees`, launches of another file; no kernels."""
     unit = Unit(parsed)
-    with deep_recursion(), no_collections():
+    with deep_recursion():
         hosts = host_functions(unit, project_functions(unit), callees)
         declare_exports(unit)
     variables = tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER)
@@ -233,7 +233,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
                     "but for their numbers are counted as loops"
                 )
                 unit.report("PW007", Severity.NOTE, span, message)
-    except (TooLargeError, RecursionError) as error:
+    except TOO_LARGE as error:
         body = Body(unit, is_host=False)
         reason = str(error) if isinstance(error, TooLargeError) else "statements or operators nest too deeply"
         body.hole("PW007", span, f"kernel '{function.spelling}' is not followed: {reason}")
