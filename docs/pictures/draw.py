@@ -76,8 +76,8 @@ def terminal(words: list[str], name: str, lines: int | None = None) -> None:
     (HERE / f"{name}.svg").write_text("\n".join(line.rstrip() for line in svg.splitlines()) + "\n")
 
 
-def page(name: str) -> None:
-    """Photographs the page of ``annotate --format html`` into the file `name`.png."""
+def page(name: str, width: int, height: int, *more: str) -> None:
+    """Photographs the page of ``annotate --format html`` into the file `name`.png, `more`: of Chromium."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         print(f"no Chromium: {name}.png stays as it is", file=sys.stderr)
@@ -90,7 +90,8 @@ def page(name: str) -> None:
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]
         size = [
             "--disable-background-networking",
-            "--window-size=1280,1000",
+            f"--window-size={width},{height}",
+            *more,
             f"--user-data-dir={folder}/profile",
         ]
         shot = [f"--screenshot={HERE / name}.png", html.as_uri()]
@@ -116,7 +117,9 @@ def main() -> None:
     """Draws all of them."""
     for words, name, lines in TERMINALS.values():
         terminal(words, name, lines)
-    page("annotate-page")
+    page("annotate-page", 1280, 1000)
+    page("annotate-page-dark", 1280, 1000, "--blink-settings=preferredColorScheme=0")
+    page("annotate-page-narrow", 500, 1900)
     sweep()
     for words in (
         ["roofline", "--gpu", "v100", FAMILY, "-o", str(HERE / "roofline_v100.svg")],

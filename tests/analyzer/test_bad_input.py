@@ -327,7 +327,7 @@ def nested_ifs(depth: int, arms: str) -> str:
 
 
 SUM = " + a" * 20_000
-TAKE_SECONDS = {"long sum", "infinite constants"}
+TAKE_SECONDS = {"long sum", "long sum in a launch", "infinite constants"}
 FOUND = {  # what ended in an internal error once
     "nested ifs": ("k.cu", nested_ifs(64, "}")),
     "nested ifs with else": ("k.cu", nested_ifs(64, "} else { p[i] = 2; }")),
@@ -344,6 +344,10 @@ FOUND = {  # what ended in an internal error once
         "k.c",
         "void k(int *p, int n) { p[(int)1e400] = 1; for (int i = 0; i < 1e400; i++) p[i] = n; }\n"
         "int main() { k(0, 1e400); }\n",
+    ),
+    "long sum in a launch": (
+        "k.cu",
+        "__global__ void k(int *p) { p[0] = 1; }\nint main() { k<<<1" + " + 1" * 20_000 + ", 32>>>(0); }\n",
     ),
     "long sum in C": (
         "k.c",

@@ -561,3 +561,15 @@ def test_a_launch_made_more_often_is_a_regression_of_the_joules(repository: Repo
     assert repository.gate().return_value == 0  # fewer joules
     repository.write("wave.cu", kernel + host.replace("step < 10", "step < *(int *)y"))
     assert "how often it is launched is unknown, was 10 times" in words(repository.gate())
+
+
+def test_a_size_that_goes_through_a_header_is_compared(repository: Repository):
+    kernel = "".join(LOOP.splitlines(keepends=True)[:-1]).replace("k < 64", "k < n")
+    wave = kernel + 'extern "C" void go(int n, float *x) { wave<<<4096, 256>>>(n, x, x); }\n'
+    header = 'extern "C" void go(int n, float *x);\nstruct Runner { int n; void run() { go(n, 0); } };\n'
+    main = '#include "runner.h"\nint main() { Runner r; r.n = 64; r.run(); }\n'
+    repository.commit(wave_dot_cu=wave, runner_dot_h=header, main_dot_cpp=main)
+    repository.write("main.cpp", main.replace("64", "640"))
+    result = repository.gate()
+    assert result.return_value == 1
+    assert "no line of it was edited, but main.cpp" in words(result)

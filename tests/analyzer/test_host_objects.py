@@ -257,6 +257,10 @@ FILES = [
      'sscanf(l, "%d", &a);', None, "'a' is read from gone.txt, which the repository does not have"),
     ("an absent stream", 'std::ifstream f("gone.txt"); int b, a; f >> b >> a;', None,
      "'a' is read from gone.txt, which the repository does not have"),
+    ("a file of the command line", 'int a; FILE *f = fopen(argv[1], "r"); fscanf(f, "%d", &a);', None,
+     "'a' is read from a file that is given on the command line"),
+    ("a stream of the command line", 'int a; std::ifstream f(argv[1]); f >> a;', None,
+     "'a' is read from a file that is given on the command line"),
     ("written first", 'std::ofstream o("there.txt"); int a = 3; o << a; std::cin >> a;', None,
      "'a' is set by operator>>()"),
 ]  # fmt: skip
@@ -265,7 +269,9 @@ FILES = [
 @pytest.mark.parametrize(("body", "grid", "why"), [pytest.param(*case[1:], id=case[0]) for case in FILES])
 def test_what_files_give(tmp_path, body, grid, why):
     (tmp_path / "there.txt").write_text("12 7.5\n")
-    (launch,) = launches(tmp_path, f"#include <fstream>\n{HEAD}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    (launch,) = launches(
+        tmp_path, f"#include <fstream>\n{HEAD}int main(int argc, char **argv) {{ {body} k<<<a, 32>>>(7); }}"
+    )
     if grid is None:
         assert launch.assumptions[0].message.startswith(why)
     else:

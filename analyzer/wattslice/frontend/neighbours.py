@@ -35,12 +35,16 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     return callers
 
 
+CALL_IN_HEADER = rb"(?:[;{}(,=?:]|\breturn)\s*(?:%s)\s*[(<]"
+"""A use of a name, where a declaration of it would have a type in front."""
+
+
 def _calling_headers(folder: Path, names: frozenset[str]) -> frozenset[str]:
     """Headers near a folder with calls of `names` in their code, and those that include them."""
     near = islice(_near(folder, HEADERS), 3)
     texts = [(file.name, _text(file)) for file in islice(chain.from_iterable(near), MAX_SCANNED)]
     words = b"|".join(re.escape(name.encode()) for name in sorted(names))
-    call = re.compile(rb"(?:[;{}(,=?:]|\breturn)\s*(?:%s)\s*[(<]" % words)
+    call = re.compile(CALL_IN_HEADER % words)
     found = frozenset(name for name, text in texts if call.search(text))
     while found:
         includes = _includes(found)

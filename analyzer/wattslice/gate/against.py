@@ -29,6 +29,7 @@ from wattslice.config.sources import SUFFIXES_IN_FOLDERS, is_ptx
 from wattslice.documents import parse_json
 from wattslice.findings.findings import Finding
 from wattslice.frontend.inputs import file_bytes
+from wattslice.frontend.neighbours import CALL_IN_HEADER
 from wattslice.frontend.neighbours import SUFFIXES as CALLER_SUFFIXES
 from wattslice.frontend.project.runs import folder_told_of
 from wattslice.frontend.source_files import included_names
@@ -141,8 +142,16 @@ class Dependencies:
         names = self._functions(path) if near else ()
         if not names:
             return []
-        call = re.compile(rb"\b(?:" + b"|".join(sorted(map(re.escape, names))) + rb")\b\s*[(<]")
-        return [other for other in near if any(call.search(text) for text in self._texts(other))]
+        words = b"|".join(sorted(map(re.escape, names)))
+        call = re.compile(rb"\b(?:" + words + rb")\b\s*[(<]")
+        direct = [other for other in near if any(call.search(text) for text in self._texts(other))]
+        if direct:
+            return direct
+        used = re.compile(CALL_IN_HEADER % words)
+        return [other for other in near if any(map(used.search, self._headers_of(other)))]
+
+    def _headers_of(self, path: str) -> Iterator[bytes]:
+        return (text for header in self.closure((path,)) - {path} for text in self._texts(header))
 
     def _defined(self, path: str) -> frozenset[bytes]:
         return frozenset(name for text in self._texts(path) for name in _FUNCTION.findall(text)) - _NO_NAMES

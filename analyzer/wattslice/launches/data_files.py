@@ -47,8 +47,8 @@ class DataFiles:
         self._top: Path | None = None
         self._contents: dict[Storage, bytes] = {}
         self.names: dict[str, None] = {}
-        self._absent: dict[Storage, str] = {}
-        self._streams: dict[tuple[Storage, str], Value] = {}
+        self._absent: dict[Storage, str] = {}  # and how it is told
+        self._streams: dict[tuple[Storage, str | None], Value] = {}
         self._functions: dict[str, Callable[[Memory, ir.Call, _Arguments], Value | None]] = {
             "fopen": self._open,
             "sdkFindFilePath": self._find,
@@ -66,12 +66,12 @@ class DataFiles:
         function = self._functions.get(node.name)
         found = None if function is None else function(memory, node, arguments)
         absent = (self._absent.get(value.storage) for value in arguments if isinstance(value, Pointer))
-        name = next((name for name in absent if name is not None), None)
-        return self._lost(memory, arguments, name) if found is None and name is not None else found
+        told = next((told for told in absent if told is not None), None)
+        return self._lost(memory, arguments, told) if found is None and told is not None else found
 
-    def _lost(self, memory: Memory, arguments: _Arguments, name: str) -> Unknown:
+    def _lost(self, memory: Memory, arguments: _Arguments, told: str) -> Unknown:
         """What a function reads of a file that is not there."""
-        why = Unknown(f"read from {name}, which the repository does not have")
+        why = Unknown(f"read from {told}")
         for value in arguments:
             if isinstance(value, Pointer) and value.storage not in self._absent:
                 memory.forget_behind(value, why)
@@ -93,16 +93,21 @@ class DataFiles:
 
     def _open(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         del memory, node
-        name, mode = (text_of(value) for value in arguments[:2]) if len(arguments) > 1 else (None, None)
-        if name is None or mode is None or mode[:1] != "r" or "+" in mode:
+        mode = text_of(arguments[1]) if len(arguments) > 1 else None
+        if not arguments or mode is None or mode[:1] != "r" or "+" in mode:
             return None
-        return self._opened(name)
+        return self._opened(text_of(arguments[0]), arguments[0])
 
-    def _opened(self, name: str) -> Value | None:
-        path = self._path(name)
+    def _opened(self, name: str | None, given: Value) -> Value | None:
+        path = None if name is None else self._path(name)
         storage = Storage("a file", {_POSITION: 0})
         if path is None:
-            self._absent[storage] = name
+            told = None if name is None else f"{name}, which the repository does not have"
+            if told is None and isinstance(given, Unknown) and given.reason.startswith("given on"):
+                told = f"a file that is {given.reason}"
+            if told is None:
+                return None
+            self._absent[storage] = told
             return Pointer(storage, 0)
         try:
             content = file_bytes(path, MOST_BYTES)
@@ -129,12 +134,10 @@ class DataFiles:
         stream, target = arguments[0], arguments[-1]
         if not isinstance(stream, Pointer) or not isinstance(target, Pointer) or len(arguments) < 2:
             return None
-        name = text_of(stream.storage.cells.get(stream.offset, 0))
-        if name is None:
-            return None
-        key = (stream.storage, name)
+        given = stream.storage.cells.get(stream.offset, 0)
+        key = (stream.storage, name := text_of(given))
         if key not in self._streams:
-            self._streams[key] = self._opened(name) or Unknown("a file that cannot be read")
+            self._streams[key] = self._opened(name, given) or Unknown("a file that cannot be read")
         file, type_ = self._streams[key], node.arguments[-1].type.element or ir.UNKNOWN_TYPE
         if isinstance(file, Pointer) and (missing := self._absent.get(file.storage)) is not None:
             self._lost(memory, (target,), missing)

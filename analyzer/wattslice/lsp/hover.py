@@ -167,7 +167,7 @@ def _launch(kernel: KernelAnalysis, view: View) -> Iterator[str]:
         )
     else:
         of_limit = ""
-        if kernel.power_limit_w:
+        if kernel.power_limit_w and kernel.limit_exceedance is None:  # else the probability is told
             of_limit = (
                 f", {percent(kernel.power_w / kernel.power_limit_w)} of the {kernel.power_limit_w:g} W limit"
             )

@@ -69,7 +69,7 @@ def missing_arguments(launch: KernelLaunch) -> list[str]:
 
 KINDS = (
     ("read from a file that the repository does not have", r"which the repository does not have"),
-    ("read from a file", r"set by (operator>>|\w*scanf|fread|getline|pop_back)\("),
+    ("read from a file", r"is read from a file|set by (operator>>|\w*scanf|fread|getline|pop_back)\("),
     ("nothing that was read calls the function around the launch", r"nothing that was read|whose callers"),
     ("changes in a loop whose end depends on a file or a result", r"changes in a"),
     ("given on the command line, where the repository does not say how it is run", r"the command line"),

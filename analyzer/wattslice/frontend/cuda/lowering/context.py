@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from ctypes import ArgumentError
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -33,6 +34,10 @@ MOST_RECURSION = 64
 
 class TooLargeError(Exception):
     """A kernel beyond what the analysis follows in reasonable time."""
+
+
+TOO_LARGE = (TooLargeError, RecursionError, ArgumentError)
+"""What ends the lowering of code that is too large; ctypes makes its own error of one of recursion."""
 
 
 class LoweringError(Exception):

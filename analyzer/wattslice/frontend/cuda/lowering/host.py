@@ -11,10 +11,10 @@ from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import (
+    TOO_LARGE,
     Body,
     Frame,
     LoweringError,
-    TooLargeError,
     file_scope_variable,
 )
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
@@ -239,7 +239,7 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
             initialisers = member_initialisers(body, function, body.frame.this, span)
         tree = as_block(body, compound)
         tree = replace(tree, statements=(*initialisers, *tree.statements))
-    except (TooLargeError, RecursionError):
+    except TOO_LARGE:
         del unit.diagnostics[quiet:]
         message = (
             f"host function '{function.spelling}' is too large to be followed: launches in it are not read"

@@ -20,7 +20,7 @@ from wattslice.frontend.cuda.lowering import (
     memory,
     statements,
 )
-from wattslice.frontend.cuda.lowering.context import Body, Frame, TooLargeError
+from wattslice.frontend.cuda.lowering.context import TOO_LARGE, Body, Frame, TooLargeError
 from wattslice.frontend.cuda.lowering.host import declare_exports, host_functions
 from wattslice.frontend.cuda.lowering.library_work import report_library_work
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel, lost_kernels
@@ -233,7 +233,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
                     "but for their numbers are counted as loops"
                 )
                 unit.report("PW007", Severity.NOTE, span, message)
-    except (TooLargeError, RecursionError) as error:
+    except TOO_LARGE as error:
         body = Body(unit, is_host=False)
         reason = str(error) if isinstance(error, TooLargeError) else "statements or operators nest too deeply"
         body.hole("PW007", span, f"kernel '{function.spelling}' is not followed: {reason}")
