@@ -6,6 +6,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Hashable
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -54,26 +55,25 @@ class KernelsOnGpu(Struct, frozen=True):
 def caching_analyses() -> Analyses:
     """Analyses that are made once for each source, its options and GPU, however many kernels ask."""
 
-    known: dict[tuple[object, ...], Analysis] = {}
+    @cache
+    def known(options: Options, model: TimeModel) -> Analysis:
+        config = make_config(options)
+        found = analyze_files(config, lambda _path: None)
+        if model is TimeModel.ESCAPE:
+            return with_escape_times(found, config, time_parameters(config.gpu.gpu_id))
+        return found
 
     def analysis(use: KernelUse, gpu_id: str) -> Analysis:
-        key = (use.source, use.launch, use.overrides, use.definitions, use.include, use.profile)
-        key = (*key, use.model, gpu_id)
-        if key not in known:
-            options = Options(
-                paths=(use.source,),
-                gpu=gpu_id,
-                launches=use.launch,
-                overrides=use.overrides,
-                definitions=use.definitions,
-                include_directories=use.include,
-                profile=use.profile,
-            )
-            config = make_config(options)
-            known[key] = analyze_files(config, lambda _path: None)
-            if use.model is TimeModel.ESCAPE:
-                known[key] = with_escape_times(known[key], config, time_parameters(gpu_id))
-        return known[key]
+        options = Options(
+            paths=(use.source,),
+            gpu=gpu_id,
+            launches=use.launch,
+            overrides=use.overrides,
+            definitions=use.definitions,
+            include_directories=use.include,
+            profile=use.profile,
+        )
+        return known(options, use.model)
 
     return analysis
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from wattslice.projection.assumptions import assumptions_of
 from wattslice.projection.kernels import Analyses, caching_analyses
@@ -17,11 +17,6 @@ from wattslice_models.cluster import ComponentRuns, joined, on_nodes
 from wattslice_models.communication import communication_time_s
 from wattslice_models.pareto import NO_LIMITS, Objective, best, exceeding, keeping, pareto_front
 from wattslice_models.workflow_energy import Outcomes, configurations, workflow_outcomes
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 MOST_CONFIGURATIONS = 1_000_000
 
@@ -150,8 +145,6 @@ def project_workflow(workflow: Workflow, analyses: Analyses | None = None) -> Pr
     Raises `WattsliceError` for a component that runs nowhere, a kernel that is not in its source, and more
     than `MOST_CONFIGURATIONS`.
     """
-    import numpy as np
-
     with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes unknown
         return _project(workflow, analyses or caching_analyses())
 
@@ -179,8 +172,6 @@ def _project(workflow: Workflow, analyses: Analyses) -> Projection:
         overlap=workflow.overlap,
         share_nodes=workflow.share_nodes,
     )
-    import numpy as np
-
     waiting = _unknown_by_waiting(components, outcomes)
     problems += [text for node, text in idle_problems.items() if node in waiting]
     kept = keeping(outcomes, workflow.limits)
@@ -200,8 +191,6 @@ def _project(workflow: Workflow, analyses: Analyses) -> Projection:
 
 def _unknown_by_waiting(components: Sequence[ProjectedComponent], outcomes: Outcomes) -> set[str]:
     """Node kinds whose unknown idle power makes the energy or the power of a configuration unknown."""
-    import numpy as np
-
     unknown = np.isnan(outcomes.energy_j) | np.isnan(outcomes.highest_power_w)
     found: set[str] = set()
     for number, component in enumerate(components):
@@ -213,8 +202,6 @@ def _unknown_by_waiting(components: Sequence[ProjectedComponent], outcomes: Outc
 
 
 def _projected(component: Component, ways: tuple[Way, ...], workflow: Workflow) -> ProjectedComponent:
-    import numpy as np
-
     nodes = np.array(component.node_counts, dtype=np.float64)
     communication_s = None
     if workflow.network is not None and component.exchanges:

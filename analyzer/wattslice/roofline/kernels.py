@@ -91,10 +91,8 @@ def _place(kernel: KernelAnalysis, machines: dict[Precision, Machine]) -> Placed
     time_s, flops, dram_bytes = kernel.time_s, found.flops, found.dram_bytes
     power_w, power_source = kernel.power_w, PowerSource.MODEL
     if power_w is None and time_s and machine is not None and machine.energies is not None:
-        power_w, power_source = (
-            machine.energies.power_of_run_w(flops, dram_bytes, time_s),
-            PowerSource.ROOFLINE,
-        )
+        power_w = machine.energies.power_of_run_w(flops, dram_bytes, time_s)
+        power_source = PowerSource.ROOFLINE
     intensity = flops / dram_bytes if flops and dram_bytes else None
     throttled_s = _throttled_s(machine, flops, dram_bytes, time_s, power_w)
     taken_s = throttled_s or time_s

@@ -58,12 +58,17 @@ def examples_of(tables: MeasuredTables, gpu: Gpu, use: Use | None) -> Examples:
         reason = "" if launches else without_features.get(run, "it has no features")
         reason = reason if row.power_valid else row.reason
         if reason:
-            whole_clock = not row.power_valid and row.core_mhz is not None
-            left_out[f"at {row.core_mhz:g} MHz" if whole_clock else row.benchmark, reason] += 1
+            left_out[program_or_clock(row), reason] += 1
             continue
         time_s = None if tables.time_is_of_something_else(row) else row.time_s
         found.append(_example(row, launches, slices.get(run, []), gpu, time_s))
     return Examples(tuple(found), tuple(LeftOut(name, runs, why) for (name, why), runs in left_out.items()))
+
+
+def program_or_clock(row: MeasuredRow) -> str:
+    """What is left out with a run: its program, or a whole clock where its watts are not valid."""
+    whole_clock = not row.power_valid and row.core_mhz is not None
+    return f"at {row.core_mhz:g} MHz" if whole_clock else row.benchmark
 
 
 def _example(

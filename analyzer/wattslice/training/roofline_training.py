@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from wattslice.analysis import Precision
 from wattslice.errors import WattsliceError
 from wattslice.roofline.machines import time_roofline
-from wattslice.training.examples import LeftOut
+from wattslice.training.examples import LeftOut, program_or_clock
+from wattslice.training.tables import card_beside
 from wattslice.training.training import provenance
 from wattslice_corpora.records import (
     DataCard,
@@ -147,9 +148,7 @@ def _of_file(path: Path) -> _Source:
             path=path,
             remedy=_REMEDY,
         )
-    cards = (path.with_suffix(".toml"), path.with_name("card.toml"))
-    card = next((read_card(place) for place in cards if place.is_file()), None)
-    return _Source(measured, read_sweep(sweep), card, (path, sweep))
+    return _Source(measured, read_sweep(sweep), card_beside(path), (path, sweep))
 
 
 def _runs(source: _Source, left_out: Counter[tuple[str, str]]) -> list[_Run]:
@@ -165,8 +164,7 @@ def _runs(source: _Source, left_out: Counter[tuple[str, str]]) -> list[_Run]:
         timed = None if dataset is None else dataset.timed
         reason = _unfit(row, timed)
         if reason:
-            whole_clock = not row.power_valid and row.core_mhz is not None
-            left_out[f"at {row.core_mhz:g} MHz" if whole_clock else row.benchmark, reason] += 1
+            left_out[program_or_clock(row), reason] += 1
             continue
         assert row.time_s is not None  # else unfit
         assert row.power_w is not None

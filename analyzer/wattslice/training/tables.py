@@ -119,8 +119,7 @@ def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
     measured = read_measurements(path)
     if not measured:
         raise WattsliceError("no measured run in this table", path=path, remedy="measure first")
-    cards = (path.with_suffix(".toml"), path.with_name("card.toml"))
-    card = next((read_card(place) for place in cards if place.is_file()), None)
+    card = card_beside(path)
     beside = [path.with_name(f"{path.stem}_{name}.csv") for name in ("workloads", "slices")]
     if all(place.is_file() for place in beside):
         rows = read_workloads(beside[0]), read_slices(beside[1])
@@ -135,6 +134,12 @@ def tables_of_file(path: Path, gpu: Gpu) -> MeasuredTables:
         )
     workloads, slices, reasons = _campaign_features(path.parent, measured, gpu)
     return MeasuredTables(measured, workloads, slices, card, reasons, (path,))
+
+
+def card_beside(table: Path) -> DataCard | None:
+    """What is known of a user's table: ``NAME.toml`` or ``card.toml`` in its folder, if there is one."""
+    cards = (table.with_suffix(".toml"), table.with_name("card.toml"))
+    return next((read_card(place) for place in cards if place.is_file()), None)
 
 
 _SOURCES = "sources"

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable
+from functools import cache, lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -64,24 +65,18 @@ class _Text(Struct):
 
 
 class SourceTree:
-    """The files below a root (`source_root()` by default), each looked up once."""
+    """The files below a root (`source_root()` by default), each looked up once: `place` tells where."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = source_root() if root is None else root.resolve()
         self._below = f"{str(self.root).rstrip('/')}/"
-        self._places: dict[str, Place] = {}
-        self._texts: OrderedDict[str, _Text] = OrderedDict()
+        self.place = cache(self._find)
+        self._text = lru_cache(_OPEN)(_read)
 
     @property
     def root_uri(self) -> str:
         """The root as a URI that ends in a slash."""
         return f"file://{_quoted(self._below)}"
-
-    def place(self, file: str) -> Place:
-        """Where `file`, as a finding names it, lies. A link is followed unless it leads outside."""
-        if file not in self._places:
-            self._places[file] = self._find(file)
-        return self._places[file]
 
     def line(self, file: str, line: int) -> str:
         """The text of a line (from 1) without its end, empty when there is none or it cannot be read."""
@@ -95,15 +90,8 @@ class SourceTree:
             text.hashes = line_hashes(text.whole)
         return text.hashes[line - 1] if 0 < line <= len(text.hashes) else ""
 
-    def _text(self, file: str) -> _Text:
-        if file not in self._texts:
-            whole = text_of(file)
-            self._texts[file] = _Text(whole, numbered_lines(whole))
-            while len(self._texts) > _OPEN:
-                self._texts.popitem(last=False)
-        return self._texts[file]
-
     def _find(self, file: str) -> Place:
+        """Where `file`, as a finding names it, lies. A link is followed unless it leads outside."""
         parent, name = os.path.split(file)
         real, written = os.path.realpath(file), f"{os.path.realpath(parent).rstrip('/')}/{name}"
         for path in (real, written):
@@ -111,6 +99,11 @@ class SourceTree:
                 relative = path.removeprefix(self._below)
                 return Place(relative, _quoted(relative), inside=True)
         return Place(real, f"file://{_quoted(real)}", inside=False)
+
+
+def _read(file: str) -> _Text:
+    whole = text_of(file)
+    return _Text(whole, numbered_lines(whole))
 
 
 def _quoted(path: str) -> str:

@@ -17,7 +17,7 @@ from wattslice.findings.findings import Finding, all_findings, unread_files
 from wattslice.findings.rules import RULES, Rule
 from wattslice.ir import Severity
 from wattslice.report.ci.places import Located, Place, SourceTree, clean, importance, located
-from wattslice.report.json_values import Json, finite
+from wattslice.report.json_values import Json, fields, finite
 from wattslice.version import __version__
 
 MAX_RESULTS = 25_000
@@ -198,12 +198,7 @@ def _kernel(kernel: KernelAnalysis, tree: SourceTree) -> Json:
                 "region": {"startLine": max(1, kernel.line)},
             }
         },
-        "launch_line": kernel.launch_line,
-        "power_w": finite(kernel.power_w),
-        "power_low_w": finite(kernel.power_low_w),
-        "power_high_w": finite(kernel.power_high_w),
-        "time_s": finite(kernel.time_s),
-        "energy_j": finite(kernel.energy_j),
+        **fields(kernel, "launch_line", "power_w", "power_low_w", "power_high_w", "time_s", "energy_j"),
     }
 
 

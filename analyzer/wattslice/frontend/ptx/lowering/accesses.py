@@ -297,11 +297,6 @@ def _fence(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     return True
 
 
-def _nothing(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
-    """Hints and waits: they move nothing that is counted."""
-    return True
-
-
 _EXCHANGES = {
     "shfl": ("__shfl_sync", Semantics.OPAQUE),
     "vote": ("__ballot_sync", Semantics.UNIFORM),
@@ -410,7 +405,9 @@ _LOWERINGS: tuple[tuple[str, Callable[[FunctionBody, Instruction, Span], bool]],
     ("membar fence", _fence),
     ("shfl vote activemask match redux", _exchange),
     ("tex tld4 suld sust", _texture),
-    ("prefetch prefetchu nanosleep pmevent brkpt discard applypriority griddepcontrol setmaxnreg", _nothing),
+    # Hints and waits move nothing that is counted.
+    ("prefetch prefetchu nanosleep pmevent brkpt discard", lambda body, instruction, span: True),
+    ("applypriority griddepcontrol setmaxnreg", lambda body, instruction, span: True),
 )
 LOWERINGS = {name: lower for names, lower in _LOWERINGS for name in names.split()}
 """How an opcode is lowered; False: of a form that is not known here."""

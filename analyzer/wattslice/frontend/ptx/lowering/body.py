@@ -172,14 +172,10 @@ class FunctionBody:
         variable = self.symbol(name)
         if variable is None:
             return Intrinsic(name, (), (), Semantics.UNIFORM, False, POINTER, span)
-        self.note_shared(variable)
-        found: Expr = ir.AddressOf(variable, POINTER, span)
-        return ir.PointerOffset(found, None, 1, offset, False, False, POINTER, span) if offset else found
-
-    def note_shared(self, variable: Variable) -> None:
-        """Notes a `.shared` variable that the kernel uses."""
         if variable.space is ir.MemorySpace.SHARED:
             self.parts.shared[variable] = None
+        found: Expr = ir.AddressOf(variable, POINTER, span)
+        return ir.PointerOffset(found, None, 1, offset, False, False, POINTER, span) if offset else found
 
 
 def parameter_place(instruction: syntax.Instruction) -> ParameterKey | None:

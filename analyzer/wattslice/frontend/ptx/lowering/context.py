@@ -72,15 +72,12 @@ class Unit(Struct):
 
     def report(self, rule: str, severity: Severity, line: int, message: str) -> Diagnostic:
         """Adds a diagnostic on a line of the PTX file."""
-        return self._added(Diagnostic(rule, severity, str(self.path), line, message))
+        return self.report_at(rule, severity, Span(str(self.path), line, 1, line), message)
 
     def report_at(self, rule: str, severity: Severity, span: Span, message: str) -> Diagnostic:
         """Adds a diagnostic where an instruction comes from, a line of the source where that is known."""
-        return self._added(Diagnostic(rule, severity, span.file, span.line, message))
-
-    def _added(self, found: Diagnostic) -> Diagnostic:
-        self.diagnostics.append(found)
-        return found
+        self.diagnostics.append(Diagnostic(rule, severity, span.file, span.line, message))
+        return self.diagnostics[-1]
 
     def span(self, instruction: syntax.Instruction) -> Span:
         """Where an instruction comes from: a line of the program that was compiled, else of the PTX file.
