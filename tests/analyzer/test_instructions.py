@@ -284,7 +284,7 @@ SUMS = [
     ("float* o, const float* a", "o[k] = a[i];", 100, 100),
     (
         "float* __restrict__ o, const float* a",
-        "float* p = k & 1 ? o : o + 8; float x = *p; o[i] = k; g[k] = x + *p;",
+        "float* p = k & 1 ? o : (float*)a; float x = *p; o[i] = k; g[k] = x + *p;",
         200,
         200,
     ),
