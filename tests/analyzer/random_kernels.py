@@ -314,6 +314,23 @@ def draw(seed: int) -> RandomKernel:
     return RandomKernel(text, grid, block, n, m)
 
 
+DEAD_WORK = (
+    "int d = 0; for (int q = 0; q < n; ++q) d += out[q & 1023];",
+    "int d = 0; for (int q = 0; q < 9; ++q) { if (out[q]) break; for (int r = q; r < m; ++r) d += r * q; }",
+    "int d = x & 31; while (d > 0) { if (out[d & 7] == n) { d -= 3; continue; } d -= 1; }",
+    "int d = 0; if (x % 3 == 1) { for (int q = x; q < n; q += 64) d ^= out[q & 31]; } else d = out[x & 3];",
+    "int d[8]; for (int q = 0; q < m; ++q) d[(q + x) & 7] = out[q & 15] / (q + 1);",
+)
+"""Statements that change nothing."""
+
+
+def with_dead_work(drawn: RandomKernel, seed: int) -> RandomKernel:
+    """The same kernel, and before its last statement one that nobody could miss."""
+    before, last = drawn.text.rsplit("\n  ", 1)
+    dead = DEAD_WORK[seed % len(DEAD_WORK)]
+    return RandomKernel(f"{before}\n  {{ {dead} }}\n  {last}", drawn.grid, drawn.block, drawn.n, drawn.m)
+
+
 def truth(kernel: ir.Kernel, drawn: RandomKernel) -> Execution:
     """What each region of the kernel runs, over the whole grid."""
     memory = DeviceMemory()

@@ -8,9 +8,19 @@ import numpy as np
 import pytest
 
 from wattslice import ir
+from wattslice.workload.instructions import lower_instructions
 
 from .lowered import lower
-from .random_kernels import OBJECTS, RandomKernel, answer, draw, draw_objects, truth
+from .random_kernels import (
+    DEAD_WORK,
+    OBJECTS,
+    RandomKernel,
+    answer,
+    draw,
+    draw_objects,
+    truth,
+    with_dead_work,
+)
 
 KERNELS_OF_A_FILE = 25
 WARP_ERROR = 0.02
@@ -98,6 +108,21 @@ def test_counts_are_those_of_the_whole_grid(tmp_path: Path, file: int) -> None:
 @pytest.mark.parametrize("file", range(QUICK_FILES, ALL_FILES))
 def test_counts_of_many_kernels_are_those_of_the_whole_grid(tmp_path: Path, file: int) -> None:
     check(tmp_path, file)
+
+
+def test_dead_work_in_any_kernel_executes_nothing(tmp_path: Path) -> None:
+    drawn = [draw(seed) for seed in range(2 * len(DEAD_WORK))]
+    twins = [with_dead_work(kernel, seed) for seed, kernel in enumerate(drawn)]
+    plain = lower(tmp_path, "\n".join(kernel.text for kernel in drawn)).kernels
+    dead = lower(tmp_path, "\n".join(kernel.text for kernel in twins)).kernels
+    for one, kernel, twin in zip(plain, drawn, dead, strict=True):
+        profile, same = answer(one, kernel), answer(twin, kernel)
+        if same.sampling is not None:
+            continue  # other blocks stand for all
+        mix, other = lower_instructions(one, profile), lower_instructions(twin, same)
+        assert [kind.name for kind in other.per_thread] == [kind.name for kind in mix.per_thread], kernel.text
+        assert other.total == pytest.approx(mix.total, rel=1e-6), kernel.text
+        assert len(other.requests) == len(mix.requests)
 
 
 def check_objects(folder: Path, file: int) -> int:

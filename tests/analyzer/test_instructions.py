@@ -200,6 +200,23 @@ def test_an_assertion_needs_its_condition(before: str, body: str, ffma: float, f
     assert mix.number(K.BRANCH) == 1 + (1 + 100) + branch  # EXIT, the loop's guard and its rounds
 
 
+@pytest.mark.parametrize(
+    ("body", "loads", "stores"),
+    [
+        ("for (int j = 0; j < n; ++j) s += t[c[j]]; s += t[3] + t[5];", 100, 16),  # known from their stores
+        ("for (int j = 0; j < n; ++j) { t[3] = b[j]; s += t[c[j]] + t[3]; }", 100, 16 + 100),
+        ("for (int j = 0; j < n; ++j) t[c[j]] += t[3];", 200, 16 + 100),
+        ("for (int j = 0; j < n; ++j) { t[c[j]] = x; t[5] = j; s += t[3] + t[4] + t[5]; }", 200, 16 + 200),
+        ("for (int j = 0; j < n; ++j) t[c[j]] += b[j]; for (int k = 0; k < 64; ++k) s += t[k];", 116, 116),
+    ],
+)
+def test_a_load_at_a_constant_index_is_made_where_a_store_may_have_changed_it(body, loads, stores):
+    """Truth: SASS of nvcc 13 for sm_80; LDL.128 and STL.128 where 64 elements are accessed in order."""
+    fill = "float s = 0, t[64]; for (int k = 0; k < 64; ++k) t[k] = b[k];"
+    mix = mix_of(f"{fill} {body} a[0] = s; a[1] = t[c[n]];")
+    assert (mix.number(K.LDL), mix.number(K.STL)) == (loads + 1, stores)
+
+
 DEAD = [
     ("float s = 0; for (int k = 0; k < n; ++k) s += b[k] * b[k];", 0),
     ("float s = 0; for (int k = 0; k < n; ++k) { s += b[k]; if (b[k] < 0) break; }", 0),
@@ -265,6 +282,12 @@ SUMS = [
     ("float* o, const float* __restrict__ a", "g[i] += a[k];", 101, 1),
     ("float* __restrict__ o, const float* a", "o[k] = a[i];", 1, 100),
     ("float* o, const float* a", "o[k] = a[i];", 100, 100),
+    (
+        "float* __restrict__ o, const float* a",
+        "float* p = k & 1 ? o : (float*)a; float x = *p; o[i] = k; g[k] = x + *p;",
+        200,
+        200,
+    ),
 ]
 """What a loop of 100 iterations loads and stores. Truth: SASS of nvcc 13 for sm_80."""
 

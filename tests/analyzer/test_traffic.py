@@ -309,7 +309,7 @@ ROWS = """__global__ void k(const float *x, const float *w, float *y, int n, int
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   for (int o = 0; o < m; ++o) {
     float sum = 0;
-    for (int c = 0; c < n; ++c) sum += x[row * n + c] * w[o * n + c];
+    for (int c = 0; c < n; ++c) sum += x[row * 8 * n + c] * w[o * n + c];
     y[o * gridDim.x * blockDim.x + row] = sum;
   }
 }"""
@@ -318,6 +318,16 @@ PLACE = "x[(y + i) * width + blockIdx.x * 64 + threadIdx.x + j]"
 KEPT = [
     ("rows that fit", ROWS, "k=100:64", ("n=64", "m=16"), 2e6),
     ("tiles", TILES, "k=64,64:16,16", ("n=1024",), 16e6),
+    (
+        "in place",
+        """__global__ void k(float *x, int n) {
+          for (int r = 0; r < 8; ++r)
+            for (int j = threadIdx.x; j < n; j += 256) x[blockIdx.x * n + j] *= 2;
+        }""",
+        "k=100:256",
+        ("n=4096",),
+        2e6,
+    ),
     (
         "a stencil",
         f"""__global__ void k(const float *x, float *o, int width) {{

@@ -235,7 +235,8 @@ def _loops(launches: list[KernelAnalysis], others: list[KernelAnalysis]) -> Iter
         ]
         known = None not in trips
         # where data may end a loop early the analyzer says "unknown" whatever the bound is
-        yield LoopFacts(line, known, known and trips != varied, why[0] if why else "its bound depends on one")
+        otherwise = "its bound depends on one" if known else "leaving it before its bound depends on data"
+        yield LoopFacts(line, known, known and trips != varied, why[0] if why else otherwise)
 
 
 def _mention(diagnostics: tuple[ir.Diagnostic, ...], name: str, refusal: str) -> str:

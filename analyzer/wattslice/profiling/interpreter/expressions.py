@@ -147,22 +147,22 @@ def operator(
     def operation(a: Value, b: Value, mask: Mask) -> Value:
         a = a if left_to is None else left_to(a)
         b = b if right_to is None else right_to(b)
-        value = divide(a, _divisor(machine, b, mask, span)) if function is None else function(a, b)
+        if function is not None:
+            value = function(a, b)
+        else:
+            _check_divisor(machine, b, mask, span)
+            value = divide(a, b)
         return value if result_to is None else result_to(value)
 
     return operation
 
 
-def _divisor(machine: Machine, divisor: Value, mask: Mask, span: ir.Span) -> Value:
-    """Without the zeros of lanes that are not active; raises where one is."""
+def _check_divisor(machine: Machine, divisor: Value, mask: Mask, span: ir.Span) -> None:
+    """Raises where an active lane divides by zero; what the others get is looked at by nobody."""
     zero = divisor == 0
-    if not zero.any():
-        return divisor
-    wrong = np.broadcast_to(zero, mask.lanes.shape) & mask.lanes
-    if wrong.any():
+    if zero.any() and (wrong := np.broadcast_to(zero, mask.lanes.shape) & mask.lanes).any():
         who = machine.thread(int(np.argmax(wrong)))
         raise InterpreterError(f"integer division by zero in {who}", span, "check the divisor first")
-    return np.where(zero, divisor.dtype.type(1), divisor)
 
 
 def _on_lanes(op: ir.BinaryOp, type_: ir.Type, left: ir.Type, right: ir.Type) -> Operation:

@@ -81,6 +81,11 @@ class Memory(Operators):
         self.versions: dict[tuple[MemorySpace, Part], Value] = {}
         self.unknown_stores: dict[MemorySpace, Value] = {}  # the last one to any part of a space
         self.accesses: list[_Access] = []  # in the loop being lowered
+        self.fixed_stores: list[
+            tuple[Variable, Value, float]
+        ] = []  # to the thread's arrays, at constant indices
+        self.fixed_loads: list[tuple[Variable, Value, object, float]] = []
+        self.local_stores: dict[Value, object] = {}  # to which element; None: to any
 
     def part_of(self, space: MemorySpace, root: Variable | None, pointer: Value | None = None) -> Part:
         """The part of a memory space that an access reaches, as far as the compiler tells parts apart."""
@@ -159,6 +164,8 @@ class Memory(Operators):
             cost = () if fixed else ((K.LDL, 1.0),)
             what = Computation(cost=cost, inputs=(contents, address))
             value = self.shared(("local", name, contents), region, (contents, address, *counters), what)
+            if fixed:
+                self.fixed_loads.append((place.root, value, name, _wide(place, pointer, address)))
             self.note(place, pointer, value, is_store=False)
             return value
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
@@ -314,9 +321,9 @@ class Memory(Operators):
             here = Placement(region, self.stack[-1] if self.stack else None, self.stack)
             self._set(place.root, stored := Value(Shape.PLAIN, here, cost, inputs, span=self.here))
             self.note(place, pointer, None if fixed else stored, is_store=True)
+            self.local_stores[stored] = name if fixed else None
             if fixed:
-                number = place.type.requests / _merged(address, linear(pointer)[2], place.type.size_bytes)
-                self.fixed_stores.append((place.root, stored, number))
+                self.fixed_stores.append((place.root, stored, _wide(place, pointer, address)))
             return
         if _is_register(place):
             self.root(region, (), (address, value))
@@ -332,11 +339,33 @@ class Memory(Operators):
         key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
         self.hide(key, value)  # a load of the same object right after needs no memory
 
-    def store_indexed(self) -> None:
-        """Stores at constant indices are made where others index the array by what is not known."""
+    def access_indexed(self) -> None:
+        """Accesses at constant indices are made where others index the array by what is not known.
+
+        All stores; and the loads of what such a store of others may have changed since it was last known.
+        """
         for array, stored, number in self.fixed_stores:
             if array in self.indexed:
                 stored.cost = ((K.STL, number),)
+        for array, loaded, name, number in self.fixed_loads:
+            if array in self.indexed and self.may_have_changed(loaded.inputs[0], name):
+                loaded.cost = ((K.LDL, number),)
+
+    def may_have_changed(self, contents: Value, name: object) -> bool:
+        """Whether a store to an unknown place lies between a read of `contents` and the stores to `name`."""
+        stack, seen = [contents], set[Value]()
+        while stack:
+            value = stack.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if value not in self.local_stores:
+                stack += value.inputs  # the array as a loop or a branch leaves it
+            elif self.local_stores[value] is None:
+                return True
+            elif self.local_stores[value] != name:
+                stack.append(value.inputs[0])
+        return False
 
     def address_of(self, variable: Variable) -> Value:
         """The address of a variable."""
@@ -355,6 +384,11 @@ class Memory(Operators):
 def _is_register(place: MemoryPlace) -> bool:
     """One of several registers, chosen by a reference: the compiler knows which, or selects values."""
     return place.space is MemorySpace.LOCAL and place.root is None
+
+
+def _wide(place: MemoryPlace, pointer: Value, address: Value) -> float:
+    """Instructions of an access to an array of the thread, its neighbours in unrolled copies beside it."""
+    return place.type.requests / _merged(address, linear(pointer)[2], place.type.size_bytes)
 
 
 def _merged(address: Value, copies: Terms, size_bytes: int) -> float:

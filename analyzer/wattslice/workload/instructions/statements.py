@@ -116,7 +116,7 @@ class Lowering(Loops):
             # so that a loop that is the first to name one may change it
             self.parameters[self.whole(parameter)] = parameter
         yield self.statement(self.kernel.body)
-        self.store_indexed()
+        self.access_indexed()
         self.drop_dead_decisions()
         return None
 

@@ -319,7 +319,6 @@ class Environment:
         self.components: dict[Value, dict[str, Value]] = {}
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
-        self.fixed_stores: list[tuple[Variable, Value, float]] = []  # to such arrays, at constant indices
         self.neighbours: dict[object, dict[int, Value]] = {}  # loads of one aligned word, by offset in it
         self.here: Span | None = None  # the text being lowered
 
