@@ -32,19 +32,6 @@ def test_nested_code_counts_with_what_is_around_it():
 
 
 @pytest.mark.parametrize(
-    ("body", "single"),
-    [
-        ("s[i] = sum;", {ir.MemorySpace.SHARED}),
-        ("s[i] = sum; s[i + 1] = sum;", set()),
-        ("s[i] = sum; a[i] = sum;", {ir.MemorySpace.SHARED, ir.MemorySpace.GLOBAL}),
-        ("s[i] = sum; __syncthreads();", set()),
-    ],
-)
-def test_single_stores(body: str, single: set[ir.MemorySpace]):
-    assert loop_body(body).single_stores == single
-
-
-@pytest.mark.parametrize(
     ("body", "short"),
     [
         ("sum += a[i];", True),

@@ -275,9 +275,9 @@ def test_nothing_is_collected_while_a_file_is_analysed(tmp_path):
     collects: list[bool] = []
 
     class Watching(pipeline.Stages):
-        def launches(self, *arguments):
+        def launches(self, program, config, gpu, around):
             collects.append(gc.isenabled())
-            return super().launches(*arguments)
+            return super().launches(program, config, gpu, around)
 
     pipeline.analyze_file(path, make_config(Options(paths=(path,))), stages=Watching())
     assert collects == [False]

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from wattslice.counting.profile import LoopTrips
 from wattslice.report.json import render_json
-from wattslice.report.json_values import as_text
+from wattslice.report.json_values import Json, as_text
 
 from .samples import ANALYSIS, EMPTY, MATMUL
 
@@ -86,5 +86,10 @@ def test_ends_with_one_newline_even_without_kernels():
 
 
 def test_the_text_is_that_of_pythons_own_encoder():
-    document = {"empty": [], "none": {}, "nested": [[], {"x": [1, -0.0, 1e-300, None]}], "\udc80é\n": '"\\'}
+    document: dict[str, Json] = {
+        "empty": [],
+        "none": {},
+        "nested": [[], {"x": [1, -0.0, 1e-300, None]}],
+        "\udc80é\n": '"\\',
+    }
     assert as_text(document) == json.dumps(document, indent=2, ensure_ascii=False) + "\n"

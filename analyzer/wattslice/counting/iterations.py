@@ -395,7 +395,7 @@ def _rows(tallies: Runs) -> tuple[tuple[int, ...], tuple[int, ...], list[Numbers
     for region in regions:
         weights = tallies.runs.pop(region)
         same = (digest for digest, known in distinct.items() if known is weights)
-        digest = next(same, None) or hashlib.blake2b(weights, digest_size=16).digest()
+        digest = next(same, None) or hashlib.blake2b(weights.data, digest_size=16).digest()
         distinct.setdefault(digest, weights)
         digests.append(digest)
     row_of = {digest: row for row, digest in enumerate(distinct)}

@@ -201,7 +201,7 @@ def _rows(
     parts = slice_features(
         slice_kernel(launch.kernel), counts, access_power_factors(gpu), resident.sm_saturation
     )
-    found = features.LaunchFeatures(work.workload, "", parts)
+    found = features.LaunchFeatures(work.workload, parts)
     live = one.recipe.live_share(run[2])
     return features.launch_rows(run, one.index, name, one.path, one.recipe.repeat, found, live=live)
 

@@ -23,6 +23,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,14 +31,12 @@ from msgspec import Struct
 from wattslice.config.config import Config
 from wattslice.config.gpu_choice import GpuChoice
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.clang.flags import FALLBACK_STUBS, KEEP_GOING, language_flags, user_flags
 from wattslice.frontend.cuda.clang.libclang import version
-from wattslice.frontend.cuda.clang.parse import prelude_pch, raw_parse
-from wattslice.frontend.cuda.clang.session import parse_cuda
-from wattslice.frontend.parse_options import ParseOptions
 from wattslice.pipeline.files import analyze_file
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import publish
+from wattslice_tools.wild.edit_latency import bare_parse
+from wattslice_tools.wild.edit_latency import seconds as seconds_of
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "analyzer" / "lsp"))
 from client import Client, Message, edit, span  # pyright: ignore[reportMissingImports]
@@ -119,7 +118,8 @@ def measure(place: Place, edits: int, pause_ms: float | None) -> Latency:
         uri = client.open(place.path, place.text)
         await_hints(client, uri)
         open_s = time.perf_counter() - start
-        bare_s = bare_parse_s(place.path)
+        bare = partial(bare_parse(place.path), place.text)
+        bare_s = seconds_of(bare)
         insert = span(place.line, 0, place.line, 0)
         seconds: list[float] = []
         for number in range(edits):
@@ -130,7 +130,7 @@ def measure(place: Place, edits: int, pause_ms: float | None) -> Latency:
             await_hints(client, uri)
             seconds.append(time.perf_counter() - start)
             insert = span(place.line, 0, place.line + 1, 0)
-            bare_s = min(bare_s, bare_parse_s(place.path))
+            bare_s = min(bare_s, seconds_of(bare))
         client.leave()
         traces = [m["params"]["message"] for m in client.asked if m["method"] == "$/logTrace"]
     told = [re.findall(r"([\d.]+) ms", trace) for trace in traces[-len(seconds) :]]
@@ -149,29 +149,6 @@ def await_hints(client: Client, uri: str) -> None:
 def refreshes(message: Message) -> bool:
     """Whether the server says that there are new hints."""
     return message.get("method") == "workspace/inlayHint/refresh"
-
-
-def bare_parse_s(path: Path) -> float:
-    """One parse with nothing behind it, in seconds of the processor."""
-    flags, pch = _flags(path)
-    start = time.process_time()
-    raw_parse(path, (*flags, "-include-pch", str(pch)), KEEP_GOING)
-    return time.process_time() - start
-
-
-_KNOWN_FLAGS: dict[Path, tuple[tuple[str, ...], Path]] = {}
-
-
-def _flags(path: Path) -> tuple[tuple[str, ...], Path]:
-    if path not in _KNOWN_FLAGS:
-        options = ParseOptions()
-        folders = (*parse_cuda(path).recovered.found_includes, FALLBACK_STUBS)
-        pch = prelude_pch(options.standard, options.gpu_arch)
-        if pch is None:
-            raise SystemExit("the prelude cannot be precompiled here")
-        flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, folders))
-        _KNOWN_FLAGS[path] = (flags, pch)
-    return _KNOWN_FLAGS[path]
 
 
 def row(found: Latency, pause_ms: float | None, root: str) -> str:
