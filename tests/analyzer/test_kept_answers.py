@@ -135,9 +135,30 @@ def test_settings_of_the_user_that_choose_a_cache_have_no_answers_beside_it(fold
     assert not list(folder.rglob("answer-*"))
 
 
-def test_a_failure_is_not_kept(folder, ran, capfd):
+def test_an_error_is_not_kept(folder, ran, capfd):
     for _ in range(2):
         assert cli.main(["analyze", "nothing.cu"]) == 2
+    assert len(ran) == 2
+
+
+def test_files_without_a_result_are_part_of_the_answer_with_its_status(folder, ran, capfd):
+    put("src/broken.cu", "a\0b")(folder)
+    told: list[str] = []
+    for _ in range(2):
+        assert cli.main(ANALYZE) == 2
+        told.append(capfd.readouterr().err)
+    assert "no result for src/broken.cu" in told[0]
+    assert told[0] == told[1]
+    assert len(ran) == 1
+    put("src/broken.cu", SOURCE)(folder)
+    assert cli.main(ANALYZE) == 0
+    assert len(ran) == 2
+
+
+def test_a_file_that_cannot_be_read_is_tried_again(folder, ran, capfd):
+    (folder / "src/gone.cu").symlink_to("nowhere.cu")
+    for _ in range(2):
+        assert cli.main([*ANALYZE, "src/gone.cu"]) == 2
     assert len(ran) == 2
 
 

@@ -20,6 +20,7 @@ from wattslice.commands.streams import writing
 from wattslice.commands.table import COMMANDS, FAILED
 from wattslice.config.options import Kind, Option, Place, said_at
 from wattslice.errors import WattsliceError
+from wattslice.frontend.inputs import note_unrepeatable
 from wattslice.report.formats import FORMATS
 from wattslice.units import printable
 
@@ -193,5 +194,6 @@ def _short_option(error: click.NoSuchOption) -> str | None:
 
 
 def _fail(message: str) -> int:
+    note_unrepeatable()  # not all that an error comes of is an input
     click.echo(f"wattslice: {printable(' '.join(message.split()))}", err=True)
     return FAILED

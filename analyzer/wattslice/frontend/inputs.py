@@ -139,6 +139,10 @@ class Recording:
             tuple(SearchInput(*question, answer) for question, answer in self._searches.items()),
         )
 
+    def inputs_with(self, path: str) -> Inputs | None:
+        """`inputs`; None too when the file at `path` was not read, so that nothing tells when it changes."""
+        return self.inputs if path in self._texts else None
+
     @property
     def paths(self) -> tuple[str, ...]:
         """Every file that was read or looked for."""
@@ -160,8 +164,11 @@ class Recording:
         """The result depends on more than the inputs, such as the time that something took."""
         self._unrepeatable = True
 
-    def all_of(self, inputs: Inputs) -> None:
-        """Everything that a part of the work was made of."""
+    def all_of(self, inputs: Inputs | None) -> None:
+        """Everything that a part of the work was made of; None: not of inputs alone."""
+        if inputs is None:
+            self.unrepeatable()
+            return
         for text in inputs.texts:
             self.text(*text)
         for path in inputs.present:
@@ -177,11 +184,18 @@ _current: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 @contextmanager
 def recorded() -> Generator[Recording]:
-    """Gives a recording of everything told meanwhile in this thread."""
-    recording = Recording()
+    """Gives a recording of everything told meanwhile in this thread.
+
+    One around it is told what a part that fails was made of: whoever goes on without it does so for that.
+    """
+    recording, around = Recording(), _current.get()
     token = _current.set(recording)
     try:
         yield recording
+    except Exception:
+        if around is not None:
+            around.all_of(recording.inputs)
+        raise
     finally:
         _current.reset(token)
 
@@ -215,11 +229,7 @@ def note_search(search: Search, about: Path, names: tuple[str, ...], found: Iter
 def note_inputs(inputs: Inputs | None) -> None:
     """A part of the work was made of these; None: not of inputs alone."""
     recording = _current.get()
-    if recording is None:
-        return
-    if inputs is None:
-        recording.unrepeatable()
-    else:
+    if recording is not None:
         recording.all_of(inputs)
 
 

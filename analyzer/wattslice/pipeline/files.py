@@ -319,6 +319,7 @@ def _analyze_or_report(path: Path, config: Config, kept: Keeper[FileAnalysis] | 
         except WattsliceError as error:
             message = f"{error.message} ({error.remedy})" if error.remedy else error.message
             where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)
+            return _Made(_unread(path, where), recording.inputs_with(str(path)))
         except Exception as error:  # a defect on one file must not lose the others
             message = f"internal error: {type(error).__name__}: {error}"
             where = Diagnostic("PW099", Severity.ERROR, str(path), 0, message)

@@ -4,7 +4,8 @@
 and render it. Here stands what the run printed. It is asked for before anything else of the program is
 imported, so it imports the standard library alone. An answer holds while the words of the command, the
 environment, the terminal, the installation, the user's models and every input are the same; a command that
-failed, wrote to a file or has a cache of its own is not kept.
+ended with an error, wrote to a file or has a cache of its own is not kept. One that found nothing in some of
+the files is: its exit status is part of the answer.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _NOT_WITH = ("-o", "--no-cache", "--cache", "--backend", "--scheduler")
 """Options that write, choose another cache, or ask somebody else."""
 _SAYS_NOTHING = frozenset(("_", "OLDPWD", "PWD", "SHLVL", "GPG_TTY", "WINDOWID"))
 """Variables of a shell that change from one command to the next."""
-_MAGIC = b"wattslice answer 1\n"
+_MAGIC = b"wattslice answer 2\n"
 _MOST_BYTES = 48 << 20
 OUT, ERR = "out", "err"
 
@@ -55,14 +56,15 @@ def answered(
     if folder is None:
         return run()
     name = _name(words)
-    if _printed(folder, name, writing):
-        return 0
+    known = _printed(folder, name, writing)
+    if known is not None:
+        return known
     told = _Told(sys.stdout)
     with recorded() as recording, told.listening():
         status = run()
     inputs = recording.inputs
-    if status == 0 and inputs is not None and told.is_complete:
-        document = {"name": name, "inputs": inputs_document(inputs), "said": told.said}
+    if inputs is not None and told.is_complete:
+        document = {"name": name, "inputs": inputs_document(inputs), "said": told.said, "status": status}
         body = zlib.compress(json.dumps(document).encode(), 1)
         with contextlib.suppress(WattsliceError):
             opened = CacheFolder(folder)
@@ -109,26 +111,29 @@ def _name(words: Sequence[str]) -> str:
     return "answer-" + hashlib.sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
 
 
-def _printed(path: Path, name: str, writing: Callable[[], contextlib.AbstractContextManager[None]]) -> bool:
-    """Whether there is an answer that holds, which is then on the streams."""
+def _printed(
+    path: Path, name: str, writing: Callable[[], contextlib.AbstractContextManager[None]]
+) -> int | None:
+    """The exit status of an answer that holds, which is then on the streams; None without one."""
     if not is_used(path):
-        return False
+        return None
     try:
         folder = CacheFolder(path)
     except WattsliceError:  # whoever runs the command tells it
-        return False
+        return None
     content = folder.read(name)
     folder.close()
-    said = None if content is None else _holding(name, content)
-    if said is None:
-        return False
+    known = None if content is None else _holding(name, content)
+    if known is None:
+        return None
+    said, status = known
     with writing():
         for stream, text in said:
             (sys.stdout if stream == OUT else sys.stderr).write(text)
-    return True
+    return status
 
 
-def _holding(name: str, content: bytes) -> list[tuple[str, str]] | None:
+def _holding(name: str, content: bytes) -> tuple[list[tuple[str, str]], int] | None:
     begin = len(_MAGIC) + 32
     digest, body = content[len(_MAGIC) : begin], content[begin:]
     if not content.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
@@ -140,9 +145,10 @@ def _holding(name: str, content: bytes) -> list[tuple[str, str]] | None:
             return None
         inputs = read_inputs(document["inputs"])
         said = [(str(stream), str(text)) for stream, text in document["said"]]
+        status = int(document["status"])
     except (zlib.error, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return said if CurrentInputs().hold(inputs) else None
+    return (said, status) if CurrentInputs().hold(inputs) else None
 
 
 class _Told:
