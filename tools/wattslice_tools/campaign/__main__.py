@@ -43,7 +43,13 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--nvcc-flags", default="")
     build.add_argument("--each", type=int, metavar="N", help="only N of every section")
     publish = verbs.add_parser("publish", help="models, cards, documents and the board's entry anew")
-    publish.add_argument("--board", metavar="KEY", help="folder of one board  [default: the only one]")
+    publish.add_argument(
+        "--board",
+        metavar="KEY",
+        action="append",
+        default=[],
+        help="folder; once for each of several  [default: all]",
+    )
     publish.add_argument("--gpu", metavar="ID", help="of the catalogue  [default: by the board's name]")
     rehearse = verbs.add_parser("rehearse", help="play everything on stand-ins, write the log")
     rehearse.add_argument("--speed", type=float, default=4.0, help="how much faster time runs")
