@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from wattslice_corpora.sass import disassemble, find_nvdisasm
 from wattslice_tools.campaign.probes import SOURCE, probes
 
 LARGEST_L2_BYTES = 60 << 20
@@ -76,3 +77,17 @@ def test_the_chase_through_l1_hardly_ever_waits_for_a_first_load(tmp_path: Path)
     first = lines_of(tmp_path, "L1", 128, steps, 1)
     assert first == 128
     assert 20 * first < 0.02 * steps, "a first load takes up to 20 times as long as one from L1"
+
+
+@pytest.mark.nvcc
+@pytest.mark.skipif(
+    shutil.which("nvcc") is None or find_nvdisasm() is None, reason="nvcc or nvdisasm is not on the PATH"
+)
+def test_the_compiler_does_not_gather_the_atomics_of_a_warp(tmp_path: Path):
+    cubin = tmp_path / "probes.cubin"
+    command = ["nvcc", "-std=c++17", "-O3", "-arch=sm_90", "-cubin", "-o", str(cubin), str(SOURCE)]
+    subprocess.run(command, check=True)
+    (atomics,) = (one for one in disassemble(cubin.read_bytes()) if "atomics" in one.name)
+    opcodes = {one.opcode.partition(".")[0] for one in atomics.instructions}
+    assert "REDG" in opcodes
+    assert not opcodes & {"VOTEU", "VOTE", "POPC", "REDUX"}

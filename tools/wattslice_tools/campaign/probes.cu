@@ -104,10 +104,9 @@ __global__ void barriers(long long count) {
     }
 }
 
-// Every thread its own word, or all of a block the same one.
-template <bool kSame>
-__global__ void atomics(unsigned* counters, long long count) {
-    const unsigned at = kSame ? blockIdx.x : blockIdx.x * blockDim.x + threadIdx.x;
+// `sharing` threads use the same word. Were that known to the compiler, a warp's atomics would be added up to one first.
+__global__ void atomics(unsigned* counters, long long count, unsigned sharing) {
+    const unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) / sharing;
     for (long long i = 0; i < count; ++i) {
         atomicAdd(counters + at, static_cast<unsigned>(i));
     }
@@ -164,9 +163,9 @@ int main(int count, char** words) {
     } else if (is("barriers")) {
         barriers<<<blocks, 1024>>>(amount);
     } else if (is("atomics_apart")) {
-        atomics<false><<<blocks, 1024>>>(memory, amount);
+        atomics<<<blocks, 1024>>>(memory, amount, 1);
     } else if (is("atomics_same")) {
-        atomics<true><<<blocks, 1024>>>(memory, amount);
+        atomics<<<blocks, 1024>>>(memory, amount, 1024);
     } else if (strncmp(name, "empty", 5) == 0) {
         empty<<<blocks, amount>>>();
     } else if (is("spin")) {
