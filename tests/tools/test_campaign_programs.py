@@ -1,6 +1,8 @@
 """What a piece starts beside its bench: the profiler and the square wave. Neither outlives it."""
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -79,3 +81,19 @@ def test_the_square_wave_dies_with_the_piece(tmp_path: Path):
 def test_a_square_wave_that_fails_says_why(tmp_path: Path):
     with pytest.raises(ConfigurationError, match="the square wave failed: no GPU"):
         sensor_check.run_wave(script(tmp_path / "wave", "echo no GPU >&2; exit 1"), ())
+
+
+def test_a_piece_that_is_asked_twice_to_end_packs_all_the_same():
+    program = """
+import os, signal
+from wattslice_tools.campaign.__main__ import end_when_asked
+end_when_asked()
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("never asked")
+finally:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("packed")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "packed\n", "")

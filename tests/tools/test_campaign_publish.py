@@ -80,12 +80,12 @@ def test_runs_without_features_are_told_but_for_microbenchmarks(
     def tables_of_file(table: Path, gpu: gpu.Gpu) -> MeasuredTables:
         return tables
 
-    def keep_public(gpu: str, card: Path, tables: MeasuredTables, source: str) -> None:
+    def keep_public(gpu: str, cards: list[Path], tables: MeasuredTables, source: str) -> None:
         kept.append(source)
 
     monkeypatch.setattr(publish, "tables_of_file", tables_of_file)
     monkeypatch.setattr(publish, "keep_public", keep_public)
-    publish.write_measured(BOARD, "h200")
+    publish.write_measured((BOARD,), "h200")
     assert capsys.readouterr().out.splitlines() == [
         "without features: gemm_naive gemmNaive 1024: its source gemm_naive.cu is not at hand",
         "19 microbenchmarks serve probes.csv, not the training",
@@ -96,7 +96,7 @@ def test_runs_without_features_are_told_but_for_microbenchmarks(
 def test_nothing_is_written_without_what_training_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(publish, "_NEEDED", ("json", "a_package_that_nobody_has"))
     with pytest.raises(MeasureError, match=r"training needs a_package_that_nobody_has, .*pip install"):
-        publish.publish(tmp_path, None, None)
+        publish.publish(tmp_path, (), None)
 
 
 def test_a_board_is_found_in_the_catalogue_by_its_name():
@@ -136,10 +136,66 @@ def test_rows_of_a_campaign_replace_their_own_and_leave_the_public_ones(
             replace(row, dataset="campaign", arguments=f"-x={n}") for n, row in enumerate(measured[:count])
         )
         work = tuple(replace(workloads[0], arguments=row.arguments) for row in rows)
-        publish.keep_public("h200", card, MeasuredTables(rows, work, (), None, (), ()), "campaign")
+        publish.keep_public("h200", [card], MeasuredTables(rows, work, (), None, (), ()), "campaign")
         assert read_measurements(tmp_path / "h200.csv") == rows + measured
         assert read_workloads(tmp_path / "h200_workloads.csv") == work + workloads
         assert read_slices(tmp_path / "h200_slices.csv") == slices
         found = read_card(tmp_path / "h200.toml")
         assert [entry.key for entry in found.datasets] == ["campaign", "nhr-roofline"]
         assert found.driver == "580"
+
+
+def test_boards_of_one_kind_are_published_together_and_no_features_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    measured = read_measurements(publish.measurements_path("h200"))[:2]
+    workloads = read_workloads(publish.workloads_path("h200"))[:2]
+    runs = {(row.benchmark, row.kernel, row.arguments) for row in measured}
+    slices = tuple(
+        row
+        for row in read_slices(publish.slices_path("h200"))
+        if (row.benchmark, row.kernel, row.arguments) in runs
+    )
+    text = publish.card_path("h200").read_text()
+    for name in ("measurements", "workloads", "slices", "card"):
+        monkeypatch.setattr(publish, f"{name}_path", always(tmp_path / f"h200-{name}"))
+    tables: dict[str, MeasuredTables] = {}
+    found: list[BoardFolder] = []
+    for key, count in (("1a2b3c4d", 2), ("4567cdef", 1)):  # the first run was measured on both
+        folder = tmp_path / key
+        folder.mkdir()
+        (folder / "card.toml").write_text(text.replace("nhr-roofline", f"slices-{key}"))
+        rows = tuple(replace(row, dataset=f"slices-{key}") for row in measured[:count])
+        tables[key] = MeasuredTables(rows, workloads[:count], slices, None, (), ())
+        found.append(replace(BOARD, folder=folder))
+
+    def tables_of_file(table: Path, gpu: gpu.Gpu) -> MeasuredTables:
+        return tables[table.parent.name]
+
+    monkeypatch.setattr(publish, "tables_of_file", tables_of_file)
+    for _ in range(2):
+        publish.write_measured(found, "h200")
+        rows = read_measurements(tmp_path / "h200-measurements")
+        assert [row.dataset for row in rows] == ["slices-1a2b3c4d"] * 2 + ["slices-4567cdef"]
+        assert read_workloads(tmp_path / "h200-workloads") == workloads
+        assert read_slices(tmp_path / "h200-slices") == slices
+        card = read_card(tmp_path / "h200-card")
+        assert [entry.key for entry in card.datasets] == ["slices-1a2b3c4d", "slices-4567cdef"]
+
+
+def test_without_a_choice_all_boards_are_taken_if_they_are_of_one_kind(tmp_path: Path):
+    def keys(*wanted: str) -> list[str]:
+        return [one.folder.name for one in publish.boards_of(tmp_path, wanted)]
+
+    with pytest.raises(MeasureError, match="there are: none"):
+        keys()
+    for key in ("4567cdef", "1a2b3c4d"):
+        replace(BOARD, folder=tmp_path / key).write()
+    assert keys() == ["1a2b3c4d", "4567cdef"]
+    other = replace(BOARD.board, name="NVIDIA H100 80GB HBM3")
+    replace(BOARD, folder=tmp_path / "77777777", board=other).write()
+    with pytest.raises(MeasureError, match=r"of one kind.*77777777 \(NVIDIA H100 80GB HBM3\)"):
+        keys()
+    assert keys("4567cdef", "1a2b3c4d") == ["1a2b3c4d", "4567cdef"]
+    with pytest.raises(MeasureError, match="no board 00000000"):
+        keys("00000000")

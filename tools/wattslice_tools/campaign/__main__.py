@@ -43,7 +43,13 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--nvcc-flags", default="")
     build.add_argument("--each", type=int, metavar="N", help="only N of every section")
     publish = verbs.add_parser("publish", help="models, cards, documents and the board's entry anew")
-    publish.add_argument("--board", metavar="KEY", help="folder of one board  [default: the only one]")
+    publish.add_argument(
+        "--board",
+        metavar="KEY",
+        action="append",
+        default=[],
+        help="folder; once for each of several  [default: all]",
+    )
     publish.add_argument("--gpu", metavar="ID", help="of the catalogue  [default: by the board's name]")
     rehearse = verbs.add_parser("rehearse", help="play everything on stand-ins, write the log")
     rehearse.add_argument("--speed", type=float, default=4.0, help="how much faster time runs")
@@ -82,14 +88,27 @@ def main(arguments: list[str]) -> int:
         return 2
 
 
+def end_when_asked() -> None:
+    """SIGTERM ends this process, and what was measured is packed on the way out.
+
+    `timeout` asks twice, the process and its group: nothing after the first time may disturb the packing.
+    """
+
+    def ended(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, again)
+        raise SystemExit(128 + number)
+
+    def again(number: int, frame: FrameType | None) -> None:
+        return
+
+    signal.signal(signal.SIGTERM, ended)
+
+
 def _piece(options: argparse.Namespace) -> int:
     from wattslice_tools.campaign.piece import run_piece, this_lab
     from wattslice_tools.campaign.planned import lines_of_next
 
-    def ended(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    signal.signal(signal.SIGTERM, ended)  # what was measured is packed on the way out
+    end_when_asked()
     out = Path(os.environ.get("OUT") or "campaign-out")
     flags = tuple(shlex.split(options.nvcc_flags))
     with this_lab(options.device, options.folder / "build", flags) as lab:

@@ -18,12 +18,15 @@ __global__ void link(unsigned* ring, unsigned count) {
     }
 }
 
+// Where a launch ended, the next one goes on: launched anew from the same place, it would find its few lines in L2.
+__device__ unsigned arrived;
+
 // One thread follows the ring: every load waits for the one before. 32 words apart is one cache line.
 template <Where kWhere>
 __global__ void chase(const unsigned* ring, int steps) {
     __shared__ unsigned near[1024];
     constexpr int kStride = 32;
-    unsigned at = 0;
+    unsigned at = arrived;
     if (kWhere == Where::Shared) {
         for (int i = 0; i < 1024; ++i) {
             near[i] = (1664525u * i + 1013904223u) & 1023u;
@@ -39,9 +42,7 @@ __global__ void chase(const unsigned* ring, int steps) {
             at = __ldcg(ring + static_cast<size_t>(at) * kStride);
         }
     }
-    if (at == 0xffffffffu) {
-        sink = at;
-    }
+    arrived = at;
 }
 
 // 16 bytes a thread and load. DRAM: every byte of `words` once; L2: all blocks the same 16 MiB; L1: a block its own 32 KiB.
@@ -103,10 +104,9 @@ __global__ void barriers(long long count) {
     }
 }
 
-// Every thread its own word, or all of a block the same one.
-template <bool kSame>
-__global__ void atomics(unsigned* counters, long long count) {
-    const unsigned at = kSame ? blockIdx.x : blockIdx.x * blockDim.x + threadIdx.x;
+// `sharing` threads use the same word. Were that known to the compiler, a warp's atomics would be added up to one first.
+__global__ void atomics(unsigned* counters, long long count, unsigned sharing) {
+    const unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) / sharing;
     for (long long i = 0; i < count; ++i) {
         atomicAdd(counters + at, static_cast<unsigned>(i));
     }
@@ -163,9 +163,9 @@ int main(int count, char** words) {
     } else if (is("barriers")) {
         barriers<<<blocks, 1024>>>(amount);
     } else if (is("atomics_apart")) {
-        atomics<false><<<blocks, 1024>>>(memory, amount);
+        atomics<<<blocks, 1024>>>(memory, amount, 1);
     } else if (is("atomics_same")) {
-        atomics<true><<<blocks, 1024>>>(memory, amount);
+        atomics<<<blocks, 1024>>>(memory, amount, 1024);
     } else if (strncmp(name, "empty", 5) == 0) {
         empty<<<blocks, amount>>>();
     } else if (is("spin")) {

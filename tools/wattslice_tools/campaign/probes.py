@@ -18,6 +18,8 @@ _THREADS = 1024
 _LOAD_BYTES = 16
 _DRAM_BYTES = 1 << 30
 _STEPS = 20_000
+_STEPS_NEAR = 200_000
+"""In L1 and shared memory: a launch begins with their lines or words missing, and takes time to fill them."""
 
 
 class Probe(Struct, frozen=True):
@@ -72,8 +74,8 @@ def probes(sm_count: int) -> tuple[Probe, ...]:
     def reading(name: str, kernel: str, loads: int) -> Probe:
         return Probe(name, kernel, loads, full, "byte", float(loads) * threads * _LOAD_BYTES)
 
-    def waiting(name: str) -> Probe:
-        return Probe(name, "chase", _STEPS, 1, "load", float(_STEPS), latency=True)
+    def waiting(name: str, steps: int = _STEPS) -> Probe:
+        return Probe(name, "chase", steps, 1, "load", float(steps), latency=True)
 
     def blocks(name: str, block: int, count: int) -> Probe:
         return Probe(name, "empty", block, count, "block", float(count))
@@ -86,8 +88,8 @@ def probes(sm_count: int) -> tuple[Probe, ...]:
         Probe("read_shared", "readShared", 16000, full, "byte", 16000.0 * threads * 4),
         waiting("latency_dram"),
         waiting("latency_l2"),
-        waiting("latency_l1"),
-        waiting("latency_shared"),
+        waiting("latency_l1", _STEPS_NEAR),
+        waiting("latency_shared", _STEPS_NEAR),
         blocks("empty_blocks_32", 32, 1 << 20),
         blocks("empty_blocks_256", 256, 1 << 20),
         blocks("empty_blocks_1024", 1024, 1 << 19),

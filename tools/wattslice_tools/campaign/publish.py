@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -48,8 +48,10 @@ _SECONDS = _ROOT / "docs" / "appendix" / "seconds.md"
 _DATASETS = _ROOT / "docs" / "appendix" / "datasets.md"
 
 
-def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
-    """Everything that follows from the rows of one board, anew. Raises `MeasureError`.
+def publish(campaign: Path, keys: Sequence[str], gpu_id: str | None) -> int:
+    """Everything that follows from the rows of the boards of one kind, anew. Raises `MeasureError`.
+
+    `keys`: of the boards; none: all of them.
 
     Rows that an earlier campaign left for the GPU are replaced; public data sets of it stay.
     """
@@ -58,13 +60,16 @@ def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
             f"training needs {', '.join(lacking)}, which {sys.executable} lacks: "
             "pip install -c constraints.txt -e '.[dev]'"
         )
-    found = _board(campaign, key)
-    gpu = gpu_of(found, gpu_id)
-    write_tables(found)
-    if not any(row.power_valid for row in read_measurements(found.folder / "measured.csv")):
-        raise MeasureError(f"{found.folder}: no row has valid watts, nothing to learn from")
+    found = boards_of(campaign, keys)
+    gpu = gpu_of(found[0], gpu_id)
+    for one in found:
+        write_tables(one)
+    found = tuple(one for one in found if _has_watts(one))
+    if not found:
+        raise MeasureError(f"{campaign}: no row has valid watts, nothing to learn from")
     write_measured(found, gpu)
-    changed = write_entry(_GPUS / f"{gpu}.toml", sensor_facts(found.folder / RESULT), found)
+    checked = next((one for one in found if sensor_facts(one.folder / RESULT)), found[0])
+    changed = write_entry(_GPUS / f"{gpu}.toml", sensor_facts(checked.folder / RESULT), checked)
     print(f"{gpu}.toml: {', '.join(changed) or 'nothing measured for it'}")
     make_section(_ACCURACY, gpu)
     steps = (
@@ -84,12 +89,20 @@ def publish(campaign: Path, key: str | None, gpu_id: str | None) -> int:
     return 1 if failed else 0
 
 
-def _board(campaign: Path, key: str | None) -> BoardFolder:
-    found = [one for one in boards(campaign) if key in (None, one.folder.name)]
-    if len(found) != 1:
-        names = ", ".join(one.folder.name for one in boards(campaign)) or "none"
-        raise MeasureError(f"{campaign}: which board? --board is one of: {names}")
-    return found[0]
+def boards_of(campaign: Path, keys: Sequence[str]) -> tuple[BoardFolder, ...]:
+    """The boards with these keys, or all; they must be of one kind. Raises `MeasureError`."""
+    every = boards(campaign)
+    names = ", ".join(f"{one.folder.name} ({one.board.name})" for one in every) or "none"
+    if unknown := set(keys) - {one.folder.name for one in every}:
+        raise MeasureError(f"{campaign}: no board {', '.join(sorted(unknown))}; there are: {names}")
+    found = tuple(one for one in every if not keys or one.folder.name in keys)
+    if len({one.board.name for one in found}) != 1:
+        raise MeasureError(f"{campaign}: boards of one kind, --board for each of them; there are: {names}")
+    return found
+
+
+def _has_watts(found: BoardFolder) -> bool:
+    return any(row.power_valid for row in read_measurements(found.folder / "measured.csv"))
 
 
 def gpu_of(found: BoardFolder, gpu_id: str | None) -> str:
@@ -101,44 +114,63 @@ def gpu_of(found: BoardFolder, gpu_id: str | None) -> str:
         raise MeasureError(f"{error}: say which with --gpu") from None
 
 
-def write_measured(found: BoardFolder, gpu: str) -> None:
-    """The rows, our features of them, the sweep and the card, where those of every GPU stand."""
-    table = found.folder / "measured.csv"
-    tables = tables_of_file(table, load_gpu(gpu))
-    source = f"campaign on {found.board.name}, board {found.folder.name}"
-    keep_public(gpu, found.folder / "card.toml", tables, source)
-    sweep = found.folder / "measured_sweep.csv"
-    if sweep.is_file() and read_sweep(sweep):
+def write_measured(found: Sequence[BoardFolder], gpu: str) -> None:
+    """The rows, our features of them, the sweep and the cards, where those of every GPU stand."""
+    tables = joined([tables_of_file(one.folder / "measured.csv", load_gpu(gpu)) for one in found])
+    keys = ", ".join(one.folder.name for one in found)
+    source = f"campaign on {found[0].board.name}, board{'s' * (len(found) > 1)} {keys}"
+    keep_public(gpu, [one.folder / "card.toml" for one in found], tables, source)
+    sweeps = (one.folder / "measured_sweep.csv" for one in found)  # of the plan, the same for every board
+    if sweep := next((path for path in sweeps if path.is_file() and read_sweep(path)), None):
         shutil.copyfile(sweep, sweep_path(gpu))
-    measured_apart = {one.name for one in (*probes(found.chip.sm_count), *gap_probes(found.chip.sm_count))}
+    sm_count = found[0].chip.sm_count
+    measured_apart = {one.name for one in (*probes(sm_count), *gap_probes(sm_count))}
     for run, reason in tables.reasons:
         if run[0] not in measured_apart:
             print(f"without features: {' '.join(run)}: {reason}")
     print(f"{len(measured_apart)} microbenchmarks serve probes.csv, not the training")
 
 
-def keep_public(gpu: str, card: Path, tables: MeasuredTables, source: str) -> None:
-    """Writes tables and card of a GPU: those of the campaign, and what its files have of other data sets."""
-    own = {entry.key for entry in read_card(card).datasets}
+def joined(tables: Sequence[MeasuredTables]) -> MeasuredTables:
+    """The tables of several boards as one. The features of a run that several boards measured stand once:
+    twice, they would be two launches.
+    """
+    rows: list[MeasuredRow] = []
+    workloads: list[WorkloadRow] = []
+    slices: list[SliceRow] = []
+    reasons: dict[tuple[str, str, str], str] = {}
+    for one in tables:
+        known = set(map(_run, workloads))
+        rows += one.measured
+        workloads += (row for row in one.workloads if _run(row) not in known)
+        slices += (row for row in one.slices if _run(row) not in known)
+        reasons |= one.reasons
+    return MeasuredTables(
+        tuple(rows), tuple(workloads), tuple(slices), None, tuple(reasons.items()), tuple(tables[0].files)
+    )
+
+
+def _run(row: MeasuredRow | WorkloadRow | SliceRow) -> tuple[str, str, str]:
+    return row.benchmark, row.kernel, row.arguments
+
+
+def keep_public(gpu: str, cards: Sequence[Path], tables: MeasuredTables, source: str) -> None:
+    """Writes tables and card of a GPU: those of the campaign, a card for every board, and what its files
+    have of other data sets.
+    """
+    own = {entry.key for card in cards for entry in read_card(card).datasets}
     rows, workloads, slices = tables.measured, tables.workloads, tables.slices
-    described = card.read_text(encoding="utf-8")
+    described, *others = (card.read_text(encoding="utf-8") for card in cards)
+    blocks = [block for text in others for block in text.split(_DATASET)[1:]]
     if card_path(gpu).is_file():
         kept = tuple(row for row in read_measurements(measurements_path(gpu)) if row.dataset not in own)
-        runs = {(row.benchmark, row.kernel, row.arguments) for row in kept}
+        runs = set(map(_run, kept)) - set(map(_run, workloads))
         rows += kept
-        workloads += tuple(
-            row
-            for row in read_workloads(workloads_path(gpu))
-            if (row.benchmark, row.kernel, row.arguments) in runs
-        )
-        slices += tuple(
-            row for row in read_slices(slices_path(gpu)) if (row.benchmark, row.kernel, row.arguments) in runs
-        )
-        _, *blocks = card_path(gpu).read_text(encoding="utf-8").split(_DATASET)
-        others = [one for one in blocks if tomllib.loads(_DATASET + one)["dataset"][0]["key"] not in own]
-        described = "\n".join(
-            (described.rstrip("\n"), *(f"\n{_DATASET}{one.rstrip()}" for one in others), "")
-        )
+        workloads += tuple(row for row in read_workloads(workloads_path(gpu)) if _run(row) in runs)
+        slices += tuple(row for row in read_slices(slices_path(gpu)) if _run(row) in runs)
+        before = card_path(gpu).read_text(encoding="utf-8").split(_DATASET)[1:]
+        blocks += (one for one in before if tomllib.loads(_DATASET + one)["dataset"][0]["key"] not in own)
+    described = "\n".join((described.rstrip("\n"), *(f"\n{_DATASET}{one.rstrip()}" for one in blocks), ""))
     comments = (f"{source}; card: {gpu}.toml",)
     write_table(measurements_path(gpu), comments, MeasuredRow, rows)
     write_table(workloads_path(gpu), comments, WorkloadRow, workloads)
