@@ -81,7 +81,7 @@ def test_no_paths_no_settings():
     [
         (
             "[tool.wattslice]\ngpus = 'x'",
-            r"pyproject.toml: tool.wattslice.gpus: no such setting \(did you mean tool.wattslice.gpu",
+            r"pyproject.toml:2: tool.wattslice.gpus: no such setting \(did you mean tool.wattslice.gpu",
         ),
         ("[tool.wattslice]\nmem_mhz = 1", "did you mean tool.wattslice.mem-mhz"),
         ("[tool.wattslice]\njobs = 1.5", "tool.wattslice.jobs: expected a whole number, found 1.5"),
