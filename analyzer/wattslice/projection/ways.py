@@ -12,7 +12,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from wattslice.projection.escape_published import characterised_source, characterised_time_s
-from wattslice.projection.kernels import Analyses, kernels_on_gpu, static_source
+from wattslice.projection.kernels import STATIC, Analyses, kernels_on_gpu
 from wattslice.projection.workflow import (
     Component,
     CpuNode,
@@ -154,7 +154,7 @@ class WaysOfComponent(Struct):
             power_w, low_w, high_w = self._measured_gpu_w(entry, node, gpu)
         elif component.kernels:
             kernels = kernels_on_gpu(component.kernels, gpu.gpu_id, self.workflow, self.analyses)
-            time_s, source = kernels.time_s, static_source(component.kernels)
+            time_s, source = kernels.time_s, STATIC
             fixed_s = min(kernels.launching_s, kernels.time_s)
             power_w, low_w, high_w = kernels.power_w, kernels.power_low_w, kernels.power_high_w
             self.problems += kernels.problems

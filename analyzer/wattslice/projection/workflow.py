@@ -6,7 +6,6 @@ Times, work and exchanges are those of one step; `Workflow.steps` multiplies the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
 
 from msgspec import Struct
@@ -109,13 +108,6 @@ def setting_words(cores: int | None, clock_mhz: float | None, gpus: int | None) 
     return words + ([f"{gpus} GPUs"] if gpus is not None and gpus > 1 else [])
 
 
-class TimeModel(StrEnum):
-    """What tells how long a kernel of a source runs: our own model, or ESCAPE's (D3.5, Tables 8 to 11)."""
-
-    OWN = "wattslice"
-    ESCAPE = "escape"
-
-
 class KernelUse(Struct, frozen=True):
     """A kernel of a source file that is analysed for every GPU; `kernel` None: every launch of the file.
 
@@ -132,7 +124,6 @@ class KernelUse(Struct, frozen=True):
     definitions: tuple[str, ...] = ()
     include: tuple[Path, ...] = ()
     profile: Path | None = None
-    model: TimeModel = TimeModel.OWN
 
 
 class CharacterisedKernels(Struct, frozen=True):
