@@ -124,6 +124,8 @@ def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
     return launchers
 
 
+CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b"
+"""A call or launch of a name."""
 _WORD = re.compile(rb"\w+")
 
 
@@ -143,9 +145,8 @@ def _mentioning(
     may_be_own: bool = False,
 ) -> tuple[Path, ...]:
     """Those near `path` that name one of `names`; `may_be_own`: its own `main`, of what others define."""
-    call = re.compile(
-        rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
-    )
+    words = b"|".join(re.escape(name.encode()) for name in sorted(names))
+    call = re.compile(CALL % (words, words))
     main = re.compile(rb"\bmain\s*\(")
     plain = frozenset(name.encode() for name in names)
     unusual = tuple(name for name in plain if _WORD.fullmatch(name) is None)
