@@ -223,9 +223,10 @@ template __global__ void t<64>(float *, int);
 template __global__ void t<128>(float *, int);
 template __global__ void shared<float>(float *, int);
 __global__ void held(float *x, int n){BODY}
+static __global__ void own(float *x, int n){BODY}
 """,
     "main": """#include "k.cuh"
-int main() {
+static __global__ void own(float *x, int n) {} int main() {
     int n = 1 << 20;
     float *x; cudaMalloc(&x, 4 * n);
     double *y; cudaMalloc(&y, 8 * n);
@@ -235,6 +236,7 @@ int main() {
     shared<<<n / 512, 512>>>(x, n);
     void (*f)(float *, int) = held;
     f<<<n / 1024, 1024>>>(x, n);
+    own<<<7, 32>>>(x, n);
 }
 """,
     "grid": """#include "k.cuh"
@@ -260,6 +262,7 @@ def test_a_kernel_that_another_file_declares_has_the_launch_there(folder: Path):
         ("k", 8192, 7, "main.cu"),
         ("whole", 640, 2, "grid.cu"),
         ("held", 1024, 11, "main.cu"),
+        ("own", 0, None, ""),
         ("t", 0, None, ""),
         ("t", 4096, 8, "main.cu"),
         ("shared", 2048, 9, "main.cu"),
@@ -270,6 +273,7 @@ def test_a_kernel_that_another_file_declares_has_the_launch_there(folder: Path):
         return [
             (k.name, k.grid[0] if k.launch_line else 0, k.launch_line, Path(k.launch_file).name)
             for k in analysis.kernels
+            if k.file != "main.cu"
         ]
 
     assert sorted(linked(run("lib/k.cu"))) == sorted(expected)
