@@ -17,7 +17,7 @@ from wattslice.errors import WattsliceError
 from wattslice.findings.findings import power_limit_warning, why_unknown
 from wattslice.launches.overrides import OverrideError
 from wattslice.pipeline.files import analyze_files
-from wattslice.projection.workflow import KernelUse, Workflow, WorkflowError
+from wattslice.projection.workflow import KernelUse, Workflow
 from wattslice_models.execution_time import TimeParameters
 from wattslice_models.gpu import load_gpu
 
@@ -109,8 +109,8 @@ def time_parameters(gpu_id: str) -> TimeParameters:
 
 
 def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[KernelAnalysis, ...]:
-    def error(message: str, remedy: str) -> WorkflowError:
-        return WorkflowError(f"{use.place}: {message}", path=workflow.path, remedy=remedy)
+    def error(message: str, remedy: str) -> WattsliceError:
+        return WattsliceError(f"{use.place}: {message}", path=workflow.path, remedy=remedy)
 
     found = analysis.kernels
     if not found:
@@ -185,7 +185,7 @@ def as_keys(fix: str) -> str:
     )
 
 
-def error_of(use: KernelUse, path: Path, error: WattsliceError) -> WorkflowError:
+def error_of(use: KernelUse, path: Path, error: WattsliceError) -> WattsliceError:
     """What is wrong with the options or the source of a kernel, with its place in the workflow file."""
     place = use.place
     if isinstance(error, OverrideError):
@@ -193,7 +193,7 @@ def error_of(use: KernelUse, path: Path, error: WattsliceError) -> WorkflowError
         place += f".{' and '.join(given)}" if given else ""
     where = "" if error.path in (None, path) else f"{error.path}: "
     message, remedy = (_OPTION.sub(_key, text) for text in (error.message, error.remedy))
-    return WorkflowError(f"{place}: {where}{message}", path=path, remedy=remedy)
+    return WattsliceError(f"{place}: {where}{message}", path=path, remedy=remedy)
 
 
 def _key(option: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
+from wattslice.errors import WattsliceError
 from wattslice.projection.escape_published import characterised_source, characterised_time_s
 from wattslice.projection.kernels import STATIC, Analyses, kernels_on_gpu
 from wattslice.projection.workflow import (
@@ -21,7 +22,6 @@ from wattslice.projection.workflow import (
     Measured,
     NodeKind,
     Workflow,
-    WorkflowError,
     setting_words,
 )
 from wattslice_models.cluster import OneNode
@@ -248,7 +248,7 @@ class WaysOfComponent(Struct):
         try:
             power = working_power_w(cpu, component.package, component.memory, cores, clock_mhz)
         except ImpossiblePowerError as error:
-            raise WorkflowError(
+            raise WattsliceError(
                 f"{component.place}.power: makes {error} of what nodes.{node.name} draws with {cores} cores",
                 path=self.workflow.path,
                 remedy="correct package_full, package_idle, memory_full, memory_idle or its full_power",
@@ -267,7 +267,7 @@ def ways_of(component: Component, workflow: Workflow, analyses: Analyses) -> Way
             found.go_through(node)
     if not found.ways:
         reasons = "; ".join(dict.fromkeys(found.problems))
-        raise WorkflowError(
+        raise WattsliceError(
             f"{component.place}: runs on none of the node kinds",
             path=workflow.path,
             remedy=reasons or "kernels and characteristics run on GPU nodes, loops on CPU nodes with rates",

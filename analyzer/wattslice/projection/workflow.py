@@ -10,7 +10,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.errors import WattsliceError
 from wattslice_models.communication import Exchange, Network
 from wattslice_models.cpu_roofline import CpuRates, Loop
 from wattslice_models.escape_time import KernelCharacteristics
@@ -19,10 +18,6 @@ from wattslice_models.pareto import Limits, Objective
 
 FULL_LOAD = PowerCoefficients(1.0, 0.0)
 """A program that draws what a stress test does."""
-
-
-class WorkflowError(WattsliceError):
-    """A workflow file that cannot be read, or says something impossible; the message names the key."""
 
 
 class CpuState(Struct, frozen=True):
