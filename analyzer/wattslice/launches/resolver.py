@@ -278,14 +278,16 @@ class Neighbours(Struct, frozen=True):
     """Who is asked about other files. None: nobody.
 
     `callers`, only when a geometry or an argument would have to be assumed: the host code that calls the
-    functions around the launches; then `definitions`: of what that uses and does not define. `launcher`, when
-    a kernel has no launch at all. `arguments`, when a `main` takes some.
+    functions around the launches; then `definitions`: of what that uses and does not define. When a kernel
+    has no launch at all `launcher`, the code that includes it, then `linking`, which may launch it without.
+    `arguments`, when a `main` takes some.
     """
 
     callers: CallerReader | None = None
     launcher: LauncherReader | None = None
     arguments: ArgumentFinder | None = None
     definitions: CallerReader | None = None
+    linking: CallerReader | None = None
 
 
 ALONE = Neighbours()
@@ -518,7 +520,7 @@ def _launchers(
         if including is not None:
             return (including,), None
     files = {kernel.mangled_name: Path(kernel.span.file).resolve() for kernel in alone}
-    callers = () if around.callers is None else around.callers(names)
+    callers = () if around.linking is None else around.linking(names)
     linked = [(caller, sites) for caller in callers if (sites := _linked(caller, files))]
     return [caller for caller, _ in linked], host.sites.union(*(sites for _, sites in linked))
 
