@@ -161,7 +161,10 @@ def _mentioning(
     may_be_own: bool = False,
     most: int = MAX_PARSED,
 ) -> tuple[Path, ...]:
-    """`most` files near `path` that name one of `names`; `may_be_own`: its own `main`, of what others define."""
+    """`most` files near `path` that name one of `names`.
+
+    `may_be_own`: its own `main`, of what others define.
+    """
     words = b"|".join(re.escape(name.encode()) for name in sorted(names))
     call = re.compile(CALL % (words, words))
     main = re.compile(rb"\bmain\s*\(")
