@@ -33,6 +33,7 @@ struct Tagged { int tag; union { float f; int n; }; };
 template <typename T, int N> union Pack { T t[N]; int4 raw;
   __device__ T sum() const { T s = 0; for (int i = 0; i < N; i++) s += t[i]; return s; } };
 """
+TWICE = "#define TWICE(p) ({ float v; const float* q = (p); v = *q; v *= 2; v; })"
 FORMS = [
     Form("union_array", UNIONS, "const float4* in, float* o",
          "V u; u.v = in[i]; o[i] = u.f[0] + u.f[1] + u.f[2] + u.f[3];", loads(1, fadd=3)),
@@ -84,6 +85,17 @@ FORMS = [
     Form("memcpy_assumed_aligned", "", "const float4* in, float* o",
          "float4 t; memcpy(&t, __builtin_assume_aligned(&in[i], 16), 16); o[i] = t.x + t.y;", loads(1)),
     Form("memset", "", "float4* o", "memset(&o[i], 0, 16);", loads(0, 16)),
+    Form("statement_expression", "#define MAX(a, b) ({ auto p = (a); auto q = (b); p > q ? p : q; })",
+         "const float* a, const float* b, float* o", "o[i] = MAX(a[i], b[i]) + 1;", loads(2, fadd=1)),
+    Form("statement_expression_in_a_loop", TWICE, "const float* a, float* o",
+         "float s = 0; for (int k = 0; k < 8; k++) s += TWICE(a + i + k * 1024); o[i] = s;", loads(8, ffma=8)),
+    Form("statement_expression_in_an_arm", TWICE, "const float* a, float* o",
+         "o[i] = threadIdx.x < 64 ? TWICE(a + i) : 0.f;", loads(0.25)),
+    Form("statement_expression_that_returns", "", "const float* a, float* o",
+         "({ if (threadIdx.x >= 64) return; o[i] = a[i]; });", loads(0.25, 0.25)),
+    Form("statement_expression_of_a_pointer", "", "const float* a, float* o",
+         """__shared__ float s[256]; float* p = ({ float* q = s + threadIdx.x; *q = a[i]; q; });
+         __syncthreads(); o[i] = p[0] + s[threadIdx.x ^ 1];""", loads(1, lds=2, sts=1)),
 ]  # fmt: skip
 
 
