@@ -28,11 +28,14 @@ def caller_files(path: Path, names: frozenset[str], around: Surroundings | None 
     if names and not callers and (headers := _calling_headers(path, names, around)):
         callers = _mentioning(path, headers, around, also=_includes(headers), is_call=False)
     if len(callers) > 1:  # with a function of that name of its own, a file is another program's
-        defines = _definitions(names)
-        callers = tuple(f for f in callers if not defines.search(around.text(str(f)).content)) or callers
+        callers = tuple(f for f in callers if not _defines(f, names, around)) or callers
     if names:
         note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
     return callers
+
+
+def _defines(file: Path, names: frozenset[str], around: Surroundings) -> bool:
+    return _definitions(names).search(around.text(str(file)).content)
 
 
 CALL_IN_HEADER = rb"(?:[;{}(,=?:]|\breturn)\s*(?:%s)\s*[(<]"
@@ -121,6 +124,23 @@ def launcher_files(
     return launchers
 
 
+def linking_files(
+    path: Path, kernels: frozenset[str], around: Surroundings | None = None
+) -> tuple[Path, ...]:
+    """Source files near `path` that may launch one of `kernels`, themselves or by headers, without including
+    it; last those with kernels of these names of their own.
+    """
+    around = around or Surroundings()
+    found = _mentioning(path, kernels, around, most=MAX_SCANNED)
+    if not found and (headers := _calling_headers(path, kernels, around)):
+        found = _mentioning(path, headers, around, also=_includes(headers), is_call=False)
+    linking = tuple(sorted(found, key=lambda file: _defines(file, kernels, around))[:MAX_PARSED])
+    note_search(Search.LINKING, path, tuple(sorted(kernels)), linking)
+    return linking
+
+
+CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b"
+"""A call or launch of a name."""
 _NAME = re.compile(rb"\w+")
 
 
@@ -133,10 +153,15 @@ def _mentioning(
     also: re.Pattern[bytes] | _Definitions | None = None,
     is_call: bool = True,
     may_be_own: bool = False,
+    most: int = MAX_PARSED,
 ) -> tuple[Path, ...]:
-    """Those near `path` that name one of `names`; `may_be_own`: its own `main`, of what others define."""
+    """`most` files near `path` that name one of `names`.
+
+    `may_be_own`: its own `main`, of what others define.
+    """
     plain = frozenset(name.encode() for name in names)
-    call = re.compile(rb"\b(?:" + b"|".join(map(re.escape, sorted(plain))) + rb")\b\s*[(<]")
+    words = b"|".join(map(re.escape, sorted(plain)))
+    call = re.compile(CALL % (words, words))
     unusual = tuple(name for name in plain if _NAME.fullmatch(name) is None)
     own = around.resolved(str(path))
     found: list[tuple[bool, int, Path]] = []
@@ -161,7 +186,7 @@ def _mentioning(
             if named and (also is None or also.search(text.content)):
                 seen.add(resolved)
                 found.append((not text.has_main, distance, Path(resolved)))
-    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    return tuple(candidate for *_, candidate in sorted(found)[:most])
 
 
 def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterable[str]]:

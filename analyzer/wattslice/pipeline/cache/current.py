@@ -23,9 +23,16 @@ from wattslice.frontend.inputs import (
     digest_of_text,
     file_bytes,
 )
-from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files
+from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
 from wattslice.frontend.source_files import SourceFiles, look_again
 from wattslice.frontend.surroundings import Surroundings
+
+_BESIDE = {
+    Search.CALLERS: caller_files,
+    Search.DEFINITIONS: definition_files,
+    Search.LAUNCHERS: launcher_files,
+    Search.LINKING: linking_files,
+}
 
 
 class CurrentInputs:
@@ -79,12 +86,8 @@ class CurrentInputs:
             return (about,) if os.path.isdir(about) else ()  # noqa: PTH112  (a name that is too long is none)
         if asked.search is Search.LINK:
             return (Path(os.path.realpath(about)),)
-        if asked.search is Search.CALLERS:
-            return caller_files(about, frozenset(asked.names), self._around)
-        if asked.search is Search.DEFINITIONS:
-            return definition_files(about, frozenset(asked.names), self._around)
-        if asked.search is Search.LAUNCHERS:
-            return launcher_files(about, frozenset(asked.names), self._around)
+        if asked.search in _BESIDE:
+            return _BESIDE[asked.search](about, frozenset(asked.names), self._around)
         files = self._roots.get(asked.about)
         if files is None:
             files = self._roots[asked.about] = SourceFiles(about, about, b"")
