@@ -9,12 +9,15 @@ measured variants that it was not taught better than a level, and a level only w
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+
+from wattslice_models.workload import Workload
 
 _LENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 _LINEAR = (0.0, 0.3, 3.0)
@@ -35,6 +38,13 @@ class Gate(Enum):
 
 _NEEDED = {Gate.NOTHING: 0, Gate.LEVEL: 2, Gate.LEARNED: 4}
 """Variants that differ in their features."""
+
+
+def amounts_of(work: Workload) -> tuple[float, ...]:
+    """What a launch does, as `VariantWork` has it."""
+    done = work.instructions
+    kinds = (done.fp32, done.fp64, done.integer, done.load_store, work.instructions_per_thread)
+    return tuple(work.threads * one for one in (*kinds, work.l1_bytes or 0.0, work.dram_bytes or 0.0))
 
 
 class VariantWork(NamedTuple):
@@ -74,6 +84,32 @@ class VariantResidual(Struct, frozen=True):
         """By what to multiply the predictions of variants with such `features` (as in `fit`)."""
         told = _predict(self.gate, np.array(self.features), np.array(self.log_ratios), np.array(features))
         return tuple(float(math.exp(value)) for value in told)
+
+
+class Taught(Struct, frozen=True):
+    """What `variants` measured ones taught about seconds and watts; None: nobody measured these."""
+
+    variants: int
+    time: VariantResidual | None
+    power: VariantResidual | None
+
+    def told(self) -> tuple[str, ...]:
+        """What they teach and how far it holds, in words."""
+        found = (("seconds", self.time), ("watts", self.power))
+        return tuple(self._told(what, residual) for what, residual in found if residual is not None)
+
+    def _told(self, what: str, residual: VariantResidual) -> str:
+        errors = dict(residual.errors)
+        told = f"{what}: {self.variants} measured variants teach {residual.gate.value}"
+        told += f"; held out, they are missed by {errors[residual.gate]:.1%}"
+        return told if residual.gate is Gate.NOTHING else told + f", by {errors[Gate.NOTHING]:.1%} without"
+
+    def factors(self, works: Sequence[VariantWork]) -> tuple[tuple[float, float], ...]:
+        """By what to multiply the predicted seconds and watts of each of `works`."""
+        asked = tuple(work.features for work in works)
+        ones = (1.0,) * len(asked)
+        times = ones if self.time is None else self.time.factors(asked)
+        return tuple(zip(times, ones if self.power is None else self.power.factors(asked), strict=True))
 
 
 def fit_variants(
