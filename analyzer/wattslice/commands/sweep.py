@@ -9,8 +9,16 @@ import click
 from msgspec.structs import replace
 
 from wattslice.commands.common import configured, options_from, some_options, with_definitions
-from wattslice.commands.output import CONTEXT, FILE, format_option, message, progress, write_result
-from wattslice.commands.roofline import check_pictures, draw_pictures
+from wattslice.commands.output import (
+    CONTEXT,
+    FILE,
+    draw_pictures,
+    format_option,
+    message,
+    pictures_and_report,
+    progress,
+    write_result,
+)
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
@@ -99,11 +107,7 @@ def sweep(
     """
     from wattslice.sweep.run import Goal, Outcome, Sweep, predict
 
-    pictures = tuple(path for path in outputs if path.suffix.lower() in (".svg", ".png"))
-    reports = tuple(path for path in outputs if path not in pictures)
-    if len(reports) > 1:
-        raise WattsliceError("-o: two files for one report", remedy="one file, and pictures .svg or .png")
-    check_pictures(pictures)
+    pictures, output = pictures_and_report(outputs)
     options = options_from({**values, "paths": (file,), "launches": (), "definitions": (), "no_cache": True})
     config = configured(options)
     if len(config.files) != 1:
@@ -139,18 +143,15 @@ def sweep(
         from wattslice.report.sweep_picture import draw_sweep
 
         draw_pictures(lambda *paths: draw_sweep(result, *paths), pictures)
-    output = reports[0] if reports else None
     if report_format == "kernel-tuner":
         from wattslice.sweep.kernel_tuner import render_cache
 
-        text = render_cache(result, problem if tuned is None else tuned.problem, chosen)
-        write_result(lambda out: click.echo(text, out, nl=False), output)
+        write_result(render_cache(result, problem if tuned is None else tuned.problem, chosen), output)
     else:
         from wattslice.report.sweep_tables import render_sweep, write_sweep
 
         if report_format == "json":
-            text = render_sweep(result, chosen, measured)
-            write_result(lambda out: click.echo(text, out, nl=False), output)
+            write_result(render_sweep(result, chosen, measured), output)
         else:
             write_result(lambda out: write_sweep(result, chosen, measured, top, out), output)
     if any(one.outcome is Outcome.PREDICTED for one in found):

@@ -15,7 +15,7 @@ from wattslice.commands.common import configured, options_from, some_options, wi
 from wattslice.commands.output import CONTEXT, FILE, message, progress, write_result
 from wattslice.commands.table import FINE
 from wattslice.config.options import is_silent
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 
 if TYPE_CHECKING:
     from wattslice.training.calibration import Calibration
@@ -113,7 +113,7 @@ def train(
         try:
             data = training_data(gpus, files)
         except OSError as error:
-            raise _told(error, "cannot be read", None, "check --data") from None
+            raise of_system(error, "cannot be read", None, "check --data") from None
         with progress(steps(model, data), "steps", begins=True) as tell:
             result = learn(data, model, seed, tell)
         # A mean answers for no kernel: to choose it would only hide what was chosen before.
@@ -125,7 +125,7 @@ def train(
     except NotEnoughDataError as error:
         raise WattsliceError(str(error), remedy="measure more benchmarks") from None
     except OSError as error:
-        raise _told(error, "cannot be written", folder, "choose another --out") from None
+        raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
     for candidate in result.choice.candidates:
         if candidate.reason:
             message(f"{candidate.name}: {candidate.reason}")
@@ -152,16 +152,10 @@ def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dic
     try:
         written = save_variants(folder, stored)
     except OSError as error:
-        raise _told(error, "cannot be written", folder, "choose another --out") from None
+        raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
     lines = (*stored.taught.told(), f"{stored.kernel} in files named {stored.file}, {gpu.name}; {written}")
     write_result(lambda file: click.echo("\n".join(lines), file), None)
     return FINE
-
-
-def _told(error: OSError, what: str, otherwise: Path | None, remedy: str) -> WattsliceError:
-    """The file that it was about, else `otherwise`, and what is wrong with it."""
-    path = Path(error.filename) if isinstance(error.filename, str) else otherwise
-    return WattsliceError(f"{what}: {error.strerror or error}", path=path, remedy=remedy)
 
 
 def _check_folder(folder: Path) -> None:
@@ -172,7 +166,7 @@ def _check_folder(folder: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise _told(error, "cannot be written", folder, "choose another --out") from None
+        raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
 
 
 def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
@@ -281,13 +275,14 @@ def calibrate(table: Path, gpu_id: str) -> int:
     try:
         found = calibration(table, gpu)
     except OSError as error:
-        raise _told(error, "cannot be read", table, "check the path") from None
+        raise of_system(error, "cannot be read", None, "check the path", otherwise=table) from None
     if (folder / "energy.json").is_file():
         message(f"the calibration in {folder} is replaced: only these readings count now")
     try:
         written = save(folder, found.trained)
     except OSError as error:
-        raise _told(error, "cannot be written", folder, "make it writable, or set XDG_DATA_HOME") from None
+        remedy = "make it writable, or set XDG_DATA_HOME"
+        raise of_system(error, "cannot be written", None, remedy, otherwise=folder) from None
     for doubt in found.doubts:
         message(doubt)
     write_result(lambda file: _calibrated(found, written, file), None)
@@ -364,11 +359,9 @@ def evaluate(
     except (RecordError, MissingPackageError, ModelFileError) as error:
         raise WattsliceError(str(error)) from None
     except OSError as error:
-        path = Path(error.filename) if isinstance(error.filename, str) else None
-        raise WattsliceError(error.strerror or str(error), path=path, remedy="check the path") from None
+        raise of_system(error, "cannot be used", None, "check the path") from None
     head = f"{'':44} {'MAPE':>6} {'median':>6} {'worst':>7} {'rank':>5} {'in 90 %':>7}"
-    text = "\n".join((head, *summary_lines(found)))
-    write_result(lambda stream: click.echo(text, stream), None)
+    write_result("\n".join((head, *summary_lines(found))))
     return FINE
 
 
@@ -403,9 +396,7 @@ def fit_and_write(gpu: Gpu, files: tuple[Path, ...], folder: Path) -> None:
     try:
         result = train_roofline(gpu, files)
     except OSError as error:
-        path = Path(error.filename) if isinstance(error.filename, str) else None
-        what = f"cannot be read: {error.strerror or error}"
-        raise WattsliceError(what, path=path, remedy="check --data") from None
+        raise of_system(error, "cannot be read", None, "check --data") from None
     written = save_roofline(folder, result.trained)
     (folder / CARD_NAME).write_text(roofline_card(result), encoding="utf-8")
     for entry in result.left_out:
