@@ -50,7 +50,7 @@ SAME_WORK = {
     "*p++": "const float* p = a; for (int i = 0; i < {n}; ++i) s += *p++;",
 }
 """Sums of 200 floats. Of all of them nvcc 13 (sm_80) makes the same 200 loads and 409 instructions where
-`n` is a number, and 29 loads in loops of 16, 8, 4 and 1 copies where it is a parameter (`p < end`: 4 and 1)."""
+`n` is a number, and 29 loads in loops of 16, 8, 4 and 1 copies where it is a parameter (`p < end`: 4, 1)."""
 COMPLEMENT = "for (int i = 0; i < 200; i = -~i)"
 """`-~i` is `i + 1` in two's complement: a form that nobody writes, and nothing here knows."""
 
