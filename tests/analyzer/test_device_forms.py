@@ -179,10 +179,10 @@ KEPT_POINTERS = {
     "an_array_by_block": "const float* p[2] = {a, b}; o[i] = p[blockIdx.x & 1][i];",
     "an_array_assigned": "const float* p[2]; p[0] = a + i; p[1] = b + i; o[i] = *p[0] + *p[1];",
     "an_array_of_records": "View v[2] = {{a, 1}, {b, 2}}; for (int k = 0; k < 2; k++) o[i] += v[k][i];",
-    "a_record_with_an_array": "Wide w; w.p = a; for (int k = 0; k < 4; k++) w.t[k] = w.p[i + k * 64]; o[i] = w.t[0];",
+    "a_record_with_an_array": "Wide w; w.p = a; for (int k = 0; k < 4; k++) w.t[k] = a[i]; o[i] = w.p[i];",
     "a_range": "const float* ps[2] = {a, b}; for (const float* p : ps) o[i] += p[i];",
     "an_argument": "float s = 0; for (int k = 0; k < 4; k++) s += g.in[k][i]; g.out[i] = s;",
-    "shared": "__shared__ const float* p; if (!threadIdx.x) p = a + i; __syncthreads(); o[i] = p[threadIdx.x];",
+    "shared": "__shared__ const float* p; if (!threadIdx.x) p = a + i; __syncthreads(); o[i] = p[i & 255];",
 }  # fmt: skip
 
 
