@@ -42,6 +42,8 @@ class CallGraph:
         found = self._by_name.get(node.callee)
         if node.name == "operator()" or (found is not None and node.callee != node.name):
             return found
+        if node.callee.startswith(_OF_THE_LIBRARY):
+            return None  # length() of a std::string is no function of that name in this program
         found = self._by_name.get(node.name)
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
@@ -353,3 +355,5 @@ def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:
 
 
 _NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
+_OF_THE_LIBRARY = tuple(f"_Z{nested}{name}" for nested in ("", "N", "NK") for name in ("St", "Ss", "Sa", "So"))
+"""How the mangled names of functions and methods in namespace std begin."""

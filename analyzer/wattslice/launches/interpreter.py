@@ -557,8 +557,9 @@ class Interpreter(Evaluator):
                 return self._run(called, node, node.arguments[1:], arguments[1:])
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
-        is_known = function is None or node.name in READS_ARGV or node.name in READS_FILES
-        if is_known and node.function is None and not node.is_virtual:
+        if node.name in READS_ARGV or node.name in READS_FILES:
+            function = None
+        if function is None and node.function is None and not node.is_virtual:
             for known in (text_call, tensor_call, self._files.call):
                 value = known(self.memory, node, arguments)
                 if value is not None:
