@@ -78,6 +78,7 @@ class Search(Enum):
     CALLERS = "callers"  # the files beside a file that call functions
     DEFINITIONS = "definitions"  # the files beside a file that define functions or variables
     LAUNCHERS = "launchers"  # the files beside a file that include it and launch kernels
+    LINKING = "linking"  # the files beside a file that may launch kernels which they only declare
     SOURCES = "sources"  # the files to analyse that a path stands for
     FOLDER = "folder"  # the folder itself, where there is one
     LINK = "link"  # where a path leads

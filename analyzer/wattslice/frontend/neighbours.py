@@ -28,11 +28,14 @@ def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
     if names and not callers and (headers := _calling_headers(folder, names)):
         callers = _mentioning(path, headers, _near(folder), _includes(headers), is_call=False)
     if len(callers) > 1:  # with a function of that name of its own, a file is another program's
-        defines = _definitions(names)
-        callers = tuple(f for f in callers if not defines.search(file_bytes(f, MAX_BYTES))) or callers
+        callers = tuple(f for f in callers if not _defines(f, names)) or callers
     if names:
         note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
     return callers
+
+
+def _defines(file: Path, names: frozenset[str]) -> bool:
+    return _definitions(names).search(_text(file))
 
 
 CALL_IN_HEADER = rb"(?:[;{}(,=?:]|\breturn)\s*(?:%s)\s*[(<]"
@@ -124,6 +127,21 @@ def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
     return launchers
 
 
+def linking_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
+    """Source files near `path` that may launch one of `kernels`, themselves or by headers, without including
+    it; last those with kernels of these names of their own.
+    """
+    folder = path.resolve().parent
+    found = _mentioning(path, kernels, _near(folder), most=MAX_SCANNED)
+    if not found and (headers := _calling_headers(folder, kernels)):
+        found = _mentioning(path, headers, _near(folder), _includes(headers), is_call=False)
+    linking = tuple(sorted(found, key=lambda file: _defines(file, kernels))[:MAX_PARSED])
+    note_search(Search.LINKING, path, tuple(sorted(kernels)), linking)
+    return linking
+
+
+CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b"
+"""A call or launch of a name."""
 _WORD = re.compile(rb"\w+")
 
 
@@ -141,11 +159,14 @@ def _mentioning(
     *,
     is_call: bool = True,
     may_be_own: bool = False,
+    most: int = MAX_PARSED,
 ) -> tuple[Path, ...]:
-    """Those near `path` that name one of `names`; `may_be_own`: its own `main`, of what others define."""
-    call = re.compile(
-        rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")\b\s*[(<]"
-    )
+    """`most` files near `path` that name one of `names`.
+
+    `may_be_own`: its own `main`, of what others define.
+    """
+    words = b"|".join(re.escape(name.encode()) for name in sorted(names))
+    call = re.compile(CALL % (words, words))
     main = re.compile(rb"\bmain\s*\(")
     plain = frozenset(name.encode() for name in names)
     unusual = tuple(name for name in plain if _WORD.fullmatch(name) is None)
@@ -169,7 +190,7 @@ def _mentioning(
                 continue
             if named and (also is None or also.search(data)):
                 found.append((main.search(data) is None, distance, resolved))
-    return tuple(candidate for *_, candidate in sorted(found)[:MAX_PARSED])
+    return tuple(candidate for *_, candidate in sorted(found)[:most])
 
 
 def _near(folder: Path, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterator[Path]]:

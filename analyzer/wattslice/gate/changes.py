@@ -389,9 +389,10 @@ def _worse(
 
 
 def _launch_place(pair: Pair) -> tuple[str, int] | None:
-    """Where the host code makes it, of a launch that is made more or less often than before."""
-    kernel = pair.new.analysis
-    if kernel is None or kernel.launch_line is None or pair.old.times in (None, pair.new.times):
+    """Where the host code makes it, of a launch that is made more or less often than before, or otherwise."""
+    old, new, kernel = pair.old, pair.new, pair.new.analysis
+    is_other = old.times not in (None, new.times) or (old.grid, old.block) != (new.grid, new.block)
+    if kernel is None or kernel.launch_line is None or not is_other:
         return None
     return kernel.launch_file or kernel.file, kernel.launch_line
 

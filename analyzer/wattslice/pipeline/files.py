@@ -18,7 +18,7 @@ from wattslice.errors import WattsliceError
 from wattslice.findings.findings import files_spoken_of
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
-from wattslice.frontend.cuda.read import read_callers, read_definitions, read_launcher
+from wattslice.frontend.cuda.read import read_callers, read_definitions, read_launcher, read_linking
 from wattslice.frontend.inputs import Inputs, note_inputs, note_unrepeatable, recorded
 from wattslice.frontend.limits import MOST_S, limited
 from wattslice.frontend.project.runs import ProgramArguments, find_arguments
@@ -267,6 +267,7 @@ def neighbours_of(path: Path, config: Config) -> Neighbours:
         partial(read_launcher, path, options=config.parse),
         arguments,
         partial(read_definitions, path, options=config.parse),
+        partial(read_linking, path, options=config.parse),
     )
 
 

@@ -24,8 +24,15 @@ from wattslice.frontend.inputs import (
     file_bytes,
     repository_root,
 )
-from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files
+from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
 from wattslice.frontend.source_files import SourceFiles, look_again
+
+_BESIDE = {
+    Search.CALLERS: caller_files,
+    Search.DEFINITIONS: definition_files,
+    Search.LAUNCHERS: launcher_files,
+    Search.LINKING: linking_files,
+}
 
 
 class CurrentInputs:
@@ -78,12 +85,8 @@ class CurrentInputs:
             return (about,) if os.path.isdir(about) else ()  # noqa: PTH112  (a name that is too long is none)
         if asked.search is Search.LINK:
             return (Path(os.path.realpath(about)),)
-        if asked.search is Search.CALLERS:
-            return caller_files(about, frozenset(asked.names))
-        if asked.search is Search.DEFINITIONS:
-            return definition_files(about, frozenset(asked.names))
-        if asked.search is Search.LAUNCHERS:
-            return launcher_files(about, frozenset(asked.names))
+        if asked.search in _BESIDE:
+            return _BESIDE[asked.search](about, frozenset(asked.names))
         files = self._roots.get(asked.about)
         if files is None:
             files = self._roots[asked.about] = SourceFiles(about, about, b"")
