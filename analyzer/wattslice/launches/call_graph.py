@@ -355,5 +355,7 @@ def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:
 
 
 _NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
-_OF_THE_LIBRARY = tuple(f"_Z{nested}{name}" for nested in ("", "N", "NK") for name in ("St", "Ss", "Sa", "So"))
+_OF_THE_LIBRARY = tuple(
+    f"_Z{nested}{name}" for nested in ("", "N", "NK") for name in ("St", "Ss", "Sa", "So")
+)
 """How the mangled names of functions and methods in namespace std begin."""

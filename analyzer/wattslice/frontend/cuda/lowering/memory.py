@@ -309,7 +309,7 @@ def bound(body: Body, declaration: Node, value: Node) -> Expr:
 
 
 def _offset_in_record(body: Body, field: Node) -> int:
-    """Offset of a member, plus that of the anonymous records around it; in device code 0 where it is not known."""
+    """Offset of a member, plus that of the anonymous records around it; of device code 0 if unknown."""
     offset = body.unit.types.field_offset_bytes(field.raw)
     return offset if body.is_host else max(0, offset)
 
