@@ -191,3 +191,15 @@ def test_the_option(tmp_path, capsys):
     assert "run with 3 4 (run target, Makefile:2)" in capsys.readouterr().out
     assert run(["analyze", str(path), "--no-cache", "--args", "'1"]) == 2
     assert "close the quotation" in capsys.readouterr().err
+
+
+def test_optarg_declared_in_the_function(tmp_path) -> None:
+    body = """
+    extern char *optarg;
+    int option, n = 3;
+    while ((option = getopt(argc, argv, "n:")) != -1)
+        if (option == 'n') n = atoi(optarg);
+    k<<<n, 64>>>(0, n, 1);
+"""
+    found = launch(tmp_path, body, "-n 77")
+    assert found.grid == (77, 1, 1)

@@ -184,10 +184,26 @@ def launches_in(
         yield kernels, own, is_named or any(launch.line is not None for launch in own)
 
 
+_Place = tuple[str, int, int | None]
+"""Where a kernel is defined, and where the first launch of it stands."""
+
+
+class _Told(Struct, frozen=True):
+    """The launches of a kernel as one file tells them: of those that include it, one that knows them."""
+
+    file: str
+    launches: list[KernelLaunch]
+
+
+def is_known(launches: list[KernelLaunch]) -> bool:
+    """Whether a launch was read from host code, with all its integer arguments."""
+    return any(x.source is not LaunchSource.ASSUMED and has_all_arguments(x) for x in launches)
+
+
 def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
     """Counts one checkout; `seen`: contents that count no more."""
     share = Share(checkout.name)
-    places: set[tuple[str, int, int | None]] = set()
+    launched: dict[_Place, _Told] = {}
     code = code_of(checkout)
     for path in sorted(path for path in checkout.rglob("*.cu") if path.is_file()):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -200,22 +216,24 @@ def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
             continue
         for kernels, own, is_launched in found:
             place = (kernels[0].span.file, kernels[0].span.line, own[0].line)
-            if not is_launched or place in places:
-                share.unlaunched += not is_launched
-                continue
-            places.add(place)
-            good = [launch for launch in own if launch.source is not LaunchSource.ASSUMED]
-            share.launched += 1
-            share.read += bool(good)
-            if any(has_all_arguments(launch) for launch in good):
-                share.known += 1
-                continue
-            computed = (x.assumptions and all(a.fix.startswith("--set") for a in x.assumptions) for x in own)
-            share.computed += not good and any(computed)
-            cause = first_cause(own)
-            where = f"{path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {cause}"
-            share.kinds[kind_of(cause, code)] += 1
-            share.missing.setdefault(_NAMED.sub("_", cause), []).append(where)
+            if not is_launched:
+                share.unlaunched += 1
+            elif place not in launched or (is_known(own) and not is_known(launched[place].launches)):
+                launched[place] = _Told(str(path.relative_to(checkout)), own)
+    for told in launched.values():
+        own = told.launches
+        good = [launch for launch in own if launch.source is not LaunchSource.ASSUMED]
+        share.launched += 1
+        share.read += bool(good)
+        if is_known(own):
+            share.known += 1
+            continue
+        computed = (x.assumptions and all(a.fix.startswith("--set") for a in x.assumptions) for x in own)
+        share.computed += not good and any(computed)
+        cause = first_cause(own)
+        where = f"{told.file}:{own[0].line} {own[0].kernel.name}: {cause}"
+        share.kinds[kind_of(cause, code)] += 1
+        share.missing.setdefault(_NAMED.sub("_", cause), []).append(where)
     return share
 
 
