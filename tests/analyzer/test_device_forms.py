@@ -33,6 +33,15 @@ struct Tagged { int tag; union { float f; int n; }; };
 template <typename T, int N> union Pack { T t[N]; int4 raw;
   __device__ T sum() const { T s = 0; for (int i = 0; i < N; i++) s += t[i]; return s; } };
 """
+GUARDS = """
+struct Add { int* p; __device__ Add(int* q) : p(q) {} __device__ ~Add() { atomicAdd(p, 1); } };
+struct Store { float* p; float v; __device__ ~Store() { *p = v; } };
+struct Derived : Add { __device__ Derived(int* q) : Add(q) {} };
+template <typename T> struct Sum { T* p; T v; __device__ Sum(T* q) : p(q), v(0) {}
+  __device__ void add(T x) { v += x; } __device__ ~Sum() { *p += v; } };
+__device__ Store made(float* p, float v) { Store s{p, v}; return s; }
+__device__ float twice(const float* in, float* o, int i) { Store s{o + i, in[i]}; return s.v * 2; }
+"""
 TWICE = "#define TWICE(p) ({ float v; const float* q = (p); v = *q; v *= 2; v; })"
 FORMS = [
     Form("union_array", UNIONS, "const float4* in, float* o",
@@ -97,6 +106,44 @@ FORMS = [
     Form("statement_expression_of_a_pointer", "", "const float* a, float* o",
          """__shared__ float s[256]; float* p = ({ float* q = s + threadIdx.x; *q = a[i]; q; });
          __syncthreads(); o[i] = p[0] + s[threadIdx.x ^ 1];""", loads(1, lds=2, sts=1)),
+    Form("destructor_at_a_return", GUARDS, "const float* in, float* o, int* c",
+         "Add g(c); if (threadIdx.x >= 64) return; o[i] = in[i];", loads(0.25, 0.25, atom=1)),
+    Form("destructor_in_a_loop", GUARDS, "const float* in, float* o",
+         "for (int k = 0; k < 4; k++) { Store s{o + i + k * 4096, 0}; s.v = in[i + k * 4096] * 2; }",
+         loads(4, 4)),
+    Form("destructor_at_a_break", GUARDS, "const float* in, float* o, int* c",
+         "for (int k = 0; k < 4; k++) { Add g(c + k); if (k == 2) break; o[i + k * 4096] = in[i + k]; }",
+         loads(2, 2, atom=3)),
+    Form("destructor_of_a_member", GUARDS, "const float* in, float* o",
+         "struct { Store s; int n; } h; h.s.p = o + i; h.s.v = in[i];", loads(1)),
+    Form("destructor_of_a_base", GUARDS, "const float* in, float* o, int* c",
+         "Derived d(c); o[i] = in[i];", loads(1, atom=1)),
+    Form("destructor_of_an_instance", GUARDS, "const double* in, double* o",
+         "Sum<double> a(o + i); for (int k = 0; k < 4; k++) a.add(in[i + k * 4096]);", loads(5, dadd=5)),
+    Form("destructor_of_what_is_returned", GUARDS, "const float* in, float* o",
+         "Store s = made(o + i, in[i]); s.v += 1;", loads(1, fadd=1)),
+    Form("destructor_behind_a_result", GUARDS, "const float* in, float* o, float* q",
+         "q[i] = twice(in, o, i);", loads(1, 2)),
+    Form("base_constructor", "struct B { float x; __device__ B(const float* a) : x(*a) {} };"
+         "struct D : B { float y; __device__ D(const float* a) : B(a), y(a[1]) {} };",
+         "const float* in, float* o",
+         "D d(in + i); o[i] = d.x + d.y;", loads(2, fadd=1)),
+    Form("delegating_constructor", "struct D { float a, b; __device__ D(float p, float q) : a(p), b(q) {}"
+         "__device__ D(const float* p) : D(p[0], p[1]) {} };", "const float* in, float* o",
+         "D d(in + i); o[i] = d.a + d.b;", loads(2, fadd=1)),
+    Form("goto_out_of_two_loops", "", "const float* in, float* o", """float s = 0;
+         for (int k = 0; k < 4; k++) for (int j = 0; j < 4; j++) {
+           if (k == 2 && j == 2) goto done; s += in[i + (k * 4 + j) * 4096]; } done: o[i] = s;""", loads(10)),
+    Form("goto_as_continue", "", "const float* in, float* o",
+         "for (int k = 0; k < 4; k++) { if (k == 1) goto next; o[i + k * 4096] = in[i + k * 4096]; next: ; }",
+         loads(3, 3)),
+    Form("goto_keeps_what_was_assigned", "", "const float* a, const float* b, float* o",
+         "float x = a[i]; if (threadIdx.x < 64) goto done; x = b[i]; done: o[i] = x;", loads(1.75)),
+    Form("goto_decided_by_data", "", "const float* a, const int* flag, float* o",
+         "if (flag[0] == 1) goto done; o[i] = a[i]; done: return;", loads(1.5, 0.5)),
+    Form("goto_out_of_a_guarded_scope", GUARDS, "const float* in, float* o, int* c",
+         "{ Add g(c); if (threadIdx.x >= 64) goto out; o[i] = in[i]; } out: return;",
+         loads(0.25, 0.25, atom=1)),
 ]  # fmt: skip
 
 

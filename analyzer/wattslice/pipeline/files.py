@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from wattslice.analysis import Analysis, SourceText
+from wattslice.analysis import Analysis
 from wattslice.branch_profile.binding import about_profile, bind
 from wattslice.config.config import Config
 from wattslice.config.options import Backend
@@ -88,7 +88,7 @@ def collected(
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
-        sources=_sources(results),
+        sources=tuple({source.file: source for result in results for source in result.sources}.values()),
         unread=unread,
         unmatched_settings=tuple(
             f"{_place(config, entry)}: {entry}: {error}"
@@ -111,11 +111,6 @@ def _place(config: Config, entry: str) -> str:
 
 def _is_unread(result: FileAnalysis) -> bool:
     return not result.kernels and any(entry.severity is Severity.ERROR for entry in result.diagnostics)
-
-
-def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
-    """Every file once, although several may include the same header."""
-    return tuple({source.file: source for result in results for source in result.sources}.values())
 
 
 def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
