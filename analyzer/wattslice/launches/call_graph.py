@@ -89,6 +89,32 @@ class CallGraph:
         every = (function for lambdas in self._lambdas.values() for function in lambdas)
         return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) == given)
 
+    def never_returns(self, expr: ir.Expr) -> bool:
+        """Whether an expression ends the program: a call of exit(), or of a function that always does."""
+        return isinstance(expr, ir.Call) and (
+            expr.name in host_api.EXITS or self.callee(expr) in self._ending
+        )
+
+    @cached_property
+    def _ending(self) -> frozenset[ir.Function]:
+        """Functions such as `usage()` that come to a call of exit() whatever happens in them."""
+        found: set[ir.Function] = set()
+
+        def ends(stmt: ir.Stmt) -> bool:
+            if isinstance(stmt, ir.Block):
+                return any(ends(inner) for inner in stmt.statements)
+            called = stmt.expr if isinstance(stmt, ir.ExprStmt) else None
+            return isinstance(called, ir.Call) and (
+                called.name in host_api.EXITS or self.callee(called) in found
+            )
+
+        for _ in range(_MOST_ENDING):
+            wider = {f for f in self.functions if ends(f.body) and not _may_return(f.body)}
+            if len(wider) == len(found):
+                break
+            found = wider
+        return frozenset(found)
+
     def handed_to(self, node: ir.Call) -> frozenset[ir.Function]:
         """The lambdas among the arguments of a call that nobody follows: it may call them."""
         found: set[ir.Function] = set()
@@ -347,6 +373,14 @@ class HostDependence:
             elif isinstance(node, ir.Call):
                 found |= self._graph.callees(node)
         return found
+
+
+def _may_return(stmt: ir.Stmt) -> bool:
+    return any(isinstance(inner, ir.Return) for inner in ir.walk_statements(stmt))
+
+
+_MOST_ENDING = 4
+"""Calls between a function and the exit() that it always comes to."""
 
 
 def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:

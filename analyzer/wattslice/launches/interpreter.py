@@ -124,7 +124,7 @@ class Interpreter(Evaluator):
                 return self._sequence(statements)
             case ir.ExprStmt(expr=expr):
                 self.evaluate(expr)
-                return Flow.EXIT if isinstance(expr, ir.Call) and expr.name in host_api.EXITS else Flow.NEXT
+                return Flow.EXIT if self._graph.never_returns(expr) else Flow.NEXT
             case ir.Declare(variable=variable, value=value):
                 self._declare(variable, value)
                 return Flow.NEXT
@@ -436,9 +436,10 @@ class Interpreter(Evaluator):
 
     # ------------------------------------------------------------------------- entry points
 
-    @property
-    def _lacking_callers(self) -> str:
+    def _lacking_callers(self, function: ir.Function) -> str:
         """Why nobody tells the arguments of an entry point; with `main` the program was looked through."""
+        if function not in self._graph.uncalled:
+            return "which is called only where the host code is not followed"
         has_main = any(function.name == "main" for function in self._graph.functions)
         return "which nothing that was read calls" if has_main else "whose callers are not in this file"
 
@@ -447,7 +448,7 @@ class Interpreter(Evaluator):
         where = (
             "given on the command line"
             if function.name == "main"
-            else f"a parameter of {function.name}(), {self._lacking_callers}"
+            else f"a parameter of {function.name}(), {self._lacking_callers(function)}"
         )
         self.memory.frames.append({})
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
