@@ -20,7 +20,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from wattslice_models.gpu import Gpu
-from wattslice_models.workload import Workload
+from wattslice_models.workload import PASS_BYTES, Workload
 
 
 class Resource(StrEnum):
@@ -226,8 +226,10 @@ def predict_time(
     issue = gpu.architecture.warp_instructions_per_clock_per_sm
     seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_share) / hertz
     chip = gpu.architecture
-    load_store = own * moved.shared_passes * 128.0 / chip.shared_bytes_per_clock_per_sm
-    load_store += own * moved.l1_bytes / chip.l1_bytes_per_clock_per_sm
+    load_store = own * moved.shared_passes * PASS_BYTES / chip.shared_bytes_per_clock_per_sm
+    known = workload.l1_passes
+    l1_bytes = own * moved.l1_bytes if known is None else warps * known * PASS_BYTES
+    load_store += l1_bytes / chip.l1_bytes_per_clock_per_sm
     held = warps * instructions.load_store * workload.divergence
     seconds[Resource.LOAD_STORE] = max(load_store, held) / parameters.issue_share / hertz
     if workload.texture_fetches:

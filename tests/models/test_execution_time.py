@@ -108,6 +108,16 @@ def test_bank_conflicts_cost_passes():
     assert found.time_s == pytest.approx(10 * 8 * 32e4 / 1380e6)
 
 
+def test_bank_conflicts_in_l1_cost_passes_too():
+    part = Instructions(load_store=1e4)
+    work = Workload(800, 256, 64.0, part, None, *(4e4, 4e4, 0.0), shared_passes=0.0, dependent_loads=0.0)
+    free, found = (
+        predict_time(replace(work, l1_passes=passes), V100, None, EXACT).time_s for passes in (1e4, 8e4)
+    )
+    assert free == pytest.approx(predict_time(work, V100, None, EXACT).time_s)
+    assert found == pytest.approx(10 * 8 * 8e4 * 128 / 126 / 1380e6)  # 126 bytes a clock and SM
+
+
 def test_resources_overlap_as_well_as_the_exponent_says():
     alone = [predict_time(work, V100, None, EXACT).time_s for work in (arithmetic(8000), streaming())]
     both = Workload(80_000, 256, 64.0, Instructions(fp32=1000.0, load_store=3.0), None, 12.0, 12.0, 12.0)
