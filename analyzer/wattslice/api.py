@@ -28,7 +28,7 @@ from wattslice.analysis import (
     SourceText,
     Suppression,
 )
-from wattslice.config.config import Config, ConfigError, Options, make_config
+from wattslice.config.config import Config, Options, make_config
 from wattslice.config.options import Kind, Place, said_at
 from wattslice.config.rule_choices import RuleChoice, RuleChoices
 from wattslice.config.settings import find_settings
@@ -142,7 +142,7 @@ def analyze(
 
     files = _paths(paths)
     if not files:
-        raise ConfigError("no file to analyse", remedy="name a file or a folder")
+        raise WattsliceError("no file to analyse", remedy="name a file or a folder")
     config = with_usable_cache(make_config(_options("analyze", Place.FILES, files, options)))
     _warn(config)
     return analyze_files(config, done)
@@ -180,17 +180,13 @@ def _options(function: str, place: Place, paths: tuple[Path, ...], given: Mappin
         if name == "cache" and isinstance(value, bool):
             values["no_cache"] = not value
         elif value is not None:
-            values[known[name].field] = _CONVERT.get(known[name].kind, _same)(value)
+            values[known[name].field] = _CONVERT.get(known[name].kind, lambda given: given)(value)
     return Options(paths=paths, **values)
 
 
 def _warn(config: Config) -> None:
     for note in config.notes:
         warnings.warn(note, stacklevel=3)
-
-
-def _same(value: object) -> object:
-    return value
 
 
 def _paths(paths: AnyPath | Iterable[AnyPath]) -> tuple[Path, ...]:

@@ -82,22 +82,22 @@ Default = TypeVar("Default")
 class Value:
     """One value: `any` at `place` (``branches[3].line``) of the document in `path`.
 
-    Every check raises `error_type` with file, place and what was expected.
+    Every check raises `WattsliceError` with file, place and what was expected.
     """
 
-    def __init__(self, error_type: type[WattsliceError], path: Path, place: str, value: object) -> None:
-        self._error_type, self.path, self.place = error_type, path, place
+    def __init__(self, path: Path, place: str, value: object) -> None:
+        self.path, self.place = path, place
         self.any: object = value
 
     def error(self, message: str, remedy: str = "", key: str = "") -> WattsliceError:
         """What is wrong with this value, or with the `key` of this table."""
         place = self.place or "the document"
         line = line_of(self.path, f"{self.place}.{key}")
-        return self._error_type(f"{place}: {message}", path=self.path, line=line, remedy=remedy)
+        return WattsliceError(f"{place}: {message}", path=self.path, line=line, remedy=remedy)
 
     def inside(self, place: str, value: object) -> Value:
         """A value further inside, at `place` from here."""
-        return Value(self._error_type, self.path, f"{self.place}{place}", value)
+        return Value(self.path, f"{self.place}{place}", value)
 
     def text(self) -> str:
         """A text."""

@@ -8,7 +8,7 @@ from wattslice.config.config import Config, Options, Prediction, make_config
 from wattslice.config.gpu_choice import choose_gpu, gpus_of_this_machine
 from wattslice.config.options import MethodChoice, ModelChoice
 from wattslice.config.settings import NO_SETTINGS, Settings
-from wattslice.config.sources import SourceError, source_files
+from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
 
 
@@ -135,7 +135,7 @@ def test_a_folder_stands_for_its_cu_files_sorted_each_once(tmp_path):
     ("name", "message"), [("none.cu", "no such file"), (".", "no .cu file in this folder")]
 )
 def test_nothing_to_analyse(tmp_path, name, message):
-    with pytest.raises(SourceError, match=message):
+    with pytest.raises(WattsliceError, match=message):
         source_files((tmp_path / name,))
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from wattslice.config.config import Config
 from wattslice.config.gpu_choice import GpuChoice
+from wattslice.errors import WattsliceError
 from wattslice.profiling.data_sets.arguments import prepare
-from wattslice.profiling.data_sets.generators import DataError
 from wattslice.profiling.data_sets.skeleton import skeleton
 from wattslice.profiling.data_sets.spec import read_spec, shape_of
 from wattslice.profiling.interpreted import known_launches
@@ -161,7 +161,7 @@ def test_files(known, tmp_path):
         assert array(known, tmp_path, "keys", np.int32, f'{{ file = "{name}" }}') == [1, 2, 3, 4]
         assert array(known, tmp_path, "keys", np.int32, f'{{ file = "{name}", size = 3 }}') == [1, 2, 3]
     np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(DataError, match=r"keys\.file: .*evil\.npy cannot be used"):
+    with pytest.raises(WattsliceError, match=r"keys\.file: .*evil\.npy cannot be used"):
         prepared(known, tmp_path, keys='{ file = "evil.npy" }')
 
 
@@ -174,7 +174,7 @@ def test_the_first_elements_of_a_large_file_fit(known, tmp_path):
     for name in ("a.npy", "a.bin", "a.txt"):
         found, memory = prepared(known, tmp_path, 1, keys=f'{{ file = "{name}", size = 32 }}')
         assert memory.contents(found.arguments[0]).view(np.int32).tolist() == list(range(32))
-        with pytest.raises(DataError, match="the memory budget of 1 MiB"):
+        with pytest.raises(WattsliceError, match="the memory budget of 1 MiB"):
             prepared(known, tmp_path, 1, keys=f'{{ file = "{name}" }}')
 
 
@@ -205,7 +205,7 @@ def test_files_that_lie_or_never_end(known, tmp_path):
         ("endless.npy", "numbers of inf do not fit 32 bits"),
         ("long.txt", "long.txt cannot be used"),
     ):
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(WattsliceError, match=message):
             prepared(known, tmp_path, keys=f'{{ file = "{name}" }}')
 
 
@@ -225,7 +225,7 @@ def test_a_pointer_into_an_array(known, tmp_path):
     found, memory = prepared(known, tmp_path, keys='{ size = 4, generator = "iota", offset = 1 }')
     address = found.arguments[0]
     assert memory.contents(address - 4).view(np.int32).tolist() == [0, 1, 2, 3]
-    with pytest.raises(DataError, match=r"keys\.offset: expected a whole number from 0 to 4, found 5"):
+    with pytest.raises(WattsliceError, match=r"keys\.offset: expected a whole number from 0 to 4, found 5"):
         prepared(known, tmp_path, keys="{ size = 4, offset = 5 }")
 
 
@@ -298,7 +298,7 @@ def test_errors_name_the_file_and_the_place(known, tmp_path, arguments, message)
     if message is None:
         prepared(known, tmp_path, **arguments)
         return
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(WattsliceError, match=message):
         prepared(known, tmp_path, **arguments)
 
 
@@ -319,7 +319,7 @@ def test_errors_name_the_file_and_the_place(known, tmp_path, arguments, message)
 def test_what_is_no_spec(tmp_path, text, message):
     path = tmp_path / "k.toml"
     path.write_text(text)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(WattsliceError, match=message):
         read_spec(path)
 
 
@@ -333,7 +333,7 @@ def test_the_launch_comes_from_the_data_set_the_spec_or_the_host_code(known, tmp
     assert (shape().grid, shape().block) == ((3, 1, 1), (32, 1, 1))
     given = shape("[launch]\ngrid = [2, 2]\nshared_bytes = 64", "launch = { grid = 5 }")
     assert (given.grid, given.block, given.shared_bytes) == ((5, 1, 1), (32, 1, 1), 64)
-    with pytest.raises(DataError, match=r"the block of k cannot be read .*block = \[x, y, z\]"):
+    with pytest.raises(WattsliceError, match=r"the block of k cannot be read .*block = \[x, y, z\]"):
         shape("[launch]\ngrid = 1", is_certain=False)
 
 

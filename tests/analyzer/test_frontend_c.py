@@ -219,12 +219,12 @@ def test_what_is_no_text(tmp_path, data):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("goto end; end: ;", "goto"),
+        ("again: if (a++ < 3) goto again;", "goto"),
         ("a = 1 +;", "expected expression"),
         ("undeclared = 1;", "undeclared identifier 'undeclared'"),
         ("unknown_function(1);", "call of 'unknown_function': body not found"),
         ("f();", "recursion"),
-        ("({ int b = 1; b; });", "not supported"),
+        ("a = ({ if (a) return 2; 1; });", "a jump leaves"),
     ],
 )
 def test_what_is_not_understood_is_a_diagnostic_and_the_rest_is_kept(tmp_path, body, message):
@@ -232,6 +232,12 @@ def test_what_is_not_understood_is_a_diagnostic_and_the_rest_is_kept(tmp_path, b
     assert [d.line for d in program.diagnostics] == [3]
     assert re.search(message, program.diagnostics[0].message)
     assert nodes(program, ir.Return)
+
+
+def test_statement_expressions_are_followed(tmp_path):
+    program = read(tmp_path, "int f(int* p) { return ({ int a = p[1]; p[2] = a; a + 1; }); }\n")
+    assert not program.diagnostics
+    assert (len(nodes(program, ir.Load)), len(nodes(program, ir.Assign))) == (1, 1)
 
 
 def test_missing_include_is_named(tmp_path):

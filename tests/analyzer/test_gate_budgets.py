@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from wattslice.analysis import Suppression
 from wattslice.commands.gate import gate
 from wattslice.config.budgets import Budget
-from wattslice.config.settings import SettingsError, read_settings
+from wattslice.config.settings import read_settings
+from wattslice.errors import WattsliceError
 from wattslice.gate.verdict import UnknownPolicy, density, judge
 
 from .samples import ANALYSIS, HOT, MATMUL, UNKNOWN
@@ -151,7 +152,7 @@ def test_budgets_of_the_settings(tmp_path: Path):
 )
 def test_impossible_budgets_are_named(entry: str, complaint: str, tmp_path: Path):
     path = settings(tmp_path, f"[[gate.budget]]\n{entry}\n")
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(WattsliceError) as caught:
         read_settings(path)
     assert complaint in str(caught.value)
 

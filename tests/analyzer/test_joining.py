@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from wattslice.analysis import Analysis, LaunchSource
 from wattslice.commands.gate import gate
 from wattslice.config.config import Options, make_config
-from wattslice.findings.findings import files_without_result
 from wattslice.frontend.neighbours import launcher_files
 from wattslice.pipeline.files import analyze_files
 from wattslice.pipeline.incremental import IncrementalAnalyzer
@@ -130,7 +129,7 @@ def test_of_a_fragment_only_its_own_kernels_are_told(folder: Path):
     assert [k.name for k in analysis.kernels] == ["f1", "f3"]
     whole = run(".")
     assert [k.name for k in whole.kernels] == ["f1", "f3", "f2"]
-    assert files_without_result(whole) == ()
+    assert whole.unread == ()
 
 
 def test_what_only_a_reading_alone_complains_of_goes_with_it(folder: Path):
@@ -210,3 +209,135 @@ def test_a_fragment_is_compared_with_whoever_includes_it(folder: Path):
     for budget in ([], ["--max-power", "290"]):
         result = CliRunner().invoke(gate, ["--against", "HEAD", *budget, "."])
         assert "1 of 1 worse" in result.output, result.output
+
+
+BODY = " { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }\n"
+LINKED = {
+    "lib__k": f"""#include "../k.cuh"
+namespace ns {{ __global__ void k(float *x, int n){BODY}}}
+__global__ void k(float *x, int n){BODY}__global__ void k(double *x, int n){BODY}
+extern "C" __global__ void whole(float *x, int n){BODY}
+template <int B> __global__ void t(float *x, int n){BODY}
+template __global__ void t<64>(float *, int);
+template __global__ void t<128>(float *, int);
+template __global__ void shared<float>(float *, int);
+__global__ void held(float *x, int n){BODY}
+static __global__ void own(float *x, int n){BODY}
+""",
+    "main": """#include "k.cuh"
+static __global__ void own(float *x, int n) {} int main() {
+    int n = 1 << 20;
+    float *x; cudaMalloc(&x, 4 * n);
+    double *y; cudaMalloc(&y, 8 * n);
+    ns::k<<<n / 32, 32>>>(x, n);
+    k<<<n / 128, 128>>>(y, n);
+    t<128><<<n / 256, 256>>>(x, n);
+    shared<<<n / 512, 512>>>(x, n);
+    void (*f)(float *, int) = held;
+    f<<<n / 1024, 1024>>>(x, n);
+    own<<<7, 32>>>(x, n);
+}
+""",
+    "grid": """#include "k.cuh"
+void grid(void **arguments) { cudaLaunchCooperativeKernel((void *)whole, 640, 64, arguments); }
+""",
+}
+DECLARED = f"""#pragma once
+namespace ns {{ __global__ void k(float *, int); }}
+extern __global__ void k(float *, int), k(double *, int);
+extern "C" __global__ void whole(float *, int);
+template <int B> __global__ void t(float *, int);
+template <typename T> __global__ void shared(T *x, int n){BODY}
+__global__ void held(float *, int);
+"""
+
+
+def test_a_kernel_that_another_file_declares_has_the_launch_there(folder: Path):
+    (folder / "k.cuh").write_text(DECLARED)
+    write(folder, **LINKED)
+    expected = [
+        ("k", 32768, 6, "main.cu"),
+        ("k", 0, None, ""),
+        ("k", 8192, 7, "main.cu"),
+        ("whole", 640, 2, "grid.cu"),
+        ("held", 1024, 11, "main.cu"),
+        ("own", 0, None, ""),
+        ("t", 0, None, ""),
+        ("t", 4096, 8, "main.cu"),
+        ("shared", 2048, 9, "main.cu"),
+    ]
+
+    def linked(analysis: Analysis) -> list[tuple[str, int, int | None, str]]:
+        assert all(k.launch_source is LaunchSource.HOST_CODE for k in analysis.kernels if k.launch_line)
+        return [
+            (k.name, k.grid[0] if k.launch_line else 0, k.launch_line, Path(k.launch_file).name)
+            for k in analysis.kernels
+            if k.file != "main.cu"
+        ]
+
+    assert sorted(linked(run("lib/k.cu"))) == sorted(expected)
+    assert sorted(linked(run("."))) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("__global__ void k(float *x, int n)", "__global__ void k(float *x, long n);"),
+        (
+            "__global__ void k(float *x, int n)",
+            "namespace ns { __global__ void k(float *, int); } using ns::k;",
+        ),
+        ("static __global__ void k(float *x, int n)", "static __global__ void k(float *x, int n) {}"),
+        ("static __global__ void k(float *x, int n)", "__global__ void k(float *x, int n);"),
+        (
+            "namespace { __global__ void k(float *x, int n)" + BODY + "}",
+            "namespace {__global__ void k(float *x, int n) {}}",
+        ),
+        ("__global__ void k(float *x, int n)", "__global__ void k(float *x, int n) {}"),
+        ("__global__ void k(float *x, int n)", "#define k k_fast\n__global__ void k(float *x, int n);"),
+    ],
+)
+def test_what_the_linker_keeps_apart_is_not_joined(folder: Path, own: str, other: str):
+    main = f"{other}\n__global__ void decoy(float *); int main() {{ k<<<4096, 256>>>((float *)0, 1); }}\n"
+    write(folder, k=own + BODY * ("{" not in own), main=main)
+    (alone,) = run("k.cu").kernels
+    assert (alone.launch_source, alone.launch_line) == (LaunchSource.ASSUMED, None)
+
+
+def test_the_launch_of_a_declared_kernel_is_followed_in_the_editor_and_the_cache(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("WATTSLICE_CACHE", str(folder / "cache"))
+    text = KERNEL.replace("NAME", "k1")
+    write(folder, k1=text)
+    analyzer = IncrementalAnalyzer(make_config(Options(paths=(Path("k1.cu"),), gpu="v100")))
+    assert run("k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
+    for blocks in (4096, 2048):
+        main = f"__global__ void k1(float *, int);\nint main() {{ k1<<<{blocks}, 256>>>(0, 1048576); }}\n"
+        write(folder, main=main)
+        for analysis in (run("k1.cu"), run("k1.cu"), analyzer.analyze(Path("k1.cu"), text)):
+            assert told(analysis) == [("k1.cu", "k1", blocks, 2, "host code")]
+
+
+def test_the_gate_follows_a_declared_kernel_through_files_that_call_each_other(folder: Path):
+    files = {
+        "k1": KERNEL.replace("NAME", "k1"),
+        "launch": "__global__ void k1(float *, int);\n"
+        "void launch(float *x, int n) { k1<<<n / 256, 256>>>(x, n); }\n",
+        "step": "void launch(float *, int);\nvoid step(int n) { launch(0, n); }\n",
+        "main": "void step(int);\nint main() { step(1 << 22); }\n",
+    }
+    write(folder, **files)
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "a")
+    for changed, place in (
+        ({"k1": files["k1"].replace("*= 2.0f", "+= x[i * 8]")}, "k1.cu:3"),
+        ({"main": files["main"].replace("22", "24")}, "launch.cu:2"),
+        ({"step": files["step"].replace("launch(0, n)", "launch(0, n * 4)")}, "launch.cu:2"),
+        ({"launch": files["launch"].replace("n / 256", "4 * n / 256")}, "launch.cu:2"),
+    ):
+        write(folder, **{**files, **changed})
+        result = CliRunner().invoke(gate, ["--against", "HEAD", "."])
+        worse = [line for line in result.output.splitlines() if "PW023" in line]
+        assert [line.split()[:2] for line in worse] == [["error", place]], (changed, result.output)

@@ -17,7 +17,8 @@ from wattslice.commands.gate import gate
 from wattslice.commands.roofline import roofline
 from wattslice.config import options as table
 from wattslice.config.options import OPTIONS, Choices, Kind, Option, Place, before, said_at
-from wattslice.config.settings import SettingsError, find_settings
+from wattslice.config.settings import find_settings
+from wattslice.errors import WattsliceError
 from wattslice.lsp.client_settings import KEYS, read_client_settings
 from wattslice_tools.options_page import MARKERS, options_table
 
@@ -71,10 +72,10 @@ def test_in_settings(option, tmp_path, monkeypatch):
         if place in option.places:
             assert getattr(find_settings((tmp_path,)), option.field) not in (None, ())
             path.write_text(f"{text}{key} = 1979-05-27\n")
-            with pytest.raises(SettingsError, match=f"{re.escape(option.key)}: expected a"):
+            with pytest.raises(WattsliceError, match=f"{re.escape(option.key)}: expected a"):
                 find_settings((tmp_path,))
         else:
-            with pytest.raises(SettingsError, match="not for settings beside sources"):
+            with pytest.raises(WattsliceError, match="not for settings beside sources"):
                 find_settings((tmp_path,))
         path.unlink()
 

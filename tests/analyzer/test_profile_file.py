@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.branch_profile.files import BranchProfileError, profile_json, read_branch_profile
+from wattslice.branch_profile.files import profile_json, read_branch_profile
 from wattslice.branch_profile.making import make_profile
 from wattslice.branch_profile.profile import (
     ArmCount,
@@ -16,6 +16,7 @@ from wattslice.branch_profile.profile import (
 )
 from wattslice.config.config import Config, Facts
 from wattslice.config.gpu_choice import GpuChoice
+from wattslice.errors import WattsliceError
 from wattslice.ir import Span
 from wattslice.pipeline.files import analyze_file, analyze_files
 
@@ -79,7 +80,7 @@ def test_lookup_by_kernel_and_column(kernel):
     ],
 )
 def test_errors_name_file_and_json_path(tmp_path, change, place):
-    with pytest.raises(BranchProfileError, match=rf"profile\.json: .*{place}"):
+    with pytest.raises(WattsliceError, match=rf"profile\.json: .*{place}"):
         read_branch_profile(written(tmp_path, [ENTRY, ENTRY | change]))
 
 
@@ -94,7 +95,7 @@ def test_errors_name_file_and_json_path(tmp_path, change, place):
 )
 def test_errors_of_counts(tmp_path, change, place):
     data_sets = [{"name": "a"}, {"name": "b", "weight": 2}]
-    with pytest.raises(BranchProfileError, match=place):
+    with pytest.raises(WattsliceError, match=place):
         read_branch_profile(written(tmp_path, [ENTRY | change], 2, data_sets=data_sets))
 
 
@@ -111,7 +112,7 @@ def test_errors_of_counts(tmp_path, change, place):
     ],
 )
 def test_errors_of_what_is_around_the_branches(tmp_path, more, place):
-    with pytest.raises(BranchProfileError, match=place):
+    with pytest.raises(WattsliceError, match=place):
         read_branch_profile(written(tmp_path, [], 2, **more))
 
 
@@ -132,12 +133,12 @@ def test_errors_of_what_is_around_the_branches(tmp_path, more, place):
 def test_what_is_no_profile(tmp_path, content, message):
     path = tmp_path / "profile.json"
     path.write_bytes(content)
-    with pytest.raises(BranchProfileError, match=message):
+    with pytest.raises(WattsliceError, match=message):
         read_branch_profile(path)
 
 
 def test_a_missing_profile(tmp_path):
-    with pytest.raises(BranchProfileError, match="cannot read the profile: No such file"):
+    with pytest.raises(WattsliceError, match="cannot read the profile: No such file"):
         read_branch_profile(tmp_path / "none.json")
 
 

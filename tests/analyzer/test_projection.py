@@ -13,22 +13,15 @@ import wattslice_corpora
 import wattslice_models
 from wattslice.analysis import Analysis
 from wattslice.cli import main
-from wattslice.config.config import Options, make_config
-from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.launch import Assumption
-from wattslice.launches.resolver import resolve_launches
-from wattslice.pipeline.files import read_program
-from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice.projection.kernels import time_parameters
 from wattslice.projection.projection import Configuration, project_workflow
 from wattslice.projection.reader import read_workflow
 from wattslice.projection.workflow import GpuNode
 from wattslice.report import projection_picture as picture
 from wattslice.report.projection import projection_json, write_projection
-from wattslice.workload.launch_work import launch_work, residency
-from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.frozen_json import encoded
 from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Objective
@@ -584,32 +577,6 @@ def test_a_workflow_may_have_many_components(projected):
     many = BASE + "".join(part.format(f"b{number}").replace(".a.", f".b{number}.") for number in range(70))
     found = projected(many)
     assert [entry.time_s for entry in all_of(found)] == pytest.approx([70 * 5 + 5, 70 * 5 + 2.5])
-
-
-def test_a_kernel_may_take_escapes_time_from_its_source(projected):
-    by_us, by_escape = (
-        projected(STATIC.replace("launches = 3", f"launches = 3\nlaunch_line = 3\n{model}"))
-        for model in ("", 'model = "escape"')
-    )
-    gpu = GpuCharacteristics.from_gpu(load_gpu("v100"))
-    path = by_us.workflow.components[1].kernels[0].source
-    config = make_config(Options(paths=(path,), gpu="v100"))
-    times_s: list[float] = []
-    for launch in resolve_launches(
-        read_program(path, config, None), config.facts.overrides, load_gpu("v100")
-    ):
-        profile = count(launch)
-        work = launch_work(launch, residency(launch, load_gpu("v100")), profile)
-        assert work.workload
-        ipc = predicted_ipc(work.workload, load_gpu("v100"), parameters=time_parameters("v100"))
-        kernel = launch_characteristics(launch, profile, work, ipc)
-        times_s.append(gpu_time(kernel, gpu, float(work.workload.threads)).total_s)
-    way, other = by_escape.components[1].ways
-    assert way.alone.time_s == pytest.approx(3 * sum(times_s))  # both launches of the line
-    assert other.alone.time_s == pytest.approx(3 * sum(times_s) / 2)  # without the overhead of a launch
-    assert way.source == "static analysis, ESCAPE's time model"
-    assert way.alone.power_w == pytest.approx(by_us.components[1].ways[0].alone.power_w, rel=1e-3)
-    assert any("time by ESCAPE's model (model)" in text for text in by_escape.assumptions)
 
 
 def test_a_gpu_of_ones_own_needs_an_id_of_its_own(projected, tmp_path):

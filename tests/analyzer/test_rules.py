@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import wattslice
-from wattslice.findings.rules import RULES, UnknownRuleError, checks, find_rule
+from wattslice.errors import WattsliceError
+from wattslice.findings.rules import RULES, checks, find_rule
 
 PACKAGE = Path(wattslice.__file__).parent
 SOURCES = tuple(PACKAGE.rglob("*.py"))
@@ -134,7 +135,7 @@ def test_found_by_id_in_either_case_and_by_name():
 
 
 def test_unknown_rule_names_close_matches():
-    with pytest.raises(UnknownRuleError, match="PW010"):
+    with pytest.raises(WattsliceError, match="PW010"):
         find_rule("PW10")
-    with pytest.raises(UnknownRuleError, match="lists all"):
+    with pytest.raises(WattsliceError, match="lists all"):
         find_rule("zzzzzzzz")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.config.config import Options, make_config
-from wattslice.config.settings import NO_SETTINGS, SettingsError, find_settings, read_settings
+from wattslice.config.settings import NO_SETTINGS, find_settings, read_settings
 from wattslice.errors import WattsliceError
 
 
@@ -67,7 +67,7 @@ def test_a_wattslice_toml_comes_before_a_pyproject_beside_it(tmp_path):
 
 def test_a_wattslice_toml_wants_no_table(tmp_path):
     path = written(tmp_path / "wattslice.toml", "[tool.wattslice]\ngpu = 'v100'")
-    with pytest.raises(SettingsError, match="this file wants no table") as caught:
+    with pytest.raises(WattsliceError, match="this file wants no table") as caught:
         read_settings(path)
     assert "without a table" in str(caught.value.remedy)
 
@@ -93,7 +93,7 @@ def test_no_paths_no_settings():
     ],
 )
 def test_errors_name_file_and_key(tmp_path, text, message):
-    with pytest.raises(SettingsError, match=message):
+    with pytest.raises(WattsliceError, match=message):
         read_settings(written(tmp_path / "pyproject.toml", text))
 
 
@@ -127,7 +127,7 @@ def test_settings_beside_sources_choose_nothing_that_connects_or_writes(tmp_path
     prefix = "[tool.wattslice]\n" if name == "pyproject.toml" else "# ours\n"
     path = written(tmp_path / name, f"{prefix}jobs = 1\n{entry}\n")
     key = entry.partition(" ")[0]
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(WattsliceError) as told:
         find_settings((tmp_path,))
     assert f"{path}:3: " in str(told.value)
     assert f"{key}: not for settings beside sources" in str(told.value)
@@ -148,7 +148,7 @@ def test_a_baseline_stays_in_the_folder_of_the_settings(tmp_path):
             assert find_settings((here,)).gate_baseline == here / baseline
     for baseline in ("../secret", str(outside), link, ".."):
         path = written(here / "wattslice.toml", f'[gate]\n\nbaseline = "{baseline}"\n')
-        with pytest.raises(SettingsError, match=rf"{path}:3: gate.baseline: .* lies outside .*--baseline"):
+        with pytest.raises(WattsliceError, match=rf"{path}:3: gate.baseline: .* lies outside .*--baseline"):
             find_settings((here,))
     path.unlink()
     users_settings(tmp_path, f'[gate]\nbaseline = "{outside}"\n')
@@ -165,7 +165,7 @@ def test_the_users_own_settings_say_what_the_others_do_not(tmp_path):
     assert (found.file_of("gpu"), found.file_of("delta")) == (path, own)
     assert find_settings(()).gpu == "l4"
     own.write_text('gpus = "l4"')
-    with pytest.raises(SettingsError, match=str(own)):
+    with pytest.raises(WattsliceError, match=str(own)):
         find_settings((tmp_path,))
     own.write_text('gpu = "nothing"')
     (tmp_path / "k.cu").write_text("")
@@ -194,24 +194,24 @@ def test_a_stranger_has_no_thousand_processes_started(tmp_path):
 )
 def test_hostile_settings_are_refused(tmp_path, text, reason):
     written(tmp_path / "wattslice.toml", text)
-    with pytest.raises(SettingsError, match=reason):
+    with pytest.raises(WattsliceError, match=reason):
         find_settings((tmp_path,))
 
 
 def test_settings_that_never_end_are_not_read(tmp_path):
     path = tmp_path / "wattslice.toml"
     path.symlink_to("/dev/zero")
-    with pytest.raises(SettingsError, match="no regular file"):
+    with pytest.raises(WattsliceError, match="no regular file"):
         find_settings((tmp_path,))
     path.unlink()
     os.mkfifo(path)
     for name in ("/dev/zero", path):
-        with pytest.raises(SettingsError, match="no regular file"):
+        with pytest.raises(WattsliceError, match="no regular file"):
             read_settings(Path(name))
     path.unlink()
     with path.open("wb") as file:
         file.truncate(10 << 30)
-    with pytest.raises(SettingsError, match="larger than 1 MiB"):
+    with pytest.raises(WattsliceError, match="larger than 1 MiB"):
         find_settings((tmp_path,))
 
 

@@ -26,7 +26,7 @@ from wattslice.branch_profile.profile import (
     SourceLines,
 )
 from wattslice.documents import Table, Value, parse_json
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.version import __version__
 
@@ -36,31 +36,24 @@ _ALONE = (LOOP, RIGHT)
 """Arms that say nothing of the other arms on their line."""
 
 
-class BranchProfileError(WattsliceError):
-    """A profile that cannot be used; the message names the JSON path, e.g. ``branches[3].line``."""
-
-
 def read_branch_profile(path: Path) -> BranchProfile:
-    """Read and check a profile. Raises `BranchProfileError` naming file and JSON path."""
+    """Read and check a profile. Raises `WattsliceError` naming file and JSON path."""
     try:
         content = file_bytes(path)
         note_text(path, content)
         document = parse_json(content)
     except OSError as error:
-        remedy = "`wattslice profile` makes one"
-        raise BranchProfileError(
-            f"cannot read the profile: {error.strerror}", path=path, remedy=remedy
-        ) from None
+        raise of_system(error, "cannot read the profile", path, "`wattslice profile` makes one") from None
     except UnicodeDecodeError:
-        raise BranchProfileError("the profile is not UTF-8 text", path=path) from None
+        raise WattsliceError("the profile is not UTF-8 text", path=path) from None
     except json.JSONDecodeError as error:
-        raise BranchProfileError(f"not valid JSON: {error.msg}", path=path, line=error.lineno) from None
+        raise WattsliceError(f"not valid JSON: {error.msg}", path=path, line=error.lineno) from None
     except ValueError:  # ValueError: a number of more digits than Python converts
-        raise BranchProfileError("nested too deeply, or numbers too long, for a profile", path=path) from None
-    top = Value(BranchProfileError, path, "", document).table()
+        raise WattsliceError("nested too deeply, or numbers too long, for a profile", path=path) from None
+    top = Value(path, "", document).table()
     version = top.value("schema_version").any
     if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
-        raise BranchProfileError(
+        raise WattsliceError(
             f"schema_version: {version!r} is not supported, only 1 to {SCHEMA_VERSION}",
             path=path,
             remedy="make the profile anew with `wattslice profile`",
@@ -156,15 +149,13 @@ def _check(path: Path, arms: tuple[ArmProbability, ...]) -> None:
             message = (
                 f"branches[{index}]: arm {entry.arm!r} of line {entry.line} was given in branches[{first}]"
             )
-            raise BranchProfileError(message, path=path, remedy="keep one of them")
+            raise WattsliceError(message, path=path, remedy="keep one of them")
         if entry.arm not in _ALONE and entry.probability is not None:
             sums.setdefault(place, []).append(entry.probability)
     for (file, _, line, _), probabilities in sums.items():
         total = math.fsum(probabilities)
         if total > 1 + 1e-6:
-            raise BranchProfileError(
-                f"the arms of {file}:{line} add up to {total:g}, not at most 1", path=path
-            )
+            raise WattsliceError(f"the arms of {file}:{line} add up to {total:g}, not at most 1", path=path)
 
 
 def profile_json(profile: BranchProfile) -> str:

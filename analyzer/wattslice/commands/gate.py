@@ -21,6 +21,7 @@ from wattslice.commands.output import (
 )
 from wattslice.commands.table import FAILED, FINDINGS, FINE
 from wattslice.config.options import Place, is_silent, said_at
+from wattslice.errors import WattsliceError
 from wattslice.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -97,18 +98,18 @@ def gate(
 
 def _budgets(said: Settings) -> tuple[Budget, ...]:
     from wattslice.config.budgets import Budget
-    from wattslice.config.config import ConfigError
 
     power_w, energy_j = said.gate_max_power_w, said.gate_max_energy_j
     for option, bound, unit in (("--max-power", power_w, "watts"), ("--max-energy", energy_j, "joules")):
         if bound is not None and not (math.isfinite(bound) and bound > 0):
-            raise ConfigError(f"{option}: {bound:g} is not a budget", remedy=f"a positive number of {unit}")
+            raise WattsliceError(
+                f"{option}: {bound:g} is not a budget", remedy=f"a positive number of {unit}"
+            )
     general = () if power_w is None and energy_j is None else (Budget("*", "**", power_w, energy_j),)
     return (*general, *said.gate_budgets)
 
 
 def _policy(said: Settings) -> Policy:
-    from wattslice.config.config import ConfigError
     from wattslice.gate.changes import Policy
     from wattslice.gate.ratio_trust import Quantity
 
@@ -117,19 +118,18 @@ def _policy(said: Settings) -> Policy:
         known = [quantity.value for quantity in Quantity]
         for name in names:
             if name not in known:
-                raise ConfigError(f"--fail-on: unknown value {name!r}", remedy=f"of {', '.join(known)}")
+                raise WattsliceError(f"--fail-on: unknown value {name!r}", remedy=f"of {', '.join(known)}")
         chosen = tuple(Quantity(name) for name in names)
         policy = replace(policy, fail_on=chosen, saving_pays=False)
     allowed = _share("--tolerance", said.gate_tolerance, policy.tolerance)
     sure = _share("--confidence", said.gate_confidence, policy.confidence)
     if not 0.5 <= sure < 1:
-        raise ConfigError(f"--confidence: {sure:g} is no confidence", remedy="from 50% to below 100%")
+        raise WattsliceError(f"--confidence: {sure:g} is no confidence", remedy="from 50% to below 100%")
     return replace(policy, tolerance=allowed, confidence=sure)
 
 
 def _share(option: str, value: str | float | None, default: float) -> float:
     """A share as people write it: 5% or 0.05. A bare 5 is refused: it could mean either."""
-    from wattslice.config.config import ConfigError
 
     if value is None:
         return default
@@ -141,41 +141,40 @@ def _share(option: str, value: str | float | None, default: float) -> float:
         is_percent, share = False, math.nan
     if 1 <= share < math.inf and not is_percent:
         remedy = f"write {share:g}%, or {share / 100:g} for the same share"
-        raise ConfigError(f"{option}: {value!r} is no share below 1 and has no percent sign", remedy=remedy)
+        raise WattsliceError(
+            f"{option}: {value!r} is no share below 1 and has no percent sign", remedy=remedy
+        )
     if not 0 <= share < math.inf:
-        raise ConfigError(f"{option}: {value!r} is not a share", remedy="such as 5% or 0.05")
+        raise WattsliceError(f"{option}: {value!r} is not a share", remedy="such as 5% or 0.05")
     return share
 
 
 def _unknown(value: str | None) -> UnknownPolicy:
-    from wattslice.config.config import ConfigError
     from wattslice.gate.verdict import UnknownPolicy
 
     known = [policy.value for policy in UnknownPolicy]
     if value is not None and value not in known:
-        raise ConfigError(f"--unknown: unknown value {value!r}", remedy=f"one of {', '.join(known)}")
+        raise WattsliceError(f"--unknown: unknown value {value!r}", remedy=f"one of {', '.join(known)}")
     return UnknownPolicy.FAIL if value is None else UnknownPolicy(value)
 
 
 def _require_a_yardstick(
     budgets: tuple[Budget, ...], baseline: object | None, comparison: object | None
 ) -> None:
-    from wattslice.config.config import ConfigError
 
     if not budgets and baseline is None and comparison is None:
         remedy = "--max-power W or gate.max-power in the settings, --baseline FILE, or --against REV"
-        raise ConfigError("gate needs a budget, a baseline or a revision", remedy=remedy)
+        raise WattsliceError("gate needs a budget, a baseline or a revision", remedy=remedy)
 
 
 def _refuse_judging(options: Options, others: dict[str, object]) -> None:
-    """What has no effect beside --update-baseline should not look as if it had. Raises `ConfigError`."""
-    from wattslice.config.config import ConfigError
+    """What has no effect beside --update-baseline should not look as if it had. Raises `WattsliceError`."""
 
     judging = (option for key, option in said_at(Place.GATE).items() if key != "gate.baseline")
     typed = {option.name: getattr(options, option.field) for option in judging}
     given = [name for name, value in (others | typed).items() if not is_silent(value)]
     if given:
-        raise ConfigError(
+        raise WattsliceError(
             f"--update-baseline judges nothing: it has no use for {', '.join(given)}",
             remedy="one run that judges, another that writes the baseline",
         )
@@ -194,7 +193,7 @@ def _update(config: Config, path: Path | None) -> int:
     written, kept = write_baseline(target, analysis, made)
     more = f", {kept} of other files kept" if kept else ""
     text = f"{target}: {written} launch{'es' * (written != 1)} on {config.gpu.gpu_id}{more}"
-    write_result(lambda file: click.echo(text, file), None)
+    write_result(text)
     return FINE
 
 
@@ -230,7 +229,6 @@ def _affected(config: Config, comparison: Comparison) -> Analysis:
 
 def _analyze_changed(config: Config) -> Analysis:
     """Like `analyzed`, but a single unreadable file is a finding: it may be no worse than before."""
-    from wattslice.errors import WattsliceError
     from wattslice.ir import Diagnostic, Severity
 
     try:

@@ -16,7 +16,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from wattslice.documents import Value
-from wattslice.errors import WattsliceError
 
 
 class Budget(Struct, frozen=True):
@@ -48,12 +47,10 @@ class Budget(Struct, frozen=True):
         return _file_pattern(self.file).fullmatch(_relative(Path(file), self.folder)) is not None
 
 
-def parse_budgets(
-    error_type: type[WattsliceError], path: Path, place: str, value: object
-) -> tuple[Budget, ...]:
-    """The entries of ``[[gate.budget]]``. Raises `error_type` with the place of what is wrong."""
+def parse_budgets(path: Path, place: str, value: object) -> tuple[Budget, ...]:
+    """The entries of ``[[gate.budget]]``. Raises `WattsliceError` with the place of what is wrong."""
     budgets: list[Budget] = []
-    for number, entry in enumerate(Value(error_type, path, place, value).list(), 1):
+    for number, entry in enumerate(Value(path, place, value).list(), 1):
         table = entry.table()
         table.only("kernel", "file", *_BOUND_KEYS)
         names = [key for key in ("kernel", "file") if key in table]

@@ -66,10 +66,6 @@ _ADDRESSES = {
 """What addresses of schedulers look like, and how to say it."""
 
 
-class ConfigError(WattsliceError):
-    """An option or setting with an impossible value."""
-
-
 class Options(Choices, frozen=True, kw_only=True):
     """The command line as typed; None or empty where an option was not given."""
 
@@ -80,13 +76,15 @@ class Prediction(Struct, frozen=True):
     """How watts are predicted.
 
     `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that makes a
-    kernel branch-dense (None: the default of `power/methods.py`).
+    kernel branch-dense (None: the default of `power/methods.py`). `variants`: whether what measured variants
+    of a kernel taught corrects its predictions.
     """
 
     model: ModelChoice = ModelChoice.AUTO
     method: MethodChoice = MethodChoice.AUTO
     branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
     dense_from: float | None = None
+    variants: bool = True
 
 
 class Facts(Struct, frozen=True):
@@ -208,7 +206,7 @@ def _choice(kind: type[Choice], option: str, value: str | None) -> Choice:
     if value is None:
         value = known[0]
     if value not in known:
-        raise ConfigError(f"{option}: unknown value {value!r}", remedy=did_you_mean(value, known))
+        raise WattsliceError(f"{option}: unknown value {value!r}", remedy=did_you_mean(value, known))
     return kind(value)
 
 
@@ -216,13 +214,13 @@ def _threshold(value: float | None) -> float:
     if value is None:
         return DEFAULT_BRANCH_THRESHOLD
     if not 0 <= value < 1:
-        raise ConfigError(f"--delta: {value:g} is not a probability threshold", remedy="0 <= delta < 1")
+        raise WattsliceError(f"--delta: {value:g} is not a probability threshold", remedy="0 <= delta < 1")
     return value
 
 
 def _share(value: float | None) -> float | None:
     if value is not None and not 0 < value <= 1:
-        raise ConfigError(
+        raise WattsliceError(
             f"--dense-from: {value:g} is not a share of statements", remedy="0 < share <= 1, such as 0.2"
         )
     return value
@@ -232,10 +230,10 @@ def _clock(option: str, value: float | None, possible: tuple[float, float], boar
     if value is None:
         return None
     if not (math.isfinite(value) and value > 0):
-        raise ConfigError(f"{option}: {value:g} is not a clock", remedy="a positive number of MHz")
+        raise WattsliceError(f"{option}: {value:g} is not a clock", remedy="a positive number of MHz")
     if not possible[0] <= value <= possible[1]:
         remedy = f"{possible[0]:g} to {possible[1]:g} MHz"
-        raise ConfigError(f"{option}: no {board.name} runs at {value:.9g} MHz", remedy=remedy)
+        raise WattsliceError(f"{option}: no {board.name} runs at {value:.9g} MHz", remedy=remedy)
     return value
 
 
@@ -245,12 +243,12 @@ def _program_arguments(value: str | None) -> ProgramArguments | None:
     try:
         return parse_arguments(value)
     except ValueError as error:
-        raise ConfigError(f"--args: {value!r}: {error}", remedy="close the quotation") from None
+        raise WattsliceError(f"--args: {value!r}: {error}", remedy="close the quotation") from None
 
 
 def _jobs(value: int | None) -> int:
     if value is not None and value < 0:
-        raise ConfigError(
+        raise WattsliceError(
             f"--jobs: {value} is not a number of processes", remedy="1 or more; 0 means one per core"
         )
     return 1 if value is None else value
@@ -268,7 +266,7 @@ def _scheduler(option: str | None, setting: str | None, backend: Backend) -> str
         _check_address(backend, option or setting)
         return option or setting
     if option is not None:
-        raise ConfigError(
+        raise WattsliceError(
             f"--scheduler {option}: processes of this machine need none",
             remedy="add --backend dask or --backend ray",
         )
@@ -285,14 +283,14 @@ def _check_address(backend: Backend, scheduler: str | None) -> None:
 
 def _cache_limit_bytes(mib: int | None) -> int:
     if mib is not None and mib < 1:
-        raise ConfigError(f"cache-mib: {mib} is not a size", remedy="a whole number of MiB, 1 or more")
+        raise WattsliceError(f"cache-mib: {mib} is not a size", remedy="a whole number of MiB, 1 or more")
     return DEFAULT_CACHE_BYTES if mib is None else mib << 20
 
 
 def _cache(said: Path | None, options: Options) -> tuple[Path | None, tuple[str, ...]]:
     """The folder of kept results, None for no such folder; and why there is none by default."""
     if options.no_cache and options.cache is not None:
-        raise ConfigError("--cache and --no-cache contradict each other", remedy="keep one of them")
+        raise WattsliceError("--cache and --no-cache contradict each other", remedy="keep one of them")
     if options.no_cache:
         return None, ()
     try:
@@ -308,28 +306,32 @@ def _standard(value: str | None, files: tuple[Path, ...]) -> str:
     if _CXX_STANDARD.fullmatch(value):
         return value
     if not _C_STANDARD.fullmatch(value):
-        raise ConfigError(f"--std: {value!r} is no standard that can be read", remedy=_STANDARDS)
+        raise WattsliceError(f"--std: {value!r} is no standard that can be read", remedy=_STANDARDS)
     cuda = next((file for file in files if file.suffix != ".c"), None)
     if cuda is not None:
-        raise ConfigError(f"--std: {value} is C, and {cuda} is read as C++", remedy=_STANDARDS)
+        raise WattsliceError(f"--std: {value} is C, and {cuda} is read as C++", remedy=_STANDARDS)
     return value
 
 
 def check_definitions(definitions: tuple[str, ...]) -> None:
-    """Raises `ConfigError` for one that no compiler takes."""
+    """Raises `WattsliceError` for one that no compiler takes."""
     for definition in definitions:
         if not re.fullmatch(r"[A-Za-z_]\w*(\([^()]*\))?(=.*)?", definition, flags=re.DOTALL):
-            raise ConfigError(f"-D: {definition!r} is not NAME or NAME=VALUE", remedy="such as -D BLOCK=256")
+            raise WattsliceError(
+                f"-D: {definition!r} is not NAME or NAME=VALUE", remedy="such as -D BLOCK=256"
+            )
 
 
 def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path | None) -> None:
     for folder in include_directories:
         note_search(Search.FOLDER, folder, (), (folder,))
         if not folder.is_dir():
-            raise ConfigError("-I: no such folder", path=folder, remedy="check the spelling")
+            raise WattsliceError("-I: no such folder", path=folder, remedy="check the spelling")
     if compile_commands is not None and not (compile_commands / "compile_commands.json").is_file():
         remedy = "name the folder that holds it, e.g. the build folder"
-        raise ConfigError("-p: no compile_commands.json in this folder", path=compile_commands, remedy=remedy)
+        raise WattsliceError(
+            "-p: no compile_commands.json in this folder", path=compile_commands, remedy=remedy
+        )
 
 
 def merged(first: Choices, settings: Settings) -> Settings:
@@ -351,7 +353,7 @@ def naming_settings(options: Choices, settings: Settings) -> Generator[None]:
         about = "" if error.path is None else f": {error.path}"
         place = f"{settings_prefix(path)}{blamed.key}"
         message = f"{place}: {text}{about}"
-        raise ConfigError(message, path=path, line=line_of(path, place), remedy=error.remedy) from None
+        raise WattsliceError(message, path=path, line=line_of(path, place), remedy=error.remedy) from None
 
 
 def _is_of_settings(blamed: Option, options: Choices, settings: Settings, error: WattsliceError) -> bool:
@@ -364,7 +366,7 @@ def _is_of_settings(blamed: Option, options: Choices, settings: Settings, error:
 
 
 def check_settings(settings: Settings) -> None:
-    """Read the entries of `set` and `launch` of settings files. Raises `ConfigError` as `check_entries`."""
+    """Read the entries of `set` and `launch` of settings files. Raises as `check_entries` does."""
     for choices, name in (
         (Choices(launches=settings.launches), "launches"),
         (Choices(overrides=settings.overrides), "overrides"),
@@ -376,7 +378,7 @@ def check_settings(settings: Settings) -> None:
 def check_entries(choices: Choices, prefix: str, path: Path | None) -> None:
     """Read the entries of `set` and `launch`, of a settings file `path` or of what else calls them `prefix`.
 
-    Raises `ConfigError` that says whose entry is wrong.
+    Raises `WattsliceError` that says whose entry is wrong.
     """
     for key, launches, settings in (("launch", choices.launches, ()), ("set", (), choices.overrides)):
         try:
@@ -386,7 +388,7 @@ def check_entries(choices: Choices, prefix: str, path: Path | None) -> None:
             message = message.removeprefix(f"--{key} ")
             remedy = error.remedy.replace(f"--{key} ", "")
             line = None if path is None else line_of(path, f"{prefix}{key}")
-            raise ConfigError(f"{prefix}{key}: {message}", path=path, line=line, remedy=remedy) from None
+            raise WattsliceError(f"{prefix}{key}: {message}", path=path, line=line, remedy=remedy) from None
 
 
 def _notes(choice: GpuChoice, board: Gpu, memory_mhz: float | None) -> tuple[str, ...]:

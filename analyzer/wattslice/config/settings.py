@@ -21,13 +21,9 @@ from msgspec.structs import replace
 from wattslice.config.budgets import parse_budgets
 from wattslice.config.options import Choices, Kind, Option, Place, is_silent, said_at
 from wattslice.documents import line_of, parse_toml
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes, note_file, note_text
 from wattslice.user_folders import config_folder
-
-
-class SettingsError(WattsliceError):
-    """A settings file with an unknown key or an impossible value; the message names the key."""
 
 
 class Settings(Choices, frozen=True, kw_only=True):
@@ -52,7 +48,7 @@ _MOST_BYTES = 1 << 20
 def find_settings(paths: tuple[Path, ...]) -> Settings:
     """The settings that hold for these files: from their common folder upwards, then the user's own.
 
-    Raises `SettingsError`.
+    Raises `WattsliceError`.
     """
     return _with_users(_beside(paths))
 
@@ -94,7 +90,7 @@ def _beside(paths: tuple[Path, ...]) -> Settings:
 def read_settings(path: Path) -> Settings | None:
     """Read a settings file that stands beside sources; None for a pyproject.toml without `[tool.wattslice]`.
 
-    Raises `SettingsError`.
+    Raises `WattsliceError`.
     """
     return _read(path, is_users=False)
 
@@ -104,13 +100,13 @@ def _read(path: Path, *, is_users: bool) -> Settings | None:
         content = file_bytes(path, _MOST_BYTES)
         note_text(path, content)
     except OSError as error:
-        raise SettingsError(f"cannot read the settings: {error.strerror}", path=path) from None
+        raise of_system(error, "cannot read the settings", path) from None
     try:
         document = parse_toml(content)
     except ValueError as error:
         if path.name == "pyproject.toml" and b"tool.wattslice" not in content:
             return None  # somebody else's broken file is not our business
-        raise SettingsError(f"not valid TOML: {error}", path=path) from None
+        raise WattsliceError(f"not valid TOML: {error}", path=path) from None
     table: object = document
     prefix = settings_prefix(path)
     if path.name == "pyproject.toml":
@@ -119,7 +115,7 @@ def _read(path: Path, *, is_users: bool) -> Settings | None:
         if table is None:
             return None
         if not isinstance(table, dict):
-            raise SettingsError("tool.wattslice: expected a table", path=path)
+            raise WattsliceError("tool.wattslice: expected a table", path=path)
     settings, keys = _settings(path, prefix, cast("dict[str, object]", table))
     if not is_users:
         for key in keys:
@@ -128,7 +124,7 @@ def _read(path: Path, *, is_users: bool) -> Settings | None:
 
 
 def _check_trust(path: Path, prefix: str, key: Option, settings: Settings) -> None:
-    """Raises `SettingsError` for what the settings beside sources may not choose."""
+    """Raises `WattsliceError` for what the settings beside sources may not choose."""
     reason = remedy = ""
     if Place.BESIDE not in key.places:
         reason = "not for settings beside sources, which may be a stranger's: it connects or writes"
@@ -141,7 +137,7 @@ def _check_trust(path: Path, prefix: str, key: Option, settings: Settings) -> No
             remedy = f"give {key.name}"
     if reason:
         place = f"{prefix}{key.key}"
-        raise SettingsError(f"{place}: {reason}", path=path, line=line_of(path, place), remedy=remedy)
+        raise WattsliceError(f"{place}: {reason}", path=path, line=line_of(path, place), remedy=remedy)
 
 
 def _users_file() -> str:
@@ -165,21 +161,21 @@ def _settings(path: Path, prefix: str, table: dict[str, object]) -> tuple[Settin
         if key is None and name == "tool":
             remedy = "[tool.wattslice] is for a pyproject.toml: write its keys without a table here"
             line = line_of(path, name)
-            raise SettingsError("tool: this file wants no table", path=path, line=line, remedy=remedy)
+            raise WattsliceError("tool: this file wants no table", path=path, line=line, remedy=remedy)
         if key is None:
             close = difflib.get_close_matches(name.lower().replace("_", "-"), _KEYS, n=1)
             remedy = f"did you mean {prefix}{close[0]}?" if close else f"keys: {', '.join(_KEYS)}"
             line = line_of(path, f"{prefix}{name}")
-            raise SettingsError(f"{prefix}{name}: no such setting", path=path, line=line, remedy=remedy)
+            raise WattsliceError(f"{prefix}{name}: no such setting", path=path, line=line, remedy=remedy)
         place = f"{prefix}{name}"
         try:
             values[key.field] = (
-                parse_budgets(SettingsError, path, place, value)
+                parse_budgets(path, place, value)
                 if key.kind is Kind.BUDGETS
                 else key.read(value, path.parent)
             )
         except ValueError as error:
-            raise SettingsError(f"{place}: {error}", path=path, line=line_of(path, place)) from None
+            raise WattsliceError(f"{place}: {error}", path=path, line=line_of(path, place)) from None
         keys.append(key)
     return Settings(path=path, **values), tuple(keys)
 

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import Search, file_bytes, note_search
 
 SUFFIXES_IN_FOLDERS = (".cu",)
@@ -22,15 +22,11 @@ def is_ptx(path: str | Path) -> bool:
     return str(path).lower().endswith(".ptx")
 
 
-class SourceError(WattsliceError):
-    """A path that does not exist, cannot be read, or holds nothing to analyse."""
-
-
 def source_files(paths: tuple[Path, ...]) -> tuple[Path, ...]:
     """Files in the order given; a folder stands for all .cu files below it, sorted. Each file once.
 
     Paths stay as they were written, so that reports show what the user typed. Hidden folders are skipped.
-    Raises `SourceError`.
+    Raises `WattsliceError`.
     """
     found: dict[Path, Path] = {}
     for path in paths:
@@ -42,13 +38,13 @@ def source_files(paths: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def readable_files(path: Path) -> tuple[Path, ...]:
-    """The files that a path stands for: itself, or those below it. Raises `SourceError`."""
+    """The files that a path stands for: itself, or those below it. Raises `WattsliceError`."""
     inside = (path,)
     if path.is_dir():
         inside = _below(path)
         if not inside:
             remedy = "name the files themselves; in a folder only .cu, and .cuh with kernels, count"
-            raise SourceError("no .cu file in this folder or below it", path=path, remedy=remedy)
+            raise WattsliceError("no .cu file in this folder or below it", path=path, remedy=remedy)
     for file in inside:
         _check_readable(file)
     return inside
@@ -88,12 +84,11 @@ def _text(file: Path) -> bytes:
 
 def _check_readable(file: Path) -> None:
     if not file.exists():
-        raise SourceError("no such file", path=file, remedy="check the spelling, or the folder you are in")
+        raise WattsliceError("no such file", path=file, remedy="check the spelling, or the folder you are in")
     if not file.is_file():
-        raise SourceError("neither a file nor a folder", path=file, remedy="pass a source file")
+        raise WattsliceError("neither a file nor a folder", path=file, remedy="pass a source file")
     try:
         with file.open("rb"):
             pass
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise SourceError(f"cannot be read: {reason}", path=file, remedy="check its permissions") from None
+        raise of_system(error, "cannot be read", file, "check its permissions") from None

@@ -80,17 +80,6 @@ def advise(facts: LaunchFacts) -> tuple[Advice, ...]:
     return tuple(sorted(found, key=lambda one: (-(one.energy_j or 0.0), one.line, one.rule)))
 
 
-class UnknownRuleError(WattsliceError):
-    """No rule of that id or name; the remedy names close matches."""
-
-    def __init__(self, wanted: str) -> None:
-        spellings = {rule.id.lower(): rule.id for rule in RULES} | {rule.name: rule.id for rule in RULES}
-        found = difflib.get_close_matches(wanted.lower(), spellings, n=3, cutoff=0.55)
-        close = tuple(dict.fromkeys(spellings[spelling] for spelling in found))
-        remedy = f"did you mean {' or '.join(close)}?" if close else "`wattslice explain` lists all"
-        super().__init__(f"no rule {wanted!r}", remedy=remedy)
-
-
 def check_choices(choices: RuleChoices) -> None:
     """Raises `WattsliceError` for a pattern of `select`, `ignore` or `severity` that no rule has."""
     for option, chosen in (
@@ -107,9 +96,13 @@ def check_choices(choices: RuleChoices) -> None:
 def find_rule(wanted: str) -> Rule:
     """The rule of an id (``PW010``, in either case) or a name (``size-assumed``).
 
-    Raises `UnknownRuleError` with close matches.
+    Raises `WattsliceError` with close matches.
     """
     for rule in RULES:
         if wanted.strip().lower() in (rule.id.lower(), rule.name):
             return rule
-    raise UnknownRuleError(wanted)
+    spellings = {rule.id.lower(): rule.id for rule in RULES} | {rule.name: rule.id for rule in RULES}
+    found = difflib.get_close_matches(wanted.lower(), spellings, n=3, cutoff=0.55)
+    close = dict.fromkeys(spellings[spelling] for spelling in found)
+    remedy = f"did you mean {' or '.join(close)}?" if close else "`wattslice explain` lists all"
+    raise WattsliceError(f"no rule {wanted!r}", remedy=remedy)

@@ -29,7 +29,7 @@ from wattslice.config.sources import SUFFIXES_IN_FOLDERS, is_ptx
 from wattslice.documents import parse_json
 from wattslice.findings.findings import Finding
 from wattslice.frontend.inputs import file_bytes
-from wattslice.frontend.neighbours import CALL_IN_HEADER
+from wattslice.frontend.neighbours import CALL, CALL_IN_HEADER
 from wattslice.frontend.neighbours import SUFFIXES as CALLER_SUFFIXES
 from wattslice.frontend.project.runs import folder_told_of
 from wattslice.frontend.source_files import included_names
@@ -51,6 +51,7 @@ from wattslice.gate.revision import (
 )
 from wattslice.gate.verdict import Compared
 from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import MOST_CALLS_APART
 
 _FUNCTION = re.compile(rb"\b([A-Za-z_]\w*)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)\s*\{")
 _FILE = re.compile(rb'^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]+)"', re.M)
@@ -136,14 +137,12 @@ class Dependencies:
         """
         if is_ptx(path):
             return [other for source in self._included(path) for other in self.callers(source, among)]
-        if self._is_program(path):
-            return []
-        near = [other for other in self._near(path) if other != path and among(other)]
-        names = self._functions(path) if near else ()
+        near = [other for other in self.near(path) if other != path and among(other)]
+        names = self._functions(path) if near and not self._is_program(path) else ()
         if not names:
             return []
         words = b"|".join(sorted(map(re.escape, names)))
-        call = re.compile(rb"\b(?:" + words + rb")\b\s*[(<]")
+        call = re.compile(CALL % (words, words))
         direct = [other for other in near if any(call.search(text) for text in self._texts(other))]
         if direct:
             return direct
@@ -159,7 +158,7 @@ class Dependencies:
     def _has_main(self, path: str) -> bool:
         return any(_MAIN.search(text) for text in self._texts(path) if b"main" in text)
 
-    def _near(self, path: str) -> list[str]:
+    def near(self, path: str) -> list[str]:
         """Sources in the same folder, above and below; beside it where its own folder makes no program."""
         folder = path.rpartition("/")[0]
         above = folder.rpartition("/")[0]
@@ -253,8 +252,8 @@ def _untold(path: str, known: Dependencies, lacking: Mapping[str, str]) -> str:
 
 
 def _affected(files: Iterable[str], touched: set[str], known: Dependencies) -> set[str]:
-    """The files that were touched themselves, include what was, or are called from what was; those that call
-    functions of what was, and those of programs whose build was.
+    """The files that were touched themselves or include what was; those that call functions of what was, and
+    those of programs whose build was; and all that these call, through other files as well.
 
     And all those that tell of the same kernels: fragments that these include, and whoever includes them.
     """
@@ -266,13 +265,16 @@ def _affected(files: Iterable[str], touched: set[str], known: Dependencies) -> s
 
     builds = {folder for path in touched if (folder := folder_told_of(path)) is not None}
     defines = {caller for path in touched if _is_source(path) for caller in known.callers(path)}
+    others = {other for path in included for other in known.near(path)} | included.keys()
+    wave = {path for path in others if is_touched(path) or path in defines}
+    affected = wave
+    for _ in range(MOST_CALLS_APART if wave else 0):
+        wave = {path for path in others - affected if known.callers(path, wave.__contains__)}
+        affected = affected | wave
     affected = {
         path
         for path in included
-        if is_touched(path)
-        or path in defines
-        or any(path.startswith(f"{folder}/" if folder else "") for folder in builds)
-        or known.callers(path, is_touched)
+        if path in affected or any(path.startswith(f"{folder}/" if folder else "") for folder in builds)
     }
     fragments = {path: inside & included.keys() for path, inside in included.items()}
     number = 0

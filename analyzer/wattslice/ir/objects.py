@@ -22,6 +22,7 @@ from wattslice.ir.tree import (
     Cast,
     Declare,
     Expr,
+    Field,
     Increment,
     Kernel,
     Load,
@@ -162,6 +163,29 @@ def part_of(type_: Type, path: tuple[str, ...]) -> tuple[int, Type] | None:
             return None
         offset, type_ = offset + found.offset_bytes, found.type
     return offset, type_
+
+
+def outside_unions(type_: Type, path: tuple[str, ...]) -> tuple[str, ...]:
+    """The path of a member as far as its bytes are no other member's: up to the first union."""
+    for depth, name in enumerate(path):
+        found = next((field for field in type_.fields if field.name == name), None)
+        if found is None:
+            break
+        if found.bits is None and _shares_bytes(type_, found):
+            return path[:depth]
+        type_ = found.type
+    return path
+
+
+def _shares_bytes(record: Type, field: Field) -> bool:
+    end = field.offset_bytes + field.type.size_bytes
+    return any(
+        other is not field
+        and other.offset_bytes < end
+        and field.offset_bytes < other.offset_bytes + other.type.size_bytes
+        for other in record.fields
+        if other.bits is None
+    )
 
 
 def _is_seen_otherwise(place: RegisterPlace) -> bool:

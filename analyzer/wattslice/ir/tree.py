@@ -470,6 +470,7 @@ class LaunchCall(Struct, frozen=True, eq=False):
     dim3 (a `Construct` with fields x, y, z), of an integer type, or `Read`s of dim3 variables.
     `function` is the pointer that the launch goes through, whose value is the `Text` of the kernel's name;
     then `kernel` is empty. `packed`: instead of arguments the address of an array of pointers to them.
+    `defined_in`: the file with the kernel's definition, empty where the host code has only a declaration.
     """
 
     kernel: str
@@ -482,6 +483,7 @@ class LaunchCall(Struct, frozen=True, eq=False):
     span: Span
     function: Expr | None = None
     packed: Expr | None = None
+    defined_in: str = ""
 
 
 Expr = (

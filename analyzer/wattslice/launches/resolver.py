@@ -40,7 +40,7 @@ MAX_STEPS = 60_000
 """Steps for all of a program together; about a fifth of a second."""
 MAX_STEPS_OF_ALL_READINGS = 150_000
 """Steps of reading the same host code again and again, with other values for variables."""
-_MOST_CALLS_APART = 4
+MOST_CALLS_APART = 4
 """Files that lie between a launch and `main`."""
 MIN_STEPS = 4_000
 """Steps that every entry point may take, however many the others took."""
@@ -278,14 +278,16 @@ class Neighbours(Struct, frozen=True):
     """Who is asked about other files. None: nobody.
 
     `callers`, only when a geometry or an argument would have to be assumed: the host code that calls the
-    functions around the launches; then `definitions`: of what that uses and does not define. `launcher`, when
-    a kernel has no launch at all. `arguments`, when a `main` takes some.
+    functions around the launches; then `definitions`: of what that uses and does not define. When a kernel
+    has no launch at all `launcher`, the code that includes it, then `linking`, which may launch it without.
+    `arguments`, when a `main` takes some.
     """
 
     callers: CallerReader | None = None
     launcher: LauncherReader | None = None
     arguments: ArgumentFinder | None = None
     definitions: CallerReader | None = None
+    linking: CallerReader | None = None
 
 
 ALONE = Neighbours()
@@ -314,10 +316,10 @@ def resolve_launches(
     problems = (d.rule for d in program.diagnostics if d.severity is not Severity.NOTE)
     is_read = _UNREAD.isdisjoint(problems)
     host = HostCode(program, gpu)
-    launcher = None if around.launcher is None else _launcher(program, host, around.launcher)
-    if launcher is not None:
-        program = _together(program, (launcher,))
-        host = HostCode(program, gpu)
+    others, sites = _launchers(program, host, around)
+    if others:
+        program = _together(program, others)
+        host = HostCode(program, gpu, sites)
     instances = host.launches(pins)
     if given := _host_variables(program, overrides, instances):
         pins = {**given, **pins}
@@ -450,7 +452,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
     """The program together with host code of other files, and of those that call it; None without any."""
     wider = program
     asked: set[str] = set()
-    for _ in range(_MOST_CALLS_APART):
+    for _ in range(MOST_CALLS_APART):
         if any(function.name == "main" for function in wider.functions):
             break  # what calls the same names elsewhere is another program
         graph = call_graph(wider)
@@ -462,7 +464,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
             break
         wider = _together(wider, callers)
     asked.clear()
-    for _ in range(_MOST_CALLS_APART if around.definitions is not None else 0):
+    for _ in range(MOST_CALLS_APART if around.definitions is not None else 0):
         names = _undefined(wider) - asked
         asked |= names
         others = around.definitions(names) if names and around.definitions is not None else ()
@@ -500,12 +502,46 @@ def _undefined(program: ir.Program) -> frozenset[str]:
     return frozenset(functions | variables)
 
 
-def _launcher(program: ir.Program, host: HostCode, read_launcher: LauncherReader) -> ir.Program | None:
-    """The host code that includes this file, which is no program itself and has a kernel without a launch."""
-    if any(function.name == "main" for function in program.functions):
-        return None
+def _launchers(
+    program: ir.Program, host: HostCode, around: Neighbours
+) -> tuple[Sequence[ir.Program], frozenset[ir.LaunchCall] | None]:
+    """The host code of other files that launches kernels of this one which it does not launch itself, and
+    the launches that are of interest then (None: all).
+
+    Of the file that includes it, where it is no program; else of those that only declare the kernels, joined
+    as the linker does.
+    """
     alone = [k for k in program.kernels if not any(launches_kernel(site, k) for site in host.sites)]
-    return read_launcher(frozenset(kernel.name for kernel in alone)) if alone else None
+    names = frozenset(kernel.name for kernel in alone)
+    if not names:
+        return (), None
+    if around.launcher is not None and all(function.name != "main" for function in program.functions):
+        including = around.launcher(names)
+        if including is not None:
+            return (including,), None
+    files = {kernel.mangled_name: Path(kernel.span.file).resolve() for kernel in alone}
+    callers = () if around.linking is None else around.linking(names)
+    linked = [(caller, sites) for caller in callers if (sites := _linked(caller, files))]
+    return [caller for caller, _ in linked], host.sites.union(*(sites for _, sites in linked))
+
+
+def _linked(caller: ir.Program, files: Mapping[str, Path]) -> frozenset[ir.LaunchCall]:
+    """The launches of kernels by these mangled names that the host code only declares, or defines by the same
+    file as their program; and those through pointers, where one may hold such a kernel.
+    """
+    nodes = [node for function in caller.functions for node in ir.expressions_below(function.body)]
+    is_held = any(isinstance(node, ir.Text) and node.value in files for node in nodes)
+    return frozenset(
+        node
+        for node in nodes
+        if isinstance(node, ir.LaunchCall)
+        and (
+            is_held
+            if node.function is not None
+            else node.kernel in files
+            and (not node.defined_in or Path(node.defined_in).resolve() == files[node.kernel])
+        )
+    )
 
 
 def _together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from wattslice.analysis import Analysis, SourceText
+from wattslice.analysis import Analysis
 from wattslice.branch_profile.binding import about_profile, bind
 from wattslice.config.config import Config
 from wattslice.config.options import Backend
@@ -18,7 +18,7 @@ from wattslice.errors import WattsliceError
 from wattslice.findings.findings import files_spoken_of
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
-from wattslice.frontend.cuda.read import read_callers, read_definitions, read_launcher
+from wattslice.frontend.cuda.read import read_callers, read_definitions, read_launcher, read_linking
 from wattslice.frontend.inputs import Inputs, note_inputs, note_unrepeatable, recorded
 from wattslice.frontend.limits import MOST_S, limited
 from wattslice.frontend.project.runs import ProgramArguments, find_arguments
@@ -88,7 +88,7 @@ def collected(
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
-        sources=_sources(results),
+        sources=tuple({source.file: source for result in results for source in result.sources}.values()),
         unread=unread,
         unmatched_settings=tuple(
             f"{_place(config, entry)}: {entry}: {error}"
@@ -111,11 +111,6 @@ def _place(config: Config, entry: str) -> str:
 
 def _is_unread(result: FileAnalysis) -> bool:
     return not result.kernels and any(entry.severity is Severity.ERROR for entry in result.diagnostics)
-
-
-def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
-    """Every file once, although several may include the same header."""
-    return tuple({source.file: source for result in results for source in result.sources}.values())
 
 
 def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
@@ -267,6 +262,7 @@ def neighbours_of(path: Path, config: Config) -> Neighbours:
         partial(read_launcher, path, options=config.parse),
         arguments,
         partial(read_definitions, path, options=config.parse),
+        partial(read_linking, path, options=config.parse),
     )
 
 

@@ -28,7 +28,7 @@ from wattslice.frontend.cuda.read import (
 )
 from wattslice.frontend.inputs import open_text
 from wattslice.frontend.limits import MOST_S
-from wattslice.frontend.neighbours import caller_files, definition_files
+from wattslice.frontend.neighbours import caller_files, definition_files, linking_files
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Kernel, Program
 from wattslice.launches.data import check_data
@@ -116,6 +116,7 @@ class _Reading(Struct, frozen=True):
     launcher: _Heard[frozenset[str], Program | None]
     arguments: _Heard[Path, ProgramArguments | None]
     definitions: _Heard[frozenset[str], Sequence[Program]]
+    linking: _Heard[frozenset[str], Sequence[Program]]
     launches: tuple[tuple[int, KernelLaunch], ...]
 
     def holds(self, around: Neighbours) -> bool:
@@ -125,6 +126,7 @@ class _Reading(Struct, frozen=True):
             and _is_told(around.launcher, self.launcher)
             and _is_told(around.arguments, self.arguments)
             and _is_told(around.definitions, self.definitions)
+            and _is_told(around.linking, self.linking)
         )
 
 
@@ -192,6 +194,7 @@ class _RememberedStages(Stages):
             lambda kernels: first_launcher(path, kernels, lambda file: read(file, kernels)),
             plain.arguments,
             partial(programs, definition_files),
+            partial(programs, linking_files),
         )
 
     def _read_caller(self, file: Path, config: Config, names: frozenset[str]) -> CallerProgram:
@@ -212,16 +215,18 @@ class _RememberedStages(Stages):
             launcher: list[tuple[frozenset[str], Program | None]] = []
             arguments: list[tuple[Path, ProgramArguments | None]] = []
             definitions: list[tuple[frozenset[str], Sequence[Program]]] = []
+            linking: list[tuple[frozenset[str], Sequence[Program]]] = []
             noted = Neighbours(
                 _noted(around.callers, callers),
                 _noted(around.launcher, launcher),
                 _noted(around.arguments, arguments),
                 _noted(around.definitions, definitions),
+                _noted(around.linking, linking),
             )
             launches = super().launches(program, config, gpu, noted)
             places = {kernel: number for number, kernel in enumerate(program.kernels)}
             placed = tuple((places[launch.kernel], launch) for launch in launches)
-            heard = (tuple(callers), tuple(launcher), tuple(arguments), tuple(definitions))
+            heard = (tuple(callers), tuple(launcher), tuple(arguments), tuple(definitions), tuple(linking))
             known = self._readings.keep(key, _Reading(*heard, placed))
         self._go_on()
         return tuple(replace(launch, kernel=program.kernels[number]) for number, launch in known.launches)

@@ -38,10 +38,6 @@ HARDLY = 0.01
 _NO_KERNEL = "`wattslice analyze` on it says what may have hidden one"
 
 
-class ProfilingError(WattsliceError):
-    """A kernel that cannot be chosen or profiled."""
-
-
 class Limits(Struct, frozen=True):
     """`steps` of the interpreter per data set, and the memory of its arrays."""
 
@@ -105,22 +101,22 @@ def _known(launches: list[KernelLaunch]) -> KnownLaunch:
 def choose_kernel(
     wanted: str | None, known: tuple[KnownLaunch, ...], path: Path, remedy: str = "--kernel NAME"
 ) -> KnownLaunch:
-    """The kernel of that name; without a name the only one. Raises `ProfilingError` listing what there is."""
+    """The kernel of that name; without a name the only one. Raises `WattsliceError` listing what there is."""
     names = [entry.launch.kernel.qualified_name for entry in known]
     if wanted is None:
         if len(known) == 1:
             return known[0]
         text = f"{len(known)} kernels: {', '.join(names)}" if known else "no kernel in this file"
-        raise ProfilingError(text, path=path, remedy=f"choose one with {remedy}" if known else _NO_KERNEL)
+        raise WattsliceError(text, path=path, remedy=f"choose one with {remedy}" if known else _NO_KERNEL)
     found = [entry for entry in known if names_kernel(wanted, entry.launch.kernel)]
     if len(found) == 1:
         return found[0]
     if found:
         several = ", ".join(entry.launch.kernel.qualified_name for entry in found)
-        raise ProfilingError(f"{wanted!r} may be each of {several}", path=path, remedy="name one of them")
+        raise WattsliceError(f"{wanted!r} may be each of {several}", path=path, remedy="name one of them")
     spellings = dict.fromkeys((*names, *(entry.launch.kernel.name for entry in known)))
     hint = did_you_mean(wanted, spellings, f"it has {', '.join(names) or 'none'}")
-    raise ProfilingError(f"no kernel {wanted!r} in this file", path=path, remedy=hint)
+    raise WattsliceError(f"no kernel {wanted!r} in this file", path=path, remedy=hint)
 
 
 def run_data_sets(
@@ -134,13 +130,13 @@ def run_data_sets(
     """Interprets the kernels of a file on the data sets of `spec`, one after the other.
 
     `kernel` takes the data sets of that kernel, and those that name none. `tell` hears the kernel and the
-    data set before each. Raises `WattsliceError`: of the spec (`DataError`), of the kernel
+    data set before each. Raises `WattsliceError`: of the spec (`WattsliceError`), of the kernel
     (`InterpreterError`), or when there is nothing to run.
     """
     program, known = known_launches(path, config)
     chosen = _chosen(spec, known, kernel, path)
     if not chosen:
-        raise ProfilingError(f"no data set of kernel {kernel!r}", path=spec.path)
+        raise WattsliceError(f"no data set of kernel {kernel!r}", path=spec.path)
     for data, entry in chosen:
         tell(entry.launch.kernel.name, data.name)
         yield _run(program, entry, spec, data, limits)
@@ -167,7 +163,7 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
     shape = shape_of(spec, data, known.launch, is_certain=known.is_certain)
     threads = math.prod((*shape.grid, *shape.block))
     if threads > MOST_THREADS:
-        raise ProfilingError(
+        raise WattsliceError(
             f"data set {data.name!r} of {kernel.name}: {threads} threads are too many to interpret",
             path=spec.path,
             remedy=f"at most {MOST_THREADS}: give a smaller grid, and data to match",
@@ -189,7 +185,7 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
             execution = interpret(launch, memory, Budget(limits.steps, limits.memory_mib * MIB))
     except WattsliceError as error:
         message = f"{error.message} [data set {data.name!r} of {kernel.name}]"
-        raise ProfilingError(message, path=error.path, line=error.line, remedy=error.remedy) from error
+        raise WattsliceError(message, path=error.path, line=error.line, remedy=error.remedy) from error
     return DataSetRun(
         kernel=kernel.qualified_name,
         data_set=data.name,

@@ -16,7 +16,6 @@ from wattslice.projection.workflow import (
     KernelUse,
     Measured,
     NodeKind,
-    TimeModel,
     leaves_power,
 )
 from wattslice_models.communication import Exchange, Pattern
@@ -63,7 +62,7 @@ def read_kernel(value: Value) -> KernelUse:
     """A kernel of a source file."""
     table = value.table()
     options = ("launch", "set", "define", "include", "profile")
-    table.only("source", "kernel", "launches", "launch_line", *options, "model")
+    table.only("source", "kernel", "launches", "launch_line", *options)
     folder = value.path.parent
     source = folder / table.value("source").name()
     if not source.is_file():
@@ -78,7 +77,6 @@ def read_kernel(value: Value) -> KernelUse:
         overrides=texts(table, "set"),
         definitions=texts(table, "define"),
         include=tuple(folder / text for text in texts(table, "include")),
-        model=table.get("model", lambda one: TimeModel(one.one_of(TimeModel, "time model")), TimeModel.OWN),
         profile=table.get("profile", lambda value: folder / value.name(), None),
     )
 

@@ -5,31 +5,21 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.config.config import Config, Options, make_config
-from wattslice.counting.count import NotCountedError, count
+from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import power_limit_warning, why_unknown
-from wattslice.findings.quoting import Quoter
-from wattslice.ir import Diagnostic, Severity
-from wattslice.ir.walking import deep_recursion
-from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import OverrideError
-from wattslice.pipeline.files import Stages, analyze_file, analyze_files, bare_facts
-from wattslice.pipeline.launch import LaunchResult
-from wattslice.projection.escape_characteristics import launch_characteristics, predicted_ipc
-from wattslice.projection.workflow import KernelUse, TimeModel, Workflow, WorkflowError
-from wattslice.workload.launch_work import launch_work, residency
-from wattslice_models.escape_time import GpuCharacteristics, gpu_time
+from wattslice.pipeline.files import analyze_files
+from wattslice.projection.workflow import KernelUse, Workflow
 from wattslice_models.execution_time import TimeParameters
-from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.gpu import load_gpu
 
 STATIC = "static analysis"
 Analyses = Callable[[KernelUse, str], Analysis]
@@ -56,12 +46,8 @@ def caching_analyses() -> Analyses:
     """Analyses that are made once for each source, its options and GPU, however many kernels ask."""
 
     @cache
-    def known(options: Options, model: TimeModel) -> Analysis:
-        config = make_config(options)
-        found = analyze_files(config, lambda _path: None)
-        if model is TimeModel.ESCAPE:
-            return with_escape_times(found, config, time_parameters(config.gpu.gpu_id))
-        return found
+    def known(options: Options) -> Analysis:
+        return analyze_files(make_config(options))
 
     def analysis(use: KernelUse, gpu_id: str) -> Analysis:
         options = Options(
@@ -73,7 +59,7 @@ def caching_analyses() -> Analyses:
             include_directories=use.include,
             profile=use.profile,
         )
-        return known(options, use.model)
+        return known(options)
 
     return analysis
 
@@ -98,32 +84,18 @@ def kernels_on_gpu(
                 for entry in kernel.assumptions
             ]
             assumed += _warnings(kernel, analysis)
-            if use.model is TimeModel.ESCAPE:
-                assumed.append(
-                    f"kernel {kernel.name}: time by ESCAPE's model (model), which knows no overhead of a"
-                    " launch; watts by ours, for the time of ours"
-                )
             if kernel.time_s is None or kernel.power_w is None:
                 what = "time" if kernel.time_s is None else "power"
                 problems.append(f"the {what} of {where} is unknown{_reason(kernel, analysis)}")
             spent_s = math.nan if kernel.time_s is None else use.launches * kernel.time_s
             time_s += spent_s
-            if use.model is TimeModel.OWN:  # ESCAPE's knows no overhead of a launch
-                launching_s += use.launches * time_parameters(gpu_id).launch_overhead_s
+            launching_s += use.launches * time_parameters(gpu_id).launch_overhead_s
             for index, power_w in enumerate((kernel.power_w, kernel.power_low_w, kernel.power_high_w)):
                 energies_j[index] += spent_s * (math.nan if power_w is None else power_w)
     power_w, low_w, high_w = (energy_j / time_s for energy_j in energies_j)
     return KernelsOnGpu(
         time_s, power_w, low_w, high_w, launching_s, tuple(problems), tuple(dict.fromkeys(assumed))
     )
-
-
-def static_source(uses: tuple[KernelUse, ...]) -> str:
-    """Where the time of kernels of sources comes from."""
-    models = {use.model for use in uses}
-    if models == {TimeModel.OWN}:
-        return STATIC
-    return f"{STATIC}, ESCAPE's time model{' for some kernels' if len(models) > 1 else ''}"
 
 
 def time_parameters(gpu_id: str) -> TimeParameters:
@@ -137,8 +109,8 @@ def time_parameters(gpu_id: str) -> TimeParameters:
 
 
 def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[KernelAnalysis, ...]:
-    def error(message: str, remedy: str) -> WorkflowError:
-        return WorkflowError(f"{use.place}: {message}", path=workflow.path, remedy=remedy)
+    def error(message: str, remedy: str) -> WattsliceError:
+        return WattsliceError(f"{use.place}: {message}", path=workflow.path, remedy=remedy)
 
     found = analysis.kernels
     if not found:
@@ -213,68 +185,12 @@ def as_keys(fix: str) -> str:
     )
 
 
-def error_of(use: KernelUse, path: Path, error: WattsliceError) -> WorkflowError:
+def error_of(use: KernelUse, path: Path, error: WattsliceError) -> WattsliceError:
     """What is wrong with the options or the source of a kernel, with its place in the workflow file."""
     place = use.place
     if isinstance(error, OverrideError):
         given = [key for key, texts in (("set", use.overrides), ("launch", use.launch)) if texts]
         place += f".{' and '.join(given)}" if given else ""
     where = "" if error.path in (None, path) else f"{error.path}: "
-    message, remedy = (_OPTION.sub(_key, text) for text in (error.message, error.remedy))
-    return WorkflowError(f"{place}: {where}{message}", path=path, remedy=remedy)
-
-
-def _key(option: re.Match[str]) -> str:
-    return _KEYS[option[1]]
-
-
-def with_escape_times(analysis: Analysis, config: Config, parameters: TimeParameters) -> Analysis:
-    """The analysis of the one file of `config` with every time replaced by that of ESCAPE's model.
-
-    Its characteristics are those that the source tells, the instructions per clock those of our own model
-    with `parameters`. None, and a diagnostic, where it has no time.
-    """
-    (path,) = config.files
-    found = analyze_file(path, config, stages=_EscapeTimes(parameters))
-    times_s = {_launch_of(kernel): kernel.time_s for kernel in found.kernels}
-    kernels = (replace(kernel, time_s=times_s.get(_launch_of(kernel))) for kernel in analysis.kernels)
-    own = {*analysis.diagnostics}
-    without = (entry for entry in found.diagnostics if entry not in own)
-    return replace(analysis, kernels=tuple(kernels), diagnostics=(*without, *analysis.diagnostics))
-
-
-class _EscapeTimes(Stages):
-    """The launches of a file with nothing but their times."""
-
-    def __init__(self, parameters: TimeParameters) -> None:
-        self._parameters = parameters
-
-    def launch(self, launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
-        facts = bare_facts(launch, gpu)
-        try:
-            with deep_recursion():
-                return LaunchResult(replace(facts, time_s=self._time_s(launch, config, gpu)), ())
-        except RecursionError:
-            reason = "statements or operators nest too deeply"
-        except (NotCountedError, ValueError) as error:
-            reason = str(error)
-        span = launch.kernel.span
-        message = f"{launch.kernel.name}: no time by ESCAPE's model: {reason}"
-        return LaunchResult(facts, (Diagnostic("PW030", Severity.WARNING, span.file, span.line, message),))
-
-    def _time_s(self, launch: KernelLaunch, config: Config, gpu: Gpu) -> float:
-        profile = count(launch, config.facts.branch_profile)
-        work = launch_work(launch, residency(launch, gpu), profile)
-        if work.workload is None:
-            raise ValueError(f"the launch cannot run on the {gpu.name}")
-        clocks = config.clocks
-        ipc = predicted_ipc(work.workload, gpu, clocks, self._parameters)
-        kernel = launch_characteristics(launch, profile, work, ipc)
-        characteristics = GpuCharacteristics.from_gpu(gpu, clocks)
-        return gpu_time(kernel, characteristics, float(work.workload.threads)).total_s
-
-
-def _launch_of(kernel: KernelAnalysis) -> Hashable:
-    """Which launch it is."""
-    launched = (kernel.launch_file, kernel.launch_line, kernel.grid, kernel.block)
-    return kernel.file, kernel.mangled_name, kernel.qualified_name, kernel.line, launched
+    message, remedy = (_OPTION.sub(lambda option: _KEYS[option[1]], t) for t in (error.message, error.remedy))
+    return WattsliceError(f"{place}: {where}{message}", path=path, remedy=remedy)

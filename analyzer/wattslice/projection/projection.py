@@ -9,10 +9,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from wattslice.errors import WattsliceError
 from wattslice.projection.assumptions import assumptions_of
 from wattslice.projection.kernels import Analyses, caching_analyses
 from wattslice.projection.ways import Way, ways_of
-from wattslice.projection.workflow import Component, Workflow, WorkflowError, setting_words
+from wattslice.projection.workflow import Component, Workflow, setting_words
 from wattslice_models.cluster import ComponentRuns, joined, on_nodes
 from wattslice_models.communication import communication_time_s
 from wattslice_models.pareto import NO_LIMITS, Objective, best, exceeding, keeping, pareto_front
@@ -162,7 +163,7 @@ def _project(workflow: Workflow, analyses: Analyses) -> Projection:
         assumed += found.assumed
     number = configurations([component.runs for component in components])
     if number > MOST_CONFIGURATIONS:
-        raise WorkflowError(
+        raise WattsliceError(
             f"{number} configurations are more than {MOST_CONFIGURATIONS}",
             path=workflow.path,
             remedy="give fewer node counts, cores, clocks or node kinds",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from wattslice.documents import Table, Value, parse_toml
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes
 from wattslice.projection.components import (
     MOST_NODES,
@@ -20,7 +21,6 @@ from wattslice.projection.workflow import (
     GpuNode,
     NodeKind,
     Workflow,
-    WorkflowError,
 )
 from wattslice_models.communication import Network
 from wattslice_models.cpu_roofline import CpuRates
@@ -162,14 +162,14 @@ _WAITING = ("idle", "busy")
 
 
 def read_workflow(path: Path) -> Workflow:
-    """Read and check the file. Raises `WorkflowError`."""
+    """Read and check the file. Raises `WattsliceError`."""
     try:
         document = parse_toml(file_bytes(path))
     except OSError as error:
-        raise WorkflowError(f"cannot be read: {error.strerror}", path=path) from None
+        raise of_system(error, "cannot be read", path) from None
     except ValueError as error:
-        raise WorkflowError(f"not valid TOML: {error}", path=path) from None
-    root = Value(WorkflowError, path, "", document).table()
+        raise WattsliceError(f"not valid TOML: {error}", path=path) from None
+    root = Value(path, "", document).table()
     root.only("workflow", "network", "nodes", "components")
     about = root.table("workflow")
     about.only("name", "steps", "overlap", "share_nodes", "objective", *Limits.__struct_fields__)
@@ -180,7 +180,7 @@ def read_workflow(path: Path) -> Workflow:
     if "network" not in root:
         for component in components:
             if component.exchanges:
-                raise WorkflowError(
+                raise WattsliceError(
                     f"{component.place}.communication: there is no network to communicate over",
                     path=path,
                     remedy="add [network] with latency_s and bandwidth_bytes_per_s",

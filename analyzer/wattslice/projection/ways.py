@@ -11,8 +11,9 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
+from wattslice.errors import WattsliceError
 from wattslice.projection.escape_published import characterised_source, characterised_time_s
-from wattslice.projection.kernels import Analyses, kernels_on_gpu, static_source
+from wattslice.projection.kernels import STATIC, Analyses, kernels_on_gpu
 from wattslice.projection.workflow import (
     Component,
     CpuNode,
@@ -21,7 +22,6 @@ from wattslice.projection.workflow import (
     Measured,
     NodeKind,
     Workflow,
-    WorkflowError,
     setting_words,
 )
 from wattslice_models.cluster import OneNode
@@ -154,7 +154,7 @@ class WaysOfComponent(Struct):
             power_w, low_w, high_w = self._measured_gpu_w(entry, node, gpu)
         elif component.kernels:
             kernels = kernels_on_gpu(component.kernels, gpu.gpu_id, self.workflow, self.analyses)
-            time_s, source = kernels.time_s, static_source(component.kernels)
+            time_s, source = kernels.time_s, STATIC
             fixed_s = min(kernels.launching_s, kernels.time_s)
             power_w, low_w, high_w = kernels.power_w, kernels.power_low_w, kernels.power_high_w
             self.problems += kernels.problems
@@ -248,7 +248,7 @@ class WaysOfComponent(Struct):
         try:
             power = working_power_w(cpu, component.package, component.memory, cores, clock_mhz)
         except ImpossiblePowerError as error:
-            raise WorkflowError(
+            raise WattsliceError(
                 f"{component.place}.power: makes {error} of what nodes.{node.name} draws with {cores} cores",
                 path=self.workflow.path,
                 remedy="correct package_full, package_idle, memory_full, memory_idle or its full_power",
@@ -267,7 +267,7 @@ def ways_of(component: Component, workflow: Workflow, analyses: Analyses) -> Way
             found.go_through(node)
     if not found.ways:
         reasons = "; ".join(dict.fromkeys(found.problems))
-        raise WorkflowError(
+        raise WattsliceError(
             f"{component.place}: runs on none of the node kinds",
             path=workflow.path,
             remedy=reasons or "kernels and characteristics run on GPU nodes, loops on CPU nodes with rates",

@@ -6,12 +6,10 @@ Times, work and exchanges are those of one step; `Workflow.steps` multiplies the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.errors import WattsliceError
 from wattslice_models.communication import Exchange, Network
 from wattslice_models.cpu_roofline import CpuRates, Loop
 from wattslice_models.escape_time import KernelCharacteristics
@@ -20,10 +18,6 @@ from wattslice_models.pareto import Limits, Objective
 
 FULL_LOAD = PowerCoefficients(1.0, 0.0)
 """A program that draws what a stress test does."""
-
-
-class WorkflowError(WattsliceError):
-    """A workflow file that cannot be read, or says something impossible; the message names the key."""
 
 
 class CpuState(Struct, frozen=True):
@@ -109,13 +103,6 @@ def setting_words(cores: int | None, clock_mhz: float | None, gpus: int | None) 
     return words + ([f"{gpus} GPUs"] if gpus is not None and gpus > 1 else [])
 
 
-class TimeModel(StrEnum):
-    """What tells how long a kernel of a source runs: our own model, or ESCAPE's (D3.5, Tables 8 to 11)."""
-
-    OWN = "wattslice"
-    ESCAPE = "escape"
-
-
 class KernelUse(Struct, frozen=True):
     """A kernel of a source file that is analysed for every GPU; `kernel` None: every launch of the file.
 
@@ -132,7 +119,6 @@ class KernelUse(Struct, frozen=True):
     definitions: tuple[str, ...] = ()
     include: tuple[Path, ...] = ()
     profile: Path | None = None
-    model: TimeModel = TimeModel.OWN
 
 
 class CharacterisedKernels(Struct, frozen=True):

@@ -17,10 +17,6 @@ from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
 from wattslice.launches.resolver import resolve_launches
 from wattslice.pipeline.files import read_program
-from wattslice.projection.escape_characteristics import (
-    launch_characteristics,
-    predicted_ipc,
-)
 from wattslice.training.examples import examples
 from wattslice.training.judging import Errors, errors
 from wattslice.workload.launch_work import launch_work, residency
@@ -34,6 +30,10 @@ from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.store import power_model
 from wattslice_models.workload import Workload
 from wattslice_tools.accuracy.accuracy_page import write_section
+from wattslice_tools.accuracy.escape_characteristics import (
+    launch_characteristics,
+    predicted_ipc,
+)
 from wattslice_tools.accuracy.escape_counters import counted_rows
 from wattslice_tools.accuracy.escape_workloads import workload_characteristics
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wattslice.projection.escape_characteristics import lane_slots
 from wattslice_models.escape_time import WARP_SIZE, KernelCharacteristics
 from wattslice_models.workload import Workload
+from wattslice_tools.accuracy.escape_characteristics import lane_slots
 
 
 def workload_characteristics(workload: Workload, ipc: float) -> KernelCharacteristics:

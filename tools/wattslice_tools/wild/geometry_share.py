@@ -24,7 +24,13 @@ from msgspec import Struct, field
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.errors import FrontendError
-from wattslice.frontend.cuda.read import read_callers, read_cuda, read_definitions, read_launcher
+from wattslice.frontend.cuda.read import (
+    read_callers,
+    read_cuda,
+    read_definitions,
+    read_launcher,
+    read_linking,
+)
 from wattslice.frontend.project.runs import find_arguments
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import ALONE, Neighbours, resolve_launches
@@ -168,6 +174,7 @@ def launches_in(
         partial(read_launcher, path),
         find_arguments,
         partial(read_definitions, path),
+        partial(read_linking, path),
     )
     launches = resolve_launches(program, NO_OVERRIDES, gpu, ALONE if alone else others)
     names = launched_names(program)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import Inputs, note_inputs, recorded
-from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files
+from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.frontend.source_files import Stamp
 from wattslice.ir import Program
@@ -62,15 +62,27 @@ def read_callers(
     path: Path, names: frozenset[str], options: ParseOptions | None = None
 ) -> tuple[Program, ...]:
     """The host functions near `path` that call `names`, with their own callers; never fails."""
-    found = (read_caller(caller, names, options) for caller in caller_files(path, names))
-    return tuple(caller.program for caller in found if caller.program is not None)
+    return _read_all(caller_files(path, names), names, options)
 
 
 def read_definitions(
     path: Path, names: frozenset[str], options: ParseOptions | None = None
 ) -> tuple[Program, ...]:
     """The host code near `path` that defines `names`; never fails."""
-    found = (read_caller(file, names, options) for file in definition_files(path, names))
+    return _read_all(definition_files(path, names), names, options)
+
+
+def read_linking(
+    path: Path, kernels: frozenset[str], options: ParseOptions | None = None
+) -> tuple[Program, ...]:
+    """The host code near `path` that may launch its `kernels` without including it; never fails."""
+    return _read_all(linking_files(path, kernels), kernels, options)
+
+
+def _read_all(
+    files: tuple[Path, ...], names: frozenset[str], options: ParseOptions | None
+) -> tuple[Program, ...]:
+    found = (read_caller(file, names, options) for file in files)
     return tuple(caller.program for caller in found if caller.program is not None)
 
 

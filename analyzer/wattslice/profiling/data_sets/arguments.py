@@ -51,7 +51,7 @@ def prepare(
 ) -> PreparedData:
     """Makes all arrays of `data`. Scalars it leaves out are those of `launch`, where host code gives them.
 
-    Raises `DataError` for parameters without a value, unknown names, sizes that do not fit.
+    Raises `WattsliceError` for parameters without a value, unknown names, sizes that do not fit.
     """
     return _Preparation(spec, data, launch, program, memory, memory_mib).run()
 
@@ -275,7 +275,7 @@ def is_texture(value: Value) -> bool:
 
 
 def texture(value: Value, setting: Setting) -> Texture:
-    """``{ texture = [width, height], element = "uint8", generator = … }``. Raises `DataError`."""
+    """``{ texture = [width, height], element = "uint8", generator = … }``. Raises `WattsliceError`."""
     table = value.table()
     extents = table.value("texture").list()
     if not 1 <= len(extents) <= 3:

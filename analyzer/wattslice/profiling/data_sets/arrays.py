@@ -114,7 +114,7 @@ class Setting(Struct, frozen=True):
 
 
 def array_bytes(value: Value, element: Type, setting: Setting) -> Bytes:
-    """The bytes of an array of `element`, from a list, a text or a table. Raises `DataError`."""
+    """The bytes of an array of `element`, from a list, a text or a table. Raises `WattsliceError`."""
     if isinstance(value.any, str):
         return _text(value, element)
     if isinstance(value.any, list):

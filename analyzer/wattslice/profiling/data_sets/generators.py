@@ -10,14 +10,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice.documents import Table, Value
-from wattslice.errors import WattsliceError
 
 Numbers = NDArray[Any]
 _LETTERS = "abcdefghijklmnopqrstuvwxyz "
-
-
-class DataError(WattsliceError):
-    """A data set that cannot be used; the message names file and place, e.g. ``data[0].arguments.n``."""
 
 
 class Request(Struct, frozen=True):

@@ -20,9 +20,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from wattslice.documents import Table, Value, parse_toml
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3, KernelLaunch
-from wattslice.profiling.data_sets.generators import DataError
 
 
 class LaunchGiven(Struct, frozen=True):
@@ -64,20 +64,20 @@ class Shape(Struct, frozen=True):
 
 
 def read_spec(path: Path) -> Spec:
-    """Reads and checks everything but arguments and globals. Raises `DataError` with file and place."""
+    """Reads and checks everything but arguments and globals. Raises `WattsliceError` with file and place."""
     try:
         document = parse_toml(file_bytes(path))
     except OSError as error:
         remedy = "`wattslice profile FILE --skeleton` writes one to start from"
-        raise DataError(f"cannot read the data spec: {error.strerror}", path=path, remedy=remedy) from None
+        raise of_system(error, "cannot read the data spec", path, remedy) from None
     except ValueError as error:
-        raise DataError(f"not TOML: {error}", path=path) from None
-    top = Value(DataError, path, "", document).table()
+        raise WattsliceError(f"not TOML: {error}", path=path) from None
+    top = Value(path, "", document).table()
     top.only("launch", "data")
     launch = top.get("launch", _launch, LaunchGiven())
     data = tuple(map(_data_set, top.list("data")))
     if not data:
-        raise DataError("no [[data]]: at least one data set is needed", path=path)
+        raise WattsliceError("no [[data]]: at least one data set is needed", path=path)
     seen: set[tuple[str | None, str]] = set()
     for value, entry in zip(top.list("data"), data, strict=True):
         if (entry.kernel, entry.name) in seen:
@@ -124,7 +124,7 @@ def _extent(value: Value, limits: Dim3) -> Dim3:
 def shape_of(spec: Spec, data: DataSetSpec, launch: KernelLaunch, *, is_certain: bool) -> Shape:
     """What `data` is launched with: its own, else the spec's, else the host code's when `is_certain`.
 
-    Raises `DataError` when nobody says.
+    Raises `WattsliceError` when nobody says.
     """
     own, general = data.launch, spec.launch
     grid = own.grid or general.grid or (launch.grid if is_certain else None)
@@ -132,7 +132,7 @@ def shape_of(spec: Spec, data: DataSetSpec, launch: KernelLaunch, *, is_certain:
     shared = [given for given in (own.shared_bytes, general.shared_bytes) if given is not None]
     if grid is None or block is None:
         missing = [name for name, extent in (("grid", grid), ("block", block)) if extent is None]
-        raise DataError(
+        raise WattsliceError(
             f"the {' and '.join(missing)} of {launch.kernel.name} cannot be read from the host code",
             path=spec.path,
             remedy=f"add [launch] with {' and '.join(f'{name} = [x, y, z]' for name in missing)}",

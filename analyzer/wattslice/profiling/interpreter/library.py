@@ -12,13 +12,12 @@ from wattslice import ir
 from wattslice.ir.builtins import value_of
 from wattslice.ir.c_arithmetic import converted
 from wattslice.profiling.interpreter import warp
-from wattslice.profiling.interpreter.access import Access
 from wattslice.profiling.interpreter.arithmetic import converter, fused, quotient, remainder, truth
 from wattslice.profiling.interpreter.compiler import Compiler, compiles, convert, fails
 from wattslice.profiling.interpreter.errors import InterpreterError, UnsupportedError
 from wattslice.profiling.interpreter.expressions import from_lanes, lanes_of, number
 from wattslice.profiling.interpreter.lanes import Mask
-from wattslice.profiling.interpreter.layout import ADDRESS, Value, dtype_of, is_block, lane_of, stored_dtype
+from wattslice.profiling.interpreter.layout import Value, dtype_of, is_block, lane_of, stored_dtype
 from wattslice.profiling.interpreter.machine import Evaluate
 from wattslice.profiling.interpreter.mathematics import SEVERAL, WHOLE, plain_name, real_function, several
 
@@ -89,37 +88,9 @@ def _effect(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | Non
     if name in ("clock", "clock64", "globaltimer"):
         dtype = dtype_of(expr.type)
         return lambda mask: number(machine.steps, dtype)
-    if name in ("memcpy", "memmove", "memset"):
-        return _bytes(compiler, expr, name)
     if name in ("expect", "assume_aligned") and not is_block(expr.type):
         return compiler.number(expr.arguments[0], dtype_of(expr.type))
     return None
-
-
-def _bytes(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate:
-    """`memcpy(to, from, n)` and `memset(to, byte, n)` with a constant n."""
-    to, source, size = expr.arguments
-    if not isinstance(size, ir.Constant):
-        raise UnsupportedError(f"'{name}' of a size that is no constant")
-    count = int(size.value)
-    block = ir.Type(ir.TypeKind.RECORD, name="bytes", record_bytes=max(1, count))
-    access = Access(compiler.machine, block, expr.span, "")
-    target = compiler.number(to, ADDRESS)
-    value = compiler.number(source, np.dtype(np.uint8) if name == "memset" else ADDRESS)
-
-    def copy(mask: Mask) -> Value:
-        where = target(mask)
-        given = value(mask)
-        if count == 0:
-            return where
-        if name == "memset":
-            rows = np.repeat(np.atleast_1d(given)[:, None], count, axis=1)
-        else:
-            rows = access.load(given, mask)
-        access.store(where, rows, mask)
-        return where
-
-    return copy
 
 
 # --------------------------------------------------------------------------- numbers

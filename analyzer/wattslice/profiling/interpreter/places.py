@@ -176,11 +176,14 @@ def _converted(compiler: Compiler, value: ir.Expr, type_: ir.Type) -> Evaluate:
     """A value as an object of `type_` holds it."""
     evaluate = compiler.expression(value)
     if is_block(type_):
-        if not is_block(value.type) and not isinstance(value, ir.Constant):
-            raise UnsupportedError(f"'{type_.name}' out of a number")
-        if is_block(value.type) and value.type.size_bytes != type_.size_bytes:
+        if value.type.size_bytes != type_.size_bytes and not isinstance(value, ir.Constant):
             raise UnsupportedError(f"'{type_.name}' out of '{value.type.name}'")
-        return evaluate
+        if is_block(value.type) or isinstance(value, ir.Constant):
+            return evaluate
+        stored = stored_dtype(value.type)  # the bytes of a number
+        return lambda mask: (
+            np.atleast_1d(evaluate(mask)).astype(stored).view(np.uint8).reshape(-1, stored.itemsize)
+        )
     if is_block(value.type) and value.type.kind is not ir.TypeKind.ARRAY:
         if value.type.size_bytes == type_.size_bytes:  # the same bits seen as a number
             dtype = stored_dtype(type_)

@@ -95,7 +95,7 @@ class _Charger:
         self.fusing_uses: dict[Value, int] = {}
         self.other_uses: dict[Value, int] = {}
         self.seen: set[Value] = set()
-        self.members: dict[Value, list[tuple[str, ...]]] = {}  # of a record that somebody needs
+        self.members: dict[Value, list[Value]] = {}  # of a record that somebody needs
         self.pointers: dict[Value, LoopLevel] = {}
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
@@ -118,7 +118,7 @@ class _Charger:
                 uses = self.fusing_uses if needed.shape is fuses else self.other_uses
                 uses[needed] = uses.get(needed, 0) + 1
                 if value.member:
-                    self.members.setdefault(needed, []).append(value.member)
+                    self.members.setdefault(needed, []).append(value)
                 stack.append(needed)
         for value in self.order:
             if value.form.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
@@ -136,7 +136,7 @@ class _Charger:
                 for kind, number in value.cost:
                     self.found.append(Charge(kind, region, number * scale, value.span, product_span))
                 if value.access is not None:
-                    site, is_store, number, fresh, address = value.access
+                    site, is_store, number, fresh, address, _ = value.access
                     moved = strides(address)
                     depth = 0 if value.place.level is None else value.place.level.depth
                     passes = tuple(
@@ -153,10 +153,11 @@ class _Charger:
         if value.access is None or not value.cost or self.other_uses.get(value) != len(self.members[value]):
             return
         ((kind, number),) = value.cost
-        members = len(set(self.members[value]))
-        if members < number:
-            value.cost = ((kind, float(members)),)
-            times = number / members  # each brings more that is new
+        bytes_ = {part.member: part.bits // 8 for part in self.members[value]}
+        accesses = sum(max(1, -(-size // value.access.size_bytes)) for size in bytes_.values())
+        if accesses < number:
+            value.cost = ((kind, float(accesses)),)
+            times = number / accesses  # each brings more that is new
             requests, fresh = value.access.number / times, value.access.fresh * times
             value.access = value.access._replace(number=requests, fresh=fresh)
 

@@ -186,7 +186,8 @@ class Memory(Operators):
         value = self.shared(key, region, (address, version, *counters), what, may_hoist=may_hoist)
         if value.access is None and value.inputs == [address]:
             terms = (*address.form.terms, *copies)
-            value.access = MemoryRequest(place.site, False, share * type_.requests, fresh, terms)
+            number = share * type_.requests
+            value.access = MemoryRequest(place.site, False, number, fresh, terms, place.type.request_bytes)
             if self.is_machine_code and kind is K.LDS and not copies:
                 self.join(value, place, version, pointer)
         if value.cost:

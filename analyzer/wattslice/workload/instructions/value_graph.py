@@ -16,6 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from wattslice.ir import BinaryOp, RegisterPlace, Span, Type, TypeKind, Variable
+from wattslice.ir.objects import outside_unions, part_of
 from wattslice.workload.instructions.kinds import Cost
 
 Terms = tuple[tuple["Value", int], ...]
@@ -76,7 +77,7 @@ class Shape(Enum):
 class MemoryRequest(NamedTuple):
     """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
     (below 1 where neighbours are loaded together). `fresh`: share of its sectors that no copy of it in an
-    unrolled loop touched before. `address`: what it varies with, in bytes.
+    unrolled loop touched before. `address`: what it varies with, in bytes. `size_bytes`: of one request.
     """
 
     site: int
@@ -84,6 +85,7 @@ class MemoryRequest(NamedTuple):
     number: float
     fresh: float = 1.0
     address: Terms = ()
+    size_bytes: int = 16
 
 
 class Placement(NamedTuple):
@@ -468,6 +470,12 @@ class Environment:
     def write(self, variable: Variable, path: tuple[str, ...], value: Value) -> None:
         """Assign a register variable or a part of it."""
         parts = self.parts.setdefault(variable, {})
+        if (kept := outside_unions(variable.type, path)) != path:
+            one, union = part_of(variable.type, path), part_of(variable.type, kept)
+            if one is None or union is None or one[1].size_bytes < union[1].size_bytes:
+                old = self.read(RegisterPlace(variable, kept, variable.type), value.place.region)
+                value = self.plain("member of a union", value.place.region, (old, value), ())
+            path = kept
         if path:
             parts[path] = None
         self._set((variable, path) if path else variable, value)
@@ -479,28 +487,30 @@ class Environment:
     def read(self, place: RegisterPlace, region: int) -> Value:
         """The value of a register variable or a part of it."""
         variable = place.variable
-        if place.path:
-            if (part := self.environment.get((variable, place.path))) is not None:
-                return part
-            whole = self.whole(variable)
-            part = self.part(whole, place.path, region, place.type.bits)
-            part.is_pointer |= place.type.kind is TypeKind.POINTER
-            return part
-        parts = self.parts.get(variable)
-        whole = self.whole(variable)
-        if not parts:
-            return whole
-        values = (
-            whole,
-            *(v for p in sorted(parts) if (v := self.environment.get((variable, p))) is not None),
-        )
-        return self.plain("whole", region, values, ())
+        path = outside_unions(variable.type, place.path)
+        depth = len(path)
+        while depth and (variable, path[:depth]) not in self.environment:
+            depth -= 1
+        held = self.environment[variable, path[:depth]] if depth else self.whole(variable)
+        if depth < len(path):
+            held = self.part(held, path[depth:], region, place.type.bits)
+        if path:
+            held.is_pointer |= place.type.kind is TypeKind.POINTER
+        inside = [
+            part
+            for part in self.parts.get(variable, ())
+            if len(part) > len(path) and part[: len(path)] == path
+        ]
+        values = [v for part in sorted(inside) if (v := self.environment.get((variable, part))) is not None]
+        return self.plain("whole", region, (held, *values), ()) if inside else held
 
     def changing(self, written: Iterable[EnvironmentKey]) -> dict[EnvironmentKey, Value]:
         """What may change when `written` is assigned, with its present value: a whole includes its parts."""
         found: dict[EnvironmentKey, Value] = {}
         for key in written:
             variable, path = key if isinstance(key, tuple) else (key, ())
+            path = outside_unions(variable.type, path)
+            key = (variable, path) if path else variable
             if path and key not in self.environment and variable in self.environment:
                 self.parts.setdefault(variable, {})[path] = None
                 self._set(key, self.part(self.environment[variable], path, 0))

@@ -12,9 +12,11 @@ from wattslice.frontend.cuda.lowering.context import (
     Cell,
     Location,
     LoweringError,
+    Pointee,
     expression,
     function_named,
     location,
+    statement,
 )
 from wattslice.frontend.cuda.lowering.expressions import (
     OPERATOR_NAMES,
@@ -48,9 +50,10 @@ from wattslice.frontend.cuda.lowering.memory import (
     gives_value,
     is_plain,
     must_name_an_object,
+    pointee_of,
     read,
 )
-from wattslice.frontend.cuda.lowering.statements import default_initialisers
+from wattslice.frontend.cuda.lowering.statements import default_initialisers, lower, lower_all
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
 from wattslice.ir import (
@@ -64,6 +67,7 @@ from wattslice.ir import (
     Read,
     Semantics,
     Span,
+    Stmt,
     TypeKind,
 )
 from wattslice.ir.c_arithmetic import converted
@@ -297,6 +301,52 @@ def _(body: Body, node: Node) -> Expr:
     if len(children) > 1:
         return unresolved_call(body, node, children)  # what clang kept of a faulty or dependent expression
     return convert(body, body.expr(children[0]), body.type(node), body.span(node))
+
+
+_LOOPS = (C.FOR_STMT, C.WHILE_STMT, C.DO_STMT, C.CXX_FOR_RANGE_STMT)
+
+
+@statement(C.STMT_EXPR)
+def _(body: Body, node: Node) -> list[Stmt]:
+    """`({ ... });` whose value nobody takes: a block."""
+    return lower(body, node.children[0])
+
+
+@expression(C.STMT_EXPR)
+def _(body: Body, node: Node) -> Expr:
+    """`({ int b = f(); b; })`, of GNU C: a call of what is written there."""
+    span, (inner,) = body.span(node), node.children
+    if _jumps_out(inner):
+        raise LoweringError("statement expression that a jump leaves", node)
+    region, type_ = body.region(), body.type(node)
+    *first, last = inner.children
+    pointee: Pointee | None = None
+    outer_before, body.before = body.before, []
+    try:
+        statements = lower_all(body, first)
+        if type_.kind is TypeKind.VOID:
+            statements += lower(body, last)
+        else:
+            value = body.expr(last)
+            pointee = pointee_of(body, value) if value.type.kind is TypeKind.POINTER else None
+            statements += (*body.before, ir.Return(value, body.region(), span))
+    finally:
+        body.before = outer_before
+    block = ir.Block(tuple(statements), region, span)
+    call = ir.InlinedCall("statement expression", (), (), block, type_, span)
+    if pointee is not None:
+        body.expression_pointees[id(call)] = (call, pointee)
+    return call
+
+
+def _jumps_out(node: Node, *, is_inside: bool = False) -> bool:
+    """Whether a jump in a statement expression goes out of it."""
+    if node.kind in (C.RETURN_STMT, C.GOTO_STMT, C.INDIRECT_GOTO_STMT):
+        return True
+    if node.kind in (C.BREAK_STMT, C.CONTINUE_STMT):
+        return not is_inside
+    is_inside = is_inside or node.kind in (*_LOOPS, C.SWITCH_STMT)
+    return node.kind != C.LAMBDA_EXPR and any(_jumps_out(c, is_inside=is_inside) for c in node.children)
 
 
 # --------------------------------------------------------------------------- host

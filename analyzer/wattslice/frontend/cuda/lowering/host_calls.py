@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -62,11 +64,8 @@ def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
             ir.Construct(tuple(three), DIM3_AXES, DIM3, span) for three in (numbers[:3], numbers[3:])
         )
         packed = _value(body, arguments[9]) if len(arguments) > 9 else None
-        mangled_name, kernel_name, function = _kernel(body, arguments[0])
         shared = _value(body, arguments[7])
-        return LaunchCall(
-            mangled_name, kernel_name, grid, block, shared, (), body.type(node), span, function, packed
-        )
+        return _call(_kernel(body, arguments[0]), (grid, block, shared), (), body.type(node), span, packed)
     return None
 
 
@@ -93,7 +92,7 @@ def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node])
     values: tuple[Expr, ...] = ()
     packed: Expr | None = None
     if not name.startswith("cudaLaunch"):
-        kernel, packed = ("", "", part("func")), part("kernelParams")
+        kernel, packed = _Kernel("", "", part("func")), part("kernelParams")
     elif len(arguments) < 2:
         return None
     else:
@@ -102,26 +101,35 @@ def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node])
         given = _packed(arguments[2:3]) if is_packed else arguments[2:]
         values = tuple(_value(body, argument) for argument in given)
         packed = _value(body, arguments[2]) if is_packed and not values and len(arguments) > 2 else None
-    mangled_name, kernel_name, function = kernel
-    return LaunchCall(
-        mangled_name, kernel_name, grid, block, shared, values, body.type(node), span, function, packed
-    )
+    return _call(kernel, (grid, block, shared), values, body.type(node), span, packed)
 
 
-_Kernel = tuple[str, str, Expr | None]
+class _Kernel(NamedTuple):
+    """A launched kernel as a `LaunchCall` has it."""
+
+    mangled_name: str
+    name: str
+    function: Expr | None
+    defined_in: str = ""
 
 
 def _kernel(body: Body, pointer: Node, callee: Node | None = None) -> _Kernel:
-    """Mangled and plain name of the kernel that an expression names; where that is a pointer, its value."""
+    """The kernel that an expression names; where that is a pointer, its value."""
     if callee is None or callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
         value = _value(body, pointer)
         while isinstance(value, ir.Cast):
             value = value.operand
         if not isinstance(value, ir.Text):
-            return "", pointer.spelling, value
+            return _Kernel("", pointer.spelling, value)
         named = function_named(body, pointer)
-        return value.value, value.value if named is None else named.spelling, None
-    return callee.mangled_name, callee.spelling, None
+        name = value.value if named is None else named.spelling
+        return _Kernel(value.value, name, None, _file_of_definition(body, named))
+    return _Kernel(callee.mangled_name, callee.spelling, None, _file_of_definition(body, callee))
+
+
+def _file_of_definition(body: Body, kernel: Node | None) -> str:
+    definition = None if kernel is None else kernel.definition
+    return "" if definition is None else body.unit.spans.file(definition)
 
 
 def _launch(
@@ -132,15 +140,24 @@ def _launch(
     values: tuple[Expr, ...],
     packed: Expr | None = None,
 ) -> LaunchCall:
-    mangled_name, name, function = kernel
     grid, block = (_value(body, child) for child in configuration[:2])
     last = configuration[2] if len(configuration) > 2 else None
     written = last is not None and not (last.kind == C.UNEXPOSED_EXPR and not last.children)
     shared = _value(body, last) if last is not None and written else None
-    span = body.span(node)
-    return LaunchCall(
-        mangled_name, name, grid, block, shared, values, body.type(node), span, function, packed
-    )
+    return _call(kernel, (grid, block, shared), values, body.type(node), body.span(node), packed)
+
+
+def _call(
+    kernel: _Kernel,
+    configuration: tuple[Expr, Expr, Expr | None],
+    values: tuple[Expr, ...],
+    type_: Type,
+    span: Span,
+    packed: Expr | None,
+) -> LaunchCall:
+    name, mangled_name = kernel.name, kernel.mangled_name
+    pointer, file = kernel.function, kernel.defined_in
+    return LaunchCall(mangled_name, name, *configuration, values, type_, span, pointer, packed, file)
 
 
 def _value(body: Body, node: Node) -> Expr:

@@ -274,10 +274,6 @@ def opaque(
 # Accesses wider than an element: matrix tiles, asynchronous copies, memcpy.
 
 
-_STORES = {
-    ir.MemorySpace.SHARED: (ir.OperationClass.SHARED_LOAD, ir.OperationClass.SHARED_STORE),
-    ir.MemorySpace.CONSTANT: (ir.OperationClass.CONSTANT_LOAD, ir.OperationClass.GLOBAL_STORE),
-}
 _WORD_BYTES = 4
 _FRAGMENT = re.compile(r"fragment<(?:\w+::)*(?P<use>\w+), (?P<m>\d+), (?P<n>\d+), (?P<k>\d+)[,>]")
 _PACKED = re.compile(r"precision::(b1|u4|s4)\b")
@@ -367,23 +363,88 @@ def _element(pointer: Expr) -> ir.Type | None:
 
 
 def copy_bytes(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr:
-    """`memcpy(to, from, n)` with a constant n: one access for every four bytes on each side."""
+    """`memcpy(to, from, n)`, `memset(to, byte, n)` with a constant n: an object of n bytes."""
     values = tuple(body.expr(argument) for argument in arguments)
-    size = values[2]
+    to, given, size = values[:3]
     type_ = body.type(node)
     if not isinstance(size, ir.Constant):
         body.hole("PW005", span, f"cost of '{name}' unknown: its size is no constant")
         return Intrinsic(name, values, (), Semantics.OPAQUE, True, type_, span)
-    words = max(1.0, int(size.value) / _WORD_BYTES)
-    operations: list[ir.OperationCount] = []
-    for at, position in ((0, 1), (1, 0)) if name != "memset" else ((0, 1),):
-        pointee = pointee_of(body, values[at])
-        space = ir.MemorySpace.GLOBAL if pointee is None else pointee.space
-        if space is ir.MemorySpace.LOCAL:
-            continue
-        classes = _STORES.get(space, (ir.OperationClass.GLOBAL_LOAD, ir.OperationClass.GLOBAL_STORE))
-        operations.append(ir.OperationCount(classes[position], words))
-    return Intrinsic(name, values, tuple(operations), Semantics.OPAQUE, False, type_, span)
+    count = int(size.value)
+    if count <= 0:
+        return to
+    target = _bytes_at(body, to, count)
+    if name != "memset":
+        origin = _bytes_at(body, given, count)
+        seen = target.type if origin.type.size_bytes == target.type.size_bytes else origin.type
+        given = read(body, replace(origin, type=seen) if _is_register(origin) else origin, span)
+    elif not (isinstance(given, ir.Constant) and not given.value and _is_number(target.type)):
+        given = ir.Construct((), (), target.type, span)
+    if target.type.size_bytes > count:  # a part of a register
+        given = ir.Construct((given, read(body, target, span)), (), target.type, span)
+    copied = Assign(place_for_access(body, target), None, given, target.type, target.type, span)
+    return ir.Binary(ir.BinaryOp.COMMA, copied, to, to.type, to.type, span)
+
+
+def _is_register(where: Location) -> bool:
+    return isinstance(where, ir.RegisterPlace)
+
+
+def _is_number(type_: ir.Type) -> bool:
+    return type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL) and type_.lanes == 1
+
+
+def _bytes_at(body: Body, pointer: Expr, count: int) -> Location:
+    """The `count` bytes that a pointer is given for: a register, or what memory holds there."""
+    known = body.register_addresses.get(id(pointer))
+    if known is None:
+        alignment = min(count & -count, _alignment(body, pointer))
+        block = ir.Type(TypeKind.RECORD, record_bytes=count, record_alignment=alignment)
+        return dereference(body, pointer, block)
+    place = known[1]
+    if count <= place.type.size_bytes:
+        return place
+    return ir.RegisterPlace(place.variable, (), place.variable.type)  # from its first member on
+
+
+def _alignment(body: Body, pointer: Expr) -> int:
+    """What the compiler knows an address to be a multiple of, at most 16: nothing of a mere pointer."""
+    match pointer:
+        case ir.AddressOf(offset_bytes=offset):
+            return _lowest_bit(offset)
+        case ir.Cast(operand=inner):
+            return _alignment(body, inner)
+        case ir.PointerOffset(pointer=inner, index=index, scale_bytes=scale, offset_bytes=offset):
+            step = 0 if index is None else scale * _factor(index)
+            return min(_alignment(body, inner), _lowest_bit(step), _lowest_bit(offset))
+        case Intrinsic(name=name, arguments=(_, ir.Constant(value=value), *_)) if name.endswith(
+            "assume_aligned"
+        ):
+            return _lowest_bit(int(value))
+        case _:
+            found = pointee_of(body, pointer)
+            root = None if found is None else found.root
+            is_object = root is not None and root.space is not ir.MemorySpace.REGISTER
+            return root.type.alignment_bytes if is_object and root is not None else 1
+
+
+def _lowest_bit(number: int) -> int:
+    return min(16, number & -number) or 16
+
+
+def _factor(index: Expr) -> int:
+    """A number that an index is a multiple of."""
+    match index:
+        case ir.Constant(value=value):
+            return int(value)
+        case ir.Cast(operand=inner):
+            return _factor(inner)
+        case ir.Binary(op=ir.BinaryOp.MUL, left=left, right=right):
+            return _factor(left) * _factor(right)
+        case ir.Binary(op=ir.BinaryOp.ADD | ir.BinaryOp.SUB, left=left, right=right):
+            return min(_lowest_bit(_factor(left)), _lowest_bit(_factor(right)))
+        case _:
+            return 1
 
 
 # ---------------------------------------------------------------------------

@@ -26,12 +26,8 @@ _NAME = re.compile(r"(?:\w+::)*(\w+)")
 _OPEN, _CLOSE = "([{", ")]}"
 
 
-class RewritingError(WattsliceError):
-    """A launch that is not written in a way that can be rewritten."""
-
-
 def rewritten(source: str) -> str:
-    """`source` as C++; every line keeps its number. Raises `RewritingError`."""
+    """`source` as C++; every line keeps its number. Raises `WattsliceError`."""
     source = _with_undefined_shared(_with_dynamic_shared(source))
     source = _replaced(_SPACED, source, lambda found: found[0][0] * 3)
     source = _replaced(_STATIC, source, lambda _: "")
@@ -114,7 +110,7 @@ def _kernel_start(source: str, end: int) -> int:
                 break
     found = _KERNEL.search(source, 0, at)
     if found is None:
-        raise RewritingError(f"no kernel before <<< in {source[max(0, end - 80) : end]!r}")
+        raise WattsliceError(f"no kernel before <<< in {source[max(0, end - 80) : end]!r}")
     return found.start()
 
 
@@ -125,4 +121,4 @@ def _matching(source: str, start: int, closing: str) -> int:
         if depth == 0 and source.startswith(closing, at):
             return at
         depth += (source[at] in _OPEN) - (source[at] in _CLOSE)
-    raise RewritingError(f"no {closing} after {source[start : start + 80]!r}")
+    raise WattsliceError(f"no {closing} after {source[start : start + 80]!r}")

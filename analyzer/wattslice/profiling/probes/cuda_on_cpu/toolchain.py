@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.ir.builtins import definitions_on_cpu
 from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
 
@@ -46,7 +46,7 @@ class Toolchain(Struct, frozen=True):
         flags: tuple[str, ...],
         rewrite: Callable[[str], str] = rewritten,
     ) -> Toolchain:
-        """Compiles the runtime into `directory`. Raises `BuildError`."""
+        """Compiles the runtime into `directory`. Raises `WattsliceError`."""
         for header in HERE.glob("*.h"):
             (directory / header.name).write_bytes(header.read_bytes())
         (directory / "builtins.h").write_text(definitions_on_cpu(), encoding="utf-8")
@@ -71,7 +71,7 @@ class Toolchain(Struct, frozen=True):
         """The executable of `program`, or of `text` in its place; compiled once.
 
         `name` of the executable, the program's stem if empty. `sources`: further files of the program; those
-        that end in .cu are CUDA, in .c are C. Raises `BuildError`, `RewritingError`.
+        that end in .cu are CUDA, in .c are C. Raises `WattsliceError`, `WattsliceError`.
         """
         executable = self.directory / (name or program.stem)
         if executable.exists() and text is None and executable.stat().st_mtime > program.stat().st_mtime:
@@ -117,11 +117,11 @@ def _text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
-        raise BuildError(f"cannot be read: {error.strerror}", path=path) from None
+        raise of_system(error, "cannot be read", path) from None
 
 
 def must_run(*command: str | Path) -> None:
-    """Raises `BuildError` for a command that fails."""
+    """Raises `WattsliceError` for a command that fails."""
     done = _ran(*command)
     if done.returncode != 0:
         raise refusal(str(command[0]), HERE, done.stdout + done.stderr)
@@ -157,30 +157,26 @@ _MORE = "wattslice --debug shows all that it says"
 
 
 class CompilerOutput(Exception):  # noqa: N818  (no error of its own)
-    """All that a compiler printed: the cause of a `BuildError`, for those who ask for tracebacks."""
+    """All that a compiler printed: the cause of a `WattsliceError`, for those who ask for tracebacks."""
 
 
-class BuildError(WattsliceError):
-    """The compiler refuses a program; the message is the first thing that it says, in the user's terms."""
-
-
-def refusal(compiler: str, program: Path, output: str, stand_in: Path | None = None) -> BuildError:
+def refusal(compiler: str, program: Path, output: str, stand_in: Path | None = None) -> WattsliceError:
     """Why `compiler` refuses `program`. `stand_in`: the folder of the headers in place of CUDA's."""
     error = _refusal(Path(compiler).name, program, output, stand_in)
     error.__cause__ = CompilerOutput(output.strip())
     return error
 
 
-def _refusal(compiler: str, program: Path, output: str, stand_in: Path | None) -> BuildError:
+def _refusal(compiler: str, program: Path, output: str, stand_in: Path | None) -> WattsliceError:
     found = _GXX.search(output) or _NVCC.search(output)
     if found is None:
         undefined = _UNDEFINED.search(output)
         if undefined is not None:
             name = undefined["name"]
             remedy = f"--source FILE for a source file that has it, --flag -lNAME for a library; {ELSEWHERE}"
-            return BuildError(f"{name} is defined in another file", path=program, remedy=remedy)
+            return WattsliceError(f"{name} is defined in another file", path=program, remedy=remedy)
         said = (output.strip().splitlines() or ["nothing"])[0]
-        return BuildError(f"{compiler} refuses the program: {said}", path=program, remedy=_MORE)
+        return WattsliceError(f"{compiler} refuses the program: {said}", path=program, remedy=_MORE)
     text = found["text"]
     if stand_in is not None and Path(found["file"]).parent == stand_in:
         found = _CAUSE.search(output, found.end()) or found
@@ -200,4 +196,4 @@ def _refusal(compiler: str, program: Path, output: str, stand_in: Path | None) -
     else:
         message = f"{compiler} refuses the program: {text}"
         remedy = _MORE if stand_in is None else f"{ELSEWHERE}; {_MORE}"
-    return BuildError(message, path=place[0], line=place[1], remedy=remedy)
+    return WattsliceError(message, path=place[0], line=place[1], remedy=remedy)

@@ -1,0 +1,161 @@
+"""Forms that device code is written in: executed instructions, from the SASS of `nvcc 13.0 -arch=sm_80`."""
+
+from typing import NamedTuple
+
+import pytest
+
+from wattslice.workload.instructions import lower_instructions
+from wattslice.workload.instructions.kinds import InstructionKind as K
+
+from .source_text import launched
+
+
+class Form(NamedTuple):
+    """A kernel `k` with `int i`, the index of the thread, and what each thread executes."""
+
+    name: str
+    before: str
+    parameters: str
+    body: str
+    expected: dict[K, float]
+
+
+def loads(number: float, stores: float = 1, **more: float) -> dict[K, float]:
+    return {K.LDG: number, K.STG: stores, **{K[name.upper()]: n for name, n in more.items()}}
+
+
+UNIONS = """
+union V { float4 v; float f[4]; };
+union W { float f; unsigned u; };
+union D { double d; int2 i; };
+union H { uint4 u; half2 h[4]; };
+struct Tagged { int tag; union { float f; int n; }; };
+template <typename T, int N> union Pack { T t[N]; int4 raw;
+  __device__ T sum() const { T s = 0; for (int i = 0; i < N; i++) s += t[i]; return s; } };
+"""
+GUARDS = """
+struct Add { int* p; __device__ Add(int* q) : p(q) {} __device__ ~Add() { atomicAdd(p, 1); } };
+struct Store { float* p; float v; __device__ ~Store() { *p = v; } };
+struct Derived : Add { __device__ Derived(int* q) : Add(q) {} };
+template <typename T> struct Sum { T* p; T v; __device__ Sum(T* q) : p(q), v(0) {}
+  __device__ void add(T x) { v += x; } __device__ ~Sum() { *p += v; } };
+__device__ Store made(float* p, float v) { Store s{p, v}; return s; }
+__device__ float twice(const float* in, float* o, int i) { Store s{o + i, in[i]}; return s.v * 2; }
+"""
+TWICE = "#define TWICE(p) ({ float v; const float* q = (p); v = *q; v *= 2; v; })"
+FORMS = [
+    Form("union_array", UNIONS, "const float4* in, float* o",
+         "V u; u.v = in[i]; o[i] = u.f[0] + u.f[1] + u.f[2] + u.f[3];", loads(1, fadd=3)),
+    Form("union_array_written", UNIONS, "const float* in, float4* o",
+         "V u; for (int k = 0; k < 4; k++) u.f[k] = in[i + k * 1024]; o[i] = u.v;", loads(4)),
+    Form("union_scalars", UNIONS, "const float* in, unsigned* o",
+         "W w; w.f = in[i]; o[i] = w.u >> 3;", loads(1, shf=1)),
+    Form("union_halves", UNIONS, "const double* in, int* o",
+         "D d; d.d = in[i]; o[i] = d.i.x ^ d.i.y;", loads(1, lop=1)),
+    Form("union_of_two_parts", UNIONS, "const int* a, const int* b, double* o",
+         "D d; d.i.x = a[i]; d.i.y = b[i]; o[i] = d.d * 2;", loads(2, dadd=1)),
+    Form("union_overwritten", UNIONS, "const float* a, const float* b, unsigned* o",
+         "W w; w.f = a[i]; w.f = b[i]; o[i] = w.u;", loads(1)),
+    Form("union_in_a_loop", UNIONS, "const int* in, float* o",
+         "W w; w.u = 0; for (int k = 0; k < 4; k++) w.u ^= in[i + k * 1024]; o[i] = w.f;", loads(4)),
+    Form("union_anonymous", UNIONS, "const int* in, float* o",
+         "Tagged t; t.tag = 3; t.n = in[i] + 1; o[i] = t.f;", loads(1)),
+    Form("union_template", UNIONS, "const int4* in, float* o",
+         "Pack<float, 4> p; p.raw = in[i]; o[i] = p.sum();", loads(1, fadd=4)),
+    Form("nested_record", "struct In { float x, y; }; struct Out { In a, b; };", "const In* in, float* o",
+         "Out s; s.a = in[i]; s.b.x = 1; o[i] = s.a.x + s.a.y;", loads(2, fadd=1)),
+    # Of what a pointer points at memcpy knows no alignment: byte by byte.
+    Form("memcpy_vector", "", "const float4* in, float* o",
+         "float4 t; memcpy(&t, &in[i], 16); o[i] = t.x + t.y + t.z + t.w;", loads(16, fadd=3)),
+    Form("memcpy_word", "", "const unsigned char* in, int* o",
+         "int t; memcpy(&t, in + 4 * i, sizeof t); o[i] = t + 1;", loads(4)),
+    Form("memcpy_store", "", "const int* in, int* o",
+         "int t = in[i] + 1; memcpy(o + i, &t, sizeof t);", loads(1, 4)),
+    Form("memcpy_both", "", "const float4* in, float4* o",
+         "memcpy(&o[i], &in[i], sizeof(float4));", loads(16, 16)),
+    Form("memcpy_array", "", "const float* in, float* o",
+         "float t[4]; memcpy(t, in + 4 * i, sizeof t); o[i] = t[0] + t[1] + t[2] + t[3];", loads(16, fadd=3)),
+    Form("memcpy_registers", "", "const float4* in, float* o",
+         "float4 v = in[i]; float f[4]; memcpy(f, &v, 16); o[i] = f[0] + f[1];", loads(1, fadd=1)),
+    Form("memcpy_record", "struct S { float a, b; int c; };", "const S* in, float* o",
+         "S s; memcpy(&s, in + i, sizeof(S)); o[i] = s.a + s.b * s.c;", loads(12, ffma=1)),
+    Form("memcpy_part", "", "const int* in, int2* o",
+         "int2 t = make_int2(1, 2); memcpy(&t, in + i, 4); o[i] = t;", loads(4)),
+    Form("memcpy_bits",
+         "template <class T, class F> __device__ T bits(F f) { T t; memcpy(&t, &f, sizeof(T)); return t; }",
+         "const float* in, unsigned* o", "o[i] = bits<unsigned>(in[i]) ^ 5;", loads(1, lop=1)),
+    Form("memcpy_from_shared", "", "const float* in, float* o",
+         """__shared__ float s[1024]; s[threadIdx.x] = in[i]; __syncthreads();
+         float4 t; memcpy(&t, &s[4 * (threadIdx.x ^ 1)], 16); o[i] = t.x + t.y + t.z + t.w;""",
+         loads(1, lds=1, sts=1)),
+    Form("memcpy_to_shared", "", "const float* in, float* o",
+         """__shared__ float s[256]; memcpy(&s[threadIdx.x], &in[i], 4); __syncthreads();
+         o[i] = s[threadIdx.x ^ 1];""", loads(4, lds=1, sts=1)),
+    Form("memcpy_assumed_aligned", "", "const float4* in, float* o",
+         "float4 t; memcpy(&t, __builtin_assume_aligned(&in[i], 16), 16); o[i] = t.x + t.y;", loads(1)),
+    Form("memset", "", "float4* o", "memset(&o[i], 0, 16);", loads(0, 16)),
+    Form("statement_expression", "#define MAX(a, b) ({ auto p = (a); auto q = (b); p > q ? p : q; })",
+         "const float* a, const float* b, float* o", "o[i] = MAX(a[i], b[i]) + 1;", loads(2, fadd=1)),
+    Form("statement_expression_in_a_loop", TWICE, "const float* a, float* o",
+         "float s = 0; for (int k = 0; k < 8; k++) s += TWICE(a + i + k * 1024); o[i] = s;",
+         loads(8, ffma=8)),
+    Form("statement_expression_in_an_arm", TWICE, "const float* a, float* o",
+         "o[i] = threadIdx.x < 64 ? TWICE(a + i) : 0.f;", loads(0.25)),
+    Form("statement_expression_that_returns", "", "const float* a, float* o",
+         "({ if (threadIdx.x >= 64) return; o[i] = a[i]; });", loads(0.25, 0.25)),
+    Form("statement_expression_of_a_pointer", "", "const float* a, float* o",
+         """__shared__ float s[256]; float* p = ({ float* q = s + threadIdx.x; *q = a[i]; q; });
+         __syncthreads(); o[i] = p[0] + s[threadIdx.x ^ 1];""", loads(1, lds=2, sts=1)),
+    Form("destructor_at_a_return", GUARDS, "const float* in, float* o, int* c",
+         "Add g(c); if (threadIdx.x >= 64) return; o[i] = in[i];", loads(0.25, 0.25, atom=1)),
+    Form("destructor_in_a_loop", GUARDS, "const float* in, float* o",
+         "for (int k = 0; k < 4; k++) { Store s{o + i + k * 4096, 0}; s.v = in[i + k * 4096] * 2; }",
+         loads(4, 4)),
+    Form("destructor_at_a_break", GUARDS, "const float* in, float* o, int* c",
+         "for (int k = 0; k < 4; k++) { Add g(c + k); if (k == 2) break; o[i + k * 4096] = in[i + k]; }",
+         loads(2, 2, atom=3)),
+    Form("destructor_of_a_member", GUARDS, "const float* in, float* o",
+         "struct { Store s; int n; } h; h.s.p = o + i; h.s.v = in[i];", loads(1)),
+    Form("destructor_of_a_base", GUARDS, "const float* in, float* o, int* c",
+         "Derived d(c); o[i] = in[i];", loads(1, atom=1)),
+    Form("destructor_of_an_instance", GUARDS, "const double* in, double* o",
+         "Sum<double> a(o + i); for (int k = 0; k < 4; k++) a.add(in[i + k * 4096]);", loads(5, dadd=5)),
+    Form("destructor_of_what_is_returned", GUARDS, "const float* in, float* o",
+         "Store s = made(o + i, in[i]); s.v += 1;", loads(1, fadd=1)),
+    Form("destructor_behind_a_result", GUARDS, "const float* in, float* o, float* q",
+         "q[i] = twice(in, o, i);", loads(1, 2)),
+    Form("base_constructor", "struct B { float x; __device__ B(const float* a) : x(*a) {} };"
+         "struct D : B { float y; __device__ D(const float* a) : B(a), y(a[1]) {} };",
+         "const float* in, float* o",
+         "D d(in + i); o[i] = d.x + d.y;", loads(2, fadd=1)),
+    Form("delegating_constructor", "struct D { float a, b; __device__ D(float p, float q) : a(p), b(q) {}"
+         "__device__ D(const float* p) : D(p[0], p[1]) {} };", "const float* in, float* o",
+         "D d(in + i); o[i] = d.a + d.b;", loads(2, fadd=1)),
+    Form("goto_out_of_two_loops", "", "const float* in, float* o", """float s = 0;
+         for (int k = 0; k < 4; k++) for (int j = 0; j < 4; j++) {
+           if (k == 2 && j == 2) goto done; s += in[i + (k * 4 + j) * 4096]; } done: o[i] = s;""", loads(10)),
+    Form("goto_as_continue", "", "const float* in, float* o",
+         "for (int k = 0; k < 4; k++) { if (k == 1) goto next; o[i + k * 4096] = in[i + k * 4096]; next: ; }",
+         loads(3, 3)),
+    Form("goto_keeps_what_was_assigned", "", "const float* a, const float* b, float* o",
+         "float x = a[i]; if (threadIdx.x < 64) goto done; x = b[i]; done: o[i] = x;", loads(1.75)),
+    Form("goto_decided_by_data", "", "const float* a, const int* flag, float* o",
+         "if (flag[0] == 1) goto done; o[i] = a[i]; done: return;", loads(1.5, 0.5)),
+    Form("goto_out_of_a_guarded_scope", GUARDS, "const float* in, float* o, int* c",
+         "{ Add g(c); if (threadIdx.x >= 64) goto out; o[i] = in[i]; } out: return;",
+         loads(0.25, 0.25, atom=1)),
+]  # fmt: skip
+
+
+def mix_of(form: Form, launch: str = "<<<4096, 256>>>"):
+    given = ", ".join("0" for _ in form.parameters.split(","))
+    index = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    kernel = f"__global__ void k({form.parameters}) {{ {index} {form.body} }}"
+    text = f"#include <cuda_fp16.h>\n{form.before}\n{kernel}\nint main() {{ k{launch}({given}); }}\n"
+    return lower_instructions(*launched(text))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_executed_instructions_are_those_of_the_compiler(form: Form):
+    mix = mix_of(form)
+    assert {kind: mix.number(kind) for kind in form.expected} == form.expected
