@@ -96,7 +96,8 @@ def busy_shares(counters: CounterRow, gpu: Gpu, example: Example) -> tuple[tuple
 def counted_limits(gpu: Gpu) -> Iterator[CountedLimit]:
     """The counted launches whose time was measured alone, at the middle one of their clocks.
 
-    Left out: iterations of several launches, fetches through texture units, and counts that data decide.
+    Left out: iterations of several launches, counts that data decide, fetches through texture units, and
+    conversions from and to 64 bits, which hold the fp64 units and stand in no counter.
     """
     runs: dict[tuple[str, str, str], list[Example]] = {}
     for one in examples(gpu, Use.TEST).examples:
@@ -108,7 +109,7 @@ def counted_limits(gpu: Gpu) -> Iterator[CountedLimit]:
             continue
         middle = sorted(measured, key=_clocks)[len(measured) // 2]
         work = middle.subject.launches[0].workload
-        if work.texture_fetches:
+        if work.texture_fetches or work.instructions.wide_conversion > NEAR * work.instructions.fp64:
             continue
         found = predict_time(work, gpu, middle.subject.clocks)
         yield CountedLimit(
