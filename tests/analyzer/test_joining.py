@@ -112,6 +112,18 @@ def test_a_template_without_instance_is_no_kernel_beside_its_instance(folder: Pa
     assert "PW006" not in rules(analysis)
 
 
+def test_a_header_is_named_without_needless_steps(folder: Path):
+    (folder / "include").mkdir()
+    (folder / "include" / "k.cuh").write_text("#pragma once\n" + KERNEL.replace("NAME", "k"))
+    write(folder, src__a='#include "../include/k.cuh"\nvoid go() { k<<<9, 32>>>(0, 1); }\n')
+    assert {kernel.file for kernel in run("src").kernels} == {"include/k.cuh"}
+    (folder / "other" / "deep").mkdir(parents=True)
+    (folder / "other" / "k.cuh").write_text((folder / "include" / "k.cuh").read_text())
+    (folder / "include" / "link").symlink_to(folder / "other" / "deep")
+    write(folder, src__a='#include "../include/link/../k.cuh"\nvoid go() { k<<<9, 32>>>(0, 1); }\n')
+    assert {kernel.file for kernel in run("src").kernels} == {"src/../include/link/../k.cuh"}
+
+
 FRAGMENT = "__global__ void NAME(real *x) { x[blockIdx.x * THREADS + threadIdx.x] *= 2; }\n"
 PROGRAM = """#define THREADS 512
 typedef float real;
