@@ -101,6 +101,8 @@ RUNS = replace(
         ({"instructions_per_thread": (InstructionCount("ffma", 11.0), InstructionCount("iadd", 4.0))}, True),
         ({"instructions_per_thread": (InstructionCount("ffma", 40.0), InstructionCount("iadd", 3.9))}, False),
         ({"instructions_per_thread": (InstructionCount("ffma", 40.0),)}, False),
+        ({"instructions_per_thread": (InstructionCount("dfma", 10.0), InstructionCount("iadd", 4.0))}, True),
+        ({"instructions_per_thread": (InstructionCount("dfma", 9.0), InstructionCount("iadd", 4.0))}, False),
         ({"bytes_per_thread": 12.0}, True),
         ({"bytes_per_thread": 7.0}, False),
         ({"occupancy": 0.6}, False),
@@ -147,9 +149,13 @@ def test_launches_that_are_not_known_alike_only_warn():
     read = replace(OLD, analysis=replace(MATMUL, launch_source=LaunchSource.HOST_CODE))
     guessed = replace(changed(energy=2).new, analysis=replace(MATMUL, launch_source=LaunchSource.ASSUMED))
 
+    run = replace(guessed, analysis=replace(MATMUL, launch_source=LaunchSource.ARGUMENTS))
+
     def severity(old: LaunchRecord, new: LaunchRecord) -> Severity:
         compared = compare(match((old,), (new,)), Policy(), "before", lambda _: ("a.cu", 1), nothing)
         return compared.findings[0].severity
+
+    assert severity(read, run) is Severity.ERROR
 
     assert severity(read, guessed) is Severity.WARNING
     assert severity(read, replace(guessed, analysis=read.analysis)) is Severity.ERROR

@@ -354,3 +354,27 @@ def test_the_gate_follows_a_declared_kernel_through_files_that_call_each_other(f
         result = CliRunner().invoke(gate, ["--against", "HEAD", "."])
         worse = [line for line in result.output.splitlines() if "PW023" in line]
         assert [line.split()[:2] for line in worse] == [["error", place]], (changed, result.output)
+
+
+def test_in_a_small_repository_the_launch_may_be_far_from_the_kernel(folder: Path):
+    declared = "__global__ void k1(float *, int); void step(int);"
+    step = "void step(int n) { k1<<<n, 256>>>(0, n); }"
+    program = f"{declared} int main() {{ step(NUMBER); }}"
+    far = {
+        "lib__src__k1": KERNEL.replace("NAME", "k1"),
+        "core__deep__step": f"{declared}\n{step}",
+        "tools__a__b__main": program.replace("NUMBER", "4096"),
+        "other__a__b__main": program.replace("NUMBER", "77"),
+        "other__a__b__its": f"{declared}\n{step}\n{KERNEL.replace('NAME', 'k1')}",
+    }
+    write(folder, **far)
+    assert run("lib/src/k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
+    git(folder, "init", "-q")
+    assert told(run("lib/src/k1.cu")) == [("lib/src/k1.cu", "k1", 4096, 2, "host code")]
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "a")
+    write(folder, tools__a__b__main=program.replace("NUMBER", "16384"))
+    result = CliRunner().invoke(gate, ["--against", "HEAD", "."])
+    assert "error  core/deep/step.cu:2" in result.output
+    write(folder, **{f"many__f{number}": "" for number in range(200)})
+    assert run("lib/src/k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED

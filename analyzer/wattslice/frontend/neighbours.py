@@ -16,8 +16,8 @@ SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 HEADERS = frozenset({".h", ".hpp", ".hxx", ".hh", ".cuh", ".inl", ".inc"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
-_BESIDE = 3
-"""The distance of folders beside that of a file (`_near`)."""
+_BESIDE, _FAR = 3, 4
+"""The distances of folders beside that of a file, and of all others of a small repository (`_near`)."""
 MAX_BYTES = 1 << 20
 
 
@@ -172,9 +172,10 @@ def _mentioning(
     unusual = tuple(name for name in plain if _WORD.fullmatch(name) is None)
     own = path.resolve()
     found: list[tuple[bool, int, Path]] = []
+    is_found = False
     scanned = 0
     for distance, candidates in enumerate(near):
-        if distance == _BESIDE and found:  # what is in the folders beside is another program
+        if distance >= _BESIDE and is_found:  # what is in the folders beside is another program
             break
         for candidate in candidates:
             if scanned >= MAX_SCANNED:
@@ -188,13 +189,23 @@ def _mentioning(
             named = named and (not is_call or call.search(data))
             if resolved == own and is_call and (not main.search(data) or _definitions(names).search(data)):
                 continue
+            if named and distance == _FAR and _has_its_own(resolved, names, own):
+                continue
             if named and (also is None or also.search(data)):
                 found.append((main.search(data) is None, distance, resolved))
+                is_found = is_found or not is_call or not _definitions(names).search(data)
     return tuple(candidate for *_, candidate in sorted(found)[:most])
 
 
+def _has_its_own(file: Path, names: frozenset[str], asked: Path) -> bool:
+    """Whether what a far file calls is defined near to it, by another file than the one `asked` about."""
+    near = islice(_near(file.parent), _BESIDE)
+    return any(one != asked for one in _mentioning(file, names, near, _definitions(names), is_call=False))
+
+
 def _near(folder: Path, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterator[Path]]:
-    """Files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
+    """Files in `folder`, in the folders in it, in the one above, in those beside it, and then all below the
+    top of a repository that has no more than `MAX_SCANNED`; each sorted.
 
     Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
     repository belongs to others, and a clone elsewhere would have other neighbours.
@@ -205,10 +216,25 @@ def _near(folder: Path, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterato
 
     yield files_in(folder)
     yield chain.from_iterable(map(files_in, _listed(folder)))
-    if (folder / ".git").exists():
-        return
-    yield files_in(folder.parent)
-    yield chain.from_iterable(map(files_in, _listed(folder.parent)))
+    if not (folder / ".git").exists():
+        yield files_in(folder.parent)
+        yield chain.from_iterable(map(files_in, _listed(folder.parent)))
+    else:
+        yield iter(())
+        yield iter(())
+    top = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    yield iter(() if top is None else _small_repository(top, suffixes))
+
+
+def _small_repository(top: Path, suffixes: frozenset[str]) -> tuple[Path, ...]:
+    """All files below a folder; none where there are more than `MAX_SCANNED`."""
+    found: list[Path] = []
+    for number, (place, folders, names) in enumerate(os.walk(top)):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += (Path(place, name) for name in sorted(names) if os.path.splitext(name)[1] in suffixes)  # noqa: PTH122
+        if len(found) > MAX_SCANNED or number > MAX_SCANNED:
+            return ()
+    return tuple(found)
 
 
 def _listed(folder: Path) -> Iterator[Path]:

@@ -248,8 +248,9 @@ def changes_of(pair: Pair) -> tuple[Change, ...]:
 
 
 def does_more(pair: Pair) -> bool:
-    """Whether a launch executes all that it did before and something on top, in the same threads and no more
-    of these at a time: then it takes more joules and no less time, however far off the figures are.
+    """Whether a launch executes all that it did before and more, or doubles in place of floats, in the same
+    threads and no more of these at a time: then it takes more joules and no less time, however far off the
+    figures are.
     """
     old, new = pair.old.analysis, pair.new.analysis
     if old is None or new is None or _kin(pair) is Kin.PROGRAMS:
@@ -262,12 +263,20 @@ def does_more(pair: Pair) -> bool:
         (new.occupancy, old.occupancy),
         (new.sm_saturation, old.sm_saturation),
     )
-    now = {count.name: count.number for count in new.instructions_per_thread}
-    pairs = [(count.number, now.get(count.name, 0.0)) for count in old.instructions_per_thread]
+    now = _executed(new)
+    pairs = ((number, now.get(name, 0.0)) for name, number in _executed(old).items())
     return all(
         least is not None and most is not None and most >= least * (1.0 - SAME)
         for least, most in (*figures, *pairs)
     )
+
+
+def _executed(kernel: KernelAnalysis) -> dict[str, float]:
+    """Instructions by name; those of doubles together, and with them those of floats: these cost no more."""
+    counts = {count.name: count.number for count in kernel.instructions_per_thread}
+    doubles = sum(counts.pop(name, 0.0) for name in ("dadd", "dmul", "dfma"))
+    floats = sum(counts.pop(name, 0.0) for name in ("fadd", "fmul", "ffma"))
+    return counts | {"doubles": doubles, "doubles and floats": doubles + floats}
 
 
 def _kin(pair: Pair) -> Kin:
@@ -449,10 +458,11 @@ def _known_alike(pair: Pair) -> bool:
     return more_unknown * more_known >= 0  # else one became the other
 
 
-def _geometry_known(kernel: KernelAnalysis) -> tuple[str, tuple[str, ...]]:
-    """How a launch's geometry is known: read, given, or assumed."""
+def _geometry_known(kernel: KernelAnalysis) -> tuple[bool, tuple[str, ...]]:
+    """Whether a launch's geometry is assumed, and what of it."""
     assumed = (entry.message for entry in kernel.assumptions if entry.rule == _GEOMETRY)
-    return kernel.launch_source.value, tuple(dict.fromkeys(_PLACES.sub("there", text) for text in assumed))
+    is_assumed = kernel.launch_source is LaunchSource.ASSUMED
+    return is_assumed, tuple(dict.fromkeys(_PLACES.sub("there", text) for text in assumed))
 
 
 def _sizes_assumed(kernel: KernelAnalysis) -> int:
