@@ -180,17 +180,13 @@ def _options(function: str, place: Place, paths: tuple[Path, ...], given: Mappin
         if name == "cache" and isinstance(value, bool):
             values["no_cache"] = not value
         elif value is not None:
-            values[known[name].field] = _CONVERT.get(known[name].kind, _same)(value)
+            values[known[name].field] = _CONVERT.get(known[name].kind, lambda given: given)(value)
     return Options(paths=paths, **values)
 
 
 def _warn(config: Config) -> None:
     for note in config.notes:
         warnings.warn(note, stacklevel=3)
-
-
-def _same(value: object) -> object:
-    return value
 
 
 def _paths(paths: AnyPath | Iterable[AnyPath]) -> tuple[Path, ...]:

@@ -38,6 +38,15 @@ class WattsliceError(Exception):
         return f"{text} ({self.remedy})" if self.remedy else text
 
 
+def of_system(
+    error: OSError, what: str, path: Path | None = None, remedy: str = "", *, otherwise: Path | None = None
+) -> WattsliceError:
+    """What the system refuses: `cannot be read: ...`; of `path`, else the file it names, else `otherwise`."""
+    if path is None:
+        path = Path(error.filename) if isinstance(error.filename, str) else otherwise
+    return WattsliceError(f"{what}: {error.strerror or type(error).__name__}", path=path, remedy=remedy)
+
+
 class FrontendError(WattsliceError):
     """A source file that cannot be read or understood at all (not: one with a few errors in it)."""
 

@@ -308,7 +308,7 @@ def test_the_accuracy_page_refuses_a_document_without_its_markers(tmp_path, caps
         (["--model", "guess"], "no model 'guess'"),
         (["--data", "x.csv"], "--data is for one --gpu"),
         (["--gpu", "gtx_titan_x", "--trained-only"], "leave --trained-only out"),
-        (["--gpu", "h200", "--data", "missing.csv"], "missing.csv: No such file"),
+        (["--gpu", "h200", "--data", "missing.csv"], "missing.csv: cannot be used: No such file"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_remedy(words, complaint, capsys):

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from wattslice.analysis import Analysis, LaunchSource
 from wattslice.commands.gate import gate
 from wattslice.config.config import Options, make_config
-from wattslice.findings.findings import files_without_result
 from wattslice.frontend.neighbours import launcher_files
 from wattslice.pipeline.files import analyze_files
 from wattslice.pipeline.incremental import IncrementalAnalyzer
@@ -142,7 +141,7 @@ def test_of_a_fragment_only_its_own_kernels_are_told(folder: Path):
     assert [k.name for k in analysis.kernels] == ["f1", "f3"]
     whole = run(".")
     assert [k.name for k in whole.kernels] == ["f1", "f3", "f2"]
-    assert files_without_result(whole) == ()
+    assert whole.unread == ()
 
 
 def test_what_only_a_reading_alone_complains_of_goes_with_it(folder: Path):

@@ -373,9 +373,9 @@ def test_a_time_roof_alone_is_drawn_too(capsys, source, tmp_path):
     ("words", "why"),
     [
         (["--gpu", "v100", "-o", "x.pdf"], "ends in .svg or .png"),
-        (["--gpu", "v100", "--precision", "fp8"], "one of fp32, fp64, fp16, tensor"),
+        (["--gpu", "v100", "--precision", "fp8"], "one of 'fp32', 'fp64', 'fp16', 'tensor'"),
         (["--gpu", "gtx480", "--precision", "tensor"], "no peak of it is known of GeForce GTX 480"),
-        (["--gpu", "v100", "--coefficients", "x"], "one of auto, fitted, published, model, none"),
+        (["--gpu", "v100", "--coefficients", "x"], "one of 'auto', 'fitted', 'published', 'model', 'none'"),
         (["--gpu", "i7-950", __file__], "is a processor"),
         (["--gpu", "i7-950", "--core-mhz", "900"], "--core-mhz is about GPUs of the catalogue"),
         (["--gpu", "i7-950", "--coefficients", "model"], "i7-950 is known as published only"),

@@ -26,7 +26,7 @@ from wattslice.branch_profile.profile import (
     SourceLines,
 )
 from wattslice.documents import Table, Value, parse_json
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.version import __version__
 
@@ -43,8 +43,7 @@ def read_branch_profile(path: Path) -> BranchProfile:
         note_text(path, content)
         document = parse_json(content)
     except OSError as error:
-        remedy = "`wattslice profile` makes one"
-        raise WattsliceError(f"cannot read the profile: {error.strerror}", path=path, remedy=remedy) from None
+        raise of_system(error, "cannot read the profile", path, "`wattslice profile` makes one") from None
     except UnicodeDecodeError:
         raise WattsliceError("the profile is not UTF-8 text", path=path) from None
     except json.JSONDecodeError as error:

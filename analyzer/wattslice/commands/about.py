@@ -24,7 +24,7 @@ def explain(rule: str | None) -> int:
     from wattslice.findings.rules import find_rule  # modules load when they are needed
 
     text = _overview() if rule is None else _text(find_rule(rule))
-    write_result(lambda file: click.echo(text, file), None)
+    write_result(text)
     return FINE
 
 
@@ -66,12 +66,9 @@ def gpus(report_format: str, show: str | None) -> int:
             text = gpu_text(show)
         except UnknownGpuError as error:
             raise WattsliceError(f"--show: {error}") from None
-        write_result(lambda file: click.echo(text, file, nl=False), None)
+        write_result(text)
         return FINE
-    if report_format == "json":
-        write_result(lambda file: click.echo(catalogue_json(), file, nl=False), None)
-    else:
-        write_result(write_catalogue, None)
+    write_result(catalogue_json() if report_format == "json" else write_catalogue)
     return FINE
 
 
@@ -99,7 +96,7 @@ def cache(folder: Path | None, clear: bool) -> int:
         usage = _usage(path, clear)
         verb = "removed" if clear else "kept"
         text = f"{path}: {usage.entries} results {verb}, {usage.size_bytes / 2**20:.1f} MiB"
-    write_result(lambda file: click.echo(text, file), None)
+    write_result(text)
     return FINE
 
 

@@ -29,8 +29,7 @@ def completion(shell: str) -> int:
     bash: put `eval "$(wattslice completion bash)"` into ~/.bashrc; zsh: the same with zsh into ~/.zshrc;
     fish: write it to ~/.config/fish/completions/wattslice.fish.
     """
-    text = "\n".join(_fish() if shell == "fish" else _bash(is_zsh=shell == "zsh"))
-    write_result(lambda file: click.echo(text, file), None)
+    write_result("\n".join(_fish() if shell == "fish" else _bash(is_zsh=shell == "zsh")))
     return FINE
 
 

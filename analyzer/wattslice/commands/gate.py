@@ -193,7 +193,7 @@ def _update(config: Config, path: Path | None) -> int:
     written, kept = write_baseline(target, analysis, made)
     more = f", {kept} of other files kept" if kept else ""
     text = f"{target}: {written} launch{'es' * (written != 1)} on {config.gpu.gpu_id}{more}"
-    write_result(lambda file: click.echo(text, file), None)
+    write_result(text)
     return FINE
 
 

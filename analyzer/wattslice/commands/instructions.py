@@ -82,7 +82,7 @@ def instructions(
     from wattslice.report.instruction_costs import costs_json, write_costs
 
     if report_format == "json":
-        write_result(lambda file: click.echo(costs_json(costed, energies), file, nl=False), output)
+        write_result(costs_json(costed, energies), output)
     else:
         write_result(lambda file: write_costs(costed, energies, file), output)
     if any(kernel.thread is not None for kernel in costed.kernels):
@@ -116,6 +116,6 @@ def _show_table(energies: InstructionEnergies, report_format: str, output: Path 
 
     shown = TableOfGpus(energies, published_beside(energies))
     if report_format == "json":
-        write_result(lambda file: click.echo(energies_json(shown), file, nl=False), output)
+        write_result(energies_json(shown), output)
     else:
         write_result(lambda file: write_energies(shown, file), output)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from wattslice.commands.output import CONTEXT, FILE, format_option, message, progress, write_result
 from wattslice.commands.table import FAILED, FINE
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 
 if TYPE_CHECKING:
     from wattslice_corpora.measuring.bench import Configuration, Timing
@@ -250,8 +250,7 @@ def _report(options: _Options, board: Board, entries: tuple[Entry, ...], left: i
     from wattslice_corpora.measuring.summary import summarise
 
     if options.report_format == "csv":
-        text = table.read_text(encoding="utf-8")
-        write_result(lambda stream: click.echo(text, stream, nl=False), options.output)
+        write_result(table.read_text(encoding="utf-8"), options.output)
     elif options.campaign:
         write_result(lambda stream: write_summary(summarise(entries), left, stream), options.output)
     else:
@@ -278,8 +277,7 @@ def errors_told() -> Generator[None]:
     except (MeasureError, ConfigurationError) as error:
         raise WattsliceError(str(error)) from None
     except OSError as error:
-        path = Path(error.filename) if isinstance(error.filename, str) else None
-        raise WattsliceError(error.strerror or str(error), path=path, remedy="choose another --out") from None
+        raise of_system(error, "cannot be used", None, "choose another --out") from None
 
 
 def tell_found(journal: Journal) -> None:
@@ -354,8 +352,7 @@ def run_instructions(options: _Options, folder: Path) -> int:
     if outcome.left:
         message(f"{outcome.left} runs left: the same command goes on")
     if options.report_format == "csv":
-        text = table.read_text(encoding="utf-8")
-        write_result(lambda stream: click.echo(text, stream, nl=False), options.output)
+        write_result(table.read_text(encoding="utf-8"), options.output)
     else:
         write_result(lambda stream: write_instruction_energies(rows, stream), options.output)
     return FINE if any(row.energy_j is not None for row in rows) else FAILED

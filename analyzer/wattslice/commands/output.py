@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 import click
 
 from wattslice.commands.streams import StdoutError, flush, is_closed, writing
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.pipeline.cache.answers import heard
 from wattslice.units import printable
 
@@ -72,8 +72,7 @@ def write_report(
 
         write_result(lambda file: write_text(analysis, file), output)
         return
-    text = render(report_format, analysis, findings, status)
-    write_result(lambda file: print(text, end="", file=file), output)
+    write_result(render(report_format, analysis, findings, status), output)
     if report_format == "github":
         _summarize_step(analysis, not_suppressed(findings))
 
@@ -95,11 +94,18 @@ def _summarize_step(analysis: Analysis, findings: tuple[Finding, ...]) -> None:
         message(f"the step summary could not be written: {error.strerror or error}")
 
 
-def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
-    """Render to stdout, or to a file that appears complete or not at all.
+def write_result(result: str | Callable[[TextIO], None], output: Path | None = None) -> None:
+    """Write a text, or what renders it, to stdout, or to a file that appears complete or not at all.
 
-    Raises `WattsliceError`, `StdoutError`.
+    A text ends its last line if it does not do so itself. Raises `WattsliceError`, `StdoutError`.
     """
+
+    def render(file: TextIO) -> None:
+        if isinstance(result, str):
+            click.echo(result, file, nl=not result.endswith("\n"))
+        else:
+            result(file)
+
     if output is None:
         if is_closed():
             raise StdoutError("it is closed")
@@ -112,10 +118,39 @@ def write_result(render: Callable[[TextIO], None], output: Path | None) -> None:
     try:
         _replace(output.resolve(), buffer.getvalue())
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise WattsliceError(
-            f"cannot be written: {reason}", path=output, remedy="choose another -o"
-        ) from None
+        raise of_system(error, "cannot be written", output, "choose another -o") from None
+
+
+_PICTURES = (".svg", ".png")
+
+
+def pictures_and_report(outputs: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None]:
+    """What `-o` names: pictures, by their suffix, and the file for the report. Raises `WattsliceError`."""
+    pictures = tuple(path for path in outputs if path.suffix.lower() in _PICTURES)
+    reports = [path for path in outputs if path not in pictures]
+    if len(reports) > 1:
+        raise WattsliceError("-o: two files for one report", remedy="one file, and pictures .svg or .png")
+    check_pictures(pictures)
+    return pictures, reports[0] if reports else None
+
+
+def check_pictures(pictures: tuple[Path, ...]) -> None:
+    """Raises `WattsliceError` for a path that is no picture, and where pictures cannot be made."""
+    for path in pictures:
+        if path.suffix.lower() not in _PICTURES:
+            raise WattsliceError("no kind of picture", path=path, remedy="a name that ends in .svg or .png")
+    if pictures:
+        from wattslice.report.pictures import check
+
+        check()
+
+
+def draw_pictures(draw: Callable[..., None], pictures: tuple[Path, ...]) -> None:
+    """Call `draw` with the paths. Raises `WattsliceError` for one that cannot be written."""
+    try:
+        draw(*pictures)
+    except OSError as error:
+        raise of_system(error, "cannot be written", None, "choose another -o") from None
 
 
 def _replace(target: Path, text: str) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from wattslice.commands.common import options_from, some_options
 from wattslice.commands.output import CONTEXT, FILE, message, told_when_slow, write_result
 from wattslice.commands.table import FINE
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.profiling.interpreter.errors import MAX_MEMORY_MIB, MAX_STEPS
 
 if TYPE_CHECKING:
@@ -159,9 +159,7 @@ def _text_of(path: Path, most: int = -1) -> str:
         with path.open(encoding="utf-8", errors="replace") as stream:
             return stream.read(most)
     except OSError as error:
-        raise WattsliceError(
-            f"cannot be written: {error.strerror}", path=path, remedy="choose another output"
-        ) from None
+        raise of_system(error, "cannot be written", path, "choose another output") from None
 
 
 def _check_way(given: dict[str, object]) -> None:
@@ -241,7 +239,7 @@ def _emit(file: Path, config: Config, output: Path) -> int:
     from wattslice.profiling.probes.counts import DEFAULT_FILE, FILE_VARIABLE
 
     text = instrumented(file, config, message).text
-    write_result(lambda stream: click.echo(text, stream, nl=False), output)
+    write_result(text, output)
     message(f"{output}: build and run it; it leaves its counts in {DEFAULT_FILE} (or ${FILE_VARIABLE})")
     message(f"then: wattslice profile {shlex.quote(str(file))} --counts {DEFAULT_FILE} -o profile.json")
     return FINE
@@ -258,7 +256,7 @@ def _write_skeleton(file: Path, config: Config, kernel: str | None, output: Path
         raise WattsliceError(
             "exists, and may have been edited", path=output, remedy="remove it, or choose another -o"
         )
-    write_result(lambda stream: click.echo(text, stream, nl=False), output)
+    write_result(text, output)
     return FINE
 
 
@@ -270,13 +268,9 @@ def _finish(made: _Made, output: Path | None) -> int:
     try:
         found = make_profile(made.counted, made.making, shlex.join(("wattslice", "profile", *words)))
     except OSError as error:  # a header that a program was built with elsewhere
-        path = Path(str(error.filename))
-        raise WattsliceError(
-            f"cannot be read: {error.strerror}", path=path, remedy="profile it here"
-        ) from None
+        raise of_system(error, "cannot be read", None, "profile it here") from None
     if output is not None:
-        text = profile_json(found)
-        write_result(lambda stream: click.echo(text, stream, nl=False), output)
+        write_result(profile_json(found), output)
     _print(found, made)
     return FINE
 
@@ -292,4 +286,4 @@ def _print(found: BranchProfile, made: _Made) -> None:
         path = next((place for place in places if Path(place).as_posix().endswith(name)), name)
         return quoter.line(path, line)
 
-    write_result(lambda stream: write_profile(found, made.runs, quote, stream), None)
+    write_result(lambda stream: write_profile(found, made.runs, quote, stream))

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import click
 
-from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
+from wattslice.commands.output import (
+    CONTEXT,
+    FILE,
+    draw_pictures,
+    format_option,
+    message,
+    pictures_and_report,
+    write_result,
+)
 from wattslice.commands.table import FINDINGS, FINE
-from wattslice.errors import WattsliceError
-
-_PICTURES = (".svg", ".png")
 
 
 @click.command(context_settings=CONTEXT)
@@ -33,33 +38,19 @@ def project(workflow_file: Path, report_format: str, everything: bool, outputs: 
     """
     from wattslice.projection.reader import read_workflow
 
-    pictures = [path for path in outputs if path.suffix.lower() in _PICTURES]
-    reports = [path for path in outputs if path not in pictures]
-    if len(reports) > 1:
-        raise WattsliceError("one report goes to one file", remedy="give -o once, beside pictures")
-    if pictures:
-        from wattslice.report.pictures import check
-
-        check()
+    pictures, output = pictures_and_report(outputs)
     workflow = read_workflow(workflow_file)
     from wattslice.projection.projection import project_workflow  # numpy loads here
     from wattslice.report.projection import projection_json, why_none, write_projection
     from wattslice_models.pareto import Objective
 
     projection = project_workflow(workflow)
-    for picture in pictures:
+    if pictures:
         from wattslice.report.projection_picture import plot_projection
 
-        try:
-            plot_projection(projection, picture)
-        except OSError as error:
-            raise WattsliceError(
-                f"cannot be written: {error.strerror or error}", path=picture, remedy="choose another -o"
-            ) from None
-    output = reports[0] if reports else None
+        draw_pictures(lambda *paths: plot_projection(projection, *paths), pictures)
     if report_format == "json":
-        text = projection_json(projection, everything)
-        write_result(lambda file: click.echo(text, file, nl=False), output)
+        write_result(projection_json(projection, everything), output)
     else:
         write_result(lambda file: write_projection(projection, everything, file), output)
     if projection.chosen is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,15 @@ import click
 
 from wattslice.commands.analyze import no_kernels
 from wattslice.commands.common import analyzed, configured, options_from, options_of_perhaps_an_analysis
-from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
+from wattslice.commands.output import (
+    CONTEXT,
+    FILE,
+    check_pictures,
+    draw_pictures,
+    format_option,
+    message,
+    write_result,
+)
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
@@ -18,7 +25,6 @@ if TYPE_CHECKING:
     from wattslice.config.config import Options
     from wattslice.roofline.kernels import Rooflines
 
-_PICTURES = (".svg", ".png")
 _OF_RUNS = ("paths", "jobs", "backend", "scheduler", "cache", "no_cache")
 """Parameters that say how files are analysed, not what the roofs are: of no harm where there is no file."""
 _OF_ROOFS = ("gpu", "core_clock_mhz", "memory_clock_mhz")
@@ -28,11 +34,14 @@ _OF_ROOFS = ("gpu", "core_clock_mhz", "memory_clock_mhz")
 @options_of_perhaps_an_analysis
 @click.option(
     "--precision",
+    type=click.Choice(("fp32", "fp64", "fp16", "tensor")),
     metavar="NAME",
     help="Only these roofs: fp32, fp64, fp16 or tensor.  [default: the kernels']",
 )
 @click.option(
     "--coefficients",
+    type=click.Choice(("auto", "fitted", "published", "model", "none")),
+    default="auto",
     metavar="NAME",
     help="Where the energies come from: auto, fitted, published, model or none.  [default: auto]",
 )
@@ -47,7 +56,7 @@ _OF_ROOFS = ("gpu", "core_clock_mhz", "memory_clock_mhz")
 )
 def roofline(
     precision: str | None,
-    coefficients: str | None,
+    coefficients: str,
     report_format: str,
     pictures: tuple[Path, ...],
     **values: object,
@@ -67,10 +76,7 @@ def roofline(
         draw_pictures(lambda *paths: draw_rooflines(shown, *paths), pictures)
     from wattslice.report.roofline_tables import render_json, write_tables
 
-    if report_format == "json":
-        write_result(lambda file: click.echo(render_json(shown), file, nl=False), None)
-    else:
-        write_result(lambda file: write_tables(shown, file), None)
+    write_result(render_json(shown) if report_format == "json" else lambda file: write_tables(shown, file))
     return status
 
 
@@ -82,43 +88,18 @@ def _refuse(values: dict[str, object], known: tuple[str, ...], about: str, remed
             raise WattsliceError(f"{named[name]} is {about}", remedy=remedy)
 
 
-def draw_pictures(draw: Callable[..., None], pictures: tuple[Path, ...]) -> None:
-    """Call `draw` with the paths. Raises `WattsliceError` for one that cannot be written."""
-    try:
-        draw(*pictures)
-    except OSError as error:
-        path = Path(error.filename) if isinstance(error.filename, str) else pictures[0]
-        reason = error.strerror or str(error)
-        raise WattsliceError(f"cannot be written: {reason}", path=path, remedy="choose another -o") from None
-
-
-def check_pictures(pictures: tuple[Path, ...]) -> None:
-    """Raises `WattsliceError` for a path that is no picture, and where pictures cannot be made."""
-    for path in pictures:
-        if path.suffix.lower() not in _PICTURES:
-            raise WattsliceError("no kind of picture", path=path, remedy="a name that ends in .svg or .png")
-    if pictures:
-        from wattslice.report.pictures import check
-
-        check()
-
-
 def _rooflines(
-    options: Options, values: dict[str, object], precision: str | None, coefficients: str | None
+    options: Options, values: dict[str, object], precision: str | None, coefficients: str
 ) -> tuple[Rooflines, int]:
     """What to show, and the exit status: files without any kernel, or unread ones, are a failure."""
+    from wattslice.analysis import Precision
     from wattslice.config.settings import find_settings
     from wattslice.findings.findings import unread_files
     from wattslice.roofline.kernels import rooflines_of_gpu, rooflines_of_published
-    from wattslice.roofline.machines import (
-        Coefficients,
-        is_published_only,
-        parse_coefficients,
-        parse_precision,
-    )
+    from wattslice.roofline.machines import Coefficients, is_published_only
 
-    wanted = parse_coefficients(coefficients)
-    only = None if precision is None else parse_precision(precision)
+    wanted = Coefficients(coefficients)
+    only = None if precision is None else Precision[precision.upper()]
     if options.gpu is not None and is_published_only(options.gpu):
         if options.paths:
             raise WattsliceError(

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from wattslice.commands.common import configured, options_from, some_options, with_definitions
 from wattslice.commands.output import CONTEXT, FILE, message, progress, write_result
 from wattslice.commands.table import FINE
-from wattslice.errors import WattsliceError
+from wattslice.config.options import is_silent
+from wattslice.errors import WattsliceError, of_system
 
 if TYPE_CHECKING:
     from wattslice.training.calibration import Calibration
@@ -23,7 +25,20 @@ if TYPE_CHECKING:
     from wattslice_models.gpu import Gpu
 
 
+_OF_VARIANTS = (*("launch", "set", "include", "define", "std", "args"), "core-mhz", "mem-mhz", "jobs")
+
+
 @click.command(context_settings=CONTEXT)
+@click.argument("source", required=False, type=FILE, metavar="[SOURCE]")
+@click.option(
+    "--variants",
+    "variants",
+    type=FILE,
+    metavar="FILE",
+    help="Measured variants of the one kernel of SOURCE teach what sweep, gate and analyze then use: a CSV "
+    "of macros, time_s, power_w, or a cache file of Kernel Tuner.",
+)
+@some_options(*_OF_VARIANTS)
 @click.option(
     "--gpu",
     "gpu_ids",
@@ -47,7 +62,16 @@ if TYPE_CHECKING:
 )
 @click.option("--out", type=FILE, metavar="DIR", help="Write there.  [default: the user's data folder]")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
-def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Path | None, seed: int) -> int:
+def train(
+    source: Path | None,
+    variants: Path | None,
+    gpu_ids: tuple[str, ...],
+    files: tuple[Path, ...],
+    model: str,
+    out: Path | None,
+    seed: int,
+    **values: object,
+) -> int:
     """Fit the power models of a GPU to measurements, and choose among them.
 
     Writes coefficients (JSON), a model card (Markdown) and pictures. `wattslice analyze --gpu` then uses
@@ -65,6 +89,12 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
 
     if not gpu_ids:
         raise click.UsageError("--gpu says which GPU was measured")
+    if variants is not None:
+        if source is None or len(gpu_ids) != 1 or files or model != AUTO:
+            raise click.UsageError("--variants needs the SOURCE and one --gpu, and has no --data and --model")
+        return _teach(source, variants, gpu_ids[0], out, values)
+    if given := [name for name, value in (("SOURCE", source), *values.items()) if not is_silent(value)]:
+        raise click.UsageError(f"without --variants there is no use for {', '.join(given)}")
     if model not in (AUTO, ROOFLINE, *NAMES):
         raise click.UsageError(f"--model: no model {model!r}; one of {AUTO}, {', '.join(NAMES)}, {ROOFLINE}")
     if model == ROOFLINE and len(gpu_ids) > 1:
@@ -83,7 +113,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
         try:
             data = training_data(gpus, files)
         except OSError as error:
-            raise _told(error, "cannot be read", None, "check --data") from None
+            raise of_system(error, "cannot be read", None, "check --data") from None
         with progress(steps(model, data), "steps", begins=True) as tell:
             result = learn(data, model, seed, tell)
         # A mean answers for no kernel: to choose it would only hide what was chosen before.
@@ -95,7 +125,7 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     except NotEnoughDataError as error:
         raise WattsliceError(str(error), remedy="measure more benchmarks") from None
     except OSError as error:
-        raise _told(error, "cannot be written", folder, "choose another --out") from None
+        raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
     for candidate in result.choice.candidates:
         if candidate.reason:
             message(f"{candidate.name}: {candidate.reason}")
@@ -104,10 +134,28 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
     return FINE
 
 
-def _told(error: OSError, what: str, otherwise: Path | None, remedy: str) -> WattsliceError:
-    """The file that it was about, else `otherwise`, and what is wrong with it."""
-    path = Path(error.filename) if isinstance(error.filename, str) else otherwise
-    return WattsliceError(f"{what}: {error.strerror or error}", path=path, remedy=remedy)
+def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dict[str, object]) -> int:
+    """Measured variants of one kernel: what they teach, stored where the analysis looks for it."""
+    from wattslice.commands.sweep import fixed_space
+    from wattslice.config.gpu_choice import known_gpu
+    from wattslice.sweep.measured import teach
+    from wattslice_models.gpu import load_gpu
+    from wattslice_models.user_folder import user_models
+    from wattslice_models.variant_store import save_variants
+
+    gpu = load_gpu(known_gpu(gpu_id))
+    folder = out or user_models() / gpu.id
+    values = {**values, "paths": (source,), "gpu": gpu_id, "no_cache": True}
+    config = configured(options_from({**values, "launches": (), "definitions": ()}))
+    space, plain = fixed_space(values, table, config.facts.overrides.settings)
+    stored = teach(with_definitions(config, plain), space, table)
+    try:
+        written = save_variants(folder, stored)
+    except OSError as error:
+        raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
+    lines = (*stored.taught.told(), f"{stored.kernel} in files named {stored.file}, {gpu.name}; {written}")
+    write_result(lambda file: click.echo("\n".join(lines), file), None)
+    return FINE
 
 
 def _check_folder(folder: Path) -> None:
@@ -118,7 +166,7 @@ def _check_folder(folder: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise _told(error, "cannot be written", folder, "choose another --out") from None
+        raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
 
 
 def _write(result: TrainingResult, folder: Path, *, choice: bool) -> tuple[Path, ...]:
@@ -227,13 +275,14 @@ def calibrate(table: Path, gpu_id: str) -> int:
     try:
         found = calibration(table, gpu)
     except OSError as error:
-        raise _told(error, "cannot be read", table, "check the path") from None
+        raise of_system(error, "cannot be read", None, "check the path", otherwise=table) from None
     if (folder / "energy.json").is_file():
         message(f"the calibration in {folder} is replaced: only these readings count now")
     try:
         written = save(folder, found.trained)
     except OSError as error:
-        raise _told(error, "cannot be written", folder, "make it writable, or set XDG_DATA_HOME") from None
+        remedy = "make it writable, or set XDG_DATA_HOME"
+        raise of_system(error, "cannot be written", None, remedy, otherwise=folder) from None
     for doubt in found.doubts:
         message(doubt)
     write_result(lambda file: _calibrated(found, written, file), None)
@@ -310,11 +359,9 @@ def evaluate(
     except (RecordError, MissingPackageError, ModelFileError) as error:
         raise WattsliceError(str(error)) from None
     except OSError as error:
-        path = Path(error.filename) if isinstance(error.filename, str) else None
-        raise WattsliceError(error.strerror or str(error), path=path, remedy="check the path") from None
+        raise of_system(error, "cannot be used", None, "check the path") from None
     head = f"{'':44} {'MAPE':>6} {'median':>6} {'worst':>7} {'rank':>5} {'in 90 %':>7}"
-    text = "\n".join((head, *summary_lines(found)))
-    write_result(lambda stream: click.echo(text, stream), None)
+    write_result("\n".join((head, *summary_lines(found))))
     return FINE
 
 
@@ -349,9 +396,7 @@ def fit_and_write(gpu: Gpu, files: tuple[Path, ...], folder: Path) -> None:
     try:
         result = train_roofline(gpu, files)
     except OSError as error:
-        path = Path(error.filename) if isinstance(error.filename, str) else None
-        what = f"cannot be read: {error.strerror or error}"
-        raise WattsliceError(what, path=path, remedy="check --data") from None
+        raise of_system(error, "cannot be read", None, "check --data") from None
     written = save_roofline(folder, result.trained)
     (folder / CARD_NAME).write_text(roofline_card(result), encoding="utf-8")
     for entry in result.left_out:

@@ -52,7 +52,7 @@ def follow(watcher: Watcher, wait: Callable[[], bool]) -> None:
     """Tell what changes, as long as `wait`, which is called before each look, says so."""
     while wait():
         for line in watcher.poll():
-            write_result(lambda file, text=line: click.echo(text, file), None)
+            write_result(line)
 
 
 class _File:

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from wattslice.documents import line_of, parse_toml
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.user_folders import DRIVER_FOLDER
 from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
@@ -87,9 +87,7 @@ def known_gpu(wanted: str, path: Path | None = None) -> str:
         message, remedy = f"not valid TOML: {error}", "docs/training.md tells what it must hold"
         raise WattsliceError(message, path=Path(wanted), remedy=remedy) from None
     except OSError as error:
-        raise WattsliceError(
-            f"cannot be read: {error.strerror}", path=Path(wanted), remedy="give the TOML file of a GPU"
-        ) from None
+        raise of_system(error, "cannot be read", Path(wanted), "give the TOML file of a GPU") from None
     if not wanted.endswith(".toml"):
         return gpu.id
     if gpu.id in gpu_ids():

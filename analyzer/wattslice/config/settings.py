@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from wattslice.config.budgets import parse_budgets
 from wattslice.config.options import Choices, Kind, Option, Place, is_silent, said_at
 from wattslice.documents import line_of, parse_toml
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes, note_file, note_text
 from wattslice.user_folders import config_folder
 
@@ -100,7 +100,7 @@ def _read(path: Path, *, is_users: bool) -> Settings | None:
         content = file_bytes(path, _MOST_BYTES)
         note_text(path, content)
     except OSError as error:
-        raise WattsliceError(f"cannot read the settings: {error.strerror}", path=path) from None
+        raise of_system(error, "cannot read the settings", path) from None
     try:
         document = parse_toml(content)
     except ValueError as error:

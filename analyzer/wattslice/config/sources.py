@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import Search, file_bytes, note_search
 
 SUFFIXES_IN_FOLDERS = (".cu",)
@@ -91,5 +91,4 @@ def _check_readable(file: Path) -> None:
         with file.open("rb"):
             pass
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise WattsliceError(f"cannot be read: {reason}", path=file, remedy="check its permissions") from None
+        raise of_system(error, "cannot be read", file, "check its permissions") from None

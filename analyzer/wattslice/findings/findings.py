@@ -344,17 +344,12 @@ def cause_of_unknown(kernel: KernelAnalysis, analysis: Analysis) -> str:
     return f"{plain_reason(kernel, reason)} ({reason.rule})" if reason else "no diagnostic names the cause"
 
 
-def files_without_result(analysis: Analysis) -> tuple[str, ...]:
-    """Files that gave no kernel, of their own or of a header, although something could not be read."""
-    return analysis.unread
-
-
 def unread_files(analysis: Analysis) -> tuple[str, ...]:
-    """`files_without_result`, and those of whose kernels not a single one could be read."""
+    """Files that gave no kernel, and those of whose kernels not a single one could be read."""
     unread = {(entry.file, entry.line) for entry in analysis.diagnostics if _is_unread(entry)}
     with_kernels = {kernel.file for kernel in analysis.kernels}
     read = {kernel.file for kernel in analysis.kernels if (kernel.file, kernel.line) not in unread}
-    lost = {*files_without_result(analysis), *(with_kernels - read)}
+    lost = {*analysis.unread, *(with_kernels - read)}
     return tuple(file for file in analysis.files if file in lost)
 
 

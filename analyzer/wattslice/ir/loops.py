@@ -541,25 +541,6 @@ def _binary(op: ir.BinaryOp, left: ir.Expr, right: ir.Expr) -> ir.Binary:
 
 # ---------------------------------------------------------------------------------------------- tests
 
-_FLIPPED = {
-    ir.BinaryOp.LT: ir.BinaryOp.GT,
-    ir.BinaryOp.LE: ir.BinaryOp.GE,
-    ir.BinaryOp.GT: ir.BinaryOp.LT,
-    ir.BinaryOp.GE: ir.BinaryOp.LE,
-    ir.BinaryOp.EQ: ir.BinaryOp.EQ,
-    ir.BinaryOp.NE: ir.BinaryOp.NE,
-}
-
-
-_INVERTED = {
-    ir.BinaryOp.LT: ir.BinaryOp.GE,
-    ir.BinaryOp.LE: ir.BinaryOp.GT,
-    ir.BinaryOp.GT: ir.BinaryOp.LE,
-    ir.BinaryOp.GE: ir.BinaryOp.LT,
-    ir.BinaryOp.EQ: ir.BinaryOp.NE,
-    ir.BinaryOp.NE: ir.BinaryOp.EQ,
-}
-
 
 def _conjuncts(condition: ir.Expr, holds: bool = True) -> Iterator[tuple[ir.Expr, bool]]:
     """What must hold, or must not, for `condition` to hold, or not to hold."""
@@ -596,10 +577,10 @@ class _Header(Struct, frozen=True, eq=False):
             operand = self._operand(conjunct)  # `while (n--)`
             comparison = ir.BinaryOp.NE if holds else ir.BinaryOp.EQ
             return None if operand is None else Bound(operand[0], comparison, 0, operand[1])
-        op = conjunct.op if holds else _INVERTED[conjunct.op]
+        op = conjunct.op if holds else ir.NEGATED[conjunct.op]
         for side, other, comparison in (
             (conjunct.left, conjunct.right, op),
-            (conjunct.right, conjunct.left, _FLIPPED[op]),
+            (conjunct.right, conjunct.left, ir.MIRRORED[op]),
         ):
             if not self._is_invariant(other):
                 continue
@@ -681,7 +662,7 @@ class _Header(Struct, frozen=True, eq=False):
             if (distance := induction.distance) is None:
                 return None
             shift = -distance
-        turned = comparison if sign > 0 else _FLIPPED[comparison]
+        turned = comparison if sign > 0 else ir.MIRRORED[comparison]
         limit = _sum_of([(other, sign), *((value, -sign * factor) for value, factor in rest)], other.span)
         return Bound(induction, turned, limit, shift)
 

@@ -112,14 +112,6 @@ def own_operations(expr: ir.Expr) -> Costs:
     return () if costs is None else costs(expr)
 
 
-def _assignment(expr: ir.Assign) -> Costs:
-    return _update(expr.target, () if expr.op is None else (_arithmetic(expr.operand_type),))
-
-
-def _fetch(expr: ir.TextureFetch) -> Costs:
-    return ((ir.OperationClass.GLOBAL_STORE if expr.is_store else ir.OperationClass.TEXTURE_LOAD, 1.0),)
-
-
 _CONTROL: Costs = ((ir.OperationClass.CONTROL, 1.0),)
 _INT: Costs = ((ir.OperationClass.INT, 1.0),)
 _OWN: dict[type[ir.Stmt | ir.Expr], Callable[[Any], Costs]] = {  # by type: asked for every expression
@@ -129,10 +121,14 @@ _OWN: dict[type[ir.Stmt | ir.Expr], Callable[[Any], Costs]] = {  # by type: aske
     ir.Select: lambda expr: _CONTROL,
     ir.PointerOffset: lambda expr: _INT if expr.written else (),
     ir.Load: lambda expr: _access(LOAD_CLASS, expr.place),
-    ir.Assign: _assignment,
+    ir.Assign: lambda expr: _update(
+        expr.target, () if expr.op is None else (_arithmetic(expr.operand_type),)
+    ),
     ir.Increment: lambda expr: _update(expr.target, (_arithmetic(expr.type),)),
     ir.Atomic: lambda expr: ((ir.OperationClass.ATOMIC, 1.0),),
-    ir.TextureFetch: _fetch,
+    ir.TextureFetch: lambda expr: (
+        (ir.OperationClass.GLOBAL_STORE if expr.is_store else ir.OperationClass.TEXTURE_LOAD, 1.0),
+    ),
     ir.Intrinsic: lambda expr: tuple((count.operation, count.number) for count in expr.operations),
 }
 

@@ -41,7 +41,25 @@ class BinaryOp(IdentityEnum):
     COMMA = ","
 
 
-COMPARISONS = frozenset({BinaryOp.LT, BinaryOp.LE, BinaryOp.GT, BinaryOp.GE, BinaryOp.EQ, BinaryOp.NE})
+NEGATED = {
+    BinaryOp.LT: BinaryOp.GE,
+    BinaryOp.LE: BinaryOp.GT,
+    BinaryOp.GT: BinaryOp.LE,
+    BinaryOp.GE: BinaryOp.LT,
+    BinaryOp.EQ: BinaryOp.NE,
+    BinaryOp.NE: BinaryOp.EQ,
+}
+"""`a op b` does not hold: this does, of numbers that have an order."""
+MIRRORED = {
+    BinaryOp.LT: BinaryOp.GT,
+    BinaryOp.LE: BinaryOp.GE,
+    BinaryOp.GT: BinaryOp.LT,
+    BinaryOp.GE: BinaryOp.LE,
+    BinaryOp.EQ: BinaryOp.EQ,
+    BinaryOp.NE: BinaryOp.NE,
+}
+"""`a op b` as `b` sees it."""
+COMPARISONS = frozenset(NEGATED)
 
 
 class LogicalOp(IdentityEnum):

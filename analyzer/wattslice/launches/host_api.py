@@ -28,65 +28,40 @@ from wattslice_models.gpu import Gpu
 Number = int | float
 
 
-def _ceil(x: Number) -> float:
-    return float(math.ceil(x))
-
-
-def _floor(x: Number) -> float:
-    return float(math.floor(x))
-
-
 def _round_half_away_from_zero(x: Number) -> float:
     fraction, whole = math.modf(x)  # exact, unlike x + 0.5
     return whole + math.copysign(1.0, x) if abs(fraction) >= 0.5 else whole
 
 
-def _round_to_even(x: Number) -> float:
-    return float(round(x))
-
-
-def _absolute(x: Number) -> Number:
-    return abs(x)
-
-
-def _minimum(x: Number, y: Number) -> Number:
-    return min(x, y)
-
-
-def _maximum(x: Number, y: Number) -> Number:
-    return max(x, y)
-
-
-def _trunc(x: Number) -> float:
-    return float(math.trunc(x))
-
-
-_MATHEMATICS: dict[str, Callable[..., Number]] = {
-    "ceil": _ceil,
-    "floor": _floor,
+_OF_ONE: dict[str, Callable[[Number], Number]] = {
+    "ceil": lambda x: float(math.ceil(x)),
+    "floor": lambda x: float(math.floor(x)),
     "round": _round_half_away_from_zero,
-    "rint": _round_to_even,
-    "trunc": _trunc,
+    "rint": lambda x: float(round(x)),  # to even
+    "trunc": lambda x: float(math.trunc(x)),
     "sqrt": math.sqrt,
     "cbrt": math.cbrt,
-    "pow": math.pow,
     "exp": math.exp,
     "exp2": math.exp2,
     "log": math.log,
     "log2": math.log2,
     "log10": math.log10,
-    "fabs": _absolute,
-    "abs": _absolute,
-    "labs": _absolute,
-    "min": _minimum,
-    "max": _maximum,
-    "fmin": _minimum,
-    "fmax": _maximum,
+    "fabs": abs,
+    "abs": abs,
+    "labs": abs,
     "sin": math.sin,
     "cos": math.cos,
     "tan": math.tan,
     "atan": math.atan,
 }
+_OF_TWO: dict[str, Callable[[Number, Number], Number]] = {
+    "pow": math.pow,
+    "min": lambda x, y: min(x, y),
+    "max": lambda x, y: max(x, y),
+    "fmin": lambda x, y: min(x, y),
+    "fmax": lambda x, y: max(x, y),
+}
+_MATHEMATICS: dict[str, Callable[..., Number]] = {**_OF_ONE, **_OF_TWO}
 """Also found with the suffix f (single precision), l, ll and the prefix std::."""
 
 _BY_SEMANTICS = {

@@ -393,17 +393,13 @@ class _Slicer:
         if core:
             self._add(self._core, stmt)
             for expr in ir.statement_expressions(stmt):
-                if not self._only_launches(expr):
+                if not isinstance(expr, ir.LaunchCall):  # which of its values matter has been told apart
                     self._need(self._facts.get(expr))
         return core
 
     def _any(self, statements: tuple[ir.Stmt, ...], function: ir.Function, *, jumps: bool) -> bool:
         found = [self._visit(stmt, function, jumps=jumps) for stmt in statements]  # each must be visited
         return any(found)
-
-    def _only_launches(self, expr: ir.Expr) -> bool:
-        """A launch as a statement: which of its values matter has been told apart already."""
-        return isinstance(expr, ir.LaunchCall)
 
     # ----------------------------------------------------------------- what remains
 

@@ -21,12 +21,6 @@ from wattslice.launches.launch import ASSUMED_SIZE, Dim3, KernelLaunch
 _ORDERS = {ir.BinaryOp.LT: 1, ir.BinaryOp.GE: 1, ir.BinaryOp.LE: 0, ir.BinaryOp.GT: 0}
 """What `index op size` adds to the largest index to make the size; written the other way round, the same with
 the operator mirrored."""
-_MIRRORED = {
-    ir.BinaryOp.LT: ir.BinaryOp.GT,
-    ir.BinaryOp.GT: ir.BinaryOp.LT,
-    ir.BinaryOp.LE: ir.BinaryOp.GE,
-    ir.BinaryOp.GE: ir.BinaryOp.LE,
-}
 _ENDS = tuple(product((False, True), repeat=2))  # first or last block, first or last thread of it
 _Values = tuple[int | float, ...]  # at each of _ENDS
 _Axis = tuple[bool, int]  # whether of the grid, and which
@@ -309,7 +303,7 @@ def _compared(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:
         return []
     return [
         (node.left, node.right, _ORDERS[node.op]),
-        (node.right, node.left, _ORDERS[_MIRRORED[node.op]]),
+        (node.right, node.left, _ORDERS[ir.MIRRORED[node.op]]),
     ]
 
 

@@ -233,18 +233,14 @@ class Session:
     def _tell(self, found: Open) -> None:
         document, view = found.document, found.view
         told: list[types.Diagnostic] = []
-        if view is not None and (view.kernels or found.kept or not _is_quiet(document)):
+        has_kernels = document.path.suffix == ".cu"  # any other file is in order without one
+        if view is not None and (view.kernels or found.kept or has_kernels):
             told = diagnostics_of(view, document, found.lines_of(view), self.encoding, found.torn)
             for kept in found.kept:
                 told += diagnostics_of(kept, document, found.lines_of(kept), self.encoding)
         if found.error is not None:
             told.append(failure(found.error, document, self.encoding, is_stale=view is not None))
         self._publish(document, told if self.client.diagnostics else [])
-
-
-def _is_quiet(document: Document) -> bool:
-    """A file that needs no kernel to be in order."""
-    return document.path.suffix != ".cu"
 
 
 def _has_settings(path: Path) -> bool:

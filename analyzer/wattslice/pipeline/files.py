@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from wattslice.analysis import Analysis, SourceText
+from wattslice.analysis import Analysis
 from wattslice.branch_profile.binding import about_profile, bind
 from wattslice.config.config import Config
 from wattslice.config.options import Backend
@@ -33,7 +33,7 @@ from wattslice.pipeline.cache.keeper import CurrentInputs, Keeper, keeper
 from wattslice.pipeline.clusters import check_package
 from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
-from wattslice.pipeline.workers import Workers, on_workers
+from wattslice.pipeline.workers import on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def collected(
         kernels=tuple(kernel for result in results for kernel in result.kernels),
         diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
-        sources=_sources(results),
+        sources=tuple({source.file: source for result in results for source in result.sources}.values()),
         unread=unread,
         unmatched_settings=tuple(
             f"{_place(config, entry)}: {entry}: {error}"
@@ -111,11 +111,6 @@ def _place(config: Config, entry: str) -> str:
 
 def _is_unread(result: FileAnalysis) -> bool:
     return not result.kernels and any(entry.severity is Severity.ERROR for entry in result.diagnostics)
-
-
-def _sources(results: Sequence[FileAnalysis]) -> tuple[SourceText, ...]:
-    """Every file once, although several may include the same header."""
-    return tuple({source.file: source for result in results for source in result.sources}.values())
 
 
 def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Diagnostic, ...]:
@@ -231,8 +226,7 @@ def _run(
     if execution.backend is Backend.LOKY and (execution.jobs == 1 or len(paths) == 1):
         yield from ((path, task(path)) for path in paths)
         return
-    workers = Workers(execution.jobs, execution.backend, execution.scheduler)
-    for number, result in on_workers(task, paths, workers, _lost):
+    for number, result in on_workers(task, paths, execution, _lost):
         yield paths[number], result
 
 

@@ -192,9 +192,5 @@ def error_of(use: KernelUse, path: Path, error: WattsliceError) -> WattsliceErro
         given = [key for key, texts in (("set", use.overrides), ("launch", use.launch)) if texts]
         place += f".{' and '.join(given)}" if given else ""
     where = "" if error.path in (None, path) else f"{error.path}: "
-    message, remedy = (_OPTION.sub(_key, text) for text in (error.message, error.remedy))
+    message, remedy = (_OPTION.sub(lambda option: _KEYS[option[1]], t) for t in (error.message, error.remedy))
     return WattsliceError(f"{place}: {where}{message}", path=path, remedy=remedy)
-
-
-def _key(option: re.Match[str]) -> str:
-    return _KEYS[option[1]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from wattslice.documents import Table, Value, parse_toml
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes
 from wattslice.projection.components import (
     MOST_NODES,
@@ -166,7 +166,7 @@ def read_workflow(path: Path) -> Workflow:
     try:
         document = parse_toml(file_bytes(path))
     except OSError as error:
-        raise WattsliceError(f"cannot be read: {error.strerror}", path=path) from None
+        raise of_system(error, "cannot be read", path) from None
     except ValueError as error:
         raise WattsliceError(f"not valid TOML: {error}", path=path) from None
     root = Value(path, "", document).table()

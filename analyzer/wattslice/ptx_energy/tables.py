@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice_corpora.published import InstructionEnergyRow, arafa2020_instruction_energies
 from wattslice_corpora.records import MeasuredInstruction, RecordError, read_instructions
 from wattslice_models.gpu import Gpu, GpuFileError, UnknownGpuError, load_gpu
@@ -182,8 +182,7 @@ def _measured_rows(path: Path) -> list[MeasuredInstruction]:
     except RecordError as error:
         raise WattsliceError(str(error), remedy="`wattslice measure --instructions` writes it") from None
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise WattsliceError(f"cannot be read: {reason}", path=path, remedy="give a CSV file") from None
+        raise of_system(error, "cannot be read", path, "give a CSV file") from None
     if not rows:
         raise WattsliceError("holds no rows", path=path, remedy="`wattslice measure --instructions`")
     return rows

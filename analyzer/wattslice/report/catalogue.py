@@ -80,8 +80,5 @@ def _capability(gpu: Gpu) -> str:
 def _models_in_short(models: tuple[str, ...]) -> str:
     if not models:
         return "–"
-    return _short(models[0]) + (f" +{len(models) - 1}" if len(models) > 1 else "")
-
-
-def _short(model: str) -> str:
-    return "energy*" if model == _CARRIED_OVER else model
+    first = "energy*" if models[0] == _CARRIED_OVER else models[0]
+    return first + (f" +{len(models) - 1}" if len(models) > 1 else "")

@@ -120,7 +120,7 @@ def _kernel_table(kernels: tuple[PlacedKernel, ...], width: int) -> Table:
         texts = tuple(Text(text, style="dim" if text == _NOTHING else "") for text in cells)
         return Column(heading, texts, right=True, give_up=give_up)
 
-    names = texts(f"  {number} {_name(kernel)}" for number, kernel in enumerate(kernels, 1))
+    names = texts(f"  {number} {printable(kernel.name)}" for number, kernel in enumerate(kernels, 1))
     columns = (
         Column("  kernel", names, least=14, wanted=30, stretch=True, cut=True),
         Column("line", tuple(Text(place, style="dim") for place in _places(kernels)), give_up=1),
@@ -140,10 +140,6 @@ def _kernel_table(kernels: tuple[PlacedKernel, ...], width: int) -> Table:
 
 def _mark(kernel: PlacedKernel) -> str:
     return ("*" if kernel.power_source is PowerSource.ROOFLINE else "") + ("†" if kernel.slowdown else "")
-
-
-def _name(kernel: PlacedKernel) -> str:
-    return printable(kernel.name)
 
 
 def _places(kernels: tuple[PlacedKernel, ...]) -> Iterator[str]:

@@ -41,25 +41,6 @@ class Coefficients(Enum):
     NONE = "none"
 
 
-def parse_coefficients(name: str | None) -> Coefficients:
-    """What --coefficients says; None: AUTO. Raises `WattsliceError`."""
-    if name is None:
-        return Coefficients.AUTO
-    try:
-        return Coefficients(name)
-    except ValueError:
-        known = ", ".join(one.value for one in Coefficients)
-        raise WattsliceError(f"--coefficients: unknown value {name!r}", remedy=f"one of {known}") from None
-
-
-def parse_precision(name: str) -> Precision:
-    """What --precision says. Raises `WattsliceError`."""
-    by_name = {precision.name.lower(): precision for precision in Precision}
-    if name not in by_name:
-        raise WattsliceError(f"--precision: unknown value {name!r}", remedy=f"one of {', '.join(by_name)}")
-    return by_name[name]
-
-
 PUBLISHED_SOURCE = "Choi et al. 2013, Tables III and IV as recalled (docs/papers.md)"
 _SAME_CLOCK = 0.03
 _SWEEP_PRECISIONS = {Precision.FP32: SweepPrecision.SINGLE, Precision.FP64: SweepPrecision.DOUBLE}

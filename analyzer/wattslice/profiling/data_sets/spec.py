@@ -20,7 +20,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from wattslice.documents import Table, Value, parse_toml
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, Dim3, KernelLaunch
 
@@ -69,9 +69,7 @@ def read_spec(path: Path) -> Spec:
         document = parse_toml(file_bytes(path))
     except OSError as error:
         remedy = "`wattslice profile FILE --skeleton` writes one to start from"
-        raise WattsliceError(
-            f"cannot read the data spec: {error.strerror}", path=path, remedy=remedy
-        ) from None
+        raise of_system(error, "cannot read the data spec", path, remedy) from None
     except ValueError as error:
         raise WattsliceError(f"not TOML: {error}", path=path) from None
     top = Value(path, "", document).table()

@@ -97,10 +97,6 @@ def _inverse_norm(*parts: Any) -> Any:  # noqa: ANN401 - any lanes
     return 1.0 / _norm(*parts)
 
 
-def _scaled(x: Any, n: Any) -> Any:  # noqa: ANN401 - any lanes
-    return np.ldexp(x, np.asarray(n).astype(np.int32))
-
-
 _IN_DOUBLE: dict[str, _One | _Two] = {
     "rsqrt": lambda x: 1.0 / np.sqrt(x),
     "cbrt": np.cbrt,
@@ -142,7 +138,7 @@ _IN_DOUBLE: dict[str, _One | _Two] = {
     "pow": np.power,
     "powi": np.power,
     "remainder": lambda x, y: x - np.rint(x / y) * y,
-    **dict.fromkeys(("ldexp", "scalbn", "scalbln"), _scaled),
+    **dict.fromkeys(("ldexp", "scalbn", "scalbln"), lambda x, n: np.ldexp(x, np.asarray(n).astype(np.int32))),
     **dict.fromkeys(("norm3d", "norm4d"), _norm),
     **dict.fromkeys(("rnorm3d", "rnorm4d"), _inverse_norm),
 }

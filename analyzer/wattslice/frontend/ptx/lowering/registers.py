@@ -215,16 +215,6 @@ def float_bits(value: int | float, bits: int) -> float:
 # Values of registers and immediates: as another type, negated, and whether they may be computed later.
 
 
-_OPPOSITE = {
-    BinaryOp.LT: BinaryOp.GE,
-    BinaryOp.GE: BinaryOp.LT,
-    BinaryOp.GT: BinaryOp.LE,
-    BinaryOp.LE: BinaryOp.GT,
-    BinaryOp.EQ: BinaryOp.NE,
-    BinaryOp.NE: BinaryOp.EQ,
-}
-
-
 _PURE = (
     Constant,
     Builtin,
@@ -307,5 +297,5 @@ def negated(condition: Expr) -> Expr:
         and condition.op in ir.COMPARISONS
         and (not condition.operand_type.is_float or condition.op in (BinaryOp.EQ, BinaryOp.NE))
     ):
-        return replace(condition, op=_OPPOSITE[condition.op])
+        return replace(condition, op=ir.NEGATED[condition.op])
     return ir.Unary(ir.UnaryOp.NOT, condition, ir.BOOL, condition.span)

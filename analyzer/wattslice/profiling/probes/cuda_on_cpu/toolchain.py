@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.errors import WattsliceError
+from wattslice.errors import WattsliceError, of_system
 from wattslice.ir.builtins import definitions_on_cpu
 from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
 
@@ -117,7 +117,7 @@ def _text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
-        raise WattsliceError(f"cannot be read: {error.strerror}", path=path) from None
+        raise of_system(error, "cannot be read", path) from None
 
 
 def must_run(*command: str | Path) -> None:
