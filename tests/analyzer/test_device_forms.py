@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 import pytest
 
-from wattslice.workload.instructions import lower_instructions
+from wattslice.ir import MemorySpace
+from wattslice.ir.accesses import memory_accesses
+from wattslice.workload.instructions import InstructionMix, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
 
 from .source_text import launched
@@ -147,15 +149,68 @@ FORMS = [
 ]  # fmt: skip
 
 
-def mix_of(form: Form, launch: str = "<<<4096, 256>>>"):
-    given = ", ".join("0" for _ in form.parameters.split(","))
+def text_of(form: Form) -> str:
+    given = ", ".join("{}" for _ in form.parameters.split(","))
     index = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
     kernel = f"__global__ void k({form.parameters}) {{ {index} {form.body} }}"
-    text = f"#include <cuda_fp16.h>\n{form.before}\n{kernel}\nint main() {{ k{launch}({given}); }}\n"
-    return lower_instructions(*launched(text))
+    return f"#include <cuda_fp16.h>\n{form.before}\n{kernel}\nint main() {{ k<<<4096, 256>>>({given}); }}\n"
+
+
+def mix_of(form: Form) -> InstructionMix:
+    return lower_instructions(*launched(text_of(form)))
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_executed_instructions_are_those_of_the_compiler(form: Form):
+    mix = mix_of(form)
+    assert {kind: mix.number(kind) for kind in form.expected} == form.expected
+
+
+VIEWS = """
+struct View { const float* p; int n; __device__ float operator[](int k) const { return p[k]; } };
+struct Pair { View a, b; };
+struct Wide { float t[4]; const float* p; };
+struct Args { const float* in[4]; float* out; };
+"""
+KEPT_POINTERS = {
+    "a_record": "struct { const float* p; } v{a}; o[i] = v.p[i];",
+    "a_nested_record": "Pair p; p.a.p = a; p.b.p = b; o[i] = p.a[i] + p.b[i];",
+    "an_array": "const float* p[2] = {a, b}; for (int k = 0; k < 2; k++) o[i] += p[k][i];",
+    "an_array_by_block": "const float* p[2] = {a, b}; o[i] = p[blockIdx.x & 1][i];",
+    "an_array_assigned": "const float* p[2]; p[0] = a + i; p[1] = b + i; o[i] = *p[0] + *p[1];",
+    "an_array_of_records": "View v[2] = {{a, 1}, {b, 2}}; for (int k = 0; k < 2; k++) o[i] += v[k][i];",
+    "a_record_with_an_array": "Wide w; w.p = a; for (int k = 0; k < 4; k++) w.t[k] = a[i]; o[i] = w.p[i];",
+    "a_range": "const float* ps[2] = {a, b}; for (const float* p : ps) o[i] += p[i];",
+    "an_argument": "float s = 0; for (int k = 0; k < 4; k++) s += g.in[k][i]; g.out[i] = s;",
+    "shared": "__shared__ const float* p; if (!threadIdx.x) p = a + i; __syncthreads(); o[i] = p[i & 255];",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", KEPT_POINTERS.values(), ids=KEPT_POINTERS)
+def test_a_pointer_kept_in_an_object_keeps_its_address(body: str):
+    form = Form("", VIEWS, "const float* a, const float* b, float* o, Args g", body, {})
+    kernel, profile = launched(text_of(form))
+    sectors = [
+        profile.sites[one.site].sectors_per_request
+        for one in memory_accesses(kernel)
+        if one.space is MemorySpace.GLOBAL
+    ]
+    assert sectors
+    assert set(sectors) == {4.0}
+
+
+def test_a_pointer_that_lanes_choose_by_data_is_a_scatter():
+    form = Form("", VIEWS, "const float* a, const float* b, const int* w, float* o",
+                "const float* p[2] = {a, b}; o[i] = p[w[i] & 1][i];", {})  # fmt: skip
+    kernel, profile = launched(text_of(form))
+    loads = [one for one in memory_accesses(kernel) if one.space is MemorySpace.GLOBAL and not one.is_store]
+    assert [profile.sites[one.site].sectors_per_request for one in loads] == [None, 4.0]
+
+
+def test_shared_arrays_behind_an_array_of_pointers_are_shared():
+    form = Form("", "", "const float* in, float* o",
+                """__shared__ float s0[256], s1[256]; float* b[2] = {s0, s1}; float s = 0;
+                for (int k = 0; k < 8; k++) { b[k & 1][threadIdx.x] = in[i + k * 4096]; __syncthreads();
+                  s += b[k & 1][threadIdx.x ^ 1]; } o[i] = s;""", loads(8, lds=8, sts=8))  # fmt: skip
     mix = mix_of(form)
     assert {kind: mix.number(kind) for kind in form.expected} == form.expected

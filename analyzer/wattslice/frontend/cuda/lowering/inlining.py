@@ -113,6 +113,9 @@ def inline(
             if isinstance(where, RegisterPlace):
                 bindings[parameter.key] = where
                 continue
+            if where is not None and isinstance(where.address, ir.PointerOffset) and _is_named(where.address):
+                bindings[parameter.key] = where
+                continue
             if where is not None:
                 type_ = pointer_to(where.type)
                 pointer = _parameter(parameter.name, type_, span)
@@ -242,7 +245,7 @@ def _bind_this(
     body: Body, this: Location | None, parameters: list[Variable], values: list[Expr], span: Span
 ) -> Location | None:
     """An object in memory: its address is computed once, when the call is made."""
-    if not isinstance(this, Cell) or isinstance(this.address, ir.AddressOf | Read):
+    if not isinstance(this, Cell) or _is_named(this.address):
         return this
     pointer = _parameter("this", pointer_to(this.type), span)
     note_pointer(body, pointer, (), this.address)
@@ -250,6 +253,14 @@ def _bind_this(
     values.append(this.address)
     handle = Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span)
     return Cell(handle, this.space, this.type, this.root)
+
+
+def _is_named(address: Expr) -> bool:
+    """Whether an address says by itself where it is: computed again it is the same, and costs nothing."""
+    if isinstance(address, ir.PointerOffset) and isinstance(address.index, ir.Constant | Read | None):
+        base = address.pointer
+        return isinstance(base, ir.AddressOf | ir.PointerOffset) and _is_named(base)
+    return isinstance(address, ir.AddressOf | Read)
 
 
 def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stmt]:
