@@ -637,6 +637,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         initializer = None
     if body.unit.types.is_reference(node.raw) and initializer is not None:
         return _declare_reference(body, node, initializer, span)
+    if body.is_host and node.is_extern:
+        return []  # its name means the variable of that name outside
     children = node.children
     attribute = memory_attribute(node) if any(c.kind >= 400 for c in children) else None
     if attribute is not None and not body.is_host:
