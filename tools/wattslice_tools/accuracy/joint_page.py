@@ -49,6 +49,8 @@ def section(found: JointTraining) -> str:
         "",
         *_details(found, sets),
         "",
+        *_labels(found),
+        "",
         *_readings(found),
         "",
         *_chances(found, sets),
@@ -144,6 +146,31 @@ def _details(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
         "the width is that of kernels without doubt.",
         "",
         *lines,
+    ]
+
+
+def _labels(found: JointTraining) -> list[str]:
+    """How far labels of a board differ where two sets have one program and clocks, and what that does."""
+    watts: dict[tuple[object, ...], dict[str, list[float]]] = {}
+    off: list[float] = []
+    for reading, log_w, ratio in zip(
+        found.rows.readings,
+        found.rows.log_power,
+        np.log(mean_w(found.estimate, found.rows) / found.application_w),
+        strict=True,
+    ):
+        if reading.example is not None and not reading.example.doubt:
+            off.append(float(ratio))
+            key = (reading.gpu.id, reading.program, reading.clocks)
+            watts.setdefault(key, {}).setdefault(reading.dataset, []).append(float(log_w))
+    several = [[float(np.mean(one)) for one in sets.values()] for sets in watts.values() if len(sets) > 1]
+    apart = np.array([one - other for one, other, *_ in several])
+    label, total = float(np.std(apart)) / 2**0.5, float(np.std(off))
+    return [
+        f"Of {len(apart)} programs and clocks a board has two sets. Their watts differ by "
+        f"{np.abs(np.expm1(apart)).mean():.1%}: {label:.3f} of the logarithm for each label, beside "
+        f"{total:.3f} by which runs without their application are off. Labels alone make an interval for 90 % as wide as "
+        f"±{np.expm1(1.645 * label):.0%}.",
     ]
 
 
