@@ -408,6 +408,28 @@ def test_bank_conflicts_are_passes(tmp_path):
     assert moved.shared_accesses == 2
 
 
+@pytest.mark.parametrize(
+    ("element", "step", "passes"),
+    [
+        ("float", 1, 1),  # 32 neighbours: 128 bytes
+        ("float", 16, 16),  # every half line: two banks hold them all
+        ("float", 32, 32),  # a line each, all in one bank
+        ("float", 33, 1),  # a line each, each in a bank of its own: 32 sectors, which are more
+        ("float2", 1, 2),  # two halves of a warp, 128 bytes each
+        ("float2", 8, 16),  # 16 lanes, 64 bytes apart: eight lines in two pairs of banks, twice
+        ("float4", 1, 4),
+    ],
+)
+def test_l1_has_the_banks_of_shared_memory(tmp_path, element, step, passes):
+    source = f"__global__ void k(const {element} *x, float *y) {{ {INDEX} {element} v = x[i * {step}]; "
+    source += "if (v.x > 0) y[0] = 1; }" if element != "float" else "if (v > 0) y[0] = 1; }"
+    launch, profile = counted(tmp_path, source, "k=8:256")
+    mix = lower_instructions(launch.kernel, profile)
+    loads = tuple(one for one in mix.requests if not one.is_store)
+    moved = traffic(launch, profile, loads)
+    assert moved.l1_passes == pytest.approx(max(passes, moved.l1_bytes / 4))
+
+
 def test_a_texture_is_fetched_as_a_box(tmp_path):
     source = """__global__ void k(cudaTextureObject_t t, float *y, int width) {
       int x = blockIdx.x * 16 + threadIdx.x, z = blockIdx.y * 16 + threadIdx.y;

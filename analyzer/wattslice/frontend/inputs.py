@@ -258,8 +258,12 @@ def is_folder(path: Path) -> bool:
 
 def repository_root(path: Path) -> Path:
     """The nearest folder above the file that holds `.git`, else the file's own folder."""
-    folder = path.resolve().parent
-    around = (candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists())
-    root = next(around, folder)
+    root = root_above(path.resolve().parent)
     note_search(Search.ROOT, path, (), (root,))
     return root
+
+
+def root_above(folder: Path) -> Path:
+    """The nearest of a folder (resolved) and those above it that holds `.git`, else itself."""
+    around = (candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists())
+    return next(around, folder)

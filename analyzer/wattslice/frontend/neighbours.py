@@ -10,42 +10,42 @@ from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
-from wattslice.frontend.inputs import Search, digest_of_text, file_bytes, note_search
+from wattslice.frontend.inputs import Search, digest_of_text, note_search
+from wattslice.frontend.surroundings import Surroundings
 
 SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 HEADERS = frozenset({".h", ".hpp", ".hxx", ".hh", ".cuh", ".inl", ".inc"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
-_BESIDE = 3
-"""The distance of folders beside that of a file (`_near`)."""
-MAX_BYTES = 1 << 20
+_BESIDE, _FAR = 3, 4
+"""The distances of folders beside that of a file, and of all others of a small repository (`_near`)."""
 
 
-def caller_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
+def caller_files(path: Path, names: frozenset[str], around: Surroundings | None = None) -> tuple[Path, ...]:
     """Source files near `path` that mention a function of `names`; those with a `main` first."""
-    folder = path.resolve().parent
-    callers = _mentioning(path, names, _near(folder), may_be_own=True) if names else ()
-    if names and not callers and (headers := _calling_headers(folder, names)):
-        callers = _mentioning(path, headers, _near(folder), _includes(headers), is_call=False)
+    around = around or Surroundings()
+    callers = _mentioning(path, names, around, _FAR + 1, may_be_own=True) if names else ()
+    if names and not callers and (headers := _calling_headers(path, names, around)):
+        callers = _mentioning(path, headers, around, _FAR + 1, also=_includes(headers), is_call=False)
     if len(callers) > 1:  # with a function of that name of its own, a file is another program's
-        callers = tuple(f for f in callers if not _defines(f, names)) or callers
+        callers = tuple(f for f in callers if not _defines(f, names, around)) or callers
     if names:
         note_search(Search.CALLERS, path, tuple(sorted(names)), callers)
     return callers
 
 
-def _defines(file: Path, names: frozenset[str]) -> bool:
-    return _definitions(names).search(_text(file))
+def _defines(file: Path, names: frozenset[str], around: Surroundings) -> bool:
+    return _definitions(names).search(around.text(str(file)).content)
 
 
 CALL_IN_HEADER = rb"(?:[;{}(,=?:]|\breturn)\s*(?:%s)\s*[(<]"
 """A use of a name, where a declaration of it would have a type in front."""
 
 
-def _calling_headers(folder: Path, names: frozenset[str]) -> frozenset[str]:
-    """Headers near a folder with calls of `names` in their code, and those that include them."""
-    near = islice(_near(folder, HEADERS), 3)
-    texts = [(file.name, _text(file)) for file in islice(chain.from_iterable(near), MAX_SCANNED)]
+def _calling_headers(path: Path, names: frozenset[str], around: Surroundings) -> frozenset[str]:
+    """Headers near a file with calls of `names` in their code, and those that include them."""
+    near = chain.from_iterable(islice(_near(around.folder_of(path), around, HEADERS), _BESIDE))
+    texts = [(os.path.basename(file), around.text(file).content) for file in islice(near, MAX_SCANNED)]  # noqa: PTH119
     words = b"|".join(re.escape(name.encode()) for name in sorted(names))
     call = re.compile(CALL_IN_HEADER % words)
     found = frozenset(name for name, text in texts if call.search(text))
@@ -62,13 +62,6 @@ def _includes(names: Iterable[str]) -> re.Pattern[bytes]:
     """Finds an `#include` of a file of one of these names."""
     words = b"|".join(re.escape(os.fsencode(name)) for name in sorted(names))
     return re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?(?:" + words + rb")[>\"]", re.M)
-
-
-def _text(file: Path) -> bytes:
-    try:
-        return file_bytes(file, MAX_BYTES)
-    except OSError:
-        return b""
 
 
 _MOST_TYPE = 82
@@ -110,53 +103,54 @@ def _definitions(names: frozenset[str]) -> _Definitions:
     return _Definitions(names)
 
 
-def definition_files(path: Path, names: frozenset[str]) -> tuple[Path, ...]:
+def definition_files(
+    path: Path, names: frozenset[str], around: Surroundings | None = None
+) -> tuple[Path, ...]:
     """Source files near `path` that define a function or variable of `names`, which others only declare."""
-    defines = _definitions(names)
-    near = islice(_near(path.resolve().parent), 3)
-    found = _mentioning(path, names, near, defines, is_call=False, may_be_own=True)
+    around = around or Surroundings()
+    found = _mentioning(
+        path, names, around, _BESIDE, also=_definitions(names), is_call=False, may_be_own=True
+    )
     note_search(Search.DEFINITIONS, path, tuple(sorted(names)), found)
     return found
 
 
-def launcher_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
+def launcher_files(
+    path: Path, kernels: frozenset[str], around: Surroundings | None = None
+) -> tuple[Path, ...]:
     """Source files near `path` that include a file of its name and may launch one of `kernels`."""
-    near = islice(_near(path.resolve().parent), _BESIDE + 1)
-    launchers = _mentioning(path, kernels, near, _includes((path.name,)))
+    launchers = _mentioning(path, kernels, around or Surroundings(), also=_includes((path.name,)))
     note_search(Search.LAUNCHERS, path, tuple(sorted(kernels)), launchers)
     return launchers
 
 
-def linking_files(path: Path, kernels: frozenset[str]) -> tuple[Path, ...]:
+def linking_files(
+    path: Path, kernels: frozenset[str], around: Surroundings | None = None
+) -> tuple[Path, ...]:
     """Source files near `path` that may launch one of `kernels`, themselves or by headers, without including
     it; last those with kernels of these names of their own.
     """
-    folder = path.resolve().parent
-    found = _mentioning(path, kernels, _near(folder), most=MAX_SCANNED)
-    if not found and (headers := _calling_headers(folder, kernels)):
-        found = _mentioning(path, headers, _near(folder), _includes(headers), is_call=False)
-    linking = tuple(sorted(found, key=lambda file: _defines(file, kernels))[:MAX_PARSED])
+    around = around or Surroundings()
+    found = _mentioning(path, kernels, around, _FAR + 1, most=MAX_SCANNED)
+    if not found and (headers := _calling_headers(path, kernels, around)):
+        found = _mentioning(path, headers, around, _FAR + 1, also=_includes(headers), is_call=False)
+    linking = tuple(sorted(found, key=lambda file: _defines(file, kernels, around))[:MAX_PARSED])
     note_search(Search.LINKING, path, tuple(sorted(kernels)), linking)
     return linking
 
 
 CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b"
 """A call or launch of a name."""
-_WORD = re.compile(rb"\w+")
-
-
-@lru_cache(maxsize=128)
-def _words(data: bytes) -> frozenset[bytes]:
-    """The words of a text, which the files around it ask about by one name after another."""
-    return frozenset(_WORD.findall(data))
+_NAME = re.compile(rb"\w+")
 
 
 def _mentioning(
     path: Path,
     names: frozenset[str],
-    near: Iterable[Iterable[Path]],
-    also: re.Pattern[bytes] | _Definitions | None = None,
+    around: Surroundings,
+    distances: int = _BESIDE + 1,
     *,
+    also: re.Pattern[bytes] | _Definitions | None = None,
     is_call: bool = True,
     may_be_own: bool = False,
     most: int = MAX_PARSED,
@@ -165,59 +159,57 @@ def _mentioning(
 
     `may_be_own`: its own `main`, of what others define.
     """
-    words = b"|".join(re.escape(name.encode()) for name in sorted(names))
-    call = re.compile(CALL % (words, words))
-    main = re.compile(rb"\bmain\s*\(")
     plain = frozenset(name.encode() for name in names)
-    unusual = tuple(name for name in plain if _WORD.fullmatch(name) is None)
-    own = path.resolve()
+    words = b"|".join(map(re.escape, sorted(plain)))
+    call = re.compile(CALL % (words, words))
+    unusual = tuple(name for name in plain if _NAME.fullmatch(name) is None)
+    own = around.resolved(str(path))
     found: list[tuple[bool, int, Path]] = []
+    seen: set[str] = set()
+    is_found = False
     scanned = 0
-    for distance, candidates in enumerate(near):
-        if distance == _BESIDE and found:  # what is in the folders beside is another program
+    for distance, candidates in enumerate(islice(_near(around.folder_of(path), around), distances)):
+        if distance >= _BESIDE and is_found:  # what is in the folders beside is another program
             break
         for candidate in candidates:
             if scanned >= MAX_SCANNED:
                 break
-            resolved = Path(os.path.realpath(candidate))  # of a loop of links, too, where resolve() raises
-            if (resolved == own and not may_be_own) or any(resolved == known for *_, known in found):
+            resolved = around.resolved(candidate)
+            if (resolved == own and not may_be_own) or resolved in seen:
                 continue
             scanned += 1
-            data = _text(resolved)
-            named = not plain.isdisjoint(_words(data)) or any(name in data for name in unusual)
-            named = named and (not is_call or call.search(data))
-            if resolved == own and is_call and (not main.search(data) or _definitions(names).search(data)):
+            text = around.text(resolved)
+            named = not plain.isdisjoint(text.words) or any(name in text.content for name in unusual)
+            named = named and (not is_call or call.search(text.content))
+            is_own = resolved == own and is_call
+            if is_own and (not text.has_main or _definitions(names).search(text.content)):
                 continue
-            if named and (also is None or also.search(data)):
-                found.append((main.search(data) is None, distance, resolved))
+            if named and distance == _FAR and _has_its_own(resolved, names, own, around):
+                continue
+            if named and (also is None or also.search(text.content)):
+                seen.add(resolved)
+                found.append((not text.has_main, distance, Path(resolved)))
+                is_found = is_found or not is_call or not _definitions(names).search(text.content)
     return tuple(candidate for *_, candidate in sorted(found)[:most])
 
 
-def _near(folder: Path, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterator[Path]]:
-    """Files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
+def _has_its_own(file: str, names: frozenset[str], asked: str, around: Surroundings) -> bool:
+    """Whether what a far file calls is defined near to it, by another file than the one `asked` about."""
+    defining = _mentioning(Path(file), names, around, _BESIDE, also=_definitions(names), is_call=False)
+    return any(str(one) != asked for one in defining)
+
+
+def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterable[str]]:
+    """Files in `folder`, in the folders in it, in the one above, in those beside it, and then all below the
+    top of a repository that has no more than `MAX_SCANNED`; each sorted.
 
     Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
     repository belongs to others, and a clone elsewhere would have other neighbours.
     """
-
-    def files_in(place: Path) -> Iterator[Path]:
-        return (place / name for name in _names_in(place) if os.path.splitext(name)[1] in suffixes)  # noqa: PTH122
-
-    yield files_in(folder)
-    yield chain.from_iterable(map(files_in, _listed(folder)))
-    if (folder / ".git").exists():
-        return
-    yield files_in(folder.parent)
-    yield chain.from_iterable(map(files_in, _listed(folder.parent)))
-
-
-def _listed(folder: Path) -> Iterator[Path]:
-    return (folder / name for name in _names_in(folder))
-
-
-def _names_in(folder: Path) -> list[str]:
-    """What is in a folder, sorted; nothing for a file or a folder that may not be read."""
-    try:
-        return sorted(os.listdir(folder))  # noqa: PTH208  (a path for each of thousands costs more than the look)
-    except OSError:
-        return []
+    is_top = os.path.exists(os.path.join(folder, ".git"))  # noqa: PTH110,PTH118
+    for place in (folder, os.path.dirname(folder)):  # noqa: PTH120
+        is_outside = is_top and place != folder
+        yield () if is_outside else around.files_in(place, suffixes)
+        inside = () if is_outside else around.listed(place)
+        yield chain.from_iterable(around.files_in(inner, suffixes) for inner in inside)
+    yield around.repository_files(folder, suffixes, MAX_SCANNED)

@@ -50,7 +50,7 @@ from wattslice_models.gpu import Gpu
 
 MAX_ITERATIONS = (64, 16, 4)
 """Iterations of counted loops that are followed one by one, by loop depth."""
-MAX_UNCOUNTED_ITERATIONS = 2048
+MAX_UNCOUNTED_ITERATIONS = 16_384
 MAX_LOOP_STEPS = 8_000
 """Steps of one loop without a launch in it."""
 MAX_CALL_DEPTH = 12
@@ -124,7 +124,7 @@ class Interpreter(Evaluator):
                 return self._sequence(statements)
             case ir.ExprStmt(expr=expr):
                 self.evaluate(expr)
-                return Flow.EXIT if isinstance(expr, ir.Call) and expr.name in host_api.EXITS else Flow.NEXT
+                return Flow.EXIT if self._graph.never_returns(expr) else Flow.NEXT
             case ir.Declare(variable=variable, value=value):
                 self._declare(variable, value)
                 return Flow.NEXT
@@ -292,12 +292,13 @@ class Interpreter(Evaluator):
             if self.steps_left < least:
                 return self._unfinished(stmt, mark)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
-                holds = truth(self.evaluate(stmt.condition))
+                value = self.evaluate(stmt.condition)
+                holds = truth(value)
                 if holds is None:
                     if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
                         self.memory.roll_back(mark)
                         del self.instances[known:]
-                    return self._visit_once(stmt)
+                    return self._visit_once(stmt, condition_of(value))
                 if not holds:
                     if iteration == 0:
                         self._visit_never(stmt, bound)
@@ -333,8 +334,14 @@ class Interpreter(Evaluator):
         self._speculate(stmt.body, stmt.condition)
         self.memory.roll_back(mark)
 
-    def _visit_once(self, stmt: ir.Loop) -> Flow:
-        """A loop of unknown length: its body is seen in the first iteration, what it changes is unknown."""
+    def _visit_once(self, stmt: ir.Loop, why: Unknown | None = None) -> Flow:
+        """A loop of unknown length: its body is seen in the first iteration, what it changes is unknown.
+
+        `why`: nobody knows whether it goes on.
+        """
+        reason = "changes in a loop of unknown length"
+        if why is not None:
+            reason += f": {why.reason.rpartition(f'{reason}: ')[2]}"
         self._unknown_loops += 1
         mark, times, self._times = self.memory.mark(), self._times, None
         flow = self.execute(stmt.body)
@@ -349,7 +356,7 @@ class Interpreter(Evaluator):
             if isinstance(before, Unknown) and cell[1] >= 0:
                 self.memory.apply({cell: after})
             elif not same(before, after):
-                self.memory.apply({cell: Unknown(f"'{cell[0].name}' changes in a loop of unknown length")})
+                self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
         return flow if flow is Flow.EXIT else Flow.NEXT
 
     def _trips(self, stmt: ir.Loop, bound: Bound) -> int | None:
@@ -429,9 +436,10 @@ class Interpreter(Evaluator):
 
     # ------------------------------------------------------------------------- entry points
 
-    @property
-    def _lacking_callers(self) -> str:
+    def _lacking_callers(self, function: ir.Function) -> str:
         """Why nobody tells the arguments of an entry point; with `main` the program was looked through."""
+        if function not in self._graph.uncalled:
+            return "which is called only where the host code is not followed"
         has_main = any(function.name == "main" for function in self._graph.functions)
         return "which nothing that was read calls" if has_main else "whose callers are not in this file"
 
@@ -440,7 +448,7 @@ class Interpreter(Evaluator):
         where = (
             "given on the command line"
             if function.name == "main"
-            else f"a parameter of {function.name}(), {self._lacking_callers}"
+            else f"a parameter of {function.name}(), {self._lacking_callers(function)}"
         )
         self.memory.frames.append({})
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
@@ -456,8 +464,7 @@ class Interpreter(Evaluator):
         if function.name == "main" and self._given is not None:
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):
                 self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)
-            if (index := self.memory.global_named("optind")) is not None:
-                self.memory.write(index, 0, 1, ir.INT32)
+            self.memory.write(self.memory.global_named("optind"), 0, 1, ir.INT32)
         self._body(function)
         self.memory.frames.pop()
 
@@ -557,11 +564,13 @@ class Interpreter(Evaluator):
                 return self._run(called, node, node.arguments[1:], arguments[1:])
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
-        is_known = function is None or node.name in READS_ARGV or node.name in READS_FILES
-        if is_known and node.function is None and not node.is_virtual:
+        if node.name in READS_ARGV or node.name in READS_FILES:
+            function = None
+        if function is None and node.function is None and not node.is_virtual:
             for known in (text_call, tensor_call, self._files.call):
                 value = known(self.memory, node, arguments)
                 if value is not None:
+                    self._budget += self._files.steps_for_reading()
                     return value
         if function is not None and self._may_follow(function, arguments):
             return self._run(function, node, node.arguments, arguments)

@@ -20,7 +20,7 @@ from wattslice.launches.overrides import KnownNames, OverrideError, check_overri
 from wattslice.launches.resolver import Neighbours
 from wattslice.pipeline.files import Stages, analyze_file
 from wattslice.pipeline.joining import FileAnalysis
-from wattslice.pipeline.workers import Workers, on_workers
+from wattslice.pipeline.workers import on_workers
 from wattslice.sweep.space import LaunchTemplate, Variant, numbers
 from wattslice_models.gpu import Gpu
 from wattslice_models.variant_residual import Taught
@@ -188,8 +188,7 @@ def _run(
     if execution.backend is Backend.LOKY and (execution.jobs == 1 or len(tasks) < _WORTH_A_PROCESS):
         yield from ((number, task(item)) for number, item in enumerate(tasks))
         return
-    workers = Workers(execution.jobs, execution.backend, execution.scheduler)
-    yield from on_workers(task, tasks, workers, _lost)
+    yield from on_workers(task, tasks, execution, _lost)
 
 
 def _lost(task: _Task, reason: str) -> _Answer:

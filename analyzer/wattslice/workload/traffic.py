@@ -32,6 +32,7 @@ from wattslice.ir.accesses import MemoryAccess, memory_accesses, register_assign
 from wattslice.launches.launch import Dim3, KernelLaunch
 from wattslice.workload.instructions.charging import Pass
 from wattslice.workload.instructions.statements import RequestCount
+from wattslice_models.workload import PASS_BYTES
 
 
 class AccessTraffic(Struct, frozen=True):
@@ -51,7 +52,8 @@ class Traffic(Struct, frozen=True):
     """Bytes per launched thread at each level, and shared-memory passes per warp.
 
     `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
-    extent is unknown. `gathered`: accesses whose address depends on data; with them
+    extent is unknown. `l1_passes`: of global and texture accesses through L1, as `Workload` has them.
+    `gathered`: accesses whose address depends on data; with them
     `l1_bytes` is an upper bound. `shared_passes`: also repeated requests to constant memory, as many as a
     warp names words beyond the first.
     """
@@ -60,6 +62,7 @@ class Traffic(Struct, frozen=True):
     l2_bytes: float
     dram_bytes: float
     shared_passes: float
+    l1_passes: float
     shared_accesses: float
     footprint_bytes: float | None
     gathered: tuple[MemoryAccess, ...]
@@ -194,7 +197,7 @@ def traffic(
     loads: dict[Variable | None, _Object] = {}
     past_l1: dict[Variable | None, _Object] = {}
     stores: dict[Variable | None, _Object] = {}
-    passes = shared = stored = 0.0
+    passes = l1_passes = shared = stored = 0.0
     gathered: list[MemoryAccess] = []
     by_access: list[AccessTraffic] = []
     for access, made in made_accesses(launch, profile, requests):
@@ -217,13 +220,15 @@ def traffic(
         if statistics.sectors_per_request is None:
             gathered.append(access)
         requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
+        times = 2.0 if access.is_atomic else 1.0
+        l1_passes += times * max(made.per_warp * request_passes(statistics), requested / PASS_BYTES)
         is_kept = access.space is MemorySpace.TEXTURE or (l1_keeps_loads and not access.skips_l1)
         table = stores if access.is_store else loads if is_kept else past_l1
         entry = table.setdefault(access.root, _Object(is_kept=is_kept))
         distinct = requested * warps_per_block * min(1.0, made.fresh * statistics.block_distinct_share)
         entry.add(access, requested, distinct, statistics, _whole_array(launch, access), made.passes)
         if access.is_store:
-            stored += requested * (2.0 if access.is_atomic else 1.0)
+            stored += requested * times
     loaded = (*loads.values(), *past_l1.values())
     requested = sum(entry.requested for entry in loaded)
     entries = (*loaded, *stores.values())
@@ -257,6 +262,7 @@ def traffic(
         l2_bytes=sum(brought) / threads + stored * warps / threads,
         dram_bytes=sum(moved) / threads,
         shared_passes=passes,
+        l1_passes=l1_passes,
         shared_accesses=shared,
         footprint_bytes=_footprint(loads, past_l1, stores),
         gathered=tuple(gathered),
@@ -372,7 +378,7 @@ def _around(reach: Reach | None, other: Reach) -> Reach:
 
 
 def request_passes(statistics: SiteStatistics) -> float:
-    """Passes of one request to shared memory; an 8-byte access takes two without any conflict."""
+    """Passes of one request to shared memory or L1; an 8-byte access takes two without any conflict."""
     return (statistics.bank_passes or 1.0) * max(1, statistics.request_bytes // 4)
 
 

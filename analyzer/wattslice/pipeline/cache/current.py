@@ -22,10 +22,10 @@ from wattslice.frontend.inputs import (
     digest_of_paths,
     digest_of_text,
     file_bytes,
-    repository_root,
 )
 from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
 from wattslice.frontend.source_files import SourceFiles, look_again
+from wattslice.frontend.surroundings import Surroundings
 
 _BESIDE = {
     Search.CALLERS: caller_files,
@@ -46,6 +46,7 @@ class CurrentInputs:
         self._digests: dict[str, str] = {}
         self._answers: dict[tuple[Search, str, tuple[str, ...]], str] = {}
         self._roots: dict[str, SourceFiles] = {}
+        self._around = Surroundings()
         look_again()
 
     def hold(self, inputs: Inputs) -> bool:
@@ -78,7 +79,7 @@ class CurrentInputs:
     def _found(self, asked: SearchInput) -> tuple[Path, ...]:
         about = Path(asked.about)
         if asked.search is Search.ROOT:
-            return (repository_root(about),)
+            return (self._around.repository_root(about),)
         if asked.search is Search.SOURCES:
             return _sources(about)
         if asked.search is Search.FOLDER:
@@ -86,7 +87,7 @@ class CurrentInputs:
         if asked.search is Search.LINK:
             return (Path(os.path.realpath(about)),)
         if asked.search in _BESIDE:
-            return _BESIDE[asked.search](about, frozenset(asked.names))
+            return _BESIDE[asked.search](about, frozenset(asked.names), self._around)
         files = self._roots.get(asked.about)
         if files is None:
             files = self._roots[asked.about] = SourceFiles(about, about, b"")

@@ -1,0 +1,52 @@
+"""Looking around a source file: as the disk is, and once for all questions of one moment."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from wattslice.frontend.neighbours import caller_files, definition_files
+from wattslice.frontend.surroundings import Surroundings
+
+
+@pytest.mark.parametrize("name", ["plain.cu", "link.cu", "folder/inner.cu", "loop", ".", "..", "gone/x.cu"])
+def test_a_path_leads_where_the_system_says(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "plain.cu").write_text("")
+    (tmp_path / "real" / "inner.cu").symlink_to(tmp_path / "plain.cu")
+    (tmp_path / "link.cu").symlink_to("plain.cu")
+    (tmp_path / "folder").symlink_to("real")
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.chdir(tmp_path)
+    around = Surroundings()
+    assert around.resolved(str(tmp_path / name)) == os.path.realpath(tmp_path / name)
+    assert around.resolved(name) == os.path.realpath(name)
+
+
+def test_folders_and_texts_are_read_once_for_all_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (tmp_path / ".git").mkdir()
+    for number in range(4):
+        (folder / f"k{number}.cu").write_text(f"void run{number}(int n) {{ k{number}<<<n, 32>>>(); }}\n")
+    (folder / "main.cpp").write_text("int main() { run0(1); run1(2); run2(3); run3(4); }\n")
+    listed: list[str] = []
+    plain = os.listdir
+
+    def listing(place: str) -> list[str]:
+        listed.append(place)
+        return plain(place)
+
+    monkeypatch.setattr(os, "listdir", listing)
+    around = Surroundings()
+    for number in range(4):
+        own, names = folder / f"k{number}.cu", frozenset({f"run{number}"})
+        assert caller_files(own, names, around) == (folder / "main.cpp",)
+        assert definition_files(folder / "main.cpp", names, around) == (own,)
+    assert sorted(listed) == sorted(set(listed))
+    (folder / "main.cpp").write_text("int main() {}\n")
+    assert caller_files(folder / "k0.cu", frozenset({"run0"})) == ()  # a new look sees what is new
