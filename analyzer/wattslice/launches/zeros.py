@@ -169,21 +169,34 @@ def _allocations(body: ir.Block, nodes: Iterable[ir.Expr]) -> dict[ir.Variable, 
 
 def _before(body: ir.Stmt, launch: ir.LaunchCall) -> Iterator[ir.Stmt]:
     """The statements that have always run when control comes to a launch, in their order."""
-    for stmt in ir.nested_statements(body):
-        if any(node is launch for node in ir.expressions_below(stmt)):
-            yield from _before(stmt, launch)
-            return
-        if isinstance(body, ir.Block):
-            yield from _always(stmt)
+    around: dict[ir.Stmt, ir.Stmt] = {}
+    waiting, path = [body], list[ir.Stmt]()
+    while waiting and not path:
+        stmt = waiting.pop()
+        if any(
+            node is launch for expr in ir.statement_expressions(stmt) for node in ir.walk_expressions(expr)
+        ):
+            path.append(stmt)
+        for inner in ir.nested_statements(stmt):
+            around[inner] = stmt
+            waiting.append(inner)
+    while path and path[-1] is not body:
+        path.append(around[path[-1]])
+    for inner, outer in zip(path[-2::-1], path[:0:-1], strict=True):
+        if isinstance(outer, ir.Block):
+            for stmt in outer.statements[: outer.statements.index(inner)]:
+                yield from _always(stmt)
 
 
 def _always(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-    """`stmt`, and what runs whenever it does."""
-    if isinstance(stmt, ir.Block) or (isinstance(stmt, ir.Loop) and stmt.kind is ir.LoopKind.DO):
-        for inner in ir.nested_statements(stmt):
-            yield from _always(inner)
-    elif isinstance(stmt, (ir.Declare, ir.ExprStmt)):
-        yield stmt
+    """What runs whenever `stmt` does, in its order."""
+    waiting = [stmt]
+    while waiting:
+        stmt = waiting.pop()
+        if isinstance(stmt, ir.Block) or (isinstance(stmt, ir.Loop) and stmt.kind is ir.LoopKind.DO):
+            waiting += reversed(ir.nested_statements(stmt))
+        elif isinstance(stmt, (ir.Declare, ir.ExprStmt)):
+            yield stmt
 
 
 def _kept(
@@ -280,10 +293,13 @@ def _is_zero(expr: ir.Expr, held: frozenset[ir.Variable]) -> bool:
             return False
 
 
+_MOST_FACTORS = 64
+
+
 def _is_finite(expr: ir.Expr, held: frozenset[ir.Variable]) -> bool:
     """Whether zero times it is zero: an argument or a constant, no number out of live memory."""
     nodes = tuple(ir.walk_expressions(expr))
-    return all(
+    return len(nodes) <= _MOST_FACTORS and all(
         isinstance(node, (ir.Constant, ir.Read, ir.Cast, ir.Builtin)) or _is_zero(node, held)
         for node in nodes
     )
