@@ -123,7 +123,7 @@ def _is_in_main(body: Body) -> bool:
 
 
 _NO_GEOMETRY = re.compile(
-    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Memset|Free|Event)\w*"
+    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Free|Event)\w*"
     r"|cudaMalloc(3D|Array|3DArray|MipmappedArray|FromPoolAsync)|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
 )
 
