@@ -113,5 +113,5 @@ def test_zeros_draw_less_and_what_the_user_says_counts_more(tmp_path: Path):
 
 
 def test_operators_that_nest_deeply_are_followed():
-    told = data(SET_X + SET_Z, stored="-(" * 300 + "x[i]" + ")" * 300)
+    told = data(SET_X + SET_Z, stored="-(" * 200 + "x[i]" + ")" * 200)
     assert told == "live, x zeros (cudaMemset in line 18), z zeros (cudaMemset in line 18)"
