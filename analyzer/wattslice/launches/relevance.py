@@ -125,6 +125,7 @@ class FactReader:
         return frozenset[Location]((root,))
 
     def _call(self, node: ir.Call, found: Facts) -> None:
+        found.launches |= node.name in host_api.CAPTURES  # it says when launches are made
         function = self.graph.callee(node)
         if node.function is not None or node.name == "operator()" or node.is_virtual:
             for callee in self.graph.callees(node):
@@ -380,7 +381,9 @@ class _Slicer:
             case ir.Break() | ir.Continue():
                 core = jumps
             case ir.Block(statements=statements):
-                core = self._any(statements, function, jumps=jumps)
+                core = self._any(
+                    statements, function, jumps=jumps or (stmt.is_breakable and stmt in self._core)
+                )
             case ir.If(condition=condition, then=then, otherwise=otherwise):
                 arms = (then,) if otherwise is None else (then, otherwise)
                 core = self._any(arms, function, jumps=jumps) or self._acts(condition)
