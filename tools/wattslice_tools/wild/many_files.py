@@ -3,9 +3,9 @@
     python -m wattslice_tools.wild.many_files CHECKOUT... [--every 1] [--gpu v100]
         [-o docs/appendix/public-code.md]
 
-Every run is a process of its own, `wattslice analyze` with all `.cu` files of the checkouts (`--every N`: each
-N-th, sorted). Processor time is that of the process and of those it began, so without the workers of a dask
-cluster; memory is that of all of them together, sampled, and of the cluster. The clock on the wall means
+Every run is a process of its own, `wattslice analyze` with all `.cu` files of the checkouts (`--every N`:
+each N-th, sorted). Processor time is that of the process and of those it began, so without the workers of a
+dask cluster; memory is that of all of them together, sampled, and of the cluster. The clock on the wall means
 something on an otherwise idle machine only.
 """
 
@@ -179,8 +179,8 @@ def lines(runs: list[Run], files: list[Path], checkouts: list[Path]) -> list[str
     same = "equal to the letter" if len({run.digest for run in runs}) == 1 else "NOT EQUAL"
     return [
         f"{len(files)} `.cu` files of {', '.join(f'{one.name} {revision(one)}' for one in checkouts)}, "
-        f"{len(first['kernels'])} launches, {known} of them with watts; {os.cpu_count()} cores, load {load:.1f} "
-        "at the end.",
+        f"{len(first['kernels'])} launches, {known} of them with watts; "
+        f"{os.cpu_count()} cores, load {load:.1f} at the end.",
         "",
         "| `wattslice analyze` | wall time | per file | processor time | per file | memory of all |",
         "|---|---|---|---|---|---|",
