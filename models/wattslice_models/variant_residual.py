@@ -9,12 +9,16 @@ measured variants that it was not taught better than a level, and a level only w
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+
+from wattslice_models.workload import Workload
 
 _LENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 _LINEAR = (0.0, 0.3, 3.0)
@@ -35,6 +39,13 @@ class Gate(Enum):
 
 _NEEDED = {Gate.NOTHING: 0, Gate.LEVEL: 2, Gate.LEARNED: 4}
 """Variants that differ in their features."""
+
+
+def amounts_of(work: Workload) -> tuple[float, ...]:
+    """What a launch does, as `VariantWork` has it."""
+    done = work.instructions
+    kinds = (done.fp32, done.fp64, done.integer, done.load_store, work.instructions_per_thread)
+    return tuple(work.threads * one for one in (*kinds, work.l1_bytes or 0.0, work.dram_bytes or 0.0))
 
 
 class VariantWork(NamedTuple):
@@ -71,9 +82,37 @@ class VariantResidual(Struct, frozen=True):
     half_width: float | None
 
     def factors(self, features: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
-        """By what to multiply the predictions of variants with such `features` (as in `fit`)."""
-        told = _predict(self.gate, np.array(self.features), np.array(self.log_ratios), np.array(features))
-        return tuple(float(math.exp(value)) for value in told)
+        """By what to multiply the predictions of variants with such `features` (as in `fit_variants`).
+
+        Beyond what was measured the nearest edge of it counts.
+        """
+        return tuple(float(math.exp(value)) for value in _process_of(self).at(np.array(features)))
+
+
+class Taught(Struct, frozen=True):
+    """What `variants` measured ones taught about seconds and watts; None: nobody measured these."""
+
+    variants: int
+    time: VariantResidual | None
+    power: VariantResidual | None
+
+    def told(self) -> tuple[str, ...]:
+        """What they teach and how far it holds, in words."""
+        found = (("seconds", self.time), ("watts", self.power))
+        return tuple(self._told(what, residual) for what, residual in found if residual is not None)
+
+    def _told(self, what: str, residual: VariantResidual) -> str:
+        errors = dict(residual.errors)
+        told = f"{what}: {self.variants} measured variants teach {residual.gate.value}"
+        told += f"; held out, they are missed by {errors[residual.gate]:.1%}"
+        return told if residual.gate is Gate.NOTHING else told + f", by {errors[Gate.NOTHING]:.1%} without"
+
+    def factors(self, works: Sequence[VariantWork]) -> tuple[tuple[float, float], ...]:
+        """By what to multiply the predicted seconds and watts of each of `works`."""
+        asked = tuple(work.features for work in works)
+        ones = (1.0,) * len(asked)
+        times = ones if self.time is None else self.time.factors(asked)
+        return tuple(zip(times, ones if self.power is None else self.power.factors(asked), strict=True))
 
 
 def fit_variants(
@@ -96,7 +135,7 @@ def fit_variants(
         left = np.empty(len(y))
         for number in set(fold.tolist()):
             out = fold == number
-            left[out] = y[out] - _predict(gate, x[~out], y[~out], x[out])
+            left[out] = y[out] - _process(gate, x[~out], y[~out]).at(x[out])
         held[gate] = left
     errors = tuple((gate, float(np.mean(np.abs(np.exp(-left) - 1)))) for gate, left in held.items())
     best = min(errors, key=lambda entry: entry[1])[0]
@@ -107,32 +146,68 @@ def fit_variants(
     )
 
 
-def _predict(gate: Gate, x: _Array, y: _Array, asked: _Array) -> _Array:
-    if gate is Gate.NOTHING or len(y) == 0:
-        return np.zeros(len(asked))
-    if gate is Gate.LEVEL or len(y) < 2 or not np.ptp(y):
-        return np.full(len(asked), float(y.mean()))
-    used = x.std(axis=0) > 1e-9
-    if not used.any():
-        return np.full(len(asked), float(y.mean()))
-    centre, spread = x.mean(axis=0)[used], x.std(axis=0)[used]
-    known, other = (x[:, used] - centre) / spread, (asked[:, used] - centre) / spread
-    near, far = _squares(known, known), _squares(other, known)
-    line, line_asked = _products(known, known), _products(other, known)
-    centred = y - y.mean()
-    likelihoods: list[float] = []
-    means: list[_Array] = []
-    for length in _LENGTHS:
-        for share in _LINEAR:
-            alike, told = _matern(near, length) + share * line, _matern(far, length) + share * line_asked
-            for noise in _NOISES:
-                factor = np.asarray(np.linalg.cholesky(alike + noise * np.eye(len(y))), dtype=np.float64)
-                weights = _solved(factor.T, _solved(factor, centred))
-                scale = max(float(centred @ weights) / len(y), 1e-300)
-                likelihoods.append(-0.5 * len(y) * math.log(scale) - float(np.log(np.diag(factor)).sum()))
-                means.append(told @ weights)
-    shares = np.exp(np.array(likelihoods) - max(likelihoods))
-    return y.mean() + shares @ np.array(means) / shares.sum()
+class _Process(NamedTuple):
+    """The mean of the Gaussian process: `level` everywhere, and by how alike variants are to the `known`.
+
+    `used`: columns of the features, from `low` to `high`; `terms`: length, linear share, weights.
+    """
+
+    level: float
+    used: NDArray[np.intp]
+    low: _Array
+    high: _Array
+    centre: _Array
+    spread: _Array
+    known: _Array
+    terms: tuple[tuple[float, float, _Array], ...]
+
+    def at(self, asked: _Array) -> _Array:
+        """Of the rows of `asked`, beyond the edge of the known as at the edge."""
+        found = np.full(len(asked), self.level)
+        if not self.terms:
+            return found
+        rows: _Array = (np.clip(asked, self.low, self.high)[:, self.used] - self.centre) / self.spread
+        far, line = _squares(rows, self.known), _products(rows, self.known)
+        for length, share, weights in self.terms:
+            found += (_matern(far, length) + share * line) @ weights
+        return found
+
+
+@lru_cache(maxsize=16)
+def _process_of(residual: VariantResidual) -> _Process:
+    return _process(residual.gate, np.array(residual.features), np.array(residual.log_ratios))
+
+
+def _process(gate: Gate, x: _Array, y: _Array) -> _Process:
+    level = 0.0 if gate is Gate.NOTHING or len(y) == 0 else float(y.mean())
+    deviation = np.asarray(x.std(axis=0) if len(y) else (), dtype=np.float64)
+    used = np.flatnonzero(deviation > 1e-9)
+    if gate is not Gate.LEARNED or len(y) < 2 or not np.ptp(y) or not len(used):
+        nothing = np.zeros(0)
+        return _Process(level, used, nothing, nothing, nothing, nothing, nothing, ())
+    centre, spread = np.asarray(x.mean(axis=0), dtype=np.float64)[used], deviation[used]
+    known = (x[:, used] - centre) / spread
+    near, line, centred = _squares(known, known), _products(known, known), y - level
+    kinds = [(length, share) for length in _LENGTHS for share in _LINEAR]
+    likelihoods: list[list[float]] = []
+    weights: list[list[_Array]] = []
+    for length, share in kinds:
+        alike = _matern(near, length) + share * line
+        likelihoods.append([])
+        weights.append([])
+        for noise in _NOISES:
+            factor = np.asarray(np.linalg.cholesky(alike + noise * np.eye(len(y))), dtype=np.float64)
+            found = _solved(factor.T, _solved(factor, centred))
+            scale = max(float(centred @ found) / len(y), 1e-300)
+            likelihoods[-1].append(-0.5 * len(y) * math.log(scale) - float(np.log(np.diag(factor)).sum()))
+            weights[-1].append(found)
+    shares = np.exp(np.array(likelihoods) - np.max(likelihoods))
+    shares /= shares.sum()
+    terms = (
+        (length, share, part @ np.array(found))
+        for (length, share), part, found in zip(kinds, shares, weights, strict=True)
+    )
+    return _Process(level, used, x.min(axis=0), x.max(axis=0), centre, spread, known, tuple(terms))
 
 
 def _solved(matrix: _Array, right: _Array) -> _Array:

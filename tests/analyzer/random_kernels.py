@@ -215,6 +215,19 @@ class _ObjectWriter(_Writer):
             (v, f"int {v} = 0; while ({v} < {a} + 2) {{ if ({v} == {b}) break; {v} += 1; }}"),
             (v, f"int {v} = {a}; for (int j = 0; j < {b}; ++j) {{ {v} += j; if ({v} > 9) break; }}"),
             (v, f"short {v} = (short)({a} + 65530); {v} += {b};"),
+            (v, f"int {v} = ({{ int w = {a}; if ({self.test()}) w += {b}; w * 2; }});"),
+            (v, f"int {v} = {a}; {{ if ({self.test()}) goto end{v}; {v} += {b}; end{v}: {v} += 1; }}"),
+            (
+                v,
+                f"int {v} = {a}; for (int j = 0; j < {b}; ++j) {{ Adds g{{&{v}, j}}; "
+                f"if ({v} > {c}) break; }}",
+            ),
+            (
+                v,
+                f"int {v} = {a}; for (int j = 0; j < 5; ++j) {{ if (j == {b}) goto next{v}; "
+                f"if ({v} > 9) break; "
+                f"{v} += j; next{v}: {v} += {c}; }}",
+            ),
         ]
         if self.shares:
             first = "threadIdx.x + threadIdx.y + threadIdx.z == 0"
@@ -258,6 +271,7 @@ class _ObjectWriter(_Writer):
 
 OBJECTS = """
 struct P { int x, y; };
+struct Adds { int* p; int n; __device__ ~Adds() { *p += n; } };
 union U { int i; unsigned u; };
 __device__ void set(int* p, int n) { *p = n; }
 __device__ void exchange(int& a, int& b) { int c = a; a = b; b = c; }

@@ -10,7 +10,7 @@ from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
 from wattslice.power.methods import branch_density
-from wattslice.slicing import slice_kernel
+from wattslice.slicing.slices import slice_kernel
 from wattslice_models.gpu import load_gpu
 
 from .source_text import launched

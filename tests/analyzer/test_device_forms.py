@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 import pytest
 
-from wattslice.workload.instructions import lower_instructions
+from wattslice.ir import MemorySpace
+from wattslice.ir.accesses import memory_accesses
+from wattslice.workload.instructions import InstructionMix, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
 
 from .source_text import launched
@@ -32,6 +34,15 @@ union H { uint4 u; half2 h[4]; };
 struct Tagged { int tag; union { float f; int n; }; };
 template <typename T, int N> union Pack { T t[N]; int4 raw;
   __device__ T sum() const { T s = 0; for (int i = 0; i < N; i++) s += t[i]; return s; } };
+"""
+GUARDS = """
+struct Add { int* p; __device__ Add(int* q) : p(q) {} __device__ ~Add() { atomicAdd(p, 1); } };
+struct Store { float* p; float v; __device__ ~Store() { *p = v; } };
+struct Derived : Add { __device__ Derived(int* q) : Add(q) {} };
+template <typename T> struct Sum { T* p; T v; __device__ Sum(T* q) : p(q), v(0) {}
+  __device__ void add(T x) { v += x; } __device__ ~Sum() { *p += v; } };
+__device__ Store made(float* p, float v) { Store s{p, v}; return s; }
+__device__ float twice(const float* in, float* o, int i) { Store s{o + i, in[i]}; return s.v * 2; }
 """
 TWICE = "#define TWICE(p) ({ float v; const float* q = (p); v = *q; v *= 2; v; })"
 FORMS = [
@@ -97,18 +108,109 @@ FORMS = [
     Form("statement_expression_of_a_pointer", "", "const float* a, float* o",
          """__shared__ float s[256]; float* p = ({ float* q = s + threadIdx.x; *q = a[i]; q; });
          __syncthreads(); o[i] = p[0] + s[threadIdx.x ^ 1];""", loads(1, lds=2, sts=1)),
+    Form("destructor_at_a_return", GUARDS, "const float* in, float* o, int* c",
+         "Add g(c); if (threadIdx.x >= 64) return; o[i] = in[i];", loads(0.25, 0.25, atom=1)),
+    Form("destructor_in_a_loop", GUARDS, "const float* in, float* o",
+         "for (int k = 0; k < 4; k++) { Store s{o + i + k * 4096, 0}; s.v = in[i + k * 4096] * 2; }",
+         loads(4, 4)),
+    Form("destructor_at_a_break", GUARDS, "const float* in, float* o, int* c",
+         "for (int k = 0; k < 4; k++) { Add g(c + k); if (k == 2) break; o[i + k * 4096] = in[i + k]; }",
+         loads(2, 2, atom=3)),
+    Form("destructor_of_a_member", GUARDS, "const float* in, float* o",
+         "struct { Store s; int n; } h; h.s.p = o + i; h.s.v = in[i];", loads(1)),
+    Form("destructor_of_a_base", GUARDS, "const float* in, float* o, int* c",
+         "Derived d(c); o[i] = in[i];", loads(1, atom=1)),
+    Form("destructor_of_an_instance", GUARDS, "const double* in, double* o",
+         "Sum<double> a(o + i); for (int k = 0; k < 4; k++) a.add(in[i + k * 4096]);", loads(5, dadd=5)),
+    Form("destructor_of_what_is_returned", GUARDS, "const float* in, float* o",
+         "Store s = made(o + i, in[i]); s.v += 1;", loads(1, fadd=1)),
+    Form("destructor_behind_a_result", GUARDS, "const float* in, float* o, float* q",
+         "q[i] = twice(in, o, i);", loads(1, 2)),
+    Form("base_constructor", "struct B { float x; __device__ B(const float* a) : x(*a) {} };"
+         "struct D : B { float y; __device__ D(const float* a) : B(a), y(a[1]) {} };",
+         "const float* in, float* o",
+         "D d(in + i); o[i] = d.x + d.y;", loads(2, fadd=1)),
+    Form("delegating_constructor", "struct D { float a, b; __device__ D(float p, float q) : a(p), b(q) {}"
+         "__device__ D(const float* p) : D(p[0], p[1]) {} };", "const float* in, float* o",
+         "D d(in + i); o[i] = d.a + d.b;", loads(2, fadd=1)),
+    Form("goto_out_of_two_loops", "", "const float* in, float* o", """float s = 0;
+         for (int k = 0; k < 4; k++) for (int j = 0; j < 4; j++) {
+           if (k == 2 && j == 2) goto done; s += in[i + (k * 4 + j) * 4096]; } done: o[i] = s;""", loads(10)),
+    Form("goto_as_continue", "", "const float* in, float* o",
+         "for (int k = 0; k < 4; k++) { if (k == 1) goto next; o[i + k * 4096] = in[i + k * 4096]; next: ; }",
+         loads(3, 3)),
+    Form("goto_keeps_what_was_assigned", "", "const float* a, const float* b, float* o",
+         "float x = a[i]; if (threadIdx.x < 64) goto done; x = b[i]; done: o[i] = x;", loads(1.75)),
+    Form("goto_decided_by_data", "", "const float* a, const int* flag, float* o",
+         "if (flag[0] == 1) goto done; o[i] = a[i]; done: return;", loads(1.5, 0.5)),
+    Form("goto_out_of_a_guarded_scope", GUARDS, "const float* in, float* o, int* c",
+         "{ Add g(c); if (threadIdx.x >= 64) goto out; o[i] = in[i]; } out: return;",
+         loads(0.25, 0.25, atom=1)),
 ]  # fmt: skip
 
 
-def mix_of(form: Form, launch: str = "<<<4096, 256>>>"):
-    given = ", ".join("0" for _ in form.parameters.split(","))
+def text_of(form: Form) -> str:
+    given = ", ".join("{}" for _ in form.parameters.split(","))
     index = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
     kernel = f"__global__ void k({form.parameters}) {{ {index} {form.body} }}"
-    text = f"#include <cuda_fp16.h>\n{form.before}\n{kernel}\nint main() {{ k{launch}({given}); }}\n"
-    return lower_instructions(*launched(text))
+    return f"#include <cuda_fp16.h>\n{form.before}\n{kernel}\nint main() {{ k<<<4096, 256>>>({given}); }}\n"
+
+
+def mix_of(form: Form) -> InstructionMix:
+    return lower_instructions(*launched(text_of(form)))
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_executed_instructions_are_those_of_the_compiler(form: Form):
+    mix = mix_of(form)
+    assert {kind: mix.number(kind) for kind in form.expected} == form.expected
+
+
+VIEWS = """
+struct View { const float* p; int n; __device__ float operator[](int k) const { return p[k]; } };
+struct Pair { View a, b; };
+struct Wide { float t[4]; const float* p; };
+struct Args { const float* in[4]; float* out; };
+"""
+KEPT_POINTERS = {
+    "a_record": "struct { const float* p; } v{a}; o[i] = v.p[i];",
+    "a_nested_record": "Pair p; p.a.p = a; p.b.p = b; o[i] = p.a[i] + p.b[i];",
+    "an_array": "const float* p[2] = {a, b}; for (int k = 0; k < 2; k++) o[i] += p[k][i];",
+    "an_array_by_block": "const float* p[2] = {a, b}; o[i] = p[blockIdx.x & 1][i];",
+    "an_array_assigned": "const float* p[2]; p[0] = a + i; p[1] = b + i; o[i] = *p[0] + *p[1];",
+    "an_array_of_records": "View v[2] = {{a, 1}, {b, 2}}; for (int k = 0; k < 2; k++) o[i] += v[k][i];",
+    "a_record_with_an_array": "Wide w; w.p = a; for (int k = 0; k < 4; k++) w.t[k] = a[i]; o[i] = w.p[i];",
+    "a_range": "const float* ps[2] = {a, b}; for (const float* p : ps) o[i] += p[i];",
+    "an_argument": "float s = 0; for (int k = 0; k < 4; k++) s += g.in[k][i]; g.out[i] = s;",
+    "shared": "__shared__ const float* p; if (!threadIdx.x) p = a + i; __syncthreads(); o[i] = p[i & 255];",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", KEPT_POINTERS.values(), ids=KEPT_POINTERS)
+def test_a_pointer_kept_in_an_object_keeps_its_address(body: str):
+    form = Form("", VIEWS, "const float* a, const float* b, float* o, Args g", body, {})
+    kernel, profile = launched(text_of(form))
+    sectors = [
+        profile.sites[one.site].sectors_per_request
+        for one in memory_accesses(kernel)
+        if one.space is MemorySpace.GLOBAL
+    ]
+    assert sectors
+    assert set(sectors) == {4.0}
+
+
+def test_a_pointer_that_lanes_choose_by_data_is_a_scatter():
+    form = Form("", VIEWS, "const float* a, const float* b, const int* w, float* o",
+                "const float* p[2] = {a, b}; o[i] = p[w[i] & 1][i];", {})  # fmt: skip
+    kernel, profile = launched(text_of(form))
+    loads = [one for one in memory_accesses(kernel) if one.space is MemorySpace.GLOBAL and not one.is_store]
+    assert [profile.sites[one.site].sectors_per_request for one in loads] == [None, 4.0]
+
+
+def test_shared_arrays_behind_an_array_of_pointers_are_shared():
+    form = Form("", "", "const float* in, float* o",
+                """__shared__ float s0[256], s1[256]; float* b[2] = {s0, s1}; float s = 0;
+                for (int k = 0; k < 8; k++) { b[k & 1][threadIdx.x] = in[i + k * 4096]; __syncthreads();
+                  s += b[k & 1][threadIdx.x ^ 1]; } o[i] = s;""", loads(8, lds=8, sts=8))  # fmt: skip
     mix = mix_of(form)
     assert {kind: mix.number(kind) for kind in form.expected} == form.expected

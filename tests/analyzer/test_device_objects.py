@@ -20,7 +20,7 @@ N = 5  # of the launches below
 DECLARATIONS = """
 struct P { int x, y; };
 struct R { int* p; int n; };
-struct A3 { int a[3]; };
+struct M3 { float f[2]; int i; }; struct A3 { int a[3]; };
 struct Q { P a, b; };
 union U { int i; float f; unsigned char b[4]; };
 struct C { int c; __device__ C& inc() { ++c; return *this; } __device__ int& ref() { return c; } };
@@ -84,7 +84,11 @@ BODIES: dict[str, tuple[str, int | None]] = {
     "array_copied_to": ("int a[2] = {1, 2}; memcpy(a, &n, 4); int v = a[0];", None),
     "array_atomic": ("int a[2] = {1, 2}; atomicAdd(&a[1], n); int v = a[1];", None),
     "array_in_loop": ("int a[2] = {1, 1}; for (int j = 0; j < 100; ++j) a[j & 1] = j; int v = a[0];", None),
-    "array_in_record": ("A3 s; s.a[0] = 3; s.a[t % 3] = n; int v = s.a[0];", None),
+    "array_in_record": ("A3 s; s.a[0] = 3; s.a[t % 3] = n; int v = s.a[0];", 3 + (N - 3) * 43 / 128),
+    "record_seen_otherwise": ("M3 s; s.i = 3; ((float*)&s)[2] = 1; int v = s.i;", None),
+    "record_of_two_types": ("M3 s; s.f[0] = n; s.i = 3; s.f[1] = 2; int v = s.i;", 3),
+    "records": ("M3 s[2] = {{{1, 2}, 7}, {{3, 4}, 9}}; int v = s[1].i;", 9),
+    "records_partly_given": ("M3 s[2] = {{{1, 2}, 7}}; s[0].i = n; int v = s[1].i + s[0].i;", N),
     "shared": ("__shared__ int v; if (threadIdx.x == 0) v = n; __syncthreads();", N),
     "shared_twice": (
         "__shared__ int v; if (threadIdx.x == 0) v = n; __syncthreads(); "

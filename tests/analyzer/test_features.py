@@ -10,8 +10,8 @@ from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.slicing import slice_kernel
 from wattslice.slicing.features import slice_features
+from wattslice.slicing.slices import slice_kernel
 from wattslice_models.gpu import load_gpu
 
 from .source_text import FACTORS, launched

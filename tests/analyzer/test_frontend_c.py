@@ -219,7 +219,7 @@ def test_what_is_no_text(tmp_path, data):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("goto end; end: ;", "goto"),
+        ("again: if (a++ < 3) goto again;", "goto"),
         ("a = 1 +;", "expected expression"),
         ("undeclared = 1;", "undeclared identifier 'undeclared'"),
         ("unknown_function(1);", "call of 'unknown_function': body not found"),

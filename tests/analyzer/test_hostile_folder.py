@@ -29,7 +29,8 @@ from contextlib import redirect_stdout
 from pathlib import Path
 import wattslice.lsp.server
 from wattslice.cli import main
-from wattslice.pipeline.workers import Workers, on_workers
+from wattslice.config.config import Execution
+from wattslice.pipeline.workers import on_workers
 
 def modules(path):
     with redirect_stdout(io.StringIO()):
@@ -40,7 +41,7 @@ if __name__ == "__main__":
     items = [Path(name) for name in sys.argv[1:]]
     with redirect_stdout(io.StringIO()):
         assert main(["analyze", "--no-cache", "--format", "html", "--jobs", "2", *sys.argv[1:]]) == 0
-    there = [found for _, found in on_workers(modules, items, Workers(2), lambda path, why: 1 / 0)]
+    there = [found for _, found in on_workers(modules, items, Execution(2), lambda path, why: 1 / 0)]
     print(*sys.modules, *(name for found in there for name in found))
 """
 

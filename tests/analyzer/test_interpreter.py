@@ -143,6 +143,12 @@ def test_fma_of_doubles_rounds_once(tmp_path: Path):
         ("((char*)(out + t))[1] = 1;", np.full(32, 256)),
         ("float s, c; sincosf(0.0f, &s, &c); int e; float m = frexpf(8.0f * (t + 1), &e); out[t] = s + c + e * 0 + m * 0;", np.full(32, 1)),
         ("int e; frexpf(8.0f, &e); out[t] = e;", np.full(32, 4)),
+        ("int x = 0; for (int k = 0; k < 4; k++) { if (k == t % 4) goto next; x += k; if (k == 2) break; next: x += 10; } out[t] = x;",
+         [[23, 22, 44, 23][t % 4] for t in T]),
+        ("int x = 1; if (t < 3) goto low; x = 2; if (t < 5) goto end; x = 3; goto end; low: x += 10; end: out[t] = x;",
+         np.where(T < 3, 11, np.where(T < 5, 2, 3))),
+        ("struct G { int* p; __device__ ~G() { *p = *p * 2 + 1; } }; int x = t; { G a{&x}, b{&x}; x += 5; } out[t] = x;",
+         (T + 5) * 4 + 3),
         ("float4 v; memset(&v, 0, sizeof v); v.z = t; float4 w; memcpy(&w, &v, 16); out[t] = w.z + w.x;", T),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, total_counts
 from wattslice.power.methods import Method, counts_for
 from wattslice.power.paths import arm_regions, arms_of_data, as_if_taken, with_probability
-from wattslice.slicing import slice_kernel
+from wattslice.slicing.slices import slice_kernel
 
 from .source_text import launch_of
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from wattslice.counting.profile import total_counts
 from wattslice.ir import INT32, Binary, BinaryOp, Block, Constant, Expr, ExprStmt, If, Span
 from wattslice.ir.operation_counts import OperationCounts, region_operations
-from wattslice.slicing import slice_kernel
+from wattslice.slicing.slices import slice_kernel
 
 from .source_text import flat_profile, kernel_of, launched
 

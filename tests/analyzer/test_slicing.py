@@ -6,7 +6,7 @@ import pytest
 
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import Kernel, MemorySpace
-from wattslice.slicing import backward_slice, dependence_graph, slice_kernel
+from wattslice.slicing.slices import backward_slice, dependence_graph, slice_kernel
 
 from .source_text import kernel_of
 

@@ -4,7 +4,8 @@
 import pytest
 
 from wattslice.ir import Kernel
-from wattslice.slicing import StatementKind, dependence_graph
+from wattslice.slicing.slices import dependence_graph
+from wattslice.slicing.statements import StatementKind
 
 from .source_text import kernel_of
 

@@ -21,7 +21,7 @@ from wattslice.errors import WattsliceError
 from wattslice.pipeline import clusters, workers
 from wattslice.pipeline import files as pipeline
 from wattslice.pipeline.clusters import Lost
-from wattslice.pipeline.workers import Workers, on_workers
+from wattslice.pipeline.workers import on_workers
 from wattslice.report.json import render_json
 
 KERNEL = """__global__ void k{0}(float *y, int n) {{
@@ -70,7 +70,7 @@ def die_on_bad(path: Path) -> str:
 
 def test_a_process_that_dies_costs_its_own_file():
     items = [Path(name) for name in ("a", "bad", "b", "c")]
-    found = dict(on_workers(die_on_bad, items, Workers(2), lambda path, why: f"{path}: {why}"))
+    found = dict(on_workers(die_on_bad, items, Execution(2), lambda path, why: f"{path}: {why}"))
     assert [found[number] for number in range(4)] == ["a", "bad: TerminatedWorkerError", "b", "c"]
 
 
@@ -190,14 +190,15 @@ def test_a_run_that_ends_early_leaves_nobody(tmp_path, number, said):
         "import os, signal, threading, time\n"
         "from pathlib import Path\n"
         "from slow import task\n"
-        "from wattslice.pipeline.workers import Workers, on_workers\n"
+        "from wattslice.config.config import Execution\n"
+        "from wattslice.pipeline.workers import on_workers\n"
         "def end():\n"
         "    while len(list(Path().glob('*.begun'))) < 2: time.sleep(0.05)\n"
         "    time.sleep(1)\n"  # until joblib waits for them
         f"    os.kill(os.getpid(), {int(number)})\n"
         "threading.Thread(target=end).start()\n"
         "try:\n"
-        "    list(on_workers(task, [Path('a'), Path('b')], Workers(3), print))\n"  # one waits for work
+        "    list(on_workers(task, [Path('a'), Path('b')], Execution(3), print))\n"  # one waits for work
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )

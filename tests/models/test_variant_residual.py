@@ -32,6 +32,16 @@ def test_a_residual_is_learnt_from_twenty_and_holds_for_others():
     assert np.mean(np.abs(left) <= found.half_width) > 0.85
 
 
+def test_beyond_what_was_measured_the_edge_counts():
+    features, ratios = variants(30, lambda row: 0.1 * row[0])
+    found = fit_variants(features, ratios)
+    assert found.gate is Gate.LEARNED
+    rows = np.array(features)
+    edge, far = rows.max(axis=0), rows.max(axis=0) + 5.0
+    assert found.factors((tuple(far),)) == found.factors((tuple(edge),))
+    assert found.factors((tuple(far),))[0] < math.exp(0.15 * edge[0])
+
+
 def test_where_features_tell_nothing_a_level_is_taken():
     noise = np.random.default_rng(1)
     features, ratios = variants(40, lambda row: 0.3 + 0.05 * noise.normal())

@@ -114,6 +114,11 @@ def configured(options: Options, report_format: str = "text", settings: Settings
     return replace(config, keep_sources=True) if chosen.keeps_sources else config
 
 
+def with_definitions(config: Config, definitions: tuple[str, ...]) -> Config:
+    """The configuration with further macros."""
+    return replace(config, parse=replace(config.parse, defines=(*config.parse.defines, *definitions)))
+
+
 def analyzed_words(options: Options, report_format: str, *, keep_sources: bool = False) -> Analysis:
     """The analysis of the files that the command line names; `-` is the text on stdin, as `STDIN`.
 

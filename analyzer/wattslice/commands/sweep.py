@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from wattslice.commands.common import configured, options_from, some_options
+from wattslice.commands.common import configured, options_from, some_options, with_definitions
 from wattslice.commands.output import (
     CONTEXT,
     FILE,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wattslice.launches.launch import Setting
     from wattslice.sweep.kernel_tuner import TuningSpace
     from wattslice.sweep.run import Space
+    from wattslice_models.variant_residual import Taught
 
 _OPTIONS = (
     *("gpu", "model", "method", "delta", "dense-from", "set", "data", "launch", "include", "define", "std"),
@@ -116,23 +117,25 @@ def sweep(
     problem = _extents(problem_size)
     settings = config.facts.overrides.settings
     space, plain, tuned = _space(values, where, kernels, tuner_cache, problem, settings)
-    config = replace(config, parse=replace(config.parse, defines=(*config.parse.defines, *plain)))
-    taught = None
+    config = with_definitions(config, plain)
+    taught: tuple[Taught, ...] = ()
     if measured_file is not None:
         from wattslice.sweep.measured import learn, predict_measured, read_measured
 
+        config = replace(config, prediction=replace(config.prediction, variants=False))
         fixed = [text.partition("=")[0] for text in plain]
         known = read_measured(measured_file, [name for name, _ in space.variants[0]], fixed)
-        taught = learn(known, predict_measured(config, space, known))
+        taught = (learn(known, predict_measured(config, space, known)),)
     with progress(len(space.variants), "variants") as tell:
         found = predict(config, space, lambda _place: tell(""))
-    if taught is not None:
-        from wattslice.sweep.measured import with_taught
-
-        found = with_taught(found, taught)
+    from wattslice.sweep.measured import taught_earlier, with_taught
     from wattslice_models.gpu import load_gpu
 
     gpu = load_gpu(config.gpu.gpu_id)
+    if taught:
+        found = with_taught(found, taught[0])
+    else:
+        taught = taught_earlier(gpu.id, found)
     result = Sweep(gpu.id, gpu.name, config.gpu.source, str(file), found, taught)
     measured = () if tuned is None else tuned.measured_s
     chosen = Goal(goal)
@@ -157,6 +160,28 @@ def sweep(
     return FAILED
 
 
+def fixed_space(
+    values: dict[str, object], table: Path, settings: tuple[Setting, ...]
+) -> tuple[Space, tuple[str, ...]]:
+    """Of variants that a `table` names: their launches, and the definitions that all share."""
+    from wattslice.config.config import check_definitions
+    from wattslice.sweep.kernel_tuner import extent_names, fixed_definitions, is_cache, read_cache
+    from wattslice.sweep.run import Space
+    from wattslice.sweep.space import LaunchTemplate, known_numbers
+
+    options = options_from({**values, "paths": ()})
+    check_definitions(options.definitions)
+    templates = tuple(map(LaunchTemplate, options.launches))
+    kernels = tuple(dict.fromkeys(template.kernel for template in templates))
+    plain, extents = options.definitions, {}
+    if is_cache(table):
+        tuned = read_cache(table)
+        plain, extents = (*fixed_definitions(tuned), *plain), extent_names(tuned.problem)
+        kernels = kernels or (tuned.kernel,)
+    known = {**extents, **known_numbers(plain, settings)}
+    return Space((), templates, kernels, tuple(known.items())), plain
+
+
 def _extents(text: str | None) -> tuple[int, ...]:
     from wattslice.sweep.expressions import whole_number
 
@@ -179,7 +204,7 @@ def _space(
     """The variants, the definitions that all share, and what the cache file of Kernel Tuner says."""
     from wattslice.config.config import check_definitions
     from wattslice.sweep.expressions import Expression
-    from wattslice.sweep.kernel_tuner import FIXED, extent_names, read_cache
+    from wattslice.sweep.kernel_tuner import extent_names, fixed_definitions, read_cache
     from wattslice.sweep.run import Space
     from wattslice.sweep.space import (
         LaunchTemplate,
@@ -212,8 +237,7 @@ def _space(
         )
     if problem:
         tuned = replace(tuned, problem=problem)
-    names = {macro.name for macro in tuned.macros}
-    plain = (*(f"{name}={value}" for name, value in FIXED if name not in names), *plain)
+    plain = (*fixed_definitions(tuned), *plain)
     known = {**extent_names(tuned.problem), **known_numbers(plain, settings)}
     if tuned.variants:
         kept = [holds(conditions, numbers(variant, known)) for variant in tuned.variants]

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from wattslice.commands.common import configured, options_from, some_options, with_definitions
 from wattslice.commands.output import CONTEXT, FILE, message, progress, write_result
 from wattslice.commands.table import FINE
+from wattslice.config.options import is_silent
 from wattslice.errors import WattsliceError, of_system
 
 if TYPE_CHECKING:
@@ -23,7 +25,20 @@ if TYPE_CHECKING:
     from wattslice_models.gpu import Gpu
 
 
+_OF_VARIANTS = (*("launch", "set", "include", "define", "std", "args"), "core-mhz", "mem-mhz", "jobs")
+
+
 @click.command(context_settings=CONTEXT)
+@click.argument("source", required=False, type=FILE, metavar="[SOURCE]")
+@click.option(
+    "--variants",
+    "variants",
+    type=FILE,
+    metavar="FILE",
+    help="Measured variants of the one kernel of SOURCE teach what sweep, gate and analyze then use: a CSV "
+    "of macros, time_s, power_w, or a cache file of Kernel Tuner.",
+)
+@some_options(*_OF_VARIANTS)
 @click.option(
     "--gpu",
     "gpu_ids",
@@ -47,7 +62,16 @@ if TYPE_CHECKING:
 )
 @click.option("--out", type=FILE, metavar="DIR", help="Write there.  [default: the user's data folder]")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
-def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Path | None, seed: int) -> int:
+def train(
+    source: Path | None,
+    variants: Path | None,
+    gpu_ids: tuple[str, ...],
+    files: tuple[Path, ...],
+    model: str,
+    out: Path | None,
+    seed: int,
+    **values: object,
+) -> int:
     """Fit the power models of a GPU to measurements, and choose among them.
 
     Writes coefficients (JSON), a model card (Markdown) and pictures. `wattslice analyze --gpu` then uses
@@ -65,6 +89,12 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
 
     if not gpu_ids:
         raise click.UsageError("--gpu says which GPU was measured")
+    if variants is not None:
+        if source is None or len(gpu_ids) != 1 or files or model != AUTO:
+            raise click.UsageError("--variants needs the SOURCE and one --gpu, and has no --data and --model")
+        return _teach(source, variants, gpu_ids[0], out, values)
+    if given := [name for name, value in (("SOURCE", source), *values.items()) if not is_silent(value)]:
+        raise click.UsageError(f"without --variants there is no use for {', '.join(given)}")
     if model not in (AUTO, ROOFLINE, *NAMES):
         raise click.UsageError(f"--model: no model {model!r}; one of {AUTO}, {', '.join(NAMES)}, {ROOFLINE}")
     if model == ROOFLINE and len(gpu_ids) > 1:
@@ -101,6 +131,30 @@ def train(gpu_ids: tuple[str, ...], files: tuple[Path, ...], model: str, out: Pa
             message(f"{candidate.name}: {candidate.reason}")
     chosen = result.choice.name if chooses else _stored_choice(folder)
     write_result(lambda file: _report(result, chosen, folder, written, file), None)
+    return FINE
+
+
+def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dict[str, object]) -> int:
+    """Measured variants of one kernel: what they teach, stored where the analysis looks for it."""
+    from wattslice.commands.sweep import fixed_space
+    from wattslice.config.gpu_choice import known_gpu
+    from wattslice.sweep.measured import teach
+    from wattslice_models.gpu import load_gpu
+    from wattslice_models.user_folder import user_models
+    from wattslice_models.variant_store import save_variants
+
+    gpu = load_gpu(known_gpu(gpu_id))
+    folder = out or user_models() / gpu.id
+    values = {**values, "paths": (source,), "gpu": gpu_id, "no_cache": True}
+    config = configured(options_from({**values, "launches": (), "definitions": ()}))
+    space, plain = fixed_space(values, table, config.facts.overrides.settings)
+    stored = teach(with_definitions(config, plain), space, table)
+    try:
+        written = save_variants(folder, stored)
+    except OSError as error:
+        raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
+    lines = (*stored.taught.told(), f"{stored.kernel} in files named {stored.file}, {gpu.name}; {written}")
+    write_result(lambda file: click.echo("\n".join(lines), file), None)
     return FINE
 
 

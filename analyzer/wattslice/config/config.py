@@ -76,13 +76,15 @@ class Prediction(Struct, frozen=True):
     """How watts are predicted.
 
     `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that makes a
-    kernel branch-dense (None: the default of `power/methods.py`).
+    kernel branch-dense (None: the default of `power/methods.py`). `variants`: whether what measured variants
+    of a kernel taught corrects its predictions.
     """
 
     model: ModelChoice = ModelChoice.AUTO
     method: MethodChoice = MethodChoice.AUTO
     branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
     dense_from: float | None = None
+    variants: bool = True
 
 
 class Facts(Struct, frozen=True):

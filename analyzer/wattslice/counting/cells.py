@@ -7,6 +7,9 @@ long as they do not race.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,9 +26,11 @@ from wattslice.counting.values import (
     fits_int64,
     is_the_same_everywhere,
     is_warp_uniform,
+    join,
+    scalar,
     select,
 )
-from wattslice.ir.objects import MOST_CELLS
+from wattslice.ir.objects import KEPT, MOST_CELLS, scalars_of, seen_as
 
 
 def held(state: State, root: ir.Variable | None, offset: int) -> Value | None:
@@ -50,8 +55,11 @@ def is_followed(state: State, root: ir.Variable | None) -> bool:
 def gathered(offset: NDArray[np.int64], places: list[int], values: list[Value | None]) -> Value | None:
     """Of every lane the one of `values` that is in the cell at its `offset`, one of `places`, ascending.
 
-    A number where all cells hold the same; None where one holds no known number.
+    A number where all cells hold the same; None where one holds no known number, and not all pointers.
     """
+    pointers = [v for v in values if isinstance(v, Pointer)]
+    if pointers and len(pointers) == len(values):
+        return functools.reduce(functools.partial(join, together=is_warp_uniform(offset)), pointers)
     numbers = [v for v in values if isinstance(v, int | np.ndarray) and fits_int64(v)]
     if not values or len(numbers) < len(values):
         return None
@@ -73,16 +81,17 @@ def keep(state: State, place: ir.MemoryPlace, address: Value, value: Value, mask
     if root is None or root not in state.objects.cells:
         return
     offset = address.offset if isinstance(address, Pointer) else VARYING
-    if isinstance(offset, int):
-        _set(state, root, offset, value, mask.active)
-        return
     active = mask.active
-    places = offsets_of(offset[active]) if isinstance(offset, np.ndarray) else []
-    for at in places:
-        _set(state, root, at, value, active & (offset == at))
-    if not places:
+    places = [offset] if isinstance(offset, int) else []
+    if isinstance(offset, np.ndarray):
+        places = offsets_of(offset[active])
+    held_as, own = seen_as(place.type), scalars_of(root)
+    if not places or any(at not in own or seen_as(own[at]) != held_as for at in places):
         for at in _places(root):
             _set(state, root, at, VARYING, active)
+    elif place.type.kind in KEPT:
+        for at in places:
+            _set(state, root, at, value, active if isinstance(offset, int) else active & (offset == at))
 
 
 def fill(state: State, variable: ir.Variable, values: dict[int, Value], otherwise: Value) -> None:
@@ -91,12 +100,9 @@ def fill(state: State, variable: ir.Variable, values: dict[int, Value], otherwis
         state.environment[_cell(variable, at)] = values.get(at, otherwise)
 
 
-def _places(variable: ir.Variable) -> range:
+def _places(variable: ir.Variable) -> Iterator[int]:
     """The offsets of the cells of an object."""
-    type_ = variable.type
-    while type_.element is not None and type_.kind is ir.TypeKind.ARRAY:
-        type_ = type_.element
-    return range(0, variable.type.size_bytes, type_.size_bytes)
+    return (at for at, type_ in scalars_of(variable).items() if type_.kind in KEPT)
 
 
 def _cell(variable: ir.Variable, offset: int) -> ir.RegisterKey:
@@ -119,6 +125,9 @@ def _of_blocks(state: State, value: Value, active: NDArray[np.bool_]) -> tuple[V
         return VARYING, active
     blocks = active.reshape(-1, state.threads.block_lanes)
     writing = np.repeat(blocks.any(axis=1), state.threads.block_lanes)
+    if isinstance(value, Pointer):
+        offset, _ = _of_blocks(state, value.offset, active)
+        return Pointer(value.root, scalar(offset)), writing
     if isinstance(value, np.ndarray):
         first = np.repeat(value.reshape(blocks.shape)[np.arange(len(blocks)), blocks.argmax(axis=1)],
                           state.threads.block_lanes)  # fmt: skip
@@ -128,12 +137,14 @@ def _of_blocks(state: State, value: Value, active: NDArray[np.bool_]) -> tuple[V
     return UNIFORM, writing
 
 
-def loaded(place: ir.MemoryPlace, address: Value) -> Unknown:
+def loaded(place: ir.MemoryPlace, address: Value, *, is_parameter: bool = False) -> Unknown:
     """What memory holds at `address`: the same in all threads that mean the same place by it.
 
-    A local object is another one in every thread, a shared one in every block.
+    A local object is another one in every thread, unless it `is_parameter` of the kernel that nobody writes;
+    a shared one is another one in every block.
     """
-    if place.space is ir.MemorySpace.LOCAL or not is_warp_uniform(address):
+    is_own = place.space is ir.MemorySpace.LOCAL and not is_parameter
+    if is_own or not is_warp_uniform(address):
         return VARYING
     is_one = place.space is not ir.MemorySpace.SHARED and is_the_same_everywhere(address)
     return Unknown(uniform=True, everywhere=is_one)

@@ -35,6 +35,7 @@ from wattslice.counting.values import (
     truth,
     unset_member,
 )
+from wattslice.ir.objects import part_of
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
@@ -175,12 +176,16 @@ class ExpressionEvaluator:
         root = expr.place.root
         if root is not None and root.name in self.state.inputs.settings and root.type.is_integral:
             return self.state.inputs.settings[root.name]
-        if isinstance(address, Pointer) and expr.type.is_integral and expr.type.lanes == 1:
+        is_pointer = expr.type.kind is ir.TypeKind.POINTER
+        if isinstance(address, Pointer) and (is_pointer or expr.type.is_integral) and expr.type.lanes == 1:
             known = self._held(expr, address, mask)
             if known is not None:
-                return convert(known, expr.type)
-        value = loaded(expr.place, address)
-        return Pointer(None, value) if expr.type.kind is ir.TypeKind.POINTER else value
+                if not is_pointer:
+                    return convert(known, expr.type)
+                return known if isinstance(known, Pointer) else Pointer(None, scalar(known))
+        is_parameter = root in self.state.launch.kernel.parameters and root in self.state.objects.unwritten
+        value = loaded(expr.place, address, is_parameter=is_parameter)
+        return Pointer(None, value) if is_pointer else value
 
     def _held(self, expr: ir.Load, address: Pointer, mask: Mask) -> Value | None:
         """A number that memory is known to hold: a constant, or what the kernel has put there itself."""
@@ -473,12 +478,16 @@ class ExpressionEvaluator:
 
         def take(part: ir.Expr, type_: ir.Type, offset: int) -> None:
             nonlocal otherwise
-            element = type_.element
-            if element is None:
+            is_array = type_.kind is ir.TypeKind.ARRAY
+            if not is_array and type_.kind is not ir.TypeKind.RECORD:
                 found[offset] = self.evaluate(part, mask)
-            elif isinstance(part, ir.Construct):
+            elif isinstance(part, ir.Construct) and is_array and (element := type_.element) is not None:
                 for i, inner in enumerate(part.arguments):
                     take(inner, element, offset + i * element.size_bytes)
+            elif isinstance(part, ir.Construct) and len(part.field_names) == len(part.arguments):
+                for name, inner in zip(part.field_names, part.arguments, strict=True):
+                    if (member := part_of(type_, (name,))) is not None:
+                        take(inner, member[1], offset + member[0])
             else:
                 self.evaluate(part, mask)
                 otherwise = VARYING

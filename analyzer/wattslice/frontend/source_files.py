@@ -18,15 +18,17 @@ from typing import NamedTuple
 
 from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text, note_unrepeatable, open_text
 
-_SOURCES = frozenset(
+SUFFIXES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
 )
+"""Of sources and headers, in small letters; files of another kind are neither read nor quoted."""
 _SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"))
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 10_000
 _MOST_SEARCHED = 2_000
 _MOST_BYTES = 2_000_000
-_MOST_HEADER_BYTES = 32 << 20
+MAX_BYTES = 32 << 20
+"""The largest source that is read."""
 _MOST_ROOTS = 8
 # Two changes within a tick of the file system's clock have one stamp: a younger stamp proves nothing.
 _TICK_NS = 20_000_000
@@ -216,7 +218,7 @@ def _list(root: Path) -> _Listing:
     for number, (folder, subfolders, names) in enumerate(os.walk(root)):
         folders.append((Path(folder), _stamp_of_folder(Path(folder))))
         subfolders[:] = sorted(set(subfolders) - _SKIPPED)
-        found.extend(Path(folder, name) for name in sorted(names) if Path(name).suffix in _SOURCES)
+        found.extend(Path(folder, name) for name in sorted(names) if Path(name).suffix in SUFFIXES)
         if len(found) >= _MOST_FILES or number >= _MOST_FOLDERS:
             break
     return _Listing(tuple(found[:_MOST_FILES]), tuple(folders))
@@ -231,9 +233,9 @@ def _stamp_of_folder(folder: Path) -> Stamp:
 
 def _read(path: Path) -> bytes:
     try:
-        if not path.is_file() or path.stat().st_size > _MOST_HEADER_BYTES:
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
             return b""
-        return file_bytes(path, _MOST_HEADER_BYTES)
+        return file_bytes(path, MAX_BYTES)
     except OSError:
         return b""
 

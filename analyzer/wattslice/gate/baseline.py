@@ -28,6 +28,7 @@ from wattslice_corpora.records import write_text
 from wattslice_models.gpu import load_gpu
 from wattslice_models.regression import NoRegressionError, published_regression
 from wattslice_models.store import energy_model, load_choice, power_model
+from wattslice_models.variant_store import all_stored_variants
 
 DEFAULT_NAME = "watts.baseline"
 _TITLE = "# wattslice baseline 1"
@@ -82,7 +83,8 @@ def made_with(config: Config) -> Made:
         regression = None
     models = [power_model(gpu, name) for name in ("regression", "wavelet")]
     choice = load_choice(gpu.id)
-    coefficients = (gpu, energy_model(gpu), regression, *models, choice and choice.name)
+    variants = all_stored_variants(gpu.id)
+    coefficients = (gpu, energy_model(gpu), regression, *models, choice and choice.name, *variants)
     settings = (
         config.prediction.model.value,
         config.prediction.method.value,

@@ -409,7 +409,8 @@ def _doubt(pair: Pair, worse: Sequence[Change], *, is_edited: bool) -> str:
 
 
 def _known_alike(pair: Pair) -> bool:
-    """Whether what is known of one launch is known of the other: its geometry, sizes and trip counts.
+    """Whether what is known of one launch is known of the other: its geometry, sizes and trip counts, what
+    measured variants taught.
 
     Unknown compared with known tells nothing; a loop that is there on one side only is a change of the
     kernel. A baseline has nothing of all this, and is compared as it is.
@@ -417,7 +418,11 @@ def _known_alike(pair: Pair) -> bool:
     old, new = pair.old.analysis, pair.new.analysis
     if old is None or new is None:
         return True
-    if _geometry_known(old) != _geometry_known(new) or _sizes_assumed(old) != _sizes_assumed(new):
+    if (
+        old.variants != new.variants
+        or _geometry_known(old) != _geometry_known(new)
+        or _sizes_assumed(old) != _sizes_assumed(new)
+    ):
         return False
     more_unknown = _loops(new, known=False) - _loops(old, known=False)
     more_known = _loops(new, known=True) - _loops(old, known=True)

@@ -34,7 +34,9 @@ class Induction(Struct, frozen=True, eq=False):
     def distance(self) -> int | None:
         """What one iteration adds, where that is a number."""
         amount = self.amount.value if isinstance(self.amount, ir.Constant) else self.amount
-        return amount * self.scale if isinstance(amount, int) and self.op is ir.BinaryOp.ADD else None
+        if not isinstance(amount, int) or self.op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
+            return None
+        return amount * self.scale if self.op is ir.BinaryOp.ADD else -amount * self.scale
 
 
 class Bound(Struct, frozen=True, eq=False):
@@ -154,29 +156,12 @@ def is_endless(loop: ir.Loop) -> bool:
 
 
 def canonical(loop: ir.Loop) -> ir.Loop:
-    """A loop that a counter ends with its test and its step in the head, wherever they are written.
+    """A loop that a counter ends with its test in the head, or behind the body, wherever it is written.
 
     `for (;;) { if (c) break; ... }` becomes `for (; !c;) { ... }`, or with the test at its end
-    `do ... while (!c)`; `while (c) { ...; i++; }` becomes `for (; c; i++) { ... }`. They say the same and
-    count the same. What data decide stays the branch that a profile knows; any other loop comes back as is.
+    `do ... while (!c)`. They say the same and count the same. What data decide stays the branch that a
+    profile knows; any other loop comes back as is.
     """
-    return _with_step(_with_test(loop))
-
-
-def _with_step(loop: ir.Loop) -> ir.Loop:
-    last = loop.body.statements[-1] if loop.body.statements else None
-    if loop.kind is ir.LoopKind.DO or loop.step is not None or not isinstance(last, ir.ExprStmt):
-        return loop
-    update = update_of(last.expr)
-    if update is None or loop.condition is None or _continues(loop.body):
-        return loop
-    if all(ir.read_variable(node) is not update.variable for node in ir.walk_expressions(loop.condition)):
-        return loop
-    rest = replace(loop.body, statements=loop.body.statements[:-1])
-    return replace(loop, kind=ir.LoopKind.FOR, step=last.expr, body=rest)
-
-
-def _with_test(loop: ir.Loop) -> ir.Loop:
     statements = loop.body.statements
     if not is_endless(loop) or not statements:
         return loop

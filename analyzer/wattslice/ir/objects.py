@@ -3,7 +3,7 @@
 A register whose address is used for more than to load from, or that is written as another type or as another
 member of its union, may change in ways that no assignment to its name tells: nothing is known of its value.
 An object in memory, on the other hand, can be followed like a register when every access names it and all
-accesses are alike: it is an array of equal cells then, of which the offset tells one from the other.
+accesses are of the types that it holds: cells, of which the offset tells one from the other.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ MOST_CELLS = 256
 FOLLOWED = (MemorySpace.LOCAL, MemorySpace.SHARED, MemorySpace.CONSTANT)
 """Where objects lie whose contents may be known."""
 
-_NUMBERS = (TypeKind.INT, TypeKind.BOOL)
+KEPT = (TypeKind.INT, TypeKind.BOOL, TypeKind.POINTER)
+"""What is followed of what such an object holds."""
 
 
 class Objects(Struct, frozen=True):
@@ -53,8 +54,8 @@ class Objects(Struct, frozen=True):
 
     `otherwise`: places that read a register as another type than its own. `hidden`: registers that may be
     written by an address or as another type. `unwritten`: objects in memory that nothing in the kernel
-    writes behind their declaration. `cells`: objects in memory of which every access names them, all as the
-    same type; their contents can be followed.
+    writes behind their declaration. `cells`: objects in memory of which every access names them, as a type
+    of theirs; their contents can be followed.
     """
 
     otherwise: frozenset[RegisterPlace]
@@ -115,7 +116,6 @@ def objects(kernel: Kernel) -> Objects:
             variable
             for variable, seen in types.items()
             if variable not in strays
-            and len(seen) == 1
             and _is_followed(variable, seen, declared)
             and (variable.space is MemorySpace.LOCAL or copies[variable.name, variable.span] == 1)
         ),
@@ -131,22 +131,45 @@ def _named(
         base = base.pointer if isinstance(base, PointerOffset) else base.operand
     if isinstance(base, AddressOf):
         accessed.add(base)
-        type_ = place.type
-        seen = (type_.kind, type_.size_bytes if type_.lanes == 1 else 0, type_.signed)
-        types.setdefault(base.variable, set()).add(seen)
+        types.setdefault(base.variable, set()).add(seen_as(place.type))
         yield base
 
 
 def _is_followed(variable: Variable, seen: set[tuple[TypeKind, int, bool]], declared: set[Variable]) -> bool:
-    ((kind, size, _),) = seen
-    if not size or variable.dynamic or variable.type.size_bytes > MOST_CELLS * size:
-        return False
-    type_ = variable.type
-    while type_.kind is TypeKind.ARRAY and type_.element is not None:
-        type_ = type_.element
     is_local = variable.space is MemorySpace.LOCAL and variable in declared
     is_shared = variable.space is MemorySpace.SHARED and variable.role is not VariableRole.PARAMETER
-    return kind in _NUMBERS and (type_.kind, type_.size_bytes) == (kind, size) and (is_local or is_shared)
+    if variable.dynamic or not (is_local or is_shared):
+        return False
+    own = {seen_as(type_) for type_ in scalars_of(variable).values()}
+    return seen <= own and any(kind in KEPT for kind, _, _ in seen)
+
+
+@lru_cache(maxsize=64)
+def scalars_of(variable: Variable) -> dict[int, Type]:
+    """The numbers and pointers in an object, by offset; none where there are too many, or in a union."""
+    found: dict[int, Type] = {}
+    waiting = [(0, variable.type)]
+    while waiting:
+        offset, type_ = waiting.pop()
+        if type_.kind is TypeKind.ARRAY and type_.element is not None:
+            size, length = type_.element.size_bytes, type_.length or 0
+            if not size or length > MOST_CELLS:
+                return {}
+            waiting += ((offset + size * at, type_.element) for at in range(length))
+        elif type_.kind is TypeKind.RECORD and type_.fields:
+            if any(field.bits is not None or _shares_bytes(type_, field) for field in type_.fields):
+                return {}
+            waiting += ((offset + field.offset_bytes, field.type) for field in type_.fields)
+        elif len(found) == MOST_CELLS or type_.kind in (TypeKind.RECORD, TypeKind.UNKNOWN):
+            return {}
+        else:
+            found[offset] = type_
+    return found
+
+
+def seen_as(type_: Type) -> tuple[TypeKind, int, bool]:
+    """Equal for types that show the same bytes as the same value."""
+    return type_.kind, type_.size_bytes if type_.lanes == 1 else 0, type_.signed
 
 
 def part_of(type_: Type, path: tuple[str, ...]) -> tuple[int, Type] | None:

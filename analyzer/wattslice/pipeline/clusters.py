@@ -49,10 +49,11 @@ _PACKAGES = {
 
 def check_package(backend: Backend) -> None:
     """Raises `WattsliceError` when what `backend` needs is not installed; nothing is imported."""
-    if backend not in _PACKAGES:
-        return
-    if find_spec(_PACKAGES[backend][0]) is None:
-        raise _missing(backend)
+    if backend in _PACKAGES:
+        package, remedy = _PACKAGES[backend]
+        if find_spec(package) is None:
+            name = backend.value
+            raise WattsliceError(f"--backend {name}: {name} is not installed", remedy=remedy)
 
 
 @contextlib.contextmanager
@@ -60,7 +61,7 @@ def workers_of(backend: Backend, jobs: int, scheduler: str | None) -> Generator[
     """Gives what runs calls on workers; `jobs` 0: as many as there are cores (of the cluster: all of it).
 
     Without `scheduler` dask and ray begin a cluster of `jobs` processes on this machine, which ends with us.
-    Raises `WattsliceError` when the package is missing or the scheduler does not answer.
+    Raises `WattsliceError` when the scheduler does not answer.
     """
     import joblib  # costs 100 ms
 
@@ -128,10 +129,7 @@ def _through_joblib(name: str, jobs: int, return_as: str, **more: object) -> Par
 def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
     import logging
 
-    try:
-        from distributed import Client, LocalCluster, as_completed
-    except ImportError:
-        raise _missing(Backend.DASK) from None
+    from distributed import Client, LocalCluster, as_completed
 
     class ClosingClient(Client):
         """One that closes after whatever goes wrong with connecting; distributed's does after OSError only
@@ -177,7 +175,8 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
             try:
                 for future, result in done:
                     number = waiting.pop(future)
-                    yield (number, Lost(cause(future.exception()))) if future.status == "error" else result
+                    error = future.exception() if future.status == "error" else None
+                    yield (number, Lost(type(error).__name__)) if error else result
                     future.release()  # else the cluster would keep all results until the end
             finally:
                 client.cancel(list(waiting))
@@ -189,11 +188,9 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
 def _ray(jobs: int, scheduler: str | None) -> Generator[Parallel]:
     import logging
 
-    try:
-        import ray  # pyright: ignore[reportMissingImports]
-        from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise _missing(Backend.RAY) from None
+    import ray  # pyright: ignore[reportMissingImports]
+    from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]
+
     module: Any = ray
     begun = not module.is_initialized()
     try:
@@ -215,22 +212,13 @@ def _ray(jobs: int, scheduler: str | None) -> Generator[Parallel]:
             module.shutdown()
 
 
-def _missing(backend: Backend) -> WattsliceError:
-    name = backend.value
-    return WattsliceError(f"--backend {name}: {name} is not installed", remedy=_PACKAGES[backend][1])
-
-
 def _unreachable(package: str, scheduler: str | None, error: Exception) -> WattsliceError:
     where = f"the scheduler {scheduler} does not answer" if scheduler else "no local cluster"
-    message = f"--backend {package}: {where}: {cause(error)}: {first_line(error)}"
+    message = f"--backend {package}: {where}: {what_failed(error)}"
     return WattsliceError(message, remedy="check --scheduler and its workers")
 
 
-def cause(error: BaseException | None) -> str:
-    """What an error of somebody else is called."""
-    return type(error).__name__
-
-
-def first_line(error: BaseException) -> str:
-    """What it says, as far as that fits into a message."""
-    return str(error).strip().partition("\n")[0]
+def what_failed(error: BaseException) -> str:
+    """What an error of somebody else is called and says, as far as that fits into a message."""
+    first_line, _, _ = str(error).strip().partition("\n")
+    return f"{type(error).__name__}: {first_line}"

@@ -33,7 +33,7 @@ from wattslice.pipeline.cache.keeper import CurrentInputs, Keeper, keeper
 from wattslice.pipeline.clusters import check_package
 from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
-from wattslice.pipeline.workers import Workers, on_workers
+from wattslice.pipeline.workers import on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 
 if TYPE_CHECKING:
@@ -226,8 +226,7 @@ def _run(
     if execution.backend is Backend.LOKY and (execution.jobs == 1 or len(paths) == 1):
         yield from ((path, task(path)) for path in paths)
         return
-    workers = Workers(execution.jobs, execution.backend, execution.scheduler)
-    for number, result in on_workers(task, paths, workers, _lost):
+    for number, result in on_workers(task, paths, execution, _lost):
         yield paths[number], result
 
 

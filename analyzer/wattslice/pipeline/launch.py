@@ -40,6 +40,7 @@ from wattslice.workload.launch_work import LaunchWork, launch_work, residency
 from wattslice.workload.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.gpu import Gpu
+from wattslice_models.variant_residual import amounts_of
 
 
 class LaunchResult(Struct, frozen=True):
@@ -106,6 +107,8 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         counts_per_thread=work.counts,
         instructions_per_thread=work.instructions.per_thread,
         bytes_per_thread=_bytes(features),
+        amounts=() if work.workload is None else amounts_of(work.workload),
+        variants=found.variants,
         static_power_w=watts.static_w,
         slices=_slices(features, attributed.slices, watts.power_w),
         hot_lines=hot_lines,

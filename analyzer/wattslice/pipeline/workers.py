@@ -17,23 +17,16 @@ from typing import Generic, TypeVar, cast
 
 from msgspec import Struct
 
+from wattslice.config.config import Execution
 from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
 from wattslice.pipeline.cache.keeper import program_digest
-from wattslice.pipeline.clusters import Lost, cause, first_line, workers_of
+from wattslice.pipeline.clusters import Lost, check_package, what_failed, workers_of
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _alone = threading.Lock()
 """A dask worker may run several threads; an analysis changes the recursion limit of the process."""
-
-
-class Workers(Struct, frozen=True):
-    """Who does the work: `jobs` processes (0: one per core), here or where `scheduler` sends them."""
-
-    jobs: int
-    backend: Backend = Backend.LOKY
-    scheduler: str | None = None
 
 
 class _Work(Struct, Generic[Item, Result], frozen=True):
@@ -76,13 +69,14 @@ def _here() -> str:
 def on_workers(
     task: Callable[[Item], Result],
     items: Sequence[Item],
-    workers: Workers,
+    workers: Execution,
     lost: Callable[[Item, str], Result],
 ) -> Iterator[tuple[int, Result]]:
     """(place in `items`, `task(item)`) in the order they are done; `lost(item, why)` where a process died.
 
     `task` must be picklable and must not raise. Raises `WattsliceError` when there is no such cluster.
     """
+    check_package(workers.backend)
     remaining = dict(enumerate(items))
     folder = os.getcwd()  # noqa: PTH109
     program = "" if workers.backend is Backend.LOKY else program_digest()
@@ -114,7 +108,7 @@ def on_workers(
                         yield from together([number])
                     except Exception as again:
                         del remaining[number]
-                        yield number, lost(items[number], cause(again))
+                        yield number, lost(items[number], type(again).__name__)
 
 
 def _largest_first(remaining: dict[int, Item]) -> list[int]:
@@ -144,8 +138,8 @@ def _marked(marks: Path) -> set[int]:
     return found
 
 
-def _failed(workers: Workers, error: Exception) -> WattsliceError:
+def _failed(workers: Execution, error: Exception) -> WattsliceError:
     return WattsliceError(
-        f"the {workers.backend.value} workers failed: {cause(error)}: {first_line(error)}",
+        f"the {workers.backend.value} workers failed: {what_failed(error)}",
         remedy="look at their logs; --backend loky needs none of them",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,6 +17,7 @@ from wattslice.power.slices import (
     unknown_watts,
 )
 from wattslice.slicing.features import SliceFeatures
+from wattslice.version import __version__
 from wattslice_models.contract import PowerModel, RepeatedLaunch, Subject, may_reach
 from wattslice_models.energy import ComponentPower, EnergyModel, NoEnergyModel
 from wattslice_models.execution_time import (
@@ -29,11 +32,15 @@ from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.learners import MEANS
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
+from wattslice_models.variant_residual import VariantWork, amounts_of
+from wattslice_models.variant_store import prediction_stamp, stored_variants
 from wattslice_models.workload import Workload
 
 
 class PowerQuestion(Struct, frozen=True):
-    """What is asked. `workload` None: the launch cannot run, `cannot_run` says why."""
+    """What is asked. `workload` None: the launch cannot run, `cannot_run` says why. `variants_of`: file
+    and name of the kernel whose measured variants correct the answer; None: none do.
+    """
 
     gpu: Gpu
     choice: ModelChoice
@@ -42,6 +49,7 @@ class PowerQuestion(Struct, frozen=True):
     counts: OperationCounts
     workload: Workload | None
     cannot_run: str = ""
+    variants_of: tuple[str, str] | None = None
 
 
 class PowerAnswer(Struct, frozen=True):
@@ -49,7 +57,8 @@ class PowerAnswer(Struct, frozen=True):
 
     `rule` is the rule id of the diagnostic that an unknown power gets. `board_notes` hold for every kernel on
     this GPU and clock; what concerns this kernel alone stands in `watts.notes`. `components`: what each draws
-    by the energy model, whichever model answered; they divide the watts among lines.
+    by the energy model, whichever model answered; they divide the watts among lines. `variants`: so many
+    measured ones of the kernel have corrected it.
     """
 
     model: str
@@ -61,6 +70,7 @@ class PowerAnswer(Struct, frozen=True):
     utilisations: tuple[Utilisation, ...] = ()
     rule: str = "PW031"
     board_notes: tuple[str, ...] = ()
+    variants: int | None = None
 
 
 def answer(question: PowerQuestion) -> PowerAnswer:
@@ -73,14 +83,19 @@ def answer(question: PowerQuestion) -> PowerAnswer:
     if work is None:
         return PowerAnswer("none", unknown_watts(question.features, question.cannot_run), rule="PW014")
     try:
-        return _answer(question, work)
+        return _corrected(_answer(question, work), question, work)
     except ModelFileError as error:  # left by another version of the program
         return _no_model(question, work, str(error))
 
 
+def answering_model(gpu: Gpu, choice: ModelChoice) -> str:
+    """The name of the model that is asked. Raises `ModelFileError`."""
+    return _chosen(gpu) if choice is ModelChoice.AUTO else choice.value
+
+
 def _answer(question: PowerQuestion, work: Workload) -> PowerAnswer:
     gpu = question.gpu
-    name = _chosen(gpu) if question.choice is ModelChoice.AUTO else question.choice.value
+    name = answering_model(gpu, question.choice)
     if name != ModelChoice.ENERGY.value:
         model = power_model(gpu, name)
         if model is not None:
@@ -191,3 +206,54 @@ def _no_model(question: PowerQuestion, work: Workload, reason: str) -> PowerAnsw
     timing = predict_time(work, question.gpu, question.clocks)
     watts = unknown_watts(question.features, reason)
     return PowerAnswer("none", watts, timing.time_s, str(timing.limited_by))
+
+
+def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> PowerAnswer:
+    """The answer with what measured variants of this kernel on this board taught about it."""
+    watts = found.watts
+    stored = None if question.variants_of is None else stored_variants(question.gpu.id, *question.variants_of)
+    if stored is None or not watts.power_w or not found.time_s:
+        return found
+    name = answering_model(question.gpu, question.choice)
+    if stored.predicted_with != prediction_stamp(question.gpu, name, question.clocks, __version__):
+        return replace(found, watts=replace(watts, notes=(*watts.notes, _OTHERWISE)))
+    taught, occupancy = stored.taught, work.active_warps_per_sm / question.gpu.max_warps_per_sm
+    done = VariantWork(amounts_of(work), occupancy, found.time_s, watts.power_w)
+    ((longer, more),) = taught.factors((done,))
+    watts = replace(_scaled(watts, more), notes=(*watts.notes, *taught.told()))
+    if taught.power is not None and taught.power.half_width is not None:
+        far = math.exp(taught.power.half_width)
+        power_w = more * done.power_w
+        watts = replace(watts, power_low_w=power_w / far, power_high_w=power_w * far, uncut_high_w=None)
+    limit_w, high_w = question.gpu.power_limit_w, watts.uncut_high_w or watts.power_high_w
+    return replace(
+        found,
+        watts=watts,
+        time_s=longer * found.time_s,
+        may_hit_power_limit=None
+        if limit_w is None or high_w is None
+        else may_reach(limit_w, more * done.power_w, high_w),
+        components=tuple(replace(one, power_w=more * one.power_w) for one in found.components),
+        variants=taught.variants,
+    )
+
+
+_OTHERWISE = (
+    "variants of this kernel were measured, but for predictions with other coefficients, clocks or another "
+    "version of wattslice: not used, train --variants again"
+)
+
+
+def _scaled(watts: ProgramWatts, factor: float) -> ProgramWatts:
+    def times(power_w: float | None) -> float | None:
+        return None if power_w is None else factor * power_w
+
+    return replace(
+        watts,
+        power_w=times(watts.power_w),
+        power_low_w=times(watts.power_low_w),
+        power_high_w=times(watts.power_high_w),
+        uncut_high_w=times(watts.uncut_high_w),
+        static_w=times(watts.static_w),
+        slices=tuple(replace(part, power_w=times(part.power_w)) for part in watts.slices),
+    )

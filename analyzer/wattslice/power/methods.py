@@ -197,7 +197,7 @@ class MethodAnswers(Struct):
 
     def question(self, counts: ExecutionProfile) -> PowerQuestion:
         """What the model is asked about these counts."""
-        work, features = self._work(counts), self.features
+        kernel, work, features = self.launch.kernel, self._work(counts), self.features
         if counts is not self.expected:
             factors = access_power_factors(self.gpu)
             features = slice_features(self.slices, counts, factors, self.resident.sm_saturation)
@@ -209,4 +209,5 @@ class MethodAnswers(Struct):
             counts=work.counts,
             workload=work.workload,
             cannot_run=self.resident.occupancy.failure,
+            variants_of=(kernel.span.file, kernel.name) if self.config.prediction.variants else None,
         )

@@ -19,10 +19,10 @@ from wattslice.report.terminal import (
     texts,
 )
 from wattslice.report.text import head_of_gpu
-from wattslice.sweep.run import Goal, Outcome, PredictedVariant, Sweep, Taught, VariantLaunch
+from wattslice.sweep.run import Goal, Outcome, PredictedVariant, Sweep, VariantLaunch
 from wattslice.sweep.score import TuningScore, score
 from wattslice.units import energy, percent, power, printable, time
-from wattslice_models.variant_residual import Gate, VariantResidual
+from wattslice_models.variant_residual import Taught, VariantResidual
 
 _NOTHING = "–"
 _MOST_FAILED = 12
@@ -62,20 +62,9 @@ def _remark(words: str) -> Text:
     return Text(f"  {words}", style="dim")
 
 
-def _learnt(what: str, variants: int, residual: VariantResidual) -> str:
-    errors = dict(residual.errors)
-    told = f"{what}: {variants} measured variants teach {residual.gate.value}"
-    told += f"; held out, they are missed by {errors[residual.gate]:.1%}"
-    if residual.gate is not Gate.NOTHING:
-        told += f", by {errors[Gate.NOTHING]:.1%} without"
-    return told
-
-
 def _remarks(sweep: Sweep) -> Iterator[str]:
-    if sweep.taught is not None:
-        for what, residual in (("seconds", sweep.taught.time), ("watts", sweep.taught.power)):
-            if residual is not None:
-                yield _learnt(what, sweep.taught.variants, residual)
+    for taught in sweep.taught:
+        yield from taught.told()
     launches = [launch for variant in sweep.variants for launch in variant.launches]
     for name in dict.fromkeys(launch.kernel for launch in launches if launch.is_assumed):
         yield f"the launch of {printable(name)} is assumed: give --launch, or --kernel for others"
@@ -158,7 +147,7 @@ def render_sweep(sweep: Sweep, goal: Goal, measured: Measured) -> str:
         "best": None if best is None else places[id(best)],
         "pareto": [places[id(one)] for one in sweep.pareto()],
         "measured": None if found is None else fields(found, *names),
-        "taught": None if sweep.taught is None else _taught(sweep.taught),
+        "taught": _taught(sweep.taught[0]) if sweep.taught else None,
         "variants": [
             _variant(one, measured[place] if measured else None) for place, one in enumerate(sweep.variants)
         ],

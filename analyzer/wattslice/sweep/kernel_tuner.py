@@ -21,7 +21,7 @@ from wattslice.sweep.run import Goal, Outcome, PredictedVariant, Sweep
 from wattslice.sweep.space import Macro, Variant
 
 SCHEMA_VERSION = "1.1.0"
-FIXED = (("kernel_tuner", "1"), ("block_size_x", "1"), ("block_size_y", "1"), ("block_size_z", "1"))
+_FIXED = (("kernel_tuner", "1"), ("block_size_x", "1"), ("block_size_y", "1"), ("block_size_z", "1"))
 """What Kernel Tuner defines beside the parameters, where they do not say otherwise."""
 _FAILED = {
     Outcome.NOT_COMPILED: "CompilationFailedConfig",
@@ -71,6 +71,17 @@ class TuningSpace(Struct, frozen=True):
 def extent_names(problem: tuple[int, ...]) -> dict[str, int]:
     """The extents of the problem, for expressions."""
     return {f"problem_size_{axis}": extent for axis, extent in zip("xyz", problem, strict=False)}
+
+
+def fixed_definitions(space: TuningSpace) -> tuple[str, ...]:
+    """The definitions that all variants share."""
+    names = {macro.name for macro in space.macros}
+    return tuple(f"{name}={value}" for name, value in _FIXED if name not in names)
+
+
+def is_cache(path: Path) -> bool:
+    """Whether a table of variants is a cache file, by its name."""
+    return path.suffix.lower() == ".json"
 
 
 def read_cache(path: Path) -> TuningSpace:

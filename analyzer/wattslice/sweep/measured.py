@@ -12,13 +12,20 @@ from msgspec.structs import replace
 
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.sweep.kernel_tuner import read_cache
-from wattslice.sweep.run import Outcome, PredictedVariant, Space, Taught, predict
+from wattslice.power.answer import answering_model
+from wattslice.sweep.kernel_tuner import is_cache, read_cache
+from wattslice.sweep.run import Outcome, PredictedVariant, Space, predict
 from wattslice.sweep.space import Variant
-from wattslice_models.variant_residual import VariantResidual, VariantWork, fit_variants
+from wattslice.version import __version__
+from wattslice_corpora.records.tables import sha256
+from wattslice_models.gpu import load_gpu
+from wattslice_models.store import DataFile
+from wattslice_models.variant_residual import Taught, VariantResidual, VariantWork, fit_variants
+from wattslice_models.variant_store import StoredVariants, prediction_stamp, stored_variants
 
 _TIMES = (("time_s", 1.0), ("time_ms", 1e-3))
 _WATTS = "power_w"
+_FIGURES = (*(column for column, _ in _TIMES), _WATTS)
 
 
 class MeasuredVariant(Struct, frozen=True):
@@ -30,14 +37,15 @@ class MeasuredVariant(Struct, frozen=True):
 
 
 def read_measured(
-    path: Path, names: Sequence[str], further: Sequence[str] = ()
+    path: Path, names: Sequence[str] | None = None, further: Sequence[str] = ()
 ) -> tuple[MeasuredVariant, ...]:
     """A table with a column for each macro of `names`, `time_s` or `time_ms`, and `power_w`; or a cache file
     of Kernel Tuner. Macros out of `further` are taken where it has them, other columns are passed over.
+    Without `names` every other column is a macro.
 
     Raises `WattsliceError` for what is neither.
     """
-    if path.suffix.lower() == ".json":
+    if is_cache(path):
         cache = read_cache(path)
         found = [
             MeasuredVariant(_picked(dict(macros), names, further, path), time_s, power_w)
@@ -53,7 +61,7 @@ def read_measured(
     return tuple(found)
 
 
-def _rows(path: Path, names: Sequence[str], further: Sequence[str]) -> list[MeasuredVariant]:
+def _rows(path: Path, names: Sequence[str] | None, further: Sequence[str]) -> list[MeasuredVariant]:
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(line for line in stream if not line.startswith("#"))
@@ -78,8 +86,14 @@ def _rows(path: Path, names: Sequence[str], further: Sequence[str]) -> list[Meas
 
 
 def _picked(
-    row: dict[str, str], names: Sequence[str], further: Sequence[str], path: Path, line: int | None = None
+    row: dict[str, str],
+    names: Sequence[str] | None,
+    further: Sequence[str],
+    path: Path,
+    line: int | None = None,
 ) -> Variant:
+    if names is None:
+        names = [name for name in row if name not in _FIGURES]
     if missing := [name for name in names if not row.get(name)]:
         remedy = f"one for each macro that varies; columns: {', '.join(row)}"
         raise WattsliceError(f"no column {missing[0]}, or nothing in it", path=path, line=line, remedy=remedy)
@@ -128,6 +142,33 @@ def learn(measured: Sequence[MeasuredVariant], predicted: Sequence[PredictedVari
     return Taught(len(pairs), _fit(times), _fit(watts))
 
 
+def teach(config: Config, space: Space, table: Path) -> StoredVariants:
+    """What the variants in a table teach about the one kernel that each of them launches once.
+
+    Raises `WattsliceError` for a table that teaches nothing, and for variants of several launches.
+    """
+    measured = read_measured(table)
+    config = replace(config, prediction=replace(config.prediction, variants=False))
+    predicted = predict_measured(config, space, measured)
+    taught = learn(measured, predicted)
+    launches = [one.launches for one in predicted if one.outcome is Outcome.PREDICTED]
+    if len({(one.file, one.kernel, one.model) for made in launches for one in made}) != 1 or any(
+        len(made) != 1 for made in launches
+    ):
+        names = ", ".join(dict.fromkeys(one.kernel for made in launches for one in made))
+        raise WattsliceError(
+            f"a variant is one launch of one kernel; these launch {names}",
+            path=table,
+            remedy="name it with --launch 'KERNEL=GRID:BLOCK'",
+        )
+    ((launch,), *_) = launches
+    gpu = load_gpu(config.gpu.gpu_id)
+    model = answering_model(gpu, config.prediction.model)
+    stamp = prediction_stamp(gpu, model, config.clocks, __version__)
+    data = DataFile(table.name, sha256(table))
+    return StoredVariants(Path(launch.file).name, launch.kernel, stamp, data, taught)
+
+
 def _fit(pairs: list[tuple[VariantWork, float]]) -> VariantResidual | None:
     if not pairs:
         return None
@@ -139,14 +180,19 @@ def _fit(pairs: list[tuple[VariantWork, float]]) -> VariantResidual | None:
 def with_taught(predicted: Sequence[PredictedVariant], taught: Taught) -> tuple[PredictedVariant, ...]:
     """The predictions with what was learnt."""
     works = [_work(one) for one in predicted]
-    asked = tuple(work.features for work in works if work is not None)
-    ones = (1.0,) * len(asked)
-    times = iter(ones if taught.time is None else taught.time.factors(asked))
-    watts = iter(ones if taught.power is None else taught.power.factors(asked))
+    factors = iter(taught.factors([work for work in works if work is not None]))
     return tuple(
-        one if work is None else _scaled(one, next(times), next(watts))
+        one if work is None else _scaled(one, *next(factors))
         for one, work in zip(predicted, works, strict=True)
     )
+
+
+def taught_earlier(gpu_id: str, predicted: Sequence[PredictedVariant]) -> tuple[Taught, ...]:
+    """What `wattslice train --variants` learnt before, and the predictions hold, of each kernel."""
+    launches = (launch for one in predicted for launch in one.launches if launch.variants is not None)
+    kernels = dict.fromkeys((launch.file, launch.kernel) for launch in launches)
+    found = (stored_variants(gpu_id, *kernel) for kernel in kernels)
+    return tuple(one.taught for one in found if one is not None)
 
 
 def _scaled(one: PredictedVariant, time: float, power: float) -> PredictedVariant:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import partial
@@ -22,11 +20,10 @@ from wattslice.launches.overrides import KnownNames, OverrideError, check_overri
 from wattslice.launches.resolver import Neighbours
 from wattslice.pipeline.files import Stages, analyze_file
 from wattslice.pipeline.joining import FileAnalysis
-from wattslice.pipeline.workers import Workers, on_workers
+from wattslice.pipeline.workers import on_workers
 from wattslice.sweep.space import LaunchTemplate, Variant, numbers
-from wattslice.workload.launch_work import PIPE_OF
 from wattslice_models.gpu import Gpu
-from wattslice_models.variant_residual import VariantResidual
+from wattslice_models.variant_residual import Taught
 
 _WORTH_A_PROCESS = 8
 """Starting a process takes as long as so many variants."""
@@ -63,6 +60,9 @@ class VariantLaunch(Struct, frozen=True):
     occupancy: float | None
     is_assumed: bool
     amounts: tuple[float, ...] = ()  # as in `VariantWork`, of all threads
+    file: str = ""
+    model: str = "none"
+    variants: int | None = None  # measured ones, that taught earlier, correct it
 
 
 class PredictedVariant(Struct, frozen=True):
@@ -88,23 +88,17 @@ class PredictedVariant(Struct, frozen=True):
         return self.time_s if goal is Goal.TIME else self.energy_j
 
 
-class Taught(Struct, frozen=True):
-    """What `variants` measured ones taught about seconds and watts; None: nobody measured these."""
-
-    variants: int
-    time: VariantResidual | None
-    power: VariantResidual | None
-
-
 class Sweep(Struct, frozen=True):
-    """All variants, in the order of the space. `taught`: what measured variants have changed in them."""
+    """All variants, in the order of the space. `taught`: what measured variants have changed in them, now or
+    by what they taught earlier.
+    """
 
     gpu_id: str
     gpu_name: str
     gpu_source: str
     file: str
     variants: tuple[PredictedVariant, ...]
-    taught: Taught | None = None
+    taught: tuple[Taught, ...] = ()
 
     def sorted_by(self, goal: Goal) -> tuple[PredictedVariant, ...]:
         """The best first; those without figures last."""
@@ -194,8 +188,7 @@ def _run(
     if execution.backend is Backend.LOKY and (execution.jobs == 1 or len(tasks) < _WORTH_A_PROCESS):
         yield from ((number, task(item)) for number, item in enumerate(tasks))
         return
-    workers = Workers(execution.jobs, execution.backend, execution.scheduler)
-    yield from on_workers(task, tasks, workers, _lost)
+    yield from on_workers(task, tasks, execution, _lost)
 
 
 def _lost(task: _Task, reason: str) -> _Answer:
@@ -304,15 +297,8 @@ def _launch(kernel: KernelAnalysis) -> VariantLaunch:
         kernel.shared_bytes_per_block,
         kernel.occupancy,
         kernel.launch_source is LaunchSource.ASSUMED,
-        _amounts(kernel),
+        kernel.amounts,
+        kernel.file,
+        kernel.model,
+        kernel.variants,
     )
-
-
-def _amounts(kernel: KernelAnalysis) -> tuple[float, ...]:
-    pipes: defaultdict[str, float] = defaultdict(float)
-    for entry in kernel.instructions_per_thread:
-        pipes[PIPE_OF.get(entry.name, "other")] += entry.number
-    threads = math.prod(kernel.grid) * math.prod(kernel.block)
-    kinds = (pipes["fp32"], pipes["fp64"], pipes["integer"], pipes["load_store"], sum(pipes.values()))
-    moved = (kernel.bytes_per_thread or 0.0) * threads
-    return (*(threads * one for one in kinds), moved, kernel.roofline.dram_bytes if kernel.roofline else 0.0)

@@ -21,7 +21,7 @@ from wattslice_models.contract import Example
 from wattslice_models.execution_time import predict_time
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.store import power_model
-from wattslice_models.variant_residual import VariantWork, fit_variants
+from wattslice_models.variant_residual import VariantWork, amounts_of, fit_variants
 from wattslice_tools.accuracy.accuracy_page import write_section
 
 GPU = "rtx_a4000"
@@ -52,12 +52,10 @@ def measured_variants(gpu: Gpu) -> list[Measured]:
 
 def _measured(example: Example, power_w: float) -> Measured:
     (launch,) = example.subject.launches
-    gpu, work, done = example.subject.gpu, launch.workload, launch.workload.instructions
-    kinds = (done.fp32, done.fp64, done.integer, done.load_store, work.warp_instructions or 0.0)
-    amounts = tuple(work.threads * one for one in (*kinds, work.l1_bytes or 0.0, work.dram_bytes or 0.0))
+    gpu, work = example.subject.gpu, launch.workload
     occupancy = work.active_warps_per_sm / gpu.max_warps_per_sm
     time_s = predict_time(work, gpu, example.subject.clocks).time_s
-    told = VariantWork(amounts, occupancy, time_s, power_w)
+    told = VariantWork(amounts_of(work), occupancy, time_s, power_w)
     return Measured(told, example.power_w, example.time_s or math.nan)
 
 

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import sys
-import zlib
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import file_bytes, recorded
@@ -29,7 +27,7 @@ from wattslice.pipeline.cache.current import (
     program_folders,
     read_inputs,
 )
-from wattslice.pipeline.cache.folder import CacheFolder, is_used
+from wattslice.pipeline.cache.folder import CacheFolder, is_used, packed, unpacked
 from wattslice.user_folders import DRIVER_FOLDER, config_folder, default_cache
 from wattslice_models.user_folder import user_models
 
@@ -65,10 +63,9 @@ def answered(
     inputs = recording.inputs
     if inputs is not None and told.is_complete:
         document = {"name": name, "inputs": inputs_document(inputs), "said": told.said, "status": status}
-        body = zlib.compress(json.dumps(document).encode(), 1)
         with contextlib.suppress(WattsliceError):
             opened = CacheFolder(folder)
-            opened.write(name, b"".join((_MAGIC, hashlib.sha256(body).digest(), body)))
+            opened.write(name, packed(_MAGIC, document))
             opened.close()
     return status
 
@@ -134,19 +131,12 @@ def _printed(
 
 
 def _holding(name: str, content: bytes) -> tuple[list[tuple[str, str]], int] | None:
-    begin = len(_MAGIC) + 32
-    digest, body = content[len(_MAGIC) : begin], content[begin:]
-    if not content.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
-        return None
+    document: Any = unpacked(_MAGIC, name, content)
     try:
-        unpacking = zlib.decompressobj()
-        document = json.loads(unpacking.decompress(body, 1 << 29))
-        if not unpacking.eof or document["name"] != name:
-            return None
         inputs = read_inputs(document["inputs"])
         said = [(str(stream), str(text)) for stream, text in document["said"]]
         status = int(document["status"])
-    except (zlib.error, ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return None
     return (said, status) if CurrentInputs().hold(inputs) else None
 

@@ -7,12 +7,15 @@ open folder and follows no symbolic link, so that nobody can slip another one in
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import re
 import stat
 import time
+import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from wattslice.errors import WattsliceError
 from wattslice.user_folders import DEFAULT_CACHE_BYTES, OTHER_CACHE
@@ -27,6 +30,33 @@ _KEPT_SHARE = 0.8
 """What eviction leaves of the limit: it lists the whole folder, which must not happen at every entry."""
 _TRIMS = "0"
 """An entry whose digest begins so has the folder trimmed: one of 16, however short the runs are."""
+
+
+_MOST_UNPACKED_BYTES = 512 << 20
+
+
+def packed(magic: bytes, document: dict[str, object]) -> bytes:
+    """An entry: `magic`, a checksum, then compressed JSON. Raises TypeError or ValueError else."""
+    text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    body = zlib.compress(text.encode(), 1)
+    return b"".join((magic, hashlib.sha256(body).digest(), body))
+
+
+def unpacked(magic: bytes, name: str, content: bytes) -> dict[str, object] | None:
+    """What `packed` made of a document of this `name`; None for anything else."""
+    begin = len(magic) + hashlib.sha256().digest_size
+    digest, body = content[len(magic) : begin], content[begin:]
+    if not content.startswith(magic) or hashlib.sha256(body).digest() != digest:
+        return None
+    try:
+        unpacking = zlib.decompressobj()
+        document: object = json.loads(unpacking.decompress(body, _MOST_UNPACKED_BYTES))
+    except (zlib.error, ValueError, RecursionError):
+        return None
+    if not unpacking.eof or not isinstance(document, dict):
+        return None
+    entries = cast("dict[str, object]", document)
+    return entries if entries.get("name") == name else None
 
 
 class CacheError(WattsliceError):

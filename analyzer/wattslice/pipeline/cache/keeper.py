@@ -15,7 +15,6 @@ import os
 import platform
 import re
 import sys
-import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar, cast
@@ -34,7 +33,7 @@ from wattslice.pipeline.cache.current import (
     program_folders,
     read_inputs,
 )
-from wattslice.pipeline.cache.folder import CacheError, CacheFolder
+from wattslice.pipeline.cache.folder import CacheError, CacheFolder, packed, unpacked
 from wattslice_models.frozen_json import FrozenJsonError, decoded, encoded
 from wattslice_models.gpu import load_gpu
 from wattslice_models.user_folder import user_models
@@ -127,7 +126,6 @@ def keeper(config: Config, kind: type[Result]) -> Keeper[Result] | None:
 
 
 _MAGIC = b"wattslice result 1\n"
-_MOST_BYTES = 512 << 20
 _SHARES = frozenset(
     (
         *("probability", "probability_low", "probability_high", "occupancy"),
@@ -182,30 +180,17 @@ def entry_bytes(name: str, inputs: Inputs, result: object) -> bytes | None:
     """The entry called `name`; None for a result that JSON cannot hold (infinite or not a number)."""
     document = {"name": name, "inputs": inputs_document(inputs), "result": encoded(result)}
     try:
-        text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        return packed(_MAGIC, document)
     except (TypeError, ValueError):
         return None
-    body = zlib.compress(text.encode(), 1)
-    return b"".join((_MAGIC, hashlib.sha256(body).digest(), body))
 
 
 def read_entry(name: str, content: bytes, kind: type[Result]) -> Kept[Result] | None:
     """What `entry_bytes` made; None for anything else."""
-    begin = len(_MAGIC) + hashlib.sha256().digest_size
-    digest, body = content[len(_MAGIC) : begin], content[begin:]
-    if not content.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
-        return None
+    document = unpacked(_MAGIC, name, content) or {}
     try:
-        unpacking = zlib.decompressobj()
-        text = unpacking.decompress(body, _MOST_BYTES)
-        document = json.loads(text)
-        if not unpacking.eof or not isinstance(document, dict):
-            return None
-        entries = cast("dict[str, object]", document)
-        if entries.get("name") != name:
-            return None
-        return Kept(read_inputs(entries.get("inputs")), entries.get("result"), kind)
-    except (zlib.error, ValueError, RecursionError):
+        return Kept(read_inputs(document.get("inputs")), document.get("result"), kind)
+    except ValueError:
         return None
 
 

@@ -45,7 +45,12 @@ def _(compiler: Compiler, stmt: ir.ExprStmt | ir.Declare) -> Run:
 @compiles(ir.Block)
 def _(compiler: Compiler, stmt: ir.Block) -> Run:
     machine, region = compiler.machine, stmt.region
+    frames = Frames()
+    if stmt.is_breakable:
+        compiler.breaks.append(frames)
     parts = [compiler.statement(inner) for inner in stmt.statements]
+    if stmt.is_breakable:
+        compiler.breaks.pop()
 
     def run(mask: Mask) -> Mask:
         machine.count(region, mask)
@@ -55,7 +60,14 @@ def _(compiler: Compiler, stmt: ir.Block) -> Run:
                 break
         return mask
 
-    return run
+    def run_and_meet(mask: Mask) -> Mask:
+        frames.broken = []
+        result = run(mask)
+        for left in frames.broken:
+            result = result.plus(left)
+        return mask if result.count == mask.count else result
+
+    return run_and_meet if stmt.is_breakable else run
 
 
 @compiles(ir.If)
@@ -157,7 +169,7 @@ def _(compiler: Compiler, stmt: ir.Break | ir.Continue) -> Run:
     around = compiler.breaks if is_break else compiler.continues
     if not around:
         raise UnsupportedError(f"{'break' if is_break else 'continue'} outside of a loop")
-    frames = around[-1]
+    frames = around[-stmt.levels if isinstance(stmt, ir.Break) else -1]
 
     def run(mask: Mask) -> Mask:
         machine.count(region, mask)

@@ -164,10 +164,14 @@ class Expressions(Memory):
         return (yield self.assign(expr.target, expr.op, value, expr.operand_type, region))
 
     def increment(self, expr: Increment, region: int) -> Steps:
-        """`++a`."""
+        """`++a`, and `a++`, whose value is the old one."""
         amount = expr.delta * expr.step_bytes if expr.step_bytes else expr.delta
         one = self.constant(amount, expr.type)
-        return (yield self.assign(expr.target, BinaryOp.ADD, one, expr.type, region))
+        old = None
+        if isinstance(expr.target, RegisterPlace) and not expr.is_prefix:
+            old = self.read(expr.target, region)
+        new = yield self.assign(expr.target, BinaryOp.ADD, one, expr.type, region)
+        return old or new
 
     def atomic(self, expr: Atomic, region: int) -> Steps:
         """An atomic; its result is unknown."""

@@ -18,13 +18,20 @@ from wattslice.ir import (
     Declare,
     Expr,
     ExprStmt,
+    Increment,
     Kernel,
     Loop,
+    LoopKind,
     Read,
+    RegisterPlace,
+    Unary,
+    UnaryOp,
     Variable,
+    walk_expressions,
 )
+from wattslice.ir.accesses import register_assignments
 from wattslice.ir.c_arithmetic import fold
-from wattslice.ir.loops import step_updates
+from wattslice.ir.loops import Induction, shape_of
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.kinds import Isa
 from wattslice.workload.instructions.loops import TripCounts, kernel_facts
@@ -64,39 +71,54 @@ def constant_trips(kernel: Kernel) -> TripCounts:
     found: dict[int, float] = {}
     counters: dict[Variable, int | float] = {}
     for loop in kernel_facts(kernel).loops:
-        if (trips := _trips(loop, counters)) is not None:
+        if (trips := _trips(loop, counters, kernel)) is not None:
             found[loop.region] = trips
     return tuple(found.items())
 
 
-def _trips(loop: Loop, counters: dict[Variable, int | float]) -> float | None:
-    updates = step_updates(loop)
-    match loop.condition:
-        case Binary(op=op, left=left, right=right, operand_type=type_) if len(updates) == 1:
-            (update,) = updates
-        case _:
-            return None
-    starts = [
-        value
-        for stmt in loop.init
-        for variable, value in _assigned(stmt)
-        if variable is update.variable and value is not None
-    ]
+def _trips(loop: Loop, counters: dict[Variable, int | float], kernel: Kernel) -> float | None:
+    if loop.condition is None:
+        return None
+    shape = shape_of(loop)
+    tested = {expr.place.variable for expr in walk_expressions(loop.condition) if isinstance(expr, Read)}
+    updates = [one for one in shape.inductions if one.variable in tested | shape.updated_in_test]
+    if len(updates) != 1:
+        return None
+    (update,) = updates
     amount = _constant(update.amount, counters) if isinstance(update.amount, Expr) else update.amount
-    value = _constant(starts[-1], counters) if starts else None
+    value = _start(loop, update, kernel, counters)
+    is_tested_behind = loop.kind is LoopKind.DO and update.variable not in shape.updated_in_test
     way: list[int | float] = []
     while value is not None and amount is not None and len(way) <= MOST_TRIPS:
-        here = {**counters, update.variable: value}
-        a, b = _constant(left, here), _constant(right, here)
-        goes_on = None if a is None or b is None else fold(op, a, b, type_)
+        following = fold(update.op, value, amount, update.variable.type)
+        tested_at = following if is_tested_behind else value
+        goes_on = (
+            None if tested_at is None else _constant(loop.condition, {**counters, update.variable: tested_at})
+        )
         if goes_on is None:
             return None
+        if loop.kind is LoopKind.DO or goes_on:
+            way.append(value)
         if not goes_on:
             counters[update.variable] = way[len(way) // 2] if way else value
             return float(len(way))
-        way.append(value)
-        value = fold(update.op, value, amount, update.variable.type)
+        value = following
     return None
+
+
+def _start(
+    loop: Loop, update: Induction, kernel: Kernel, known: dict[Variable, int | float]
+) -> int | float | None:
+    """What a counter starts with: given in the head of its loop, else the only constant ever given to it."""
+    starts = [
+        value for stmt in loop.init for variable, value in _assigned(stmt) if variable is update.variable
+    ]
+    if not starts:
+        own = {value for _, value in register_assignments(loop)}
+        given = register_assignments(kernel.body)
+        starts = [value for variable, value in given if variable is update.variable and value not in own]
+    numbers = {None if value is None else _constant(value, known) for value in starts}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def _assigned(stmt: object) -> Iterator[tuple[Variable | None, Expr | None]]:
@@ -117,6 +139,11 @@ def _constant(expr: Expr, known: dict[Variable, int | float]) -> int | float | N
             return known.get(place.variable)
         case Cast(operand=operand):
             return _constant(operand, known)
+        case Increment(target=RegisterPlace(variable=variable), delta=delta, is_prefix=is_prefix):
+            return known[variable] + delta * is_prefix if variable in known else None
+        case Unary(op=UnaryOp.NOT, operand=operand):
+            value = _constant(operand, known)
+            return None if value is None else not value
         case Binary(op=op, left=left, right=right, operand_type=type_):
             a, b = _constant(left, known), _constant(right, known)
             return None if a is None or b is None else fold(op, a, b, type_)

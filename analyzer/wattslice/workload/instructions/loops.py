@@ -20,6 +20,7 @@ from wattslice.ir import (
     BinaryOp,
     Block,
     Break,
+    Builtin,
     Cast,
     Constant,
     Continue,
@@ -50,7 +51,7 @@ from wattslice.ir import (
     nested_statements,
     walk_expressions,
 )
-from wattslice.ir.loops import Induction, step_updates
+from wattslice.ir.loops import Bound, Induction, LoopShape, shape_of
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
@@ -63,6 +64,7 @@ from wattslice.workload.instructions.value_graph import (
     Shape,
     Value,
     has_own_elements,
+    linear,
     varying,
 )
 
@@ -135,7 +137,7 @@ class Loops(Expressions):
         for inner in stmt.init:
             yield self.statement(inner)
         facts = self.facts.loops[stmt]
-        steps = _steps(stmt, self.facts.blocks[stmt.body])
+        steps = _steps(stmt, facts)
         level = self.level(stmt, steps)
         outer_stack, outer = self.stack, self.guard
         self.stack, self.guard = (*outer_stack, level), self.scope()
@@ -152,22 +154,25 @@ class Loops(Expressions):
         if stmt.kind is not LoopKind.DO:
             yield self.test(stmt, level)
         yield self.statement(stmt.body)
-        before = len(self.created)
         if stmt.step is not None:
             yield self.expression(stmt.step, stmt.step_region)
         if stmt.kind is LoopKind.DO:
-            for value in self.created[before:]:  # of PTX: the heads have been charged for these steps
-                if value.place.region == stmt.step_region:
-                    value.place = value.place._replace(scale=0.0)
             yield self.test(stmt, level)
         for key, head in heads:
             # Copies of an unrolled body shift the first value by constants, which their uses take in.
             step = None if isinstance(key, tuple) else steps.get(key)
-            is_folded = level.is_unrolled and step is not None and step.op not in _SUMS
-            if level.copies > 1 and self.halves.get(self.environment[key]) is head and head.bits == 32:
+            sums_up = step is not None and step.op in _SUMS and head.shape is not Shape.INT_SUM
+            is_folded = level.is_unrolled and step is not None and not sums_up
+            following = self.environment[key]
+            if level.copies > 1 and self.halves.get(following) is head and head.bits == 32:
                 head.shape, is_folded = Shape.SHIFTED, False
-            if head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
-                head.inputs.append(self.environment[key])
+            if head.step is not None and following is not head:  # the head is charged for the last copy's
+                is_last = stmt.kind is LoopKind.DO or following.place.region == stmt.test_region
+                others = 0.0 if is_last else 1.0 - 1.0 / level.unroll
+                scale = following.place.scale * others
+                following.place = following.place._replace(scale=scale)
+            elif head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
+                head.inputs.append(following)
             if isinstance(key, Variable) and level.is_unrolled and has_own_elements(level, key):
                 level.separate.add(head)
             self.environment[key] = head
@@ -185,6 +190,7 @@ class Loops(Expressions):
         body = self.facts.blocks[stmt.body]
         trips = self.trips.get(stmt.region)
         constant = self.has_constant_trips(stmt, steps)
+        counters = _counters(stmt, self.facts.loops[stmt])
         simple = not body.has_exit
         copies = self.copies_of(body, frozenset(steps))
         is_innermost = copies is not None and not copies.follows_counter
@@ -198,21 +204,21 @@ class Loops(Expressions):
             full = False
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
         strides = not (body.has_barrier or body.has_unsigned_index)
-        strides = strides and all(variable.type.signed for variable in steps)
+        strides = strides and all(variable.type.signed for variable in counters)
         unroll = 1.0
         exits = self.exits_of_copies(stmt, steps) if stmt.unroll == 0 and simple and not constant else None
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
         elif exits is not None:
             unroll = exits
-        elif stmt.unroll == 0 and simple and not full and _unrolls(body, steps):
+        elif stmt.unroll == 0 and simple and not full and _unrolls(body, counters):
             unroll = PARTIAL_UNROLL
         elif (
             stmt.unroll is None
             and simple
             and is_innermost
             and size <= PARTIAL_UNROLL_SIZE
-            and _unrolls(body, steps)
+            and _unrolls(body, counters)
         ):
             unroll = PARTIAL_UNROLL
             only_scaled = body.scaled_in_index - body.plain_in_index
@@ -246,7 +252,7 @@ class Loops(Expressions):
         regions = {level.entry_region: level.trips for level in self.stack if level.has_constant_trips}
         for loop in self.facts.loops:
             if (trips := regions.get(loop.region)) is not None:
-                counters.update(dict.fromkeys(_steps(loop, self.facts.blocks[loop.body]), trips))
+                counters.update(dict.fromkeys(_steps(loop, self.facts.loops[loop]), trips))
         others = _bounds(stmt) - frozenset(steps)
         if not steps or not others or not all(map(_is_constant, steps.values())):
             return None
@@ -264,7 +270,7 @@ class Loops(Expressions):
         size, follows_counter = facts.size, False
         for loop in facts.inner_loops:
             body = self.facts.blocks[loop.body]
-            steps = _steps(loop, body)
+            steps = _counters(loop, self.facts.loops[loop])
             trips = self.trips.get(loop.region)
             if trips is None or not steps or body.has_exit or loop.unroll == 1:
                 return None
@@ -291,21 +297,28 @@ class Loops(Expressions):
         size = body.size
         for loop in body.inner_loops:
             inner = self.facts.blocks[loop.body]
-            if not inner.has_barrier and _unrolls(inner, _steps(loop, inner)):
-                size += (TRIANGLE_COPIES - 1) * self.facts.loops[loop].size + TRIANGLE_TESTS
+            whole = self.facts.loops[loop]
+            if not inner.has_barrier and _unrolls(inner, _counters(loop, whole)):
+                size += (TRIANGLE_COPIES - 1) * whole.size + TRIANGLE_TESTS
         return size
 
     def has_constant_trips(self, stmt: Loop, steps: _Steps) -> bool:
-        """Does the compiler know how often the loop runs: constant start, step and bound?"""
+        """Does the compiler know how often the loop runs: constant start, step and bound, or distance?"""
         if stmt.condition is None or not steps:
             return False
+        shape = _shape(stmt, self.facts.loops[stmt])
+        if shape.bounds and not shape.has_other_conjuncts and all(map(self.is_fixed_way, shape.bounds)):
+            return True
         for expr in walk_expressions(stmt.condition):
             match expr:
-                case Read(place=place):
+                case Read(place=place) | Increment(target=RegisterPlace() as place):
                     value = self.environment.get(place.variable)
                     if value is None or value.shape is not Shape.CONSTANT:
                         return False
-                    if place.variable not in steps and place.variable in self.facts.loops[stmt].written:
+                    step = steps.get(place.variable)
+                    if step is None and place.variable in self.facts.loops[stmt].written:
+                        return False
+                    if step is not None and not _is_constant(step):
                         return False
                 case Constant() | Binary() | Logical():
                     pass
@@ -313,22 +326,58 @@ class Loops(Expressions):
                     return False
                 case _:
                     pass
-        return all(map(_is_constant, steps.values()))
+        return True
+
+    def is_fixed_way(self, bound: Bound) -> bool:
+        """Whether a counter has a constant way to go: `p != p0 + 64` from `p0` on."""
+        start = self.environment.get(bound.induction.variable)
+        if start is None or not _is_constant(bound.induction):
+            return False
+        base = frozenset(linear(start)[0])
+        type_, is_equality = bound.induction.variable.type, bound.comparison is BinaryOp.NE
+        may_wrap = not type_.signed or any(term not in self.naturals for term, _ in base)
+        if base and may_wrap and not (is_equality or start.is_pointer):
+            return False
+        return self.base_of(bound.limit) == base
+
+    def base_of(self, limit: Expr | int) -> frozenset[tuple[Value, int]] | None:
+        """What `limit` is a constant distance away from, no terms where it is constant; None: not known."""
+        match limit:
+            case Cast(operand=operand):
+                return self.base_of(operand)
+            case Read(place=RegisterPlace(variable=variable, path=())):
+                value = self.environment.get(variable)
+                return None if value is None else frozenset(linear(value)[0])
+            case Builtin():
+                return frozenset(linear(self.builtin(limit))[0])
+            case Constant() | int():
+                return frozenset()
+            case PointerOffset(pointer=left, index=right):
+                right = 0 if right is None else right
+            case Binary(op=BinaryOp.ADD | BinaryOp.SUB, left=left, right=right):
+                pass
+            case _:
+                return None
+        return self.base_of(left) if self.base_of(right) == frozenset() else None
 
     def loop_head(self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: _Steps) -> Value:
         """The value of a variable or a part of one at the start of an iteration."""
         step = None if isinstance(key, tuple) else steps.get(key)
         increment = self.constant_or_read(step) if step is not None and step.op in _SUMS else None
         is_counted = level.is_unrolled and step is not None and initial.shape is Shape.CONSTANT
+        moves = level.is_unrolled and increment is not None and increment.number is not None
         if is_counted and level.trips == 1.0 and initial.number is not None:
             head = initial  # the only iteration starts and ends with it
-        elif is_counted:
-            loops = varying((initial,)) | {level}
+        elif step is not None and (is_counted or (moves and not step.variable.type.is_float)):
+            start = initial if is_counted else self.constant(0, step.variable.type)
+            loops = varying((start,)) | {level}
             place = Placement(level.body_region, level, varies=loops)
             head = Value(Shape.CONSTANT, place, bits=initial.bits, is_uniform=True)
             head.step = increment
-            if step is not None and _keeps_powers(step) and self.is_power(initial):
+            if _keeps_powers(step) and self.is_power(initial):
                 self.powers.add(head)
+            if not is_counted:
+                head = self.sum(initial, head, 1, level.body_region, initial.bits)
         else:
             place = Placement(level.body_region, level, self.stack)
             bits, is_uniform, is_pointer = initial.bits, initial.is_uniform, initial.is_pointer
@@ -342,6 +391,8 @@ class Loops(Expressions):
 
     def constant_or_read(self, step: Induction) -> Value | None:
         """The value of a step that is a constant or a variable."""
+        if step.distance is not None:
+            return self.constant(step.distance, step.variable.type)
         match _amount(step):
             case int(number):
                 return self.constant(number, step.variable.type)
@@ -354,12 +405,13 @@ class Loops(Expressions):
 
     def test(self, stmt: Loop, level: LoopLevel) -> Steps:
         """The test and branch of each round, and those at the entry."""
-        if stmt.condition is None or level.is_unrolled:
-            if stmt.condition is None:
-                self.decide(self.guard, level.body_region, ((InstructionKind.BRANCH, 1.0),), ())
+        if stmt.condition is None:
+            self.decide(self.guard, level.body_region, ((InstructionKind.BRANCH, 1.0),), ())
             return None
         before = len(self.created)
         condition = yield self.expression(stmt.condition, stmt.test_region)
+        if level.is_unrolled:  # what it updates counts on, what it decides is known
+            return None
         rounds = 1.0 if level.copies_leave else 1.0 / level.unroll
         for value in self.created[before:]:
             if value.place.region == stmt.test_region:
@@ -400,9 +452,30 @@ def expr_is_transparent(expr: Expr) -> bool:
     return not isinstance(expr, Load | InlinedCall | Intrinsic | Assign | Increment)
 
 
-def _steps(loop: Loop, body: CodeFacts) -> _Steps:
-    """Variables that change only in the loop's step, and how."""
-    return {update.variable: update for update in step_updates(loop) if update.variable not in body.assigned}
+def _shape(loop: Loop, facts: CodeFacts) -> LoopShape:
+    """What `ir.loops` knows of `loop`; a bound in memory stays where the loop stores nothing."""
+    tests = () if loop.condition is None else walk_expressions(loop.condition)
+    loads = any(isinstance(expr, Load) for expr in tests)
+    return shape_of(loop, memory_stays=loads and not facts.stores)
+
+
+def _steps(loop: Loop, facts: CodeFacts) -> _Steps:
+    """Variables that change once an iteration, and how: in the loop's step; elsewhere integers and pointers
+    that something is added to.
+    """
+    shape = _shape(loop, facts)
+    return {
+        update.variable: update
+        for update in shape.inductions
+        if update.variable in shape.stepped or (update.op in _SUMS and not update.variable.type.is_float)
+    }
+
+
+def _counters(loop: Loop, facts: CodeFacts) -> _Steps:
+    """Those of `_steps` that alone decide how often the loop runs; none where something else does too."""
+    shape = _shape(loop, facts)
+    found = () if shape.has_other_conjuncts else shape.bounds
+    return {bound.induction.variable: bound.induction for bound in found}
 
 
 def _amount(step: Induction) -> Expr | int:

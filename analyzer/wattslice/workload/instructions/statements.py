@@ -103,6 +103,8 @@ class Lowering(Loops):
         self.kernel = kernel
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
         self.calls: list[_Call] = []
+        # Of breakable blocks: the arms around them, and what those that leave them have assigned.
+        self.met: dict[Value, tuple[int, list[dict[EnvironmentKey, Value]]]] = {}
         self.issuer: int | None = None  # of the predicated arm being lowered
         self.issuers: dict[int, int] = {}
         self.issued_only: list[Charge] = []
@@ -128,9 +130,21 @@ class Lowering(Loops):
         return None if lowering is None else At(stmt.span, lowering(self, stmt))
 
     def block(self, stmt: Block) -> Steps:
-        """Lower statements in order."""
+        """Lower statements in order; behind a breakable block those meet who left it."""
+        if not stmt.is_breakable or self.is_machine_code:
+            for inner in stmt.statements:
+                yield self.statement(inner)
+            return None
+        outer, self.guard = self.guard, (guard := self.scope())
+        self.breakable.append(guard)
+        self.met[guard] = len(self.undo), (ends := list[dict[EnvironmentKey, Value]]())
+        self.enter_arm()
         for inner in stmt.statements:
             yield self.statement(inner)
+        ends.append(self.leave_arm())
+        self.breakable.pop()
+        self.guard = outer
+        self.merge(ends, stmt.region, guard)
         return None
 
     def evaluate(self, stmt: ExprStmt) -> Steps:
@@ -183,6 +197,9 @@ class Lowering(Loops):
         ends = self.breakable[-stmt.levels :] if isinstance(stmt, Break) else [self.stack[-1].guard]
         for left in ends:
             left.guards += (self.guard,)
+        if (met := self.met.get(ends[0]) if ends else None) is not None:
+            assigned = (key for arm in self.undo[met[0] :] for key in arm)
+            met[1].append({key: self.environment[key] for key in assigned})
         for level in self.stack[-1:]:
             level.is_left = True
         if self.is_machine_code:

@@ -215,7 +215,7 @@ def strides(terms: Terms) -> dict[LoopLevel, float | None]:
     for value, coefficient in terms:
         for loop in moving((value,)):
             before, step = found.get(loop, 0.0), None
-            if value.place.level is loop and value.step is not None and not value.is_pointer:
+            if value.place.level is loop and value.step is not None:
                 step = value.step.number
             found[loop] = None if step is None or before is None else before + coefficient * step
     return found

@@ -78,6 +78,24 @@ class Pointee(Struct, frozen=True):
     root: Variable | None
 
 
+class Guard(Struct, frozen=True, eq=False):
+    """An object whose destructor runs where control leaves its scope."""
+
+    where: Location
+    destructor: Node
+
+
+class Target(Struct, frozen=True, eq=False):
+    """What a jump of the function may leave: a loop, a switch, or the statements in front of a `label`.
+
+    `guards`: how many objects with destructors are older than it.
+    """
+
+    guards: int
+    is_loop: bool = False
+    label: str | None = None
+
+
 class Frame(Struct):
     """One inlined function while its body is lowered."""
 
@@ -89,6 +107,8 @@ class Frame(Struct):
     returns_address: bool = False  # a host function whose result is a reference gives where the object is
     result_locations: list[Location] = field(default_factory=list[Location])
     result_pointees: list[Pointee] = field(default_factory=list[Pointee])
+    guards: list[Guard] = field(default_factory=list[Guard])
+    targets: list[Target] = field(default_factory=list[Target])
 
 
 ExpressionHandler = Callable[["Body", Node], Expr]

@@ -26,6 +26,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     is_choice,
     location_of_variable,
     note_pointer,
+    note_stored,
     place_for_access,
     read,
     with_effects,
@@ -449,6 +450,8 @@ def assign_value(body: Body, where: object, op: BinaryOp | None, value: Expr, sp
         operand_type = where.type
         if isinstance(where, ir.RegisterPlace):
             note_pointer(body, where.variable, where.path, value)
+        else:
+            note_stored(body, where, value)
     elif op in (BinaryOp.SHL, BinaryOp.SHR):
         operand_type = promoted(where.type)
     else:

@@ -19,6 +19,7 @@ from wattslice.frontend.cuda.lowering.context import (
     TooLargeError,
     function_named,
     is_callable_type,
+    statement,
 )
 from wattslice.frontend.cuda.lowering.expressions import known_value
 from wattslice.frontend.cuda.lowering.memory import (
@@ -33,7 +34,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     read,
     takes_only_values,
 )
-from wattslice.frontend.cuda.lowering.statements import default_initialisers, lower_all
+from wattslice.frontend.cuda.lowering.statements import at_end, default_initialisers, lower_all
 from wattslice.frontend.cuda.lowering.types import decayed, is_wide_record, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import Block, Expr, MemorySpace, Read, RegisterPlace, Span, Stmt, Type, TypeKind, Variable
@@ -112,6 +113,9 @@ def inline(
             if isinstance(where, RegisterPlace):
                 bindings[parameter.key] = where
                 continue
+            if where is not None and isinstance(where.address, ir.PointerOffset) and _is_named(where.address):
+                bindings[parameter.key] = where
+                continue
             if where is not None:
                 type_ = pointer_to(where.type)
                 pointer = _parameter(parameter.name, type_, span)
@@ -179,6 +183,7 @@ def inline(
         if is_constructor:
             statements.extend(_member_initialisers(body, info, span))
         statements.extend(lower_all(body, info.body.children))
+        statements += at_end(body, 0, statements)
     finally:
         body.frames.pop()
         if len(body.frames) == 1:
@@ -188,7 +193,7 @@ def inline(
         body_span = spans.span(info.body)
         spans.caller = outer_caller
     result: Location | None = None
-    type_ = body.type(node)
+    type_ = ir.VOID if node.kind == C.DESTRUCTOR else body.type(node)
     if is_constructor and this is not None:
         statements.append(ir.Return(_whole(body, this, span), body.region(), span))
     elif info.returns_reference and frame.result_locations:
@@ -204,6 +209,19 @@ def inline(
     elif frame.result_pointees:
         body.expression_pointees[id(call)] = (call, frame.result_pointees[0])
     return call, result
+
+
+@statement(C.DESTRUCTOR)
+def _(body: Body, node: Node) -> list[Stmt]:
+    """The destructor of the object that the frame is of."""
+    info, span = body.unit.function(node), body.unit.spans.span(node)
+    if info.body is None or info.is_defaulted:
+        return []
+    if not may_inline(body, info):
+        body.hole("PW005", span, f"destructor '{info.name}' is not followed: too deep or too large")
+        return []
+    call, _ = inline(body, node, info, body.frame.this, [], span)
+    return [ir.ExprStmt(call, body.region(), span)]
 
 
 def _parameter(name: str, type_: Type, span: Span) -> Variable:
@@ -227,7 +245,7 @@ def _bind_this(
     body: Body, this: Location | None, parameters: list[Variable], values: list[Expr], span: Span
 ) -> Location | None:
     """An object in memory: its address is computed once, when the call is made."""
-    if not isinstance(this, Cell) or isinstance(this.address, ir.AddressOf | Read):
+    if not isinstance(this, Cell) or _is_named(this.address):
         return this
     pointer = _parameter("this", pointer_to(this.type), span)
     note_pointer(body, pointer, (), this.address)
@@ -235,6 +253,14 @@ def _bind_this(
     values.append(this.address)
     handle = Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span)
     return Cell(handle, this.space, this.type, this.root)
+
+
+def _is_named(address: Expr) -> bool:
+    """Whether an address says by itself where it is: computed again it is the same, and costs nothing."""
+    if isinstance(address, ir.PointerOffset) and isinstance(address.index, ir.Constant | Read | None):
+        base = address.pointer
+        return isinstance(base, ir.AddressOf | ir.PointerOffset) and _is_named(base)
+    return isinstance(address, ir.AddressOf | Read)
 
 
 def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stmt]:
@@ -262,7 +288,24 @@ def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stm
             stored = ir.Assign(place_for_access(body, target), None, value, type_, type_, span)
             result.append(ir.ExprStmt(stored, body.region(), span))
             field = None
+        elif child.kind == C.CALL_EXPR:  # of a base, or another constructor of the same class
+            result += _rest_constructed(body, child, this, span)
     return result
+
+
+def _rest_constructed(body: Body, node: Node, this: Location, span: Span) -> list[Stmt]:
+    constructor = node.referenced
+    if constructor is None or constructor.kind != C.CONSTRUCTOR:
+        return []
+    info = body.unit.function(constructor)
+    if info.body is None or info.is_defaulted:
+        return []
+    if not may_inline(body, info):
+        body.hole("PW005", span, f"constructor '{info.name}' is not followed: too deep or too large")
+        return []
+    arguments = [child for child in node.children if child.kind >= 100]
+    call, _ = inline(body, node, info, this, arguments, span, is_constructor=True)
+    return [ir.ExprStmt(call, body.region(), span)]
 
 
 def _may_prune(body: Body, info: FunctionInfo) -> bool:

@@ -28,7 +28,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     with_effects,
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
-from wattslice.frontend.cuda.lowering.statements import as_block, decision, guarded, lower, split_condition
+from wattslice.frontend.cuda.lowering.statements import decision, guarded, loop_body, lower, split_condition
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unrolling import unroll_of
 from wattslice.ir import INT64, Binary, Constant, Declare, Expr, Loop, LoopKind, Read, RegisterPlace, Stmt
@@ -63,7 +63,7 @@ def _for(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
             condition = repeated(body, parts.condition)
     elif parts.has_lost_condition and body.is_host:
         condition = unread(span)
-    inner = as_block(body, parts.body)
+    inner = loop_body(body, parts.body)
     step_region = body.region()
     if parts.step is not None:
         with body.statement_span(parts.step):
@@ -81,7 +81,7 @@ def _while(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     region, test_region = body.region(), body.region()
     with body.statement_span(parts[0]):
         condition = repeated(body, parts[0], before)
-    inner = as_block(body, parts[1])
+    inner = loop_body(body, parts[1])
     step_region = body.region()
     loop = Loop(LoopKind.WHILE, (), condition, None, inner, unroll, region, test_region, step_region, span)
     return [canonical(loop)]
@@ -94,7 +94,7 @@ def _do(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
     if len(children) != 2:
         raise LoweringError("do-while whose condition could not be read", node)
     region = body.region()
-    inner = as_block(body, children[0])
+    inner = loop_body(body, children[0])
     test_region = body.region()
     with body.statement_span(children[1]):
         condition = repeated(body, children[1])
@@ -149,7 +149,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
     )
     cell = Cell(address, where.space, element, where.root)
     declared = _declare_element(body, variables[0], cell, span)
-    inner = as_block(body, rest[1])
+    inner = loop_body(body, rest[1])
     inner = ir.Block((*declared, *inner.statements), inner.region, inner.span)
     step_region = body.region()
     step = ir.Increment(place, 1, True, 1, INT64, span)
@@ -206,7 +206,7 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
         if is_written:  # to elements that nobody follows
             lost = replace(start, arguments=(address, unread(span)))
             init = (*init, ir.ExprStmt(lost, body.region(), span))
-    statements = as_block(body, inner)
+    statements = loop_body(body, inner)
     statements = ir.Block((declared, *statements.statements), statements.region, statements.span)
     step_region = body.region()
     step = ir.Increment(place, 1, True, 1, INT64, span)

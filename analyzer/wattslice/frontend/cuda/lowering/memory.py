@@ -54,7 +54,8 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
             outside = MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL
             return Pointee(outside, place.variable)
         case ir.Load(place=place):
-            return Pointee(MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL, place.root)
+            held = None if place.root is None else body.pointees.get((place.root, _CONTENTS))
+            return held or Pointee(MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL, place.root)
         case ir.Select(then=then, otherwise=otherwise):
             return _join(pointee_of(body, then), pointee_of(body, otherwise))
         case ir.Assign(value=value):
@@ -75,6 +76,10 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
             return Pointee(MemorySpace.GLOBAL, None)
         case _:
             return Pointee(MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL, None)
+
+
+_CONTENTS = ("contents",)
+"""In place of a path: what the pointers point at that an object in memory holds."""
 
 
 def _join(left: Pointee | None, right: Pointee | None) -> Pointee | None:
@@ -100,6 +105,9 @@ def note_pointer(body: Body, variable: Variable, path: tuple[str, ...], value: E
     if isinstance(value, ir.Construct):
         for name, part in zip(value.field_names, value.arguments, strict=False):
             note_pointer(body, variable, (*path, name), part)
+        if variable.space in (MemorySpace.LOCAL, MemorySpace.SHARED):  # members are not told apart there
+            for part in value.arguments:
+                note_pointer(body, variable, _CONTENTS, part)
         return
     kind = value.type.kind
     if kind is TypeKind.RECORD and isinstance(value, Read):
@@ -122,6 +130,12 @@ def note_pointer(body: Body, variable: Variable, path: tuple[str, ...], value: E
     key = (variable, path)
     old = body.pointees.get(key)
     body.pointees[key] = new if old is None else (_join(old, new) or new)
+
+
+def note_stored(body: Body, where: Cell, value: Expr) -> None:
+    """Remember where the pointers point that an object of the thread or block is given."""
+    if where.root is not None and where.space in (MemorySpace.LOCAL, MemorySpace.SHARED):
+        note_pointer(body, where.root, _CONTENTS, value)
 
 
 def dereference(body: Body, pointer: Expr, type_: Type) -> Location:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import (
     STATEMENTS,
     Body,
     Cell,
+    Frame,
+    Guard,
     Location,
     LoweringError,
     PointsTo,
     StatementHandler,
+    Target,
     TooLargeError,
     function_named,
     is_callable_type,
@@ -28,6 +32,7 @@ from wattslice.frontend.cuda.lowering.folding import FEWEST_FOLDED, Run, runs_of
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
     in_memory,
+    location_of_variable,
     member,
     must_name_an_object,
     note_pointer,
@@ -35,7 +40,7 @@ from wattslice.frontend.cuda.lowering.memory import (
 )
 from wattslice.frontend.cuda.lowering.rejected import rejected, unread, written_by
 from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
-from wattslice.frontend.cuda.lowering.unit import Rejections
+from wattslice.frontend.cuda.lowering.unit import Destruction, Rejections
 from wattslice.ir import (
     Block,
     Constant,
@@ -134,6 +139,7 @@ def block(body: Body, nodes: list[Node], span: Span, around: Node | None = None)
     """A block of its own region from the statements given; `around`: the node that they are all of."""
     region = body.region()
     statements: list[Stmt] = []
+    older = len(body.frame.guards)
     if body.depth >= MOST_NESTED_BLOCKS:
         raise TooLargeError(f"its statements nest more than {MOST_NESTED_BLOCKS} deep")
     body.depth += 1
@@ -142,8 +148,10 @@ def block(body: Body, nodes: list[Node], span: Span, around: Node | None = None)
             statements = _with_rejected(body, body.rejections, nodes, around)
         else:
             statements = lower_all(body, nodes)
+            statements += at_end(body, older, statements)
     finally:
         body.depth -= 1
+        del body.frame.guards[older:]
     return Block(tuple(statements), region, span)
 
 
@@ -180,6 +188,8 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
     """The statements in their order; in a kernel that is too large otherwise, those that repeat folded."""
     if not body.folds and not body.is_host and len(nodes) > body.most_nodes:
         raise TooLargeError("it has more statements than operations are followed")  # each has one at least
+    if not body.is_host and (label := _last_label(nodes)):
+        return [_in_front_of(body, nodes[:label], nodes[label]), *lower_all(body, nodes[label:])]
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
     statements: list[Stmt] = []
@@ -237,6 +247,101 @@ def as_block(body: Body, node: Node) -> Block:
     """The body of an `if`, a loop or a function as one block."""
     children = list(node.children) if node.kind == C.COMPOUND_STMT else [node]
     return block(body, children, body.unit.spans.span(node), node)
+
+
+# --------------------------------------------------------------------------- ways out
+
+
+def _last_label(nodes: Sequence[Node]) -> int:
+    """The place of the last label that something in front of it jumps to; 0 if there is none."""
+    for at in range(len(nodes) - 1, 0, -1):
+        if nodes[at].kind == C.LABEL_STMT and nodes[at].spelling in _jumped_to(nodes[:at]):
+            return at
+    return 0
+
+
+def _jumped_to(nodes: Sequence[Node]) -> set[str]:
+    jumps = (inner for node in nodes for inner in node.walk() if inner.kind == C.GOTO_STMT)
+    return {_label_of(jump) for jump in jumps}
+
+
+def _label_of(jump: Node) -> str:
+    return jump.children[0].spelling if jump.children else ""
+
+
+def _in_front_of(body: Body, nodes: Sequence[Node], label: Node) -> Stmt:
+    """The statements that a `goto` forward to `label` leaves."""
+    region, targets = body.region(), body.frame.targets
+    targets.append(Target(len(body.frame.guards), label=label.spelling))
+    statements = lower_all(body, nodes)
+    targets.pop()
+    return Block(tuple(statements), region, body.unit.spans.span(nodes[0]), is_breakable=True)
+
+
+def loop_body(body: Body, node: Node) -> Block:
+    """The body of a loop, which `break` and `continue` leave."""
+    targets = body.frame.targets
+    targets.append(Target(len(body.frame.guards), is_loop=True))
+    inner = as_block(body, node)
+    targets.pop()
+    return inner
+
+
+def left_by(body: Body, leaves: Callable[[Target], bool]) -> tuple[int, list[Stmt]] | None:
+    """How many targets a jump leaves up to the one that it is meant for, and the destructors on its way."""
+    for levels, target in enumerate(reversed(body.frame.targets), 1):
+        if leaves(target):
+            return levels, destroyed(body, target.guards)
+    return None
+
+
+def destroyed(body: Body, older: int, kept: Variable | None = None) -> list[Stmt]:
+    """The destructors of this function's objects but the `older` ones and `kept`, the last made first."""
+    result: list[Stmt] = []
+    for guard in reversed(body.frame.guards[older:]):
+        if kept is None or not isinstance(guard.where, RegisterPlace) or guard.where.variable is not kept:
+            body.frames.append(Frame(None, guard.where))
+            result += STATEMENTS[C.DESTRUCTOR](body, guard.destructor)
+            body.frames.pop()
+    return result
+
+
+def at_end(body: Body, older: int, statements: list[Stmt]) -> list[Stmt]:
+    """What leaving a scope by its end runs."""
+    if statements and isinstance(statements[-1], ir.Return | ir.Break | ir.Continue):
+        return []
+    return destroyed(body, older)
+
+
+def _note_object(body: Body, variable: Variable, type_: ClangType, span: Span) -> None:
+    """Remember the destructors that a local object needs."""
+    for one in _destructions(body, type_.canonical):
+        where = location_of_variable(body, variable, span)
+        for field in one.path:
+            offset = body.unit.types.field_offset_bytes(field.raw)
+            where = member(body, where, field.spelling, offset, body.unit.types.of(field.raw), span)
+        body.frame.guards.append(Guard(where, one.destructor))
+
+
+def _destructions(body: Body, type_: ClangType) -> tuple[Destruction, ...]:
+    """Of the bases, the members and the record itself, in the order in which they are made."""
+    known = body.unit.destructors.get(type_.raw.data0)
+    if known is not None:
+        return known
+    declaration, found = type_.declaration, list[Destruction]()
+    if declaration is not None and not body.unit.parsed.is_builtin(declaration):
+        for child in declaration.children:
+            if child.kind == C.CXX_BASE_SPECIFIER:
+                found += _destructions(body, child.type.canonical)
+        for field in type_.fields:
+            inner = _destructions(body, field.type.canonical)
+            found += (Destruction((field, *one.path), one.destructor) for one in inner)
+        own = next((child for child in declaration.children if child.kind == C.DESTRUCTOR), None)
+        own = own or body.unit.instantiated_destructors.get(declaration)
+        if own is not None:
+            found.append(Destruction((), own))
+    body.unit.destructors[type_.raw.data0] = result = tuple(found)
+    return result
 
 
 @statement(C.COMPOUND_STMT)
@@ -334,10 +439,12 @@ def _(body: Body, node: Node) -> list[Stmt]:
             groups[-1][1].append(child)
         else:
             before.extend(lower(body, child))
+    body.frame.targets.append(Target(len(body.frame.guards)))
     cases = tuple(
         ir.Case(tuple(labels), block(body, nodes, body.unit.spans.span(nodes[0]) if nodes else span))
         for labels, nodes in groups
     )
+    body.frame.targets.pop()
     return [*before, ir.Switch(selector, cases, region, span)]
 
 
@@ -346,6 +453,22 @@ def _(body: Body, node: Node) -> list[Stmt]:
 
 @statement(C.RETURN_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
+    result = _return(body, node)
+    last = result[-1]
+    if not body.frame.guards or not isinstance(last, ir.Return):
+        return result
+    value, kept = last.value, None
+    if isinstance(value, Read) and value.type.kind is TypeKind.RECORD:
+        kept = value.place.variable  # what a function returns by name is made where the caller wants it
+    elif value is not None and not isinstance(value, Constant):  # known before anything is destroyed
+        variable = body.temporary("result", value.type, last.span)
+        note_pointer(body, variable, (), value)
+        result.insert(-1, ir.Declare(variable, value, body.region(), last.span))
+        value = Read(RegisterPlace(variable, (), value.type), value.type, last.span)
+    return [*result[:-1], *destroyed(body, 0, kept), ir.Return(value, last.region, last.span)]
+
+
+def _return(body: Body, node: Node) -> list[Stmt]:
     span = body.span(node)
     children = [c for c in node.children if c.kind >= 100]
     if not children:
@@ -377,12 +500,14 @@ def _(body: Body, node: Node) -> list[Stmt]:
 
 @statement(C.BREAK_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    return [ir.Break(body.region(), body.span(node))]
+    levels, left = left_by(body, lambda target: target.label is None) or (1, [])
+    return [*left, ir.Break(body.region(), body.span(node), levels)]
 
 
 @statement(C.CONTINUE_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    return [ir.Continue(body.region(), body.span(node))]
+    _, left = left_by(body, lambda target: target.is_loop) or (1, [])
+    return [*left, ir.Continue(body.region(), body.span(node))]
 
 
 @statement(C.LABEL_STMT)
@@ -410,8 +535,16 @@ def _where_jumps_meet(body: Body, label: Node) -> list[Stmt]:
 
 @statement(C.GOTO_STMT, C.INDIRECT_GOTO_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    body.hole("PW006", body.span(node), "goto is not followed; it is read as doing nothing")
-    return []
+    label = _label_of(node)
+    found = None if not label else left_by(body, lambda target: target.label == label)
+    if found is None:
+        body.hole(
+            "PW006",
+            body.span(node),
+            "goto is not followed backwards or into a block: it is read as doing nothing",
+        )
+        return []
+    return [*found[1], ir.Break(body.region(), body.span(node), found[0])]
 
 
 @statement(C.CXX_TRY_STMT)
@@ -527,6 +660,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         if address is not None and type_.kind is TypeKind.POINTER and not body.is_host:
             body.names[key] = PointsTo(address[1])
         note_pointer(body, variable, (), value)
+    if type_.kind is TypeKind.RECORD and not body.is_host and not node.is_static:
+        _note_object(body, variable, node.type, span)
     return [ir.Declare(variable, value, body.region(), span)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+import functools
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -51,6 +52,13 @@ class FunctionInfo(Struct, frozen=True):
     is_defaulted: bool  # written by the compiler: copies member by member, or does nothing
 
 
+class Destruction(Struct, frozen=True):
+    """A destructor that an object needs, and the path to its member that it is of."""
+
+    path: tuple[Node, ...]
+    destructor: Node
+
+
 class Unit:
     """One parsed translation unit and everything cached about it."""
 
@@ -77,6 +85,8 @@ class Unit:
         self.referenced: Any = library().clang_getCursorReferenced
         # Whether known arguments may end a function's recursion.
         self.recursive: dict[int, bool] = {}
+        # Of record types: what destroying an object runs.
+        self.destructors: dict[int, tuple[Destruction, ...]] = {}
         self._seen: set[tuple[str, int, str]] = set()
         # What the function at hand reported and which file-scope variables it named, the host's view or not.
         self.reported: list[Diagnostic] = []
@@ -107,6 +117,12 @@ class Unit:
         lines = self.parsed.source_of(Place(error.path, error.line, 1, 0)).split(b"\n")
         return any(b"<<<" in line for line in lines[error.line - 1 : error.line + 1])
 
+    @functools.cached_property
+    def instantiated_destructors(self) -> dict[Node, Node]:
+        """Of instances of class templates, which libclang lists beside what the file declares."""
+        found = (node for node in self.root.children if node.kind == C.DESTRUCTOR)
+        return {record: node for node in found if (record := node.semantic_parent) is not None}
+
     def function(self, declaration: Node) -> FunctionInfo:
         """What is known of a function, looked up once per declaration."""
         key = declaration.raw.data0
@@ -134,7 +150,7 @@ class Unit:
             elif child.kind == C.COMPOUND_STMT:
                 body = child
         result = definition.type.result.canonical.kind if followed else 0
-        members = (C.CXX_METHOD, C.CONSTRUCTOR)
+        members = (C.CXX_METHOD, C.CONSTRUCTOR, C.DESTRUCTOR)
         defaulted = definition.kind in members and definition.is_defaulted
         return FunctionInfo(
             key,

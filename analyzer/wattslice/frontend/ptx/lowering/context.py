@@ -27,6 +27,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Symbol,
     call_of,
 )
+from wattslice.frontend.source_files import MAX_BYTES, SUFFIXES
 from wattslice.ir import Diagnostic, MemorySpace, Severity, Span, Type, TypeKind, Variable, VariableRole
 
 MAX_INSTRUCTIONS = 60_000
@@ -165,15 +166,6 @@ class KernelParts(Struct):
 
 # ---------------------------------------------------------------------------
 # The source files that a PTX file names (`.file`): where they lie, and whether they may be read.
-
-
-SUFFIXES = frozenset(
-    (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc")
-)
-"""In small letters; files of another kind are neither read nor quoted."""
-
-MAX_BYTES = 32 << 20
-"""The largest source that is read."""
 
 
 def named_files(

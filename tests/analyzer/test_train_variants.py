@@ -1,0 +1,211 @@
+"""`wattslice train --variants`: measured variants of one kernel, stored, correct later predictions."""
+
+import json
+import math
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wattslice.api import analyze
+from wattslice.cli import main
+
+SOURCE = """
+#ifndef TILE
+#define TILE 4
+#endif
+#ifndef BLOCK
+#define BLOCK 256
+#endif
+__global__ void copy(const float *x, float *y) {
+    __shared__ float s[TILE][1024];
+    for (int i = 0; i < TILE; i++) s[i][threadIdx.x] = x[(blockIdx.x * TILE + i) * blockDim.x + threadIdx.x];
+    __syncthreads();
+    for (int i = 0; i < TILE; i++)
+        y[(blockIdx.x * TILE + i) * blockDim.x + threadIdx.x] = s[i][blockDim.x - 1 - threadIdx.x];
+}
+__global__ void other(float *x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+void run(float *x, float *y) { copy<<<4096 / TILE, BLOCK>>>(x, y); other<<<4096, 256>>>(x); }
+"""
+LAUNCH = ("--launch", "copy=4096/TILE:BLOCK")
+SPACE = (*LAUNCH, "-D", "TILE=1,2,4,8", "-D", "BLOCK=32,64,128,256,512")
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    path = tmp_path / "copy.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+def swept(kernel: Path, *words: str) -> dict[str, Any]:
+    report = kernel.with_suffix(".json")
+    common = ("--gpu", "v100", "--jobs", "1", *SPACE, "--format", "json")
+    assert main(["sweep", str(kernel), *common, *words, "-o", str(report)]) == 0
+    return json.loads(report.read_text())
+
+
+def measured_table(kernel: Path, power: float = 0.5) -> Path:
+    """Half of the variants, as if the board took longer by a `power` of the tile, and drew a tenth less, by a
+    sensor that is wrong by up to one percent.
+    """
+    lines = ["TILE,BLOCK,time_s,power_w"]
+    for number, row in enumerate(swept(kernel)["variants"][::2]):
+        tile, block = row["macros"]["TILE"], row["macros"]["BLOCK"]
+        power_w = (0.9 + 0.009 * (-1) ** number) * row["power_w"]
+        lines.append(f"{tile},{block},{row['time_s'] * int(tile) ** power},{power_w}")
+    table = kernel.with_suffix(".csv")
+    table.write_text("\n".join(lines) + "\n")
+    return table
+
+
+def train(kernel: Path, table: Path, *words: str) -> int:
+    return main(["train", str(kernel), "--variants", str(table), "--gpu", "v100", *words])
+
+
+def figures(kernel: Path, **options: Any) -> Any:
+    (found,) = (one for one in analyze([kernel], gpu="v100", **options).kernels if one.name == "copy")
+    return found
+
+
+def test_what_is_stored_corrects_a_sweep_as_the_table_itself_does(
+    kernel: Path, capsys: pytest.CaptureFixture[str]
+):
+    table = measured_table(kernel)
+    with_table = swept(kernel, "--measured", str(table))
+    assert train(kernel, table, *LAUNCH) == 0
+    told = capsys.readouterr().out
+    assert "seconds: 10 measured variants teach a residual" in told
+    assert "watts: 10 measured variants teach a" in told
+    stored = swept(kernel)
+    assert stored["taught"] == with_table["taught"]
+    for one, other in zip(stored["variants"], with_table["variants"], strict=True):
+        for name in ("time_s", "power_w", "energy_j"):
+            assert one[name] == pytest.approx(other[name], rel=1e-9)
+    again = swept(kernel, "--measured", str(table))  # corrects the plain predictions, not the corrected ones
+    assert again == with_table
+
+
+def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
+    before = figures(kernel)
+    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    after = figures(kernel)
+    assert (before.variants, after.variants) == (None, 10)
+    assert after.power_w == pytest.approx(0.9 * before.power_w, rel=0.02)
+    assert after.time_s == pytest.approx(2.0 * before.time_s, rel=0.15)
+    assert after.energy_j == pytest.approx(after.power_w * after.time_s)
+    assert after.static_power_w + math.fsum(line.power_w for line in after.hot_lines) == pytest.approx(
+        after.power_w
+    )
+    assert math.fsum(one.average_power_w for one in after.slices) == pytest.approx(after.power_w)
+    width = math.log(after.power_high_w / after.power_w)
+    assert 0 < width < 0.1 < math.log(before.power_high_w / before.power_w)
+    assert math.log(after.power_w / after.power_low_w) == pytest.approx(width)
+    notes = [one.message for one in analyze([kernel], gpu="v100").diagnostics if one.rule == "PW030"]
+    assert [note for note in notes if "copy: watts: 10 measured variants teach" in note]
+    assert not [note for note in notes if note.startswith("other: ") and "measured variants" in note]
+
+
+@pytest.mark.parametrize("options", [{"core_mhz": 1200.0}, {"model": "wavelet"}])
+def test_predictions_of_another_kind_are_not_corrected(kernel: Path, options: dict[str, Any]):
+    plain = figures(kernel, **options)
+    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    after = analyze([kernel], gpu="v100", **options)
+    assert figures(kernel, **options).power_w == plain.power_w
+    assert any("not used, train --variants again" in one.message for one in after.diagnostics)
+
+
+def test_another_board_file_or_kernel_has_nothing_of_it(kernel: Path):
+    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    elsewhere = kernel.with_name("elsewhere.cu")
+    elsewhere.write_text(SOURCE)
+    assert [one.variants for one in analyze([elsewhere], gpu="v100").kernels] == [None, None]
+    assert [one.variants for one in analyze([kernel], gpu="a100").kernels] == [None, None]
+    assert sorted(str(one.variants) for one in analyze([kernel], gpu="v100").kernels) == ["10", "None"]
+
+
+def test_nothing_beside_the_sources_is_looked_at(kernel: Path, tmp_path: Path):
+    """What a repository holds cannot correct predictions: only the user's data folder counts."""
+    beside = tmp_path / "v100"
+    assert train(kernel, measured_table(kernel), *LAUNCH, "--out", str(beside)) == 0
+    assert (beside / "variants" / "copy.cu.copy.json").is_file()
+    assert figures(kernel).variants is None
+
+
+def test_a_gate_compares_with_what_was_taught_on_both_sides(
+    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    kernel.write_text(
+        SOURCE.replace("other<<<4096, 256>>>(x);", "").replace("__global__ void other", "void other")
+    )
+    baseline, words = tmp_path / "watts.baseline", ("--gpu", "v100", "--no-cache")
+    assert main(["gate", str(kernel), *words, "--update-baseline", "--baseline", str(baseline)]) == 0
+    plain_w = figures(kernel).power_w
+    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    assert main(["gate", str(kernel), *words, "--baseline", str(baseline)]) == 2  # other coefficients
+    assert "coefficients" in capsys.readouterr().err
+    budget = ("--max-power", str(0.95 * plain_w))
+    assert main(["gate", str(kernel), *words, *budget]) == 0  # 0.9 of the plain watts
+    assert main(["gate", str(kernel), *words, "--update-baseline", "--baseline", str(baseline)]) == 0
+    assert main(["gate", str(kernel), *words, "--baseline", str(baseline)]) == 0
+
+
+@pytest.mark.parametrize(("name", "status"), [("copy", 1), ("renamed", 0)])
+def test_a_gate_warns_only_where_one_side_is_corrected(
+    kernel: Path, name: str, status: int, capsys: pytest.CaptureFixture[str]
+):
+    """The kernel reads a sector for each word; renamed, it is not the one that the board does so fast."""
+    assert train(kernel, measured_table(kernel, -1.0), *LAUNCH) == 0
+    git = ("git", "-C", str(kernel.parent), "-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "copy.cu"), ("commit", "-q", "-m", "a")):
+        subprocess.run([*git, *words], check=True)
+    kernel.write_text(
+        SOURCE.replace("copy", name).replace(
+            "+ threadIdx.x];\n    __sync", "+ threadIdx.x * 32];\n    __sync"
+        )
+    )
+    capsys.readouterr()
+    assert main(["gate", str(kernel), "--gpu", "v100", "--no-cache", "--against", "HEAD"]) == status
+    told = " ".join(capsys.readouterr().out.split())
+    assert "energy +" in told
+    assert ("not known alike" in told) == (name == "renamed")
+
+
+def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path):
+    rows = swept(kernel)["variants"][::2]
+    entries = {
+        f"{row['macros']['TILE']},{row['macros']['BLOCK']}": {
+            **{name: int(value) for name, value in row["macros"].items()},
+            "time": 1e3 * row["time_s"],
+            "nvml_power": 1.2 * row["power_w"],
+        }
+        for row in rows
+    }
+    cache = kernel.with_name("cache.json")
+    space = {"tune_params_keys": ["TILE", "BLOCK"], "tune_params": {"TILE": [1, 2, 4, 8], "BLOCK": [32]}}
+    cache.write_text(json.dumps({"kernel_name": "copy", **space, "cache": entries}))
+    before = figures(kernel)
+    assert train(kernel, cache, *LAUNCH) == 0
+    assert figures(kernel).power_w == pytest.approx(1.2 * before.power_w, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--launch", "copy=4096/TILE:BLOCK", "--launch", "other=4096:256"), "one launch of one kernel"),
+        (("--launch", "copy=4096/WIDTH:BLOCK"), "WIDTH"),
+        ((*LAUNCH, "--data", "x.csv"), "has no --data"),
+    ],
+)
+def test_what_cannot_teach_is_told(
+    kernel: Path, words: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+):
+    table = measured_table(kernel)
+    assert train(kernel, table, *words) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_options_of_variants_need_variants(kernel: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["train", str(kernel), "--gpu", "v100", *LAUNCH]) == 2
+    assert "without --variants there is no use for SOURCE, launches" in capsys.readouterr().err
