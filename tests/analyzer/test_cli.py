@@ -85,7 +85,7 @@ def test_an_analysis_loads_only_what_its_file_needs(tmp_path):
     kernel = "__global__ void k(float *x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2.0f; }\n"
     (tmp_path / "k.cu").write_text(kernel + "int main() { k<<<4096, 256>>>(nullptr); }\n")
     code = (
-        "import sys; from wattslice.cli import main; main(['analyze', '--gpu', 'v100', 'k.cu', '--no-cache'])\n"
+        "import sys; from wattslice.cli import main; main(['analyze', '--gpu', 'v100', 'k.cu'])\n"
         f"sys.exit(' '.join(m for m in {unused} if m in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, cwd=tmp_path)
