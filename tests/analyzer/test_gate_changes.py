@@ -13,6 +13,7 @@ from wattslice.gate.changes import (
     Policy,
     changes_of,
     compare,
+    does_more,
     failing,
     line_map,
     told,
@@ -22,6 +23,7 @@ from wattslice.gate.ratio_trust import DATA, Kin, Quantity, curve, curves
 from wattslice.gate.records import LaunchRecord, Pair, match
 from wattslice.ir import Diagnostic, Severity
 from wattslice.launches.launch import Assumption, LaunchSource
+from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_corpora.records import measurements_path, sha256
 
 from .samples import EMPTY, MATMUL
@@ -82,6 +84,49 @@ def test_rewritten_kernels_and_unknown_addresses_are_trusted_less():
     assert failures(Pair(replace(OLD, analysis=kernel), plain.new, None)) == []
 
 
+RUNS = replace(
+    MATMUL,
+    occupancy=0.5,
+    sm_saturation=1.0,
+    bytes_per_thread=8.0,
+    time_s=1e-5,
+    instructions_per_thread=(InstructionCount("ffma", 10.0), InstructionCount("iadd", 4.0)),
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_more"),
+    [
+        ({"instructions_per_thread": (*RUNS.instructions_per_thread, InstructionCount("mufu", 1.0))}, True),
+        ({"instructions_per_thread": (InstructionCount("ffma", 11.0), InstructionCount("iadd", 4.0))}, True),
+        ({"instructions_per_thread": (InstructionCount("ffma", 40.0), InstructionCount("iadd", 3.9))}, False),
+        ({"instructions_per_thread": (InstructionCount("ffma", 40.0),)}, False),
+        ({"instructions_per_thread": (InstructionCount("dfma", 10.0), InstructionCount("iadd", 4.0))}, True),
+        ({"instructions_per_thread": (InstructionCount("dfma", 9.0), InstructionCount("iadd", 4.0))}, False),
+        ({"bytes_per_thread": 12.0}, True),
+        ({"bytes_per_thread": 7.0}, False),
+        ({"occupancy": 0.6}, False),
+        ({"occupancy": None}, False),
+        ({"sm_saturation": 1.1}, False),
+        ({"time_s": 0.9e-5}, False),
+        ({"grid": (65, 1, 1)}, False),
+        ({"assumptions": (Assumption("PW016", 3, "address depends on data", ""),)}, False),
+    ],
+)
+def test_what_does_all_that_it_did_and_more_costs_more_for_sure(change: dict[str, object], is_more: bool):
+    figures = changed(energy=1.06).new
+    pair = Pair(replace(OLD, analysis=RUNS), replace(figures, analysis=replace(RUNS, **change)), None)
+    assert does_more(pair) is is_more
+    assert failures(pair) == ["energy"] * is_more
+    assert all(change.low == 1.0 for change in changes_of(pair)[1:]) is is_more
+    assert failures(pair, Policy(fail_on=(Quantity.POWER,))) == []
+
+
+def test_a_launch_made_less_often_does_not_do_more():
+    old = replace(OLD, analysis=RUNS, times=20)
+    assert not does_more(Pair(old, replace(changed(energy=2.2).new, analysis=RUNS, times=10), None))
+
+
 def test_the_interval_holds_the_predicted_ratio_and_turns_with_its_sign():
     up = changes_of(changed(energy=1.5))[1]
     down = changes_of(changed(energy=1 / 1.5))[1]
@@ -104,9 +149,13 @@ def test_launches_that_are_not_known_alike_only_warn():
     read = replace(OLD, analysis=replace(MATMUL, launch_source=LaunchSource.HOST_CODE))
     guessed = replace(changed(energy=2).new, analysis=replace(MATMUL, launch_source=LaunchSource.ASSUMED))
 
+    run = replace(guessed, analysis=replace(MATMUL, launch_source=LaunchSource.ARGUMENTS))
+
     def severity(old: LaunchRecord, new: LaunchRecord) -> Severity:
         compared = compare(match((old,), (new,)), Policy(), "before", lambda _: ("a.cu", 1), nothing)
         return compared.findings[0].severity
+
+    assert severity(read, run) is Severity.ERROR
 
     assert severity(read, guessed) is Severity.WARNING
     assert severity(read, replace(guessed, analysis=read.analysis)) is Severity.ERROR

@@ -111,6 +111,18 @@ def test_a_template_without_instance_is_no_kernel_beside_its_instance(folder: Pa
     assert "PW006" not in rules(analysis)
 
 
+def test_a_header_is_named_without_needless_steps(folder: Path):
+    (folder / "include").mkdir()
+    (folder / "include" / "k.cuh").write_text("#pragma once\n" + KERNEL.replace("NAME", "k"))
+    write(folder, src__a='#include "../include/k.cuh"\nvoid go() { k<<<9, 32>>>(0, 1); }\n')
+    assert {kernel.file for kernel in run("src").kernels} == {"include/k.cuh"}
+    (folder / "other" / "deep").mkdir(parents=True)
+    (folder / "other" / "k.cuh").write_text((folder / "include" / "k.cuh").read_text())
+    (folder / "include" / "link").symlink_to(folder / "other" / "deep")
+    write(folder, src__a='#include "../include/link/../k.cuh"\nvoid go() { k<<<9, 32>>>(0, 1); }\n')
+    assert {kernel.file for kernel in run("src").kernels} == {"src/../include/link/../k.cuh"}
+
+
 FRAGMENT = "__global__ void NAME(real *x) { x[blockIdx.x * THREADS + threadIdx.x] *= 2; }\n"
 PROGRAM = """#define THREADS 512
 typedef float real;
@@ -341,3 +353,27 @@ def test_the_gate_follows_a_declared_kernel_through_files_that_call_each_other(f
         result = CliRunner().invoke(gate, ["--against", "HEAD", "."])
         worse = [line for line in result.output.splitlines() if "PW023" in line]
         assert [line.split()[:2] for line in worse] == [["error", place]], (changed, result.output)
+
+
+def test_in_a_small_repository_the_launch_may_be_far_from_the_kernel(folder: Path):
+    declared = "__global__ void k1(float *, int); void step(int);"
+    step = "void step(int n) { k1<<<n, 256>>>(0, n); }"
+    program = f"{declared} int main() {{ step(NUMBER); }}"
+    far = {
+        "lib__src__k1": KERNEL.replace("NAME", "k1"),
+        "core__deep__step": f"{declared}\n{step}",
+        "tools__a__b__main": program.replace("NUMBER", "4096"),
+        "other__a__b__main": program.replace("NUMBER", "77"),
+        "other__a__b__its": f"{declared}\n{step}\n{KERNEL.replace('NAME', 'k1')}",
+    }
+    write(folder, **far)
+    assert run("lib/src/k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
+    git(folder, "init", "-q")
+    assert told(run("lib/src/k1.cu")) == [("lib/src/k1.cu", "k1", 4096, 2, "host code")]
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "a")
+    write(folder, tools__a__b__main=program.replace("NUMBER", "16384"))
+    result = CliRunner().invoke(gate, ["--against", "HEAD", "."])
+    assert "error  core/deep/step.cu:2" in result.output
+    write(folder, **{f"many__f{number}": "" for number in range(200)})
+    assert run("lib/src/k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED

@@ -17,16 +17,16 @@ SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 HEADERS = frozenset({".h", ".hpp", ".hxx", ".hh", ".cuh", ".inl", ".inc"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
-_BESIDE = 3
-"""The distance of folders beside that of a file (`_near`)."""
+_BESIDE, _FAR = 3, 4
+"""The distances of folders beside that of a file, and of all others of a small repository (`_near`)."""
 
 
 def caller_files(path: Path, names: frozenset[str], around: Surroundings | None = None) -> tuple[Path, ...]:
     """Source files near `path` that mention a function of `names`; those with a `main` first."""
     around = around or Surroundings()
-    callers = _mentioning(path, names, around, may_be_own=True) if names else ()
+    callers = _mentioning(path, names, around, _FAR + 1, may_be_own=True) if names else ()
     if names and not callers and (headers := _calling_headers(path, names, around)):
-        callers = _mentioning(path, headers, around, also=_includes(headers), is_call=False)
+        callers = _mentioning(path, headers, around, _FAR + 1, also=_includes(headers), is_call=False)
     if len(callers) > 1:  # with a function of that name of its own, a file is another program's
         callers = tuple(f for f in callers if not _defines(f, names, around)) or callers
     if names:
@@ -131,9 +131,9 @@ def linking_files(
     it; last those with kernels of these names of their own.
     """
     around = around or Surroundings()
-    found = _mentioning(path, kernels, around, most=MAX_SCANNED)
+    found = _mentioning(path, kernels, around, _FAR + 1, most=MAX_SCANNED)
     if not found and (headers := _calling_headers(path, kernels, around)):
-        found = _mentioning(path, headers, around, also=_includes(headers), is_call=False)
+        found = _mentioning(path, headers, around, _FAR + 1, also=_includes(headers), is_call=False)
     linking = tuple(sorted(found, key=lambda file: _defines(file, kernels, around))[:MAX_PARSED])
     note_search(Search.LINKING, path, tuple(sorted(kernels)), linking)
     return linking
@@ -166,9 +166,10 @@ def _mentioning(
     own = around.resolved(str(path))
     found: list[tuple[bool, int, Path]] = []
     seen: set[str] = set()
+    is_found = False
     scanned = 0
     for distance, candidates in enumerate(islice(_near(around.folder_of(path), around), distances)):
-        if distance == _BESIDE and found:  # what is in the folders beside is another program
+        if distance >= _BESIDE and is_found:  # what is in the folders beside is another program
             break
         for candidate in candidates:
             if scanned >= MAX_SCANNED:
@@ -183,21 +184,32 @@ def _mentioning(
             is_own = resolved == own and is_call
             if is_own and (not text.has_main or _definitions(names).search(text.content)):
                 continue
+            if named and distance == _FAR and _has_its_own(resolved, names, own, around):
+                continue
             if named and (also is None or also.search(text.content)):
                 seen.add(resolved)
                 found.append((not text.has_main, distance, Path(resolved)))
+                is_found = is_found or not is_call or not _definitions(names).search(text.content)
     return tuple(candidate for *_, candidate in sorted(found)[:most])
 
 
+def _has_its_own(file: str, names: frozenset[str], asked: str, around: Surroundings) -> bool:
+    """Whether what a far file calls is defined near to it, by another file than the one `asked` about."""
+    defining = _mentioning(Path(file), names, around, _BESIDE, also=_definitions(names), is_call=False)
+    return any(str(one) != asked for one in defining)
+
+
 def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterable[str]]:
-    """Files in `folder`, in the folders in it, in the one above, and in those beside it; each sorted.
+    """Files in `folder`, in the folders in it, in the one above, in those beside it, and then all below the
+    top of a repository that has no more than `MAX_SCANNED`; each sorted.
 
     Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
     repository belongs to others, and a clone elsewhere would have other neighbours.
     """
-    above = os.path.dirname(folder)  # noqa: PTH120
-    for place in (folder, above):
-        yield around.files_in(place, suffixes)
-        yield chain.from_iterable(around.files_in(inner, suffixes) for inner in around.listed(place))
-        if os.path.exists(os.path.join(folder, ".git")):  # noqa: PTH110,PTH118
-            return
+    is_top = os.path.exists(os.path.join(folder, ".git"))  # noqa: PTH110,PTH118
+    for place in (folder, os.path.dirname(folder)):  # noqa: PTH120
+        is_outside = is_top and place != folder
+        yield () if is_outside else around.files_in(place, suffixes)
+        inside = () if is_outside else around.listed(place)
+        yield chain.from_iterable(around.files_in(inner, suffixes) for inner in inside)
+    yield around.repository_files(folder, suffixes, MAX_SCANNED)

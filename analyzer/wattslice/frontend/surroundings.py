@@ -32,6 +32,7 @@ class Surroundings:
         self._files: dict[tuple[str, frozenset[str]], list[str]] = {}
         self._texts: dict[str, Text] = {}
         self._roots: dict[str, Path] = {}
+        self._below: dict[tuple[str, frozenset[str]], list[str]] = {}
 
     def resolved(self, path: str) -> str:
         """Where a path leads, every link followed; of a loop of links, itself."""
@@ -67,6 +68,24 @@ class Surroundings:
         if known is None:
             known = [path for path in self.listed(folder) if os.path.splitext(path)[1] in suffixes]  # noqa: PTH122
             self._files[folder, suffixes] = known
+        return known
+
+    def repository_files(self, folder: str, suffixes: frozenset[str], most: int) -> list[str]:
+        """What ends in one of `suffixes` in the repository around a folder; nothing without one, and where
+        there are more than `most`.
+        """
+        top = root_above(Path(folder))
+        if not (top / ".git").exists():
+            return []
+        known = self._below.get((str(top), suffixes))
+        if known is None:
+            known = self._below[str(top), suffixes] = []
+            for number, (place, inner, _) in enumerate(os.walk(top)):
+                inner[:] = sorted(name for name in inner if not name.startswith("."))
+                known += self.files_in(place, suffixes)
+                if len(known) > most or number > most:
+                    known.clear()
+                    break
         return known
 
     def text(self, path: str) -> Text:

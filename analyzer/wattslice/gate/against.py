@@ -29,7 +29,7 @@ from wattslice.config.sources import SUFFIXES_IN_FOLDERS, is_ptx
 from wattslice.documents import parse_json
 from wattslice.findings.findings import Finding
 from wattslice.frontend.inputs import file_bytes
-from wattslice.frontend.neighbours import CALL, CALL_IN_HEADER
+from wattslice.frontend.neighbours import CALL, CALL_IN_HEADER, MAX_SCANNED
 from wattslice.frontend.neighbours import SUFFIXES as CALLER_SUFFIXES
 from wattslice.frontend.project.runs import folder_told_of
 from wattslice.frontend.source_files import included_names
@@ -84,6 +84,7 @@ class Dependencies:
         for folder in self._by_folder:
             if folder:
                 self._below.setdefault(folder.rpartition("/")[0], []).append(folder)
+        self._sources = [path for path in sorted(self._paths) if _is_source(path)]
         self._included, self._functions = cache(self._targets), cache(self._defined)
         self._is_program = cache(self._has_main)
 
@@ -159,7 +160,11 @@ class Dependencies:
         return any(_MAIN.search(text) for text in self._texts(path) if b"main" in text)
 
     def near(self, path: str) -> list[str]:
-        """Sources in the same folder, above and below; beside it where its own folder makes no program."""
+        """Sources in the same folder, above and below; beside it where its own folder makes no program. Of a
+        small repository all.
+        """
+        if len(self._sources) <= MAX_SCANNED:
+            return self._sources
         folder = path.rpartition("/")[0]
         above = folder.rpartition("/")[0]
         found = list(self._by_folder.get(folder, ()))

@@ -239,10 +239,44 @@ def changes_of(pair: Pair) -> tuple[Change, ...]:
         errors = (knot.error_low, knot.error_high)
         low, high = errors if log_ratio > 0 else (-errors[1], -errors[0])
         p_worse = knot.p_worse if log_ratio > 0 else 1.0 - knot.p_worse
+        if log_ratio > 0 and quantity is not Quantity.POWER and does_more(pair):
+            low, p_worse = max(low, -log_ratio), 1.0
         found.append(
             Change(quantity, old, new, math.exp(log_ratio + low), math.exp(log_ratio + high), p_worse)
         )
     return tuple(found)
+
+
+def does_more(pair: Pair) -> bool:
+    """Whether a launch executes all that it did before and more, or doubles in place of floats, in the same
+    threads and no more of these at a time: then it takes more joules and no less time, however far off the
+    figures are.
+    """
+    old, new = pair.old.analysis, pair.new.analysis
+    if old is None or new is None or _kin(pair) is Kin.PROGRAMS:
+        return False
+    if (old.grid, old.block, pair.old.times) != (new.grid, new.block, pair.new.times):
+        return False
+    figures = (
+        (old.bytes_per_thread, new.bytes_per_thread),
+        (old.time_s, new.time_s),
+        (new.occupancy, old.occupancy),
+        (new.sm_saturation, old.sm_saturation),
+    )
+    now = _executed(new)
+    pairs = ((number, now.get(name, 0.0)) for name, number in _executed(old).items())
+    return all(
+        least is not None and most is not None and most >= least * (1.0 - SAME)
+        for least, most in (*figures, *pairs)
+    )
+
+
+def _executed(kernel: KernelAnalysis) -> dict[str, float]:
+    """Instructions by name; those of doubles together, and with them those of floats: these cost no more."""
+    counts = {count.name: count.number for count in kernel.instructions_per_thread}
+    doubles = sum(counts.pop(name, 0.0) for name in ("dadd", "dmul", "dfma"))
+    floats = sum(counts.pop(name, 0.0) for name in ("fadd", "fmul", "ffma"))
+    return counts | {"doubles": doubles, "doubles and floats": doubles + floats}
 
 
 def _kin(pair: Pair) -> Kin:
@@ -405,7 +439,7 @@ def _doubt(pair: Pair, worse: Sequence[Change], *, is_edited: bool) -> str:
     is_assumed = any(one.launch_source is LaunchSource.ASSUMED for one in sides)
     if not is_edited and is_assumed and len(sides) == 2:  # a baseline knows no lines
         return "its launch is assumed, which what was edited may have changed"
-    return "" if any(change.low > 1.0 for change in worse) else "it may be a saving as well"
+    return "" if any(change.low >= 1.0 for change in worse) else "it may be a saving as well"
 
 
 def _known_alike(pair: Pair) -> bool:
@@ -429,10 +463,11 @@ def _known_alike(pair: Pair) -> bool:
     return more_unknown * more_known >= 0  # else one became the other
 
 
-def _geometry_known(kernel: KernelAnalysis) -> tuple[str, tuple[str, ...]]:
-    """How a launch's geometry is known: read, given, or assumed."""
+def _geometry_known(kernel: KernelAnalysis) -> tuple[bool, tuple[str, ...]]:
+    """Whether a launch's geometry is assumed, and what of it."""
     assumed = (entry.message for entry in kernel.assumptions if entry.rule == _GEOMETRY)
-    return kernel.launch_source.value, tuple(dict.fromkeys(_PLACES.sub("there", text) for text in assumed))
+    is_assumed = kernel.launch_source is LaunchSource.ASSUMED
+    return is_assumed, tuple(dict.fromkeys(_PLACES.sub("there", text) for text in assumed))
 
 
 def _sizes_assumed(kernel: KernelAnalysis) -> int:

@@ -6,9 +6,9 @@ kernels may have no launch, and a grid is invented for them; whoever includes it
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -48,13 +48,14 @@ Entry = TypeVar("Entry", Diagnostic, Suppression, SourceText)
 
 
 def _spelled_alike(results: Sequence[FileAnalysis]) -> tuple[FileAnalysis, ...]:
-    """Every file as the user gave it, any other as it was spelled first."""
-    spellings = dict.fromkeys(
-        file for result in results for file in (result.file, *_files_of(result)) if file
-    )
-    given = dict.fromkeys((*(result.file for result in results), *spellings))
-    first: dict[Path, str] = {}
-    names = {file: first.setdefault(Path(file).resolve(), file) for file in given}
+    """Every file as the user gave it, any other as it was spelled first, without needless `..`."""
+    own = dict.fromkeys(result.file for result in results)
+    others = dict.fromkeys(file for result in results for file in _files_of(result) if file not in own)
+    first: dict[str, str] = {os.path.realpath(file): file for file in reversed(own)}
+    for file in filter(None, others):
+        place, short = os.path.realpath(file), os.path.normpath(file)
+        first.setdefault(place, short if os.path.realpath(short) == place else file)
+    names = {file: first[os.path.realpath(file)] for file in (*own, *others) if file}
     if all(file == name for file, name in names.items()):
         return tuple(results)
 
