@@ -28,7 +28,7 @@ from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, V
 _LAUNCH = re.compile(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
 _DISPATCH = re.compile(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
-_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\r?\n)*)", re.M)
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]++|\\.|(?:\\\r?\n)++)*+)", re.M)
 _MOST_FUNCTIONS = 80
 _MOST_HELPER_LINES = 150
 
