@@ -102,7 +102,8 @@ def may_exhaust_stack(source: bytes) -> bool:
     """Whether a text may exhaust clang's stack, which kills the process, or never end: one statement holds so
     many operators, or one stretch without braces so many nested statements (measured: 3 000 prefix operators
     or template brackets, 5 000 nested loops, 10 000 `else if`); an #include names what only clang knows, an
-    initializer a far element; or lines without anything continue each other. True means: try in a process of its own first.
+    initializer a far element; or lines without anything continue each other. True means: try in a process of
+    its own first.
     """
     if _MADE_INCLUDE.search(source) or _FAR_ELEMENT.search(source) or _CONTINUED.search(source):
         return True
