@@ -34,7 +34,7 @@ from wattslice_models.execution_time import (
 )
 from wattslice_models.gpu import Gpu
 from wattslice_models.types import exceedance
-from wattslice_models.workload import Workload
+from wattslice_models.workload import PASS_BYTES, Workload
 
 
 class Component(StrEnum):
@@ -155,7 +155,7 @@ def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
         Component.SPECIAL: threads * done.special,
         Component.TENSOR: threads * done.tensor,
         Component.ISSUE: warps * per_warp,
-        Component.SHARED: 128.0 * moved.shared_passes,
+        Component.SHARED: PASS_BYTES * moved.shared_passes,
         Component.L1: moved.l1_bytes,
         Component.L2: moved.l2_bytes,
         Component.DRAM: moved.dram_bytes,

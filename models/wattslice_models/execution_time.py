@@ -1,11 +1,11 @@
 """Time of a kernel launch: launch overhead plus the slowest resource (a roofline with many roofs).
 
     t_r = work_r / throughput_r    for each resource r
-    t = t_launch + (t_sm^p + t_memory^p + t_latency^p)^(1/p)
+    t = t_launch + (t_sm^p + t_memory^p + t_latency^p + t_barrier^p)^(1/p)
 
-t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_latency the waiting. They
-go on side by side, but not perfectly: the exponent p says how well (infinite: the slowest alone counts; 1:
-one after the other).
+t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_latency the waiting,
+t_barrier the barriers, in which warps do nothing else. They go on side by side, but not perfectly: the
+exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
 
 Throughputs per SM and clock come from the GPU catalogue; the busiest SM, which gets ceil(blocks / SMs)
 blocks, sets the time of everything that happens inside an SM. Latency is a resource too, by Little's law: a
@@ -20,7 +20,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from wattslice_models.gpu import Gpu
-from wattslice_models.workload import Workload
+from wattslice_models.workload import PASS_BYTES, Workload
 
 
 class Resource(StrEnum):
@@ -90,16 +90,16 @@ class TimeParameters(Struct, frozen=True):
     issue_share: float = 0.87
     """Of the peak rate of issue, pipes, and load/store units."""
     overlap: float = 2.0
-    """Exponent p with which arithmetic, memory and waiting overlap; 1: not at all."""
+    """Exponent p with which arithmetic, memory, waiting and barriers overlap; 1: not at all."""
     latency_share: float = 1.0
     """Of the length of a warp by its chain of dependences: what the schedule of the compiler leaves of it."""
 
 
 DEFAULT_TIME_PARAMETERS = TimeParameters()
 
-_WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
+WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
 _OF_THE_CHIP = (Resource.L2, Resource.DRAM, Resource.DISPATCH)
-_OUTSIDE_THE_SM = frozenset({*_WAITING, *_OF_THE_CHIP, Resource.LAUNCH})
+_NOT_A_PIPE = frozenset({*WAITING, *_OF_THE_CHIP, Resource.LAUNCH, Resource.BARRIER})
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
@@ -202,15 +202,15 @@ def predict_time(
     blocks = -(-workload.blocks // gpu.sm_count)
     threads, warps = blocks * workload.threads_per_block, blocks * workload.warps_per_block
     own = threads / workload.threads
-    instructions = workload.instructions
+    chip, instructions = gpu.architecture, workload.instructions
     # A warp occupies its pipe whole, however few of its lanes there are or take part.
     lanes = warps * gpu.warp_size * workload.divergence
     seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_share / hertz}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
-    shared_units = 0.0 if gpu.architecture.has_one_integer_pipe else instructions.integer_multiply
+    shared_units = 0.0 if chip.has_one_integer_pipe else instructions.integer_multiply
     # A conversion from or to 64 bits is as slow as the slower of special functions and fp64: 2 a clock and
     # SM on cc 7.5, 4 on 5.x and 6.1, 16 on 6.0 and 7.0 (CUDA C++ Programming Guide, throughput table).
-    fp64 = instructions.fp64 + instructions.wide_conversion
+    fp64 = (instructions.fp64 + instructions.wide_conversion) / chip.fp64_efficiency
     for resource, number, rate in (
         (Resource.FP32, instructions.fp32 + shared_units, gpu.fp32_fma_per_clock_per_sm),
         (Resource.FP64, fp64, gpu.fp64_fma_per_clock_per_sm),
@@ -223,15 +223,16 @@ def predict_time(
         rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.issue_share
         seconds[resource] = lanes * number / rate / hertz
     per_warp = workload.issue_slots_per_warp
-    issue = gpu.architecture.warp_instructions_per_clock_per_sm
+    issue = chip.warp_instructions_per_clock_per_sm
     seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_share) / hertz
-    chip = gpu.architecture
-    load_store = own * moved.shared_passes * 128.0 / chip.shared_bytes_per_clock_per_sm
-    load_store += own * moved.l1_bytes / chip.l1_bytes_per_clock_per_sm
+    load_store = own * moved.shared_passes * PASS_BYTES / chip.shared_bytes_per_clock_per_sm
+    known = workload.l1_passes
+    l1_bytes = own * moved.l1_bytes if known is None else warps * known * PASS_BYTES
+    load_store += l1_bytes / chip.l1_bytes_per_clock_per_sm
     held = warps * instructions.load_store * workload.divergence
     seconds[Resource.LOAD_STORE] = max(load_store, held) / parameters.issue_share / hertz
     if workload.texture_fetches:
-        units = gpu.architecture.texture_units_per_sm
+        units = chip.texture_units_per_sm
         seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
     seconds[Resource.BARRIER] = warps * workload.barriers / chip.barrier_warps_per_clock_per_sm / hertz
     rounds = math.ceil(workload.blocks / (gpu.sm_count * resident_blocks(workload)))
@@ -256,14 +257,15 @@ def predict_time(
 
 
 def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:
-    """Seconds that resources take side by side: a p-norm of SM, memory and latency."""
+    """Seconds that resources take side by side: a p-norm of SM, memory, latency and barriers."""
     memory = max(seconds[resource] for resource in _OF_THE_CHIP)
-    latency = max(seconds[resource] for resource in _WAITING)
-    sm = max(seconds[resource] for resource in seconds if resource not in _OUTSIDE_THE_SM)
-    slowest = max(memory, latency, sm)
+    latency = max(seconds[resource] for resource in WAITING)
+    sm = max(seconds[resource] for resource in seconds if resource not in _NOT_A_PIPE)
+    parts = (memory, latency, sm, seconds[Resource.BARRIER])
+    slowest = max(parts)
     if not slowest:
         return 0.0
-    return slowest * sum((part / slowest) ** exponent for part in (memory, latency, sm)) ** (1.0 / exponent)
+    return slowest * sum((part / slowest) ** exponent for part in parts) ** (1.0 / exponent)
 
 
 def _integer_clocks(workload: Workload, gpu: Gpu) -> float:

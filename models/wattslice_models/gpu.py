@@ -107,6 +107,8 @@ class Architecture(Struct, frozen=True):
     l2_bytes_per_clock_per_sm: float
     dram_efficiency: float
     """Achievable share of the bandwidth on the specification sheet: refresh and turns take the rest."""
+    fp64_efficiency: float
+    """Achievable share of the rate of fp64 units: a chip with few of them does not keep them busy."""
     block_dispatch_cycles: float
     """Clocks between two blocks that the whole GPU starts."""
     barrier_warps_per_clock_per_sm: float

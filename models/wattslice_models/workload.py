@@ -29,6 +29,9 @@ class Instructions(Struct, frozen=True):
     """The part of `special` that converts from or to a 64-bit type: it holds the fp64 units too."""
 
 
+PASS_BYTES = 128
+"""Width of shared memory and of L1: 32 banks of 4 bytes."""
+
 ASSUMED_TRIPS = "data decide how often a loop runs: assumed"
 """The doubt about a launch whose counts, and so whose seconds, nobody knows."""
 
@@ -58,6 +61,9 @@ class Workload(Struct, frozen=True):
     """128-byte passes through shared memory per launched warp, bank conflicts included; also repeated
     requests to constant memory, one for each word beyond the first.
     Unknown: no conflicts, `shared_accesses` passes."""
+    l1_passes: float | None = None
+    """128-byte passes of global accesses through L1 per launched warp, bank conflicts included: it has the
+    banks of shared memory. Unknown: as many as `l1_bytes` fill."""
     shared_accesses: float = 0.0
     """Shared-memory load and store instructions per thread (part of `instructions.load_store`)."""
     texture_fetches: float = 0.0

@@ -191,3 +191,34 @@ def test_the_option(tmp_path, capsys):
     assert "run with 3 4 (run target, Makefile:2)" in capsys.readouterr().out
     assert run(["analyze", str(path), "--no-cache", "--args", "'1"]) == 2
     assert "close the quotation" in capsys.readouterr().err
+
+
+def test_optarg_declared_in_the_function(tmp_path) -> None:
+    body = """
+    extern char *optarg;
+    int option, n = 3;
+    while ((option = getopt(argc, argv, "n:")) != -1)
+        if (option == 'n') n = atoi(optarg);
+    k<<<n, 64>>>(0, n, 1);
+"""
+    found = launch(tmp_path, body, "-n 77")
+    assert found.grid == (77, 1, 1)
+
+
+USAGE = """
+void quit(int code) { printf("bye"); exit(code); }
+void usage(char **argv) { fprintf(stderr, "%s n", argv[0]); quit(1); }
+void hint(char **argv) { if (argv[1]) return; exit(1); }
+"""
+
+
+def test_a_function_that_always_exits_ends_the_program(tmp_path) -> None:
+    body = "int n = 5; if (argc > 2) n = 7; else usage(argv); k<<<n, 64>>>(0, n, 1);"
+    path = tmp_path / "a.cu"
+    main = f"int main(int argc, char **argv)\n{{\n{body}\n}}\n"
+    path.write_text(HEAD + USAGE + main)
+    (found,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU)
+    assert found.grid == (7, 1, 1)
+    path.write_text(HEAD + USAGE + main.replace("usage(argv)", "hint(argv)"))
+    (found,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU)
+    assert found.grid == (5, 1, 1)

@@ -89,6 +89,16 @@ def test_conversions_from_and_to_64_bits_hold_the_fp64_units():
         assert found.time_s == pytest.approx(expected / 1e9)
 
 
+def test_a_chip_with_few_fp64_units_does_not_keep_them_busy():
+    work = Workload(28 * 8, 256, 64.0, Instructions(fp64=1000.0))
+    small, large = (
+        predict_time(work, load_gpu(gpu), Clocks(1000.0), EXACT).time_s
+        for gpu in ("gtx_1080_ti", "p100_pcie")
+    )
+    assert small == pytest.approx(8 * 256 * 1000 / (0.76 * 4) / 1e9)  # 28 SMs
+    assert large == pytest.approx(4 * 256 * 1000 / 32 / 1e9)  # 56 SMs
+
+
 def test_one_block_too_many_costs_a_whole_round():
     assert predict_time(arithmetic(81), V100, None, EXACT).time_s == pytest.approx(
         2 * predict_time(arithmetic(80), V100, None, EXACT).time_s
@@ -106,6 +116,16 @@ def test_bank_conflicts_cost_passes():
     found = predict_time(replace(free, shared_passes=32e4), V100, None, EXACT)
     assert found.limited_by is Resource.LOAD_STORE
     assert found.time_s == pytest.approx(10 * 8 * 32e4 / 1380e6)
+
+
+def test_bank_conflicts_in_l1_cost_passes_too():
+    part = Instructions(load_store=1e4)
+    work = Workload(800, 256, 64.0, part, None, *(4e4, 4e4, 0.0), shared_passes=0.0, dependent_loads=0.0)
+    free, found = (
+        predict_time(replace(work, l1_passes=passes), V100, None, EXACT).time_s for passes in (1e4, 8e4)
+    )
+    assert free == pytest.approx(predict_time(work, V100, None, EXACT).time_s)
+    assert found == pytest.approx(10 * 8 * 8e4 * 128 / 126 / 1380e6)  # 126 bytes a clock and SM
 
 
 def test_resources_overlap_as_well_as_the_exponent_says():
@@ -210,6 +230,23 @@ def test_barriers_take_a_warp_at_a_time():
     assert found.limited_by is Resource.BARRIER
     rate = V100.architecture.barrier_warps_per_clock_per_sm
     assert found.time_s == pytest.approx(8 * 8 * 1_000 / rate / 1e9)
+
+
+def test_barriers_do_not_hide_behind_arithmetic():
+    """With p = 1 one after the other: the unit of barriers is no pipe that arithmetic keeps busy."""
+    one_by_one = replace(EXACT, overlap=1.0)
+    both = Workload(8 * V100.sm_count, 256, 64.0, Instructions(fp32=4_000.0), barriers=1_000.0)
+    both = replace(both, dependent_instructions=0.0)
+    found, without = (
+        predict_time(work, V100, Clocks(1000.0), one_by_one) for work in (both, replace(both, barriers=0.0))
+    )
+    waited = next(one.share for one in found.utilisations if one.resource is Resource.LATENCY) * found.time_s
+    before = (
+        next(one.share for one in without.utilisations if one.resource is Resource.LATENCY) * without.time_s
+    )
+    rate = V100.architecture.barrier_warps_per_clock_per_sm
+    apart_s = found.time_s - waited - (without.time_s - before)
+    assert apart_s == pytest.approx(8 * 8 * 1_000 / rate / 1e9)
 
 
 def test_a_launch_takes_as_long_as_its_longest_block():

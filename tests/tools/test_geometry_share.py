@@ -23,10 +23,22 @@ CODES = [
 @pytest.mark.parametrize(("code", "is_called"), CODES)
 def test_a_function_that_nothing_calls_launches_nothing(tmp_path: Path, code: str, is_called: bool):
     (tmp_path / "a.cu").write_text(code)
-    assert (kind_of(ALONE, code_of(tmp_path)) != NOT_LAUNCHED) is is_called
+    assert (kind_of(ALONE, tmp_path, code_of(tmp_path)) != NOT_LAUNCHED) is is_called
+
+
+@pytest.mark.parametrize(("other", "is_called"), [("", True), ("void go(int n) {}", False)])
+def test_a_program_that_has_a_function_of_that_name_calls_its_own(
+    tmp_path: Path, other: str, is_called: bool
+):
+    for name, code in (("one", "void go(int n) {}"), ("two", f"{other}\nint main() {{ go(4); }}")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "Makefile").write_text("all:\n")
+        (tmp_path / name / "a.cu").write_text(code)
+    kind = kind_of(ALONE, tmp_path / "one", code_of(tmp_path))
+    assert (kind != NOT_LAUNCHED) is is_called
 
 
 def test_a_missing_file_is_a_kind_of_its_own():
     cause = "'n' is read from data/graph.txt, which the repository does not have"
-    assert kind_of(cause, "") == KINDS[0][0]
-    assert kind_of("'n' is set by fscanf()", "") == "read from a file"
+    assert kind_of(cause, Path(), {}) == KINDS[0][0]
+    assert kind_of("'n' is set by fscanf()", Path(), {}) == "read from a file"

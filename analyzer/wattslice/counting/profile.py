@@ -109,7 +109,7 @@ class SiteStatistics(Struct, frozen=True):
     """How one textual memory access behaves, averaged over sampled warps.
 
     `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local).
-    `bank_passes`: passes a shared-memory request takes (1 = conflict-free).
+    `bank_passes`: passes a request to shared memory or L1 takes (1 = conflict-free).
     `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
     `block_reach`, `launch_reach`: what one block, and what all samples touch of the object.
     `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the

@@ -191,8 +191,10 @@ def _looked_at(
     asked = (offsets, active, size_bytes, threads.warp_population)
     if space is ir.MemorySpace.SHARED:
         return RequestCost(bank_passes(*asked), 1.0, 1.0)
-    is_constant = space is ir.MemorySpace.CONSTANT  # serves one word after the other
-    passes = sectors_per_request(*asked, sector_bytes=4) if is_constant else 1.0
+    if space is ir.MemorySpace.CONSTANT:  # serves one word after the other
+        passes = sectors_per_request(*asked, sector_bytes=4)
+    else:  # L1 has the banks of shared memory
+        passes = bank_passes(*asked) if space is ir.MemorySpace.GLOBAL else 1.0
     share = distinct_share(offsets[block], active[block]) if bool(active[block].any()) else 1.0
     return RequestCost(passes, sectors_per_request(*asked), share)
 

@@ -42,6 +42,8 @@ class CallGraph:
         found = self._by_name.get(node.callee)
         if node.name == "operator()" or (found is not None and node.callee != node.name):
             return found
+        if node.callee.startswith(_OF_THE_LIBRARY):
+            return None  # length() of a std::string is no function of that name in this program
         found = self._by_name.get(node.name)
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
@@ -86,6 +88,32 @@ class CallGraph:
         given = len(node.arguments) - 1
         every = (function for lambdas in self._lambdas.values() for function in lambdas)
         return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) == given)
+
+    def never_returns(self, expr: ir.Expr) -> bool:
+        """Whether an expression ends the program: a call of exit(), or of a function that always does."""
+        return isinstance(expr, ir.Call) and (
+            expr.name in host_api.EXITS or self.callee(expr) in self._ending
+        )
+
+    @cached_property
+    def _ending(self) -> frozenset[ir.Function]:
+        """Functions such as `usage()` that come to a call of exit() whatever happens in them."""
+        found: set[ir.Function] = set()
+
+        def ends(stmt: ir.Stmt) -> bool:
+            if isinstance(stmt, ir.Block):
+                return any(ends(inner) for inner in stmt.statements)
+            called = stmt.expr if isinstance(stmt, ir.ExprStmt) else None
+            return isinstance(called, ir.Call) and (
+                called.name in host_api.EXITS or self.callee(called) in found
+            )
+
+        for _ in range(_MOST_ENDING):
+            wider = {f for f in self.functions if ends(f.body) and not _may_return(f.body)}
+            if len(wider) == len(found):
+                break
+            found = wider
+        return frozenset(found)
 
     def handed_to(self, node: ir.Call) -> frozenset[ir.Function]:
         """The lambdas among the arguments of a call that nobody follows: it may call them."""
@@ -347,9 +375,21 @@ class HostDependence:
         return found
 
 
+def _may_return(stmt: ir.Stmt) -> bool:
+    return any(isinstance(inner, ir.Return) for inner in ir.walk_statements(stmt))
+
+
+_MOST_ENDING = 4
+"""Calls between a function and the exit() that it always comes to."""
+
+
 def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:
     """Whether a number is given where a vector is taken, which no conversion makes of it."""
     return parameter.type.lanes > 1 and argument.type.lanes == 1 and argument.type.kind in _NUMBERS
 
 
 _NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
+_OF_THE_LIBRARY = tuple(
+    f"_Z{nested}{name}" for nested in ("", "N", "NK") for name in ("St", "Ss", "Sa", "So")
+)
+"""How the mangled names of functions and methods in namespace std begin."""

@@ -438,9 +438,7 @@ def _options(
 
 
 def _set_global(memory: Memory, name: str, value: Value) -> None:
-    storage = memory.global_named(name)
-    if storage is not None:
-        memory.set_cell(storage, 0, value)
+    memory.set_cell(memory.global_named(name), 0, value)
 
 
 def _flag_of(words: list[str], name: str) -> str | None:

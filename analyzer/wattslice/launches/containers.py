@@ -89,6 +89,9 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
             memory.write(this.storage, this.offset + length * element.size_bytes, arguments[1], element)
             memory.set_cell(this.storage, this.offset + _LENGTH, length + 1)
             return 0
+        case "pop_back" if is_vector(type_) and isinstance(length, int):
+            memory.set_cell(this.storage, this.offset + _LENGTH, max(0, length - 1))
+            return 0
         case "clear" if is_vector(type_):
             memory.set_cell(this.storage, this.offset + _LENGTH, 0)
             return 0

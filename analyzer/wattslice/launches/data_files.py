@@ -11,6 +11,7 @@ import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -25,6 +26,11 @@ _WINDOW_BYTES = 4096
 _LARGEST_RECORD_BYTES = 256
 _POSITION = -1
 """Where the storage of an open file keeps how many bytes have been read."""
+_MOST_STEPS = 120_000
+_STEPS_PER_READ = 32
+"""What one read of a file is worth in steps of the interpreter: a loop that reads a file ends with it."""
+_ENDED = -2
+"""Where it keeps whether the end was met: what feof() tells."""
 _FOLDERS = ("", "data", "../data", "../../data", "../../../Common/data")
 """Where the CUDA samples look for a data file, from the folder of the program."""
 
@@ -44,6 +50,8 @@ class DataFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._steps_left = _MOST_STEPS
+        self._steps = 0
         self._top: Path | None = None
         self._contents: dict[Storage, bytes] = {}
         self.names: dict[str, None] = {}
@@ -56,6 +64,11 @@ class DataFiles:
             "fscanf": self._scan,
             "fread": self._read,
             "rewind": self._rewind,
+            "feof": self._ended,
+            "fgetc": self._character,
+            "getc": self._character,
+            "fseek": self._seek,
+            "ftell": self._tell,
             "fclose": lambda memory, node, arguments: 0,
             "open": self._open_stream,
             "operator>>": self._from_stream,
@@ -100,11 +113,12 @@ class DataFiles:
 
     def _opened(self, name: str | None, given: Value) -> Value | None:
         path = None if name is None else self._path(name)
-        storage = Storage("a file", {_POSITION: 0})
+        storage = Storage("a file", {_POSITION: 0, _ENDED: 0})
         if path is None:
             told = None if name is None else f"{name}, which the repository does not have"
-            if told is None and isinstance(given, Unknown) and given.reason.startswith("given on"):
-                told = f"a file that is {given.reason}"
+            if told is None and isinstance(given, Unknown):
+                is_given = given.reason.startswith("given on")
+                told = f"a file that is {given.reason}" if is_given else f"a file, named by {given.reason}"
             if told is None:
                 return None
             self._absent[storage] = told
@@ -170,11 +184,12 @@ class DataFiles:
         storage, position, rest = found
         line = rest[: max(0, arguments[1] - 1)].split(b"\n")[0]
         line += rest[len(line) : len(line) + 1] if len(line) < arguments[1] - 1 else b""
+        is_short = not line.endswith(b"\n") and len(line) < arguments[1] - 1
+        self._move(memory, storage, position + len(line), meets_end=is_short)
         if not line:
             return 0
         memory.forget_behind(arguments[0], Unknown("behind the end of a text"))
         store_text(memory, arguments[0], line.decode("latin-1"))
-        memory.set_cell(storage, _POSITION, position + len(line))
         return arguments[0]
 
     def _scan(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -191,8 +206,10 @@ class DataFiles:
         assigned, taken = scanned(memory, rest.decode("latin-1"), layout, targets)
         if taken == _WINDOW_BYTES:  # what is behind it may belong to the last word
             return None
-        memory.set_cell(storage, _POSITION, position + taken)
-        return -1 if not rest.strip() else assigned
+        is_over = not (rest if "%c" in layout else rest.strip())
+        behind = position + (len(rest) if is_over else taken)
+        self._move(memory, storage, behind, meets_end=is_over or not layout.endswith("%c"))
+        return -1 if is_over else assigned
 
     def _read(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         """A record or a number, byte by byte as it lies in the file; of anything longer only the position."""
@@ -203,15 +220,15 @@ class DataFiles:
             return None
         storage, position, rest = found
         target, type_ = arguments[0], ir.strip_casts(node.arguments[0]).type.element
-        memory.set_cell(storage, _POSITION, position + size * count)
+        left = len(self._contents[storage]) - position
+        self._move(memory, storage, position + min(size * count, left), meets_end=size * count > left)
         if not isinstance(target, Pointer):
             return Unknown("how much of a file was read")
         memory.forget_behind(target, Unknown("read from a file"))
         is_there = size <= min(len(rest), _LARGEST_RECORD_BYTES)
         if count == 1 and type_ is not None and type_.size_bytes == size and is_there:
             _store_bytes(memory, target, type_, rest)
-            return 1
-        return Unknown("how much of a file was read")
+        return min(count, left // size) if size > 0 else 0
 
     def _rewind(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         del node
@@ -219,7 +236,56 @@ class DataFiles:
         if not isinstance(file, Pointer) or file.storage not in self._contents:
             return None
         memory.set_cell(file.storage, _POSITION, 0)
+        memory.set_cell(file.storage, _ENDED, 0)
         return 0
+
+    def _ended(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        del memory, node
+        found = self._rest(arguments[0]) if arguments else None
+        return None if found is None else found[0].cells.get(_ENDED)
+
+    def _seek(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        """fseek(file, offset, origin), to a place in the file."""
+        del node
+        found = self._rest(arguments[0]) if arguments else None
+        if found is None or len(arguments) < 3 or not isinstance(offset := arguments[1], int):
+            return None
+        storage, position, _ = found
+        start = {0: 0, 1: position, 2: len(self._contents[storage])}.get(cast("int", arguments[2]))
+        if start is None:
+            return None
+        memory.set_cell(storage, _POSITION, max(0, start + offset))
+        memory.set_cell(storage, _ENDED, 0)
+        return 0
+
+    def _character(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        del node
+        found = self._rest(arguments[0]) if arguments else None
+        if found is None:
+            return None
+        storage, position, rest = found
+        self._move(memory, storage, position + len(rest[:1]), meets_end=not rest)
+        return rest[0] if rest else -1
+
+    def _tell(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        del memory, node
+        found = self._rest(arguments[0]) if arguments else None
+        return None if found is None else found[1]
+
+    def _move(self, memory: Memory, storage: Storage, position: int, *, meets_end: bool) -> None:
+        """Go to a position; `meets_end`: where that is the end, the reader has looked beyond it."""
+        is_end = position >= len(self._contents[storage])
+        memory.set_cell(storage, _POSITION, position)
+        if is_end and meets_end:
+            memory.set_cell(storage, _ENDED, 1)
+        if not is_end:
+            self._steps += min(_STEPS_PER_READ, self._steps_left)
+            self._steps_left -= min(_STEPS_PER_READ, self._steps_left)
+
+    def steps_for_reading(self) -> int:
+        """What the reads since the last call are worth."""
+        steps, self._steps = self._steps, 0
+        return steps
 
 
 def _store_bytes(memory: Memory, target: Pointer, type_: ir.Type, content: bytes) -> None:

@@ -101,6 +101,15 @@ EXITS = frozenset(
 )
 """Functions that do not return."""
 
+CAPTURES = {
+    "cudaStreamBeginCapture": True,
+    "cudaStreamBeginCaptureToGraph": True,
+    "cuStreamBeginCapture": True,
+    "cudaStreamEndCapture": False,
+    "cuStreamEndCapture": False,
+}
+"""Functions that begin (or end) the capture of launches into a graph, whose own launches are not counted."""
+
 ALLOCATIONS = frozenset({"malloc", "calloc", "realloc", "operator new", "operator new[]", "aligned_alloc"})
 """Functions that return fresh memory."""
 
@@ -121,6 +130,10 @@ KEEPS_ITS_ARGUMENTS = frozenset(
         "free",
         "cudaFree",
         "cudaMemset",
+        "cudaMemset2D",
+        "cudaMemset2DAsync",
+        "cudaMemset3D",
+        "cudaMemsetAsync",
         "cudaMalloc3D",
         "cudaMallocArray",
         "cudaEventCreate",

@@ -281,7 +281,7 @@ class Memory:
     def __init__(self, pins: Mapping[str, int | float]) -> None:
         self.frames: list[Frame] = [{}]
         self._globals: Frame = {}
-        self._shared: dict[str, tuple[ir.Variable, Storage]] = {}
+        self._shared: dict[str, tuple[ir.Variable | None, Storage]] = {}
         self._pins = pins
         self._log: list[tuple[Storage, int, Value | None]] = []
         self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
@@ -291,8 +291,9 @@ class Memory:
         found = self.frames[-1].get(variable) or self._globals.get(variable)
         if found is not None:
             return found
-        frame = self._globals if variable.role is ir.VariableRole.FILE_SCOPE else self.frames[-1]
-        return self.declare(variable, frame)
+        if variable.role is ir.VariableRole.FILE_SCOPE:  # such as `extern char *optarg;` in a function
+            return self.declare_global(variable)
+        return self.declare(variable)
 
     def declare(self, variable: ir.Variable, frame: Frame | None = None) -> Storage:
         """Fresh storage for a variable of the current call."""
@@ -315,12 +316,12 @@ class Memory:
 
     def declare_global(self, variable: ir.Variable) -> Storage:
         """Storage for a file-scope variable; declarations in other files share that of its definition."""
-        known = self._shared.get(variable.name)
-        if known is not None and (known[0].initializer is None or variable.initializer is None):
-            self._globals[variable] = known[1]
-            if variable.initializer is not None:
-                self._shared[variable.name] = (variable, known[1])
-            return known[1]
+        first, known = self._shared.get(variable.name, (None, None))
+        if known is not None and (first is None or first.initializer is None or variable.initializer is None):
+            self._globals[variable] = known
+            if variable.initializer is not None or first is None:
+                self._shared[variable.name] = (variable, known)
+            return known
         storage = self.declare(variable, self._globals)
         self._shared[variable.name] = (variable, storage)
         return storage
@@ -329,9 +330,9 @@ class Memory:
         """The value that is fixed for what goes by this name; None where none is."""
         return self._pins.get(name)
 
-    def global_named(self, name: str) -> Storage | None:
-        """The storage of the file-scope variable of this name; None where no code names one."""
-        return next((storage for known, storage in self._globals.items() if known.name == name), None)
+    def global_named(self, name: str) -> Storage:
+        """The storage of the file-scope variable of this name, which code may declare later."""
+        return self._shared.setdefault(name, (None, Storage(name)))[1]
 
     def address(self, variable: ir.Variable) -> Pointer:
         """Where a variable is, also one that names a part of another."""

@@ -71,7 +71,7 @@ class FactReader:
     """Facts of expressions; also which variables have their address taken, and what references name."""
 
     def __init__(self, graph: CallGraph) -> None:
-        self._graph = graph
+        self.graph = graph
         self._own_addresses: set[ir.Expr] = set()
         self.escaped: set[ir.Variable] = set()
         self.references: list[tuple[ir.Variable, ir.Variable]] = []
@@ -106,7 +106,7 @@ class FactReader:
                 case ir.InlinedCall(parameters=parameters):
                     found.defines.update(parameters)
                 case ir.Text(value=value) if node.type.name == "function":
-                    function = self._graph.named(value)
+                    function = self.graph.named(value)
                     found.uses.update((None if function is None else function.copied) or ())
                 case ir.Call():
                     self._call(node, found)
@@ -125,15 +125,16 @@ class FactReader:
         return frozenset[Location]((root,))
 
     def _call(self, node: ir.Call, found: Facts) -> None:
-        function = self._graph.callee(node)
+        found.launches |= node.name in host_api.CAPTURES  # it says when launches are made
+        function = self.graph.callee(node)
         if node.function is not None or node.name == "operator()" or node.is_virtual:
-            for callee in self._graph.callees(node):
+            for callee in self.graph.callees(node):
                 found.callees.add(callee)
                 self._bind(
                     callee, node.arguments[callee.copied is not None and node.function is None :], found
                 )
         if function is None:
-            found.callees.update(self._graph.handed_to(node))
+            found.callees.update(self.graph.handed_to(node))
         if function is not None:
             found.callees.add(function)
             self._bind(function, node.arguments, found)
@@ -378,7 +379,9 @@ class _Slicer:
             case ir.Break() | ir.Continue():
                 core = jumps
             case ir.Block(statements=statements):
-                core = self._any(statements, function, jumps=jumps)
+                core = self._any(
+                    statements, function, jumps=jumps or (stmt.is_breakable and stmt in self._core)
+                )
             case ir.If(condition=condition, then=then, otherwise=otherwise):
                 arms = (then,) if otherwise is None else (then, otherwise)
                 core = self._any(arms, function, jumps=jumps) or self._acts(condition)
@@ -415,7 +418,7 @@ class _Slicer:
             case ir.Return() | ir.Break() | ir.Continue():
                 return True
             case ir.ExprStmt(expr=expr):
-                return isinstance(expr, ir.Call) and expr.name in host_api.EXITS
+                return self._reader.graph.never_returns(expr)
             case ir.Block(statements=statements):
                 return any(self._is_jump(inner) for inner in statements)
             case ir.If(condition=condition, then=then, otherwise=otherwise):

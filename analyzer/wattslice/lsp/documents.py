@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from itertools import accumulate, takewhile
 from pathlib import Path
 
 from lsprotocol import types
@@ -102,29 +103,8 @@ def index(line: str, character: int, encoding: Encoding) -> int:
     """
     if encoding == types.PositionEncodingKind.Utf32 or line.isascii():
         return min(character, len(line))
-    if encoding == types.PositionEncodingKind.Utf8:
-        units = line.encode("utf-8", _SURROGATES)[:character]
-        return len(units.decode("utf-8", "ignore")) if _clean(line) else _walk(line, character, encoding)
-    units = line.encode("utf-16-le", _SURROGATES)[: 2 * character]
-    return len(units.decode("utf-16-le", "ignore")) if _clean(line) else _walk(line, character, encoding)
-
-
-def _clean(line: str) -> bool:
-    """Whether every character of the line is one (no lone surrogates)."""
-    try:
-        line.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _walk(line: str, character: int, encoding: Encoding) -> int:
-    column = 0
-    for number, sign in enumerate(line):
-        column += width(sign, encoding)
-        if column > character:
-            return number
-    return len(line)
+    ends = accumulate(width(sign, encoding) for sign in line)
+    return sum(1 for _ in takewhile(lambda end: end <= character, ends))
 
 
 def whole_line(number: int, line: str, encoding: Encoding) -> types.Range:

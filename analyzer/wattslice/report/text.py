@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from textwrap import dedent, wrap
 from typing import TextIO
 
@@ -279,13 +279,19 @@ def assumption_table(assumptions: tuple[Assumption, ...]) -> Table:
     table.add_column("assumed", ratio=1)
     table.add_column("", style="dim", no_wrap=True)
     for assumption in assumptions:
-        message = Text(printable(assumption.message))
-        if assumption.fix:
-            message.append(f"\n→ {printable(assumption.fix)}", style="cyan")
-        if assumption.file:
-            message.append(f"\nin {printable(Path(assumption.file).name)}", style="dim")
+        message = _with_fix(assumption.message, assumption.fix, assumption.file)
         table.add_row(f"  {assumption.line or _NOTHING}", message, assumption.rule)
     return table
+
+
+def _with_fix(message: str, fix: str, file: str = "") -> Text:
+    """What is said, what to do about it, and in which file where that is not the kernel's own."""
+    words = Text(printable(message))
+    if fix:
+        words.append(f"\n→ {printable(fix)}", style="cyan")
+    if file:
+        words.append(f"\nin {printable(PurePath(file).name)}", style="dim")
+    return words
 
 
 MAX_ADVICE = 6
@@ -309,7 +315,7 @@ def advice_table(kernel: KernelAnalysis, width: int) -> Table:
         Column("  line", texts(f"  {advice.line}" for advice in shown), right=True, style="dim"),
         Column(
             "what costs power, and what to do",
-            tuple(_words(advice) for advice in shown),
+            tuple(_with_fix(advice.told, advice.fix, advice.file) for advice in shown),
             least=24,
             wanted=50,
             stretch=True,
@@ -320,14 +326,6 @@ def advice_table(kernel: KernelAnalysis, width: int) -> Table:
         Column("", texts(advice.rule for advice in shown), style="dim"),
     )
     return fitting_table(columns, width)
-
-
-def _words(advice: Advice) -> Text:
-    words = Text(printable(advice.told))
-    words.append(f"\n→ {printable(advice.fix)}", style="cyan")
-    if advice.file:
-        words.append(f"\nin {printable(PurePath(advice.file).name)}", style="dim")
-    return words
 
 
 def _stake(advice: Advice) -> Text:
@@ -540,9 +538,7 @@ def finding_table(findings: tuple[Finding, ...], width: int) -> Table:
     table.add_column(style="dim", no_wrap=True)
     for finding in findings:
         place = printable(finding.file) + (f":{finding.line}" if finding.line else "")
-        message = Text(printable(finding.message))
-        if finding.fix:
-            message.append(f"\n→ {printable(finding.fix)}", style="cyan")
+        message = _with_fix(finding.message, finding.fix)
         severity = Text(finding.severity.value, style=_SEVERITY_STYLES[finding.severity])
         if narrow:
             placed = Text(f"{place}\n" if place else "").append_text(message)

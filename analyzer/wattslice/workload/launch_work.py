@@ -121,6 +121,7 @@ def workload(
         l2_bytes=traffic.l2_bytes,
         dram_bytes=traffic.dram_bytes,
         shared_passes=traffic.shared_passes,
+        l1_passes=traffic.l1_passes,
         shared_accesses=traffic.shared_accesses,
         texture_fetches=counts.texture_load,
         atomics=counts.atomic,

@@ -42,6 +42,7 @@ class WorkloadRow(Struct, frozen=True):
     l2_bytes: float | None
     dram_bytes: float | None
     shared_passes: float | None
+    l1_passes: float | None
     shared_accesses: float
     texture_fetches: float
     atomics: float

@@ -62,15 +62,22 @@ def has_all_arguments(launch: KernelLaunch) -> bool:
 
 
 def missing_arguments(launch: KernelLaunch) -> list[str]:
-    """The integer parameters without a value. A texture object is a handle, and no number."""
+    """The integer parameters without a value. What the runtime creates is a handle, such as a texture object,
+    and no number.
+    """
     lanes = Counter(member.parameter for member in launch.members)
+    reasons = dict(launch.unknown_arguments)
     pairs = zip(launch.kernel.parameters, launch.arguments, strict=True)
     return [
         parameter.name
         for index, (parameter, value) in enumerate(pairs)
         if value is None and parameter.type.is_integral and parameter.space is not ir.MemorySpace.TEXTURE
         if parameter.type.lanes == 1 or lanes[index] < parameter.type.lanes
+        if not _HANDLE.search(reasons.get(parameter.name, ""))
     ]
+
+
+_HANDLE = re.compile(r"\bset by cuda\w*Create\w*\(\)$")
 
 
 KINDS = (
@@ -88,16 +95,16 @@ KINDS = (
 """What a first cause says about the repository; what fits none is for wattslice to mend."""
 
 
-NOT_LAUNCHED = "by a function that nothing in the repository calls, so by no program of it"
+NOT_LAUNCHED = "by a function that nothing in its program calls"
 _PARAMETER_OF = re.compile(r"a parameter of (\w+)\(\), (?:which nothing|whose callers)")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 _CODE = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".inl", ".m", ".mm")
 
 
-def kind_of(cause: str, code: str) -> str:
-    """The row of `KINDS` that a cause belongs to; `code`: all of the repository, which may call nothing."""
+def kind_of(cause: str, own: Path, code: dict[Path, str]) -> str:
+    """The row of `KINDS` that a cause belongs to; `own`: its program's folder, `code`: of all of them."""
     around = _PARAMETER_OF.search(cause)
-    if around is not None and not is_called(around[1], code):
+    if around is not None and not is_called(around[1], code_that_may_call(around[1], own, code)):
         return NOT_LAUNCHED
     return next((kind for kind, pattern in KINDS if re.search(pattern, cause)), "other")
 
@@ -112,10 +119,30 @@ def _is_return(code: str, at: int) -> bool:
     return re.search(r"\b(?:return|else|do)\s*$", code[max(0, at - 12) : at + 1]) is not None
 
 
-def code_of(checkout: Path) -> str:
-    """Every source file of a checkout, without comments and texts."""
-    files = sorted(file for file in checkout.rglob("*") if file.suffix in _CODE and file.is_file())
-    return "\n".join(_COMMENT.sub(" ", file.read_text(encoding="latin-1")) for file in files)
+def code_of(checkout: Path) -> dict[Path, str]:
+    """The source files of a checkout, without comments and texts, by the nearest folder with a build file."""
+    found: dict[Path, str] = {}
+    for file in sorted(file for file in checkout.rglob("*") if file.suffix in _CODE and file.is_file()):
+        folder = program_of(file, checkout)
+        text = _COMMENT.sub(" ", file.read_text(encoding="latin-1"))
+        found[folder] = f"{found.get(folder, '')}\n{text}"
+    return found
+
+
+def program_of(file: Path, checkout: Path) -> Path:
+    """The folder of the program that a file belongs to."""
+    above = (folder for folder in file.parents if folder.is_relative_to(checkout))
+    built = (folder for folder in above if any((folder / name).is_file() for name in _BUILDS))
+    return next(built, checkout)
+
+
+_BUILDS = ("Makefile", "makefile", "GNUmakefile", "CMakeLists.txt")
+
+
+def code_that_may_call(function: str, own: Path, code: dict[Path, str]) -> str:
+    """The code of a function's own program, and of others as far as they have no function of that name."""
+    definition = re.compile(rf"\b{function}\s*\([^;{{}}]*\)\s*{{")
+    return "\n".join(text for folder, text in code.items() if folder == own or not definition.search(text))
 
 
 _NAMED = re.compile(r"'[^']*'|\b[\w:.~<>]+\(\)|\b\d+\b")
@@ -184,10 +211,26 @@ def launches_in(
         yield kernels, own, is_named or any(launch.line is not None for launch in own)
 
 
+_Place = tuple[str, int, int | None]
+"""Where a kernel is defined, and where the first launch of it stands."""
+
+
+class _Told(Struct, frozen=True):
+    """The launches of a kernel as one file tells them: of those that include it, one that knows them."""
+
+    file: str
+    launches: list[KernelLaunch]
+
+
+def is_known(launches: list[KernelLaunch]) -> bool:
+    """Whether a launch was read from host code, with all its integer arguments."""
+    return any(x.source is not LaunchSource.ASSUMED and has_all_arguments(x) for x in launches)
+
+
 def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
     """Counts one checkout; `seen`: contents that count no more."""
     share = Share(checkout.name)
-    places: set[tuple[str, int, int | None]] = set()
+    launched: dict[_Place, _Told] = {}
     code = code_of(checkout)
     for path in sorted(path for path in checkout.rglob("*.cu") if path.is_file()):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -200,22 +243,24 @@ def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
             continue
         for kernels, own, is_launched in found:
             place = (kernels[0].span.file, kernels[0].span.line, own[0].line)
-            if not is_launched or place in places:
-                share.unlaunched += not is_launched
-                continue
-            places.add(place)
-            good = [launch for launch in own if launch.source is not LaunchSource.ASSUMED]
-            share.launched += 1
-            share.read += bool(good)
-            if any(has_all_arguments(launch) for launch in good):
-                share.known += 1
-                continue
-            computed = (x.assumptions and all(a.fix.startswith("--set") for a in x.assumptions) for x in own)
-            share.computed += not good and any(computed)
-            cause = first_cause(own)
-            where = f"{path.relative_to(checkout)}:{own[0].line} {kernels[0].name}: {cause}"
-            share.kinds[kind_of(cause, code)] += 1
-            share.missing.setdefault(_NAMED.sub("_", cause), []).append(where)
+            if not is_launched:
+                share.unlaunched += 1
+            elif place not in launched or (is_known(own) and not is_known(launched[place].launches)):
+                launched[place] = _Told(str(path.relative_to(checkout)), own)
+    for told in launched.values():
+        own = told.launches
+        good = [launch for launch in own if launch.source is not LaunchSource.ASSUMED]
+        share.launched += 1
+        share.read += bool(good)
+        if is_known(own):
+            share.known += 1
+            continue
+        computed = (x.assumptions and all(a.fix.startswith("--set") for a in x.assumptions) for x in own)
+        share.computed += not good and any(computed)
+        cause = first_cause(own)
+        where = f"{told.file}:{own[0].line} {own[0].kernel.name}: {cause}"
+        share.kinds[kind_of(cause, program_of(checkout / told.file, checkout), code)] += 1
+        share.missing.setdefault(_NAMED.sub("_", cause), []).append(where)
     return share
 
 

@@ -141,6 +141,7 @@ class LaunchFacts(Struct, frozen=True):
             l2_bytes=moved.l2_bytes,
             dram_bytes=moved.dram_bytes,
             shared_passes=moved.shared_passes,
+            l1_passes=moved.l1_passes,
             footprint_bytes=moved.footprint_bytes,
         )
 

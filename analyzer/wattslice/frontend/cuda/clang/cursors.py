@@ -175,6 +175,11 @@ class Node:
         return library().clang_Cursor_getStorageClass(self.raw) == 3
 
     @property
+    def is_extern(self) -> bool:
+        """Whether the declaration is written `extern`."""
+        return library().clang_Cursor_getStorageClass(self.raw) == 2
+
+    @property
     def is_defaulted(self) -> bool:
         """Whether a member function is written by the compiler: implicit, or `= default`."""
         return bool(library().clang_CXXMethod_isDefaulted(self.raw))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -29,7 +30,7 @@ _LAUNCH = re.compile(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode"
 _DISPATCH = re.compile(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]++|\\.|(?:\\\r?\n)++)*+)", re.M)
-_MOST_FUNCTIONS = 80
+_MOST_FUNCTIONS = 160
 _MOST_HELPER_LINES = 150
 
 
@@ -148,13 +149,14 @@ def _bytes_of(unit: Unit, function: Node) -> bytes:
 def _follow_helpers(
     unit: Unit, hosts: dict[int, Node], result: dict[int, Function], reuse: Reuse | None
 ) -> None:
-    """Functions called for their value (or that write through an argument), as long as they are short."""
+    """Functions called for their value (or that write through an argument), as long as they are short;
+    those near a launch first."""
     by_name: dict[str, list[int]] = {}
     for key, node in hosts.items():
         by_name.setdefault(node.spelling, []).append(key)
-    queue = list(result.values())
+    queue = deque(result.values())
     while queue and len(result) < _MOST_FUNCTIONS:
-        for name in sorted(_callees(queue.pop())):
+        for name in sorted(_callees(queue.popleft())):
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
@@ -180,8 +182,8 @@ def _is_helper(unit: Unit, function: Node) -> bool:
     if span.end_line - span.line > _MOST_HELPER_LINES:
         return False
     result = unit.types.translate(function.type.result.raw)
-    if result.kind not in (TypeKind.VOID, TypeKind.POINTER):
-        return True
+    if result.kind not in (TypeKind.VOID, TypeKind.POINTER) or has_object(function):
+        return True  # a method may change the members of its object
     pointers = [
         type_
         for child in function.children

@@ -17,6 +17,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     place_for_access,
     read,
 )
+from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import default_initialisers
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
 from wattslice.ir import Call, Expr, ExprStmt, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
@@ -44,14 +45,18 @@ def written_launch(body: Body, node: Node, callee: Node | None = None) -> Launch
     return None
 
 
-def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
+def launch_of(body: Body, node: Node, callee: Node) -> Expr | None:
     """The launch that a call is; None when it is an ordinary call."""
     written = written_launch(body, node, callee)
     if written is not None:
         return written
     name, arguments = callee.spelling, list(node.arguments)
     if name in _CONFIGURED and len(arguments) > _CONFIGURED[name]:
-        return _configured_launch(body, node, name, arguments)
+        launch = _configured_launch(body, node, name, arguments)
+        if launch is None or name.startswith("cudaLaunch"):
+            return launch
+        # a node of a graph: how often that is launched is not known
+        return ir.Logical(ir.LogicalOp.AND, unread(launch.span), launch, body.region(), ir.BOOL, launch.span)
     if name in _LAUNCHERS and len(arguments) >= 3:
         kernel, configuration = _kernel(body, arguments[0]), [*arguments[1:3], *arguments[4:5]]
         values = tuple(_value(body, argument) for argument in _packed(arguments[3:4]))

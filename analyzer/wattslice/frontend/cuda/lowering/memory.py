@@ -323,8 +323,9 @@ def bound(body: Body, declaration: Node, value: Node) -> Expr:
 
 
 def _offset_in_record(body: Body, field: Node) -> int:
-    """Offset of a member, plus that of the anonymous records around it."""
-    return body.unit.types.field_offset_bytes(field.raw)
+    """Offset of a member, plus that of the anonymous records around it; of device code 0 if unknown."""
+    offset = body.unit.types.field_offset_bytes(field.raw)
+    return offset if body.is_host else max(0, offset)
 
 
 def _base_of_member(body: Body, node: Node) -> Location | None:

@@ -257,7 +257,7 @@ class TypeTable:
     def _fields(self, clang: ClangType, base_bytes: int) -> list[Field]:
         found: list[Field] = []
         for field in clang.fields:
-            offset = base_bytes + max(0, int(self._offset(field.raw))) // 8
+            offset = base_bytes + self.field_offset_bytes(field.raw)
             name = text(library().clang_getCursorSpelling(field.raw))
             if not name or "(" in name:  # members of an anonymous union or struct belong to the record
                 found.extend(self._fields(field.type.canonical, offset))
@@ -266,5 +266,8 @@ class TypeTable:
         return found
 
     def field_offset_bytes(self, field: CXCursor) -> int:
-        """Bytes from the start of its record to a member; 0 when libclang cannot tell."""
-        return max(0, int(self._offset(field))) // 8
+        """Bytes from the start of its record to a member; a made-up place of its own where the layout of the
+        record is not known, as after a missing header.
+        """
+        bits = int(self._offset(field))
+        return bits // 8 if bits >= 0 else ir.made_up_offset(text(library().clang_getCursorSpelling(field)))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.matrix_tiles import address_of_share, tile_of
 from wattslice.frontend.ptx.lowering.body import FunctionBody, parameter_place
+from wattslice.frontend.ptx.lowering.registers import bit_cast
 from wattslice.frontend.ptx.operations import (
     ATOMICS,
     LANE_NAMES,
@@ -118,7 +119,7 @@ def _held(body: FunctionBody, target: Operand, value: Expr, span: Span) -> Expr:
         return value
     declared = body.registers.declared_type(target.name)
     if declared.is_float and value.type.kind is TypeKind.INT:
-        return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, declared, span)
+        return bit_cast(value, declared, span)
     if declared.kind is TypeKind.INT and value.type.kind is TypeKind.INT and declared.bits > value.type.bits:
         return ir.Cast(value, declared, span)
     return value
@@ -155,7 +156,7 @@ def _store(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
         return False
     type_ = access_type(instruction)
     scalar = type_of(scalar_types(instruction.modifiers)[-1])
-    values = tuple(body.value(part, scalar, span) for part in _elements(instruction.operands[-1]))
+    values = _values(body, instruction.operands[-1], scalar, span)
     if space_of(instruction.modifiers) == "param":
         _store_parameter(body, instruction, scalar, values, span)
         return True
@@ -263,7 +264,7 @@ def _matrix(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     place = replace(place, address=where, type=part)
     name = "ptx " + instruction.mnemonic
     if not is_load:
-        values = tuple(body.value(o, element, span) for o in _elements(instruction.operands[at + 1]))
+        values = _values(body, instruction.operands[at + 1], element, span)
         value = Intrinsic(name, values, (), Semantics.OPAQUE, False, part, span)
         body.emit(ir.Assign(place, None, value, part, part, span), span)
         return True
@@ -344,7 +345,7 @@ def _texture(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
         texture = value.place.variable if isinstance(value, Read) else None
     coordinates: list[Expr] = []
     for argument in address.arguments:
-        for part in argument.elements if isinstance(argument, Vector) else (argument,):
+        for part in _elements(argument):
             if isinstance(part, Register):
                 value = body.registers.read(part.name, part.component, span)
                 coordinates.append(value)
@@ -391,8 +392,7 @@ def _lanes_used(body: FunctionBody, instruction: Instruction) -> int:
 
 
 def _values(body: FunctionBody, operand: Operand, type_: Type, span: Span) -> tuple[Expr, ...]:
-    parts = operand.elements if isinstance(operand, Vector) else (operand,)
-    return tuple(body.value(part, type_, span) for part in parts)
+    return tuple(body.value(part, type_, span) for part in _elements(operand))
 
 
 _LOWERINGS: tuple[tuple[str, Callable[[FunctionBody, Instruction, Span], bool]], ...] = (

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.ptx.lowering.body import FunctionBody
-from wattslice.frontend.ptx.lowering.registers import negated
+from wattslice.frontend.ptx.lowering.registers import bit_cast, negated
 from wattslice.frontend.ptx.operations import POINTER, scalar_types, type_of, working_name
 from wattslice.frontend.ptx.syntax.syntax import Immediate, Instruction, Operand, Pair, Register, Vector
 from wattslice.ir import BOOL, INT32, Binary, BinaryOp, Constant, Expr, Intrinsic, Semantics, Span, Type
@@ -286,26 +286,21 @@ def _move(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     elif isinstance(source, Register) and isinstance(target, Register):
         value = body.registers.read(source.name, source.component, span)
         if value.type.kind is not ir.TypeKind.POINTER:
-            value = body_type(body, value, target, type_, span)
+            value = _as_declared(body, value, target, type_, span)
         body.set(target, value, span)
     else:
         body.set(target, body.value(source, type_, span), span)
     return True
 
 
-def body_type(body: FunctionBody, value: Expr, target: Register, type_: Type, span: Span) -> Expr:
+def _as_declared(body: FunctionBody, value: Expr, target: Register, type_: Type, span: Span) -> Expr:
     """The bits of a value as the register that they are copied to holds them."""
     declared = body.registers.declared_type(target.name)
     if value.type.is_float == declared.is_float or declared.kind is ir.TypeKind.BOOL:
         return value
     if value.type.is_float and not type_.is_float:
         return value  # a register of bits that holds a number
-    return body_cast(value, declared, span)
-
-
-def body_cast(value: Expr, type_: Type, span: Span) -> Expr:
-    """Bits of another kind, which costs nothing."""
-    return Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, span)
+    return bit_cast(value, declared, span)
 
 
 def _unpack(body: FunctionBody, target: Vector, value: Expr, type_: Type, span: Span) -> None:
@@ -321,7 +316,7 @@ def _unpack(body: FunctionBody, target: Vector, value: Expr, type_: Type, span: 
             else Intrinsic("unpack", (value,) if number == 0 else (), (), Semantics.OPAQUE, False, part, span)
         )
         declared = body.registers.declared_type(element.name)
-        body.set(element, low if not declared.is_float else body_cast(low, declared, span), span)
+        body.set(element, low if not declared.is_float else bit_cast(low, declared, span), span)
 
 
 _ROUNDINGS = {"rmi": ("floor", Semantics.FLOOR), "rpi": ("ceil", Semantics.CEIL)}

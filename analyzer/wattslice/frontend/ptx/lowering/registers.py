@@ -273,12 +273,15 @@ def as_type(value: Expr, type_: Type, span: Span) -> Expr:
     if (own.kind is TypeKind.FLOAT) != (type_.kind is TypeKind.FLOAT):
         if type_.kind is TypeKind.POINTER:
             return value
-        return ir.Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, span)
-    if own.is_float:
-        return value
-    if own.bits == type_.bits and own.signed == type_.signed:
+        return bit_cast(value, type_, span)
+    if own.is_float or (own.bits == type_.bits and own.signed == type_.signed):
         return value
     return Cast(value, type_, span)
+
+
+def bit_cast(value: Expr, type_: Type, span: Span) -> Expr:
+    """The bits of a value as another kind of number, which costs nothing."""
+    return ir.Intrinsic("bit_cast", (value,), (), Semantics.OPAQUE, False, type_, span)
 
 
 def fitted(value: Expr, type_: Type, span: Span) -> Expr:

@@ -1,0 +1,68 @@
+"""What host code reads of files in its repository, and where it meets their end."""
+
+from __future__ import annotations
+
+import pytest
+
+from .geometry import launches
+
+HEAD = """
+#include <cstdio>
+#include <vector>
+__global__ void k(int n) {}
+int main() {
+    FILE *f = fopen("%s", "rb");
+    if (!f) return 1;
+    %s
+    k<<<1, 32>>>(n);
+}
+"""
+LINES = b"".join(b"%d\n" % number for number in range(3000))
+
+READS = [
+    ("every line, as far as fgets", LINES, "char t[64]; int n = 0; while (fgets(t, 64, f)) n++;", 3000),
+    ("numbers until feof, the last twice", LINES,
+     "int n = 0, x; while (!feof(f)) { fscanf(f, \"%d\", &x); n++; }", 3001),
+    ("a last line without an end", b"1\n2\n3",
+     "int n = 0, x; while (!feof(f)) { fscanf(f, \"%d\", &x); n++; }", 3),
+    ("what is read of it", b"1\n2\n3", "int n = 0, x; while (fscanf(f, \"%d\", &x) == 1) n += x;", 6),
+    ("lines until feof", b"a\nb\nc", "char t[9]; int n = 0; while (!feof(f)) { fgets(t, 9, f); n++; }", 3),
+    ("lines until feof, with an end", b"a\nb\nc\n",
+     "char t[9]; int n = 0; while (!feof(f)) { fgets(t, 9, f); n++; }", 4),
+    ("a line that fills the buffer", b"abc", "char t[4]; int n; fgets(t, 4, f); n = feof(f) ? 1 : 2;", 2),
+    ("characters", b"ab", "char c; int n = 0; while (fscanf(f, \"%c\", &c) == 1) n++;", 2),
+    ("lines by characters", LINES,
+     "int n = 0, c; while ((c = fgetc(f)) != EOF) if (c == 10) n++;", None),
+    ("and fewer of them", b"1\n2\n3", "int n = 0, c; while ((c = fgetc(f)) != EOF) if (c == 10) n++;", 2),
+    ("the size of the file", b"x" * 5000, "fseek(f, 0, SEEK_END); int n = ftell(f);", 5000),
+    ("a place in it", b"12 34 56", "int n; fseek(f, 3, SEEK_SET); fscanf(f, \"%d\", &n);", 34),
+    ("from where it is", b"12 34 56",
+     "int n; fscanf(f, \"%d\", &n); fseek(f, 3, SEEK_CUR); fscanf(f, \"%d\", &n);", 56),
+    ("how much fread gets", b"x" * 10, "int v[64]; int n = fread(v, 4, 64, f);", 2),
+    ("and then the end", b"x" * 10, "int v[64]; fread(v, 4, 64, f); int n = feof(f) ? 7 : 8;", 7),
+    ("exactly all of it", b"x" * 8, "int v[64]; fread(v, 4, 2, f); int n = feof(f) ? 7 : 8;", 8),
+    ("into a vector", LINES,
+     "std::vector<int> v; int x; while (!feof(f)) { fscanf(f, \"%d\", &x); v.push_back(x); } "
+     "v.pop_back(); int n = v.size();", 3000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "code", "value"), [r[1:] for r in READS], ids=[r[0] for r in READS])
+def test_what_is_read(tmp_path, content, code, value) -> None:
+    (tmp_path / "data.txt").write_bytes(content)
+    (launch,) = launches(tmp_path, HEAD % ("data.txt", code))
+    assert launch.arguments == (value,)
+
+
+def test_a_file_too_long_to_follow_is_not_read_to_its_end(tmp_path) -> None:
+    (tmp_path / "data.txt").write_bytes(b"1\n" * 200_000)
+    code = 'int n = 0, x; while (fscanf(f, "%d", &x) == 1) n++;'
+    (launch,) = launches(tmp_path, HEAD % ("data.txt", code))
+    assert launch.arguments == (None,)
+
+
+def test_a_file_that_is_not_there_keeps_its_name(tmp_path) -> None:
+    code = "char t[64]; int n = 0; while (fgets(t, 64, f)) n++;"
+    (launch,) = launches(tmp_path, HEAD % ("lost.txt", code))
+    assert launch.arguments == (None,)
+    assert "lost.txt, which the repository does not have" in launch.unknown_arguments[0].reason

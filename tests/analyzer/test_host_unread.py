@@ -1,0 +1,68 @@
+"""Host code beside headers that are not installed, libraries, and more helpers than are read."""
+
+from __future__ import annotations
+
+from .geometry import launches
+
+MISSING = """
+#include <missing.h>
+#include <vector>
+struct App {
+    missing::Buffer<int, missing::COUNT> buffer;
+    int w, h;
+    int z;
+    void run();
+};
+__global__ void k(int w, int h, int z) {}
+void App::run() { w = 3; h = 5; z = 7; k<<<h, 128>>>(w, h, z); }
+int main() { App app; app.run(); }
+"""
+
+
+def test_members_behind_one_of_an_unknown_type_are_kept_apart(tmp_path) -> None:
+    (launch,) = launches(tmp_path, MISSING)
+    assert launch.grid == (5, 1, 1)
+    assert launch.arguments == (3, 5, 7)
+
+
+SIZE = """
+#include <vector>
+__global__ void k(int n) {}
+static int calls = 0;
+int size(const int &v) { calls += 5; return v; }
+int main() {
+    std::vector<int> v(2);
+    int n = v.size() + calls;
+    k<<<1, 32>>>(n);
+    k<<<2, 32>>>(size(4));
+}
+"""
+
+
+def test_a_method_of_the_library_is_no_function_of_that_name(tmp_path) -> None:
+    first, second = launches(tmp_path, SIZE)
+    assert first.arguments == (2,)
+    assert second.arguments == (4,)
+
+
+def with_helpers(number: int) -> str:
+    far = "\n".join(f"int far{i}(int x) {{ return x + {i}; }}" for i in range(number))
+    chain = " + ".join(f"far{i}(n)" for i in range(number))
+    return f"""
+__global__ void k(int n) {{}}
+struct App {{
+    int n;
+    float data;
+    {far}
+    int a_many() {{ return {chain}; }}
+    void z_note(float *where) {{ *where = 1; n += 1; }}
+    void run() {{ z_note(&data); k<<<n, 32>>>(n); }}
+}};
+int main() {{ App app; app.n = 4; app.a_many(); app.run(); }}
+"""
+
+
+def test_methods_near_the_launch_are_read_before_those_far_away(tmp_path) -> None:
+    """160 functions of a program are read at most; a method that writes its object is one of them."""
+    (launch,) = launches(tmp_path, with_helpers(170))
+    assert launch.grid == (5, 1, 1)
