@@ -131,6 +131,19 @@ def test_lines_that_start_a_program(tmp_path, line, words):
     assert found(source(tmp_path)) == (None if words is None else (words, "run target, Makefile:4"))
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("mpirun -np 2 main.run 5 6", "5 6"), ("main.run 5", None), ("clean 5", None), ("mpirun other 5", None)],
+)
+def test_a_script_beside_a_makefile_may_start_what_it_makes(tmp_path, line, words):
+    """A shell looks for a program without a folder on the PATH, mpirun where it is started."""
+    (tmp_path / "Makefile").write_text(
+        "main.run: main.cu\n\tnvcc main.cu -o main.run\nclean:\n\trm main.run\n"
+    )
+    (tmp_path / "run.sh").write_text(f"make\n{line}\n")
+    assert found(source(tmp_path)) == (None if words is None else (words, "script, run.sh:2"))
+
+
 def test_variables_of_a_target(tmp_path):
     (tmp_path / "Makefile").write_text(
         "N = 1\nrun: N = 64\nrun: M += 2\nrun: main real\n\t./main $(N) $(M)\nreal:\n"

@@ -238,7 +238,7 @@ def same(left: Value, right: Value) -> bool:
 
 def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
     """The scalars of an object, by their offsets, that share bytes with other scalars: members of unions."""
-    leaves = sorted({(start, leaf.size_bytes, leaf.is_float) for start, leaf in _scalars_of(type_, 0)})
+    leaves = sorted({(start, leaf.size_bytes, leaf.is_float) for start, leaf in scalars_of(type_, 0)})
     found: dict[int, set[int]] = {}
     for at, (start, size, _) in enumerate(leaves):
         for other, _, _ in leaves[at + 1 :]:
@@ -250,19 +250,20 @@ def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
     return {start: Overlap(frozenset(others - {start}), widest[start]) for start, others in found.items()}
 
 
-def _scalars_of(type_: ir.Type, start: int) -> Iterator[tuple[int, ir.Type]]:
+def scalars_of(type_: ir.Type, start: int) -> Iterator[tuple[int, ir.Type]]:
+    """The scalars of an object at `start` with their places; of an array the first `MOST_ELEMENTS`."""
     if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
-        for at in range(min(type_.length or 0, _MOST_ELEMENTS)):
-            yield from _scalars_of(type_.element, start + at * type_.element.size_bytes)
+        for at in range(min(type_.length or 0, MOST_ELEMENTS)):
+            yield from scalars_of(type_.element, start + at * type_.element.size_bytes)
     elif type_.kind is ir.TypeKind.RECORD:
         for member in type_.fields:
             if member.bits is None:
-                yield from _scalars_of(member.type, start + member.offset_bytes)
+                yield from scalars_of(member.type, start + member.offset_bytes)
     elif type_.lanes == 1 and type_.size_bytes:
         yield start, type_
 
 
-_MOST_ELEMENTS = 64
+MOST_ELEMENTS = 64
 Cell = tuple[Storage, int]
 Delta = dict[Cell, Value]
 Frame = dict[ir.Variable, Storage]

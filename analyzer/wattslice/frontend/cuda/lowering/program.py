@@ -15,7 +15,6 @@ from wattslice.frontend.cuda.lowering import (
     calls,
     closures,
     expressions,
-    inline_assembly,
     loops,
     memory,
     statements,
@@ -45,7 +44,7 @@ _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR,
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
-_REGISTERED = (calls, closures, expressions, inline_assembly, loops, memory, statements)
+_REGISTERED = (calls, closures, expressions, loops, memory, statements)
 _STUBS = str(STUBS)
 _INLINE = re.compile(r"\b(__)?inline(__)?\b")
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")
