@@ -145,6 +145,8 @@ class FactReader:
                 found.defines.add(symbol)
                 for argument in node.arguments[1:2]:
                     found.uses.update(_pointed_at(argument))
+        if node.function is not None and node.name in host_api.ON_A_THREAD:
+            found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
         if node.name == "move":
             found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
         if node.name == "data" or node.name.startswith(
