@@ -78,6 +78,7 @@ class Memory(Operators):
     def __init__(self) -> None:
         super().__init__()
         self.parameters: dict[Value, Variable] = {}
+        self.unread: frozenset[Variable] = frozenset()  # shared objects that nothing reads: no store is made
         self.versions: dict[tuple[MemorySpace, Part], Value] = {}
         self.unknown_stores: dict[MemorySpace, Value] = {}  # the last one to any part of a space
         self.accesses: list[_Access] = []  # in the loop being lowered
@@ -325,6 +326,8 @@ class Memory(Operators):
             self.local_stores[stored] = name if fixed else None
             if fixed:
                 self.fixed_stores.append((place.root, stored, _wide(place, pointer, address)))
+            return
+        if place.root in self.unread:
             return
         if _is_register(place):
             self.root(region, (), (address, value))
