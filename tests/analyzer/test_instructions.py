@@ -258,6 +258,19 @@ def test_what_nobody_sees_is_not_done_nor_decided(body: str, loads: float):
         assert mix.number(K.ISETP) + mix.number(K.FSETP) == 0
 
 
+@pytest.mark.parametrize(("first", "then"), [("q[3]", "o[0]"), ("o[3]", "q[0]")])
+def test_a_store_hides_what_a_pointer_may_point_to(first: str, then: str):
+    """Two reads with a store in between; q is one of two pointers. Truth: SASS of nvcc 13 for sm_80."""
+    text = f"""__global__ void k(float* p1, float* p2, float* o, int n) {{
+      float* q = n ? p1 : p2;
+      float a = {first};
+      {then} = 1.0f;
+      o[1] = a + {first};
+    }}"""
+    kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0, 0, 0, 1); }}")
+    assert lower_instructions(kernel, profile).number(K.LDG) == 2
+
+
 SUMS = [
     ("float* o, const float* a", "o[i] += a[k * 64 + i];", 101, 100),
     ("float* o, const int* a", "o[i] += a[k];", 101, 100),  # types do not keep pointers apart

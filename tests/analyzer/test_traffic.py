@@ -1,6 +1,7 @@
 """Bytes at each level for access patterns whose traffic is known by hand."""
 
 import math
+import re
 
 import pytest
 from msgspec.structs import replace
@@ -278,6 +279,39 @@ def test_what_caches_cannot_keep_is_fetched_in_each_round(tmp_path, loop, n, l2_
     assert moved.l1_bytes == pytest.approx(8 * of_slice + 4)
     assert moved.l2_bytes == pytest.approx(l2_rounds * of_slice + 4)
     assert moved.dram_bytes == pytest.approx(dram_rounds * of_slice + 4)
+
+
+STRIDED = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < {n}; i += gridDim.x * blockDim.x)"
+
+
+@pytest.mark.parametrize(
+    ("body", "l2_mb", "passes"),
+    [
+        ("LOOP(n) sum += x[i]; LOOP(n) sum += x[i] * sum;", 6, 2),
+        ("LOOP(n) sum += x[i]; LOOP(n) sum += x[i] * sum;", 300, 1),  # all of it stays in this L2
+        ("LOOP(n) sum += x[i]; LOOP(n) sum += x[i] * sum; LOOP(n) sum += x[i] / sum;", 6, 3),
+        ("LOOP(n) sum += x[i] + x[i + 1] * x[i + 2];", 6, 1),  # one loop goes there once
+        ("LOOP(n / 2) sum += x[i]; LOOP(n / 2) sum += x[i + n / 2] * sum;", 6, 1),  # each its own half
+        ("for (int r = 0; r < 3; r++) { LOOP(n) sum += x[i]; LOOP(n) sum += x[i] * sum; }", 6, 6),
+        # both loops over a part of 256 KiB, then over the next one: 160 blocks of them fit 60 MB, not 20
+        ("PARTS { PART sum += x[i]; PART sum += x[i] * sum; }", 60, 1),
+        ("PARTS { PART sum += x[i]; PART sum += x[i] * sum; }", 20, 2),
+        ("LOOP(n) sum += x[i]; LOOP(1 << 16) sum += x[i] * sum;", 6, 1),  # a small part again
+    ],
+)
+def test_each_of_two_loops_fetches_what_l2_cannot_keep(tmp_path, body, l2_mb, passes):
+    """268 MB, read by 160 blocks of 256 threads that all run at a time."""
+    start = "blockIdx.x * (n / 160)"
+    body = body.replace("PARTS", "for (int p = 0; p < n / 160; p += 1 << 16)")
+    part = f"for (int i = {start} + p + threadIdx.x; i < {start} + p + (1 << 16); i += blockDim.x)"
+    body = body.replace("PART", part)
+    body = re.sub(r"LOOP\((.*?)\)(?= sum)", lambda found: STRIDED.format(n=found[1]), body)
+    source = f"__global__ void k(const float *x, float *y, int n) {{ float sum = 0; {body} y[0] = sum; }}"
+    n = 160 * 7 * 65536
+    launch, profile = counted(tmp_path, source, "k=160:256", f"n={n}")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, l2_bytes=l2_mb * 1e6, resident_blocks=160, blocks_per_sm=2)
+    assert moved.dram_bytes * 160 * 256 == pytest.approx(passes * 4 * n, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ a sector from L2 once per object: its requests' distinct sectors, bounded by the
 the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as L2
 keeps it for the blocks that share it (`L2Reuse`).
 What a loop goes through again in each iteration is fetched again where an iteration touches more than the
-cache holds (`_passes_beyond`). All are lower bounds of traffic: else L1 is taken to keep what a block
-touches, and L2 the halos of neighbouring blocks.
+cache holds, and what the next loop goes through again where each of the two does (`_beyond`). All are lower
+bounds of traffic: else L1 is taken to keep what a block touches, and L2 the halos of neighbouring blocks.
 
 Where an address depends on data, each lane of a request is taken to touch a sector of its own: an upper
 bound at L1 and L2. At DRAM the size of the array decides, where it is known: it is taken to be read
@@ -147,16 +147,12 @@ class _Object(Struct):
             l2 = l1 if l2_bytes is None else l2_bytes * fetched
             yield AccessTraffic(part.access, l1, l2, dram_bytes * share, 0.0)
 
-    def passes(self, runs: Sequence[float], too_large: Collection[Pass]) -> float:
-        """How often a block goes through all of it, in the loops of `too_large`; `runs`: of each region."""
-        return max(
-            math.prod(
-                runs[one.body_region] / runs[one.entry_region]
-                for one in part.passes
-                if one in too_large and runs[one.entry_region]
-            )
-            for part in self.parts
-        )
+    def passes(self, runs: Sequence[float], too_large: Collection[int]) -> float:
+        """How often a block goes through all of it, as far as a cache forgets it meanwhile.
+
+        `runs`: of each region; `too_large`: regions of which one run touches more than the cache holds.
+        """
+        return _visits([part.passes for part in self.parts], runs, too_large)
 
     def launch_bytes(
         self, blocks: int, fetches: float = 1.0, missing: float = 0.0, passes: float = 1.0
@@ -234,10 +230,8 @@ def traffic(
     entries = (*loaded, *stores.values())
     runs = profile.warp_counts
     together = min(launch.blocks, resident_blocks or launch.blocks)
-    beyond_l2 = _passes_beyond(launch, entries, l2_bytes, together, runs)
-    beyond_l1 = (
-        _passes_beyond(launch, loads.values(), MOST_L1_BYTES, min(together, blocks_per_sm), runs) | beyond_l2
-    )
+    beyond_l2 = _beyond(launch, entries, l2_bytes, together, runs)
+    beyond_l1 = _beyond(launch, loads.values(), MOST_L1_BYTES, min(together, blocks_per_sm), runs) | beyond_l2
     brought = [
         entry.fetched(warps_per_block, entry.passes(runs, beyond_l1)) * launch.blocks for entry in loaded
     ]
@@ -333,21 +327,41 @@ def _reuse(
     return L2Reuse(objects, launch.grid, resident_blocks, l2_bytes)
 
 
-def _passes_beyond(
+def _visits(accesses: list[tuple[Pass, ...]], runs: Sequence[float], too_large: Collection[int]) -> float:
+    """How often `accesses` in these loops go through an object: once more in each iteration of a loop that
+    leaves them where they are, and in each of several loops one after another, where those are `too_large`.
+    """
+    loops: dict[int, list[tuple[Pass, ...]]] = {}
+    for around in filter(None, accesses):
+        loops.setdefault(around[0].entry_region, []).append(around)
+    again, once = 0.0, 1.0
+    for entry_region, group in loops.items():
+        body_region = group[0][0].body_region
+        moved = [around[1:] for around in group if around[0].stride != 0.0]
+        still = [around[1:] for around in group if around[0].stride == 0.0]
+        visits, staying = _visits(moved, runs, too_large), _visits(still, runs, too_large)
+        if still and body_region in too_large and runs[entry_region]:
+            staying *= runs[body_region] / runs[entry_region]
+        visits = max(visits, staying)
+        if entry_region in too_large:
+            again += visits
+        once = max(once, visits)
+    return max(again, once)
+
+
+def _beyond(
     launch: KernelLaunch,
     entries: Collection[_Object],
     cache_bytes: float | None,
     blocks: int,
     runs: Sequence[float],
-) -> frozenset[Pass]:
-    """The loops of which one iteration, in so many blocks, touches more than a cache holds, and leaves some
-    access where it is: what it goes through is fetched again in each iteration (least recently used, cyclic).
+) -> frozenset[int]:
+    """The regions of loops (an iteration, the whole loop) of which one run, in so many blocks, touches more
+    than a cache holds: what is gone through again is fetched again (least recently used, cyclic).
 
     `runs`: how often a warp runs each region.
     """
-    parts = [part for entry in entries for part in entry.parts]
-    found = {one for part in parts for one in part.passes if one.stride == 0.0 and runs[one.body_region]}
-    if cache_bytes is None or not found:
+    if cache_bytes is None:
         return frozenset()
     touched: dict[tuple[int, Variable | None], float] = {}  # an object both read and written is one
     for entry in entries:
@@ -357,18 +371,19 @@ def _passes_beyond(
             together = positions(launch.grid, block_axes(launch.kernel, part.access), blocks)
             new: float | None = None  # share of the sectors of a visit that the visit before did not touch
             for one in reversed(part.passes):
-                if body_runs := runs[one.body_region]:
-                    bytes_ = (1.0 if new is None else new) * part.distinct / body_runs
-                    own[one.body_region] = own.get(one.body_region, 0.0) + together * min(bytes_, reach)
-                if one.stride != 0.0 and new is None:
-                    new = 1.0 if one.stride is None else min(1.0, abs(one.stride) / SECTOR_BYTES)
+                for region in (one.body_region, one.entry_region):
+                    if runs[region]:
+                        bytes_ = (1.0 if new is None else new) * part.distinct / runs[region]
+                        own[region] = own.get(region, 0.0) + together * min(bytes_, reach)
+                    if one.stride != 0.0 and new is None:
+                        new = 1.0 if one.stride is None else min(1.0, abs(one.stride) / SECTOR_BYTES)
         most = math.inf if entry.launch_reach is None else _whole_sectors(entry.launch_reach.bytes)
-        for body, bytes_ in own.items():
-            touched[body, root] = max(touched.get((body, root), 0.0), min(bytes_, most))
-    totals = dict.fromkeys((body for body, _ in touched), 0.0)
-    for (body, _), bytes_ in touched.items():
-        totals[body] += bytes_
-    return frozenset(one for one in found if totals[one.body_region] > cache_bytes)
+        for region, bytes_ in own.items():
+            touched[region, root] = max(touched.get((region, root), 0.0), min(bytes_, most))
+    totals = dict.fromkeys((region for region, _ in touched), 0.0)
+    for (region, _), bytes_ in touched.items():
+        totals[region] += bytes_
+    return frozenset(region for region, bytes_ in totals.items() if bytes_ > cache_bytes)
 
 
 def _around(reach: Reach | None, other: Reach) -> Reach:
