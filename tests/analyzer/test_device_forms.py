@@ -40,6 +40,11 @@ TILES = """
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
 """
+RECORDS = """
+struct Body { float3 pos; float mass; float3 vel; int id; };
+struct Plain { float x, y, z, w; };
+struct Pair { float x; int n; };
+"""
 GUARDS = """
 struct Add { int* p; __device__ Add(int* q) : p(q) {} __device__ ~Add() { atomicAdd(p, 1); } };
 struct Store { float* p; float v; __device__ ~Store() { *p = v; } };
@@ -174,6 +179,20 @@ FORMS = [
     Form("rank_in_a_group", TILES, "float* o",
          "auto t = cg::tiled_partition<32>(cg::this_thread_block()); o[i] = t.thread_rank();",
          loads(0, ffma=0)),
+    Form("record_put_back", RECORDS, "Body* p, float dt",
+         "Body q = p[i]; q.pos.x += q.vel.x * dt; q.pos.y += q.vel.y; q.pos.z += q.vel.z * dt; p[i] = q;",
+         loads(6, 3, ffma=2, fadd=1)),
+    Form("record_put_elsewhere", RECORDS, "const Plain* p, Plain* o",
+         "Plain q = p[i]; q.x *= 2; o[i] = q;", loads(4, 4)),
+    Form("record_put_back_behind_a_store", RECORDS, "Plain* p, float* f",
+         "Plain q = p[i]; f[i] = q.y; q.x *= 2; p[i] = q;", loads(4, 5)),
+    Form("record_put_back_aligned", "", "float4* p", "float4 q = p[i]; q.x *= 2; p[i] = q;", loads(1)),
+    Form("member_under_a_condition", RECORDS, "Plain* p", "Plain q = p[i]; if (q.y > 0) q.x *= 2; p[i] = q;",
+         loads(2, fsetp=1)),
+    Form("lane_under_a_condition", "", "const float4* a, float* o, const int* f",
+         "float4 v = a[i]; if (f[i]) v.x = 1; o[i] = v.x + v.y;", loads(2, isetp=1)),
+    Form("members_under_a_condition", RECORDS, "const Pair* a, float* o, const int* f",
+         "Pair s = a[i]; if (f[i] > 3) s.x = 0; else s.n = 2; o[i] = s.x * s.n;", loads(3, isetp=1)),
 ]  # fmt: skip
 
 

@@ -334,11 +334,17 @@ class Memory(Operators):
             self.clobber(((place.space, None),), False, None)
             return
         number = float(place.type.requests)
-        self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, value))
+        part = self.part_of(place.space, place.root, pointer)
+        stored, (old, members) = value, self.changed.get(value, (None, []))
+        key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
+        if members and self.available.get(key) is old and not place.is_volatile:  # a record put back
+            sizes = (max(1, member.bits // 8) for member in members)
+            fewer = sum(-(-size // place.type.request_bytes) for size in sizes)
+            number, stored = min(number, float(fewer)), self.plain("members", region, tuple(members), ())
+        self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, stored))
         terms = (*address.form.terms, *linear(pointer)[2])
         self.roots[-1].access = MemoryRequest(place.site, True, number, address=terms)
         self.note(place, pointer, None if place.is_volatile else self.roots[-1], is_store=True)
-        part = self.part_of(place.space, place.root, pointer)
         self.clobber(((place.space, part),), False, None)
         key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
         self.hide(key, value)  # a load of the same object right after needs no memory

@@ -102,7 +102,8 @@ class Lowering(Loops):
     def __init__(self, kernel: Kernel, trips: TripCounts) -> None:
         super().__init__(kernel, trips)
         self.kernel = kernel
-        self.unread = objects(kernel).unread
+        if not self.is_machine_code:
+            self.unread = objects(kernel).unread
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
         self.calls: list[_Call] = []
         # Of breakable blocks: the arms around them, and what those that leave them have assigned.
