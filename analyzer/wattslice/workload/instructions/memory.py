@@ -335,7 +335,7 @@ class Memory(Operators):
             return
         number = float(place.type.requests)
         part = self.part_of(place.space, place.root, pointer)
-        stored, (old, members) = value, self.changed.get(value, (None, []))
+        stored, (old, members) = value, self.changed.get(value, (value, ()))
         key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
         if members and self.available.get(key) is old and not place.is_volatile:  # a record put back
             sizes = (max(1, member.bits // 8) for member in members)

@@ -319,7 +319,7 @@ class Environment:
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.components: dict[Value, dict[str, Value]] = {}
-        self.changed: dict[Value, tuple[Value, list[Value]]] = {}  # records: as they were, and new members
+        self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
         self.neighbours: dict[object, dict[int, Value]] = {}  # loads of one aligned word, by offset in it
@@ -506,7 +506,8 @@ class Environment:
         if not inside:
             return held
         whole = self.plain("whole", region, (held, *values), ())
-        self.changed[whole] = held, [v for v in values if not v.member or held not in v.inputs]
+        new = (v for v in values if not v.member or held not in v.inputs)
+        self.changed[whole] = held, tuple(new)
         return whole
 
     def changing(self, written: Iterable[EnvironmentKey]) -> dict[EnvironmentKey, Value]:
