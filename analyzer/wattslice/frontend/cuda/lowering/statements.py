@@ -123,7 +123,7 @@ def _is_in_main(body: Body) -> bool:
 
 
 _NO_GEOMETRY = re.compile(
-    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Memset|Free|Event)\w*"
+    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Free|Event)\w*"
     r"|cudaMalloc(3D|Array|3DArray|MipmappedArray|FromPoolAsync)|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
 )
 
@@ -605,6 +605,15 @@ _SELF_SPANNED = frozenset(
         C.CXX_TRY_STMT,
     )
 )
+
+
+@statement(C.ASM_STMT, C.MS_ASM_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    from wattslice.frontend.cuda.lowering.inline_assembly import (
+        lower_assembly,
+    )  # reads PTX: few files hold any
+
+    return lower_assembly(body, node)
 
 
 # ---------------------------------------------------------------------------
