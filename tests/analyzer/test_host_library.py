@@ -39,6 +39,7 @@ void work(int n, int g) { k<<<g, 32>>>(n); }
 void fill(int &n) { n = 12; }
 void elsewhere(int &n);
 void *run(void *p) { k<<<5, 32>>>(((C *)p)->m); return 0; }
+void async(int g, int n) { k<<<g, 32>>>(n); }
 struct W { int g; void go(int n) { k<<<g, 32>>>(n); } };
 """
 
@@ -53,6 +54,7 @@ BEGUN = [
     ("a method", "W w{13}; std::thread t(&W::go, &w, 2); t.join();", 13, 2),
     ("a lambda", "int z = 21; std::thread t([&] { k<<<z, 32>>>(z); }); t.join();", 21, 21),
     ("a lambda with arguments", "int z = 2; std::thread t([&](int g) { k<<<g, 32>>>(z); }, 22);", 22, 2),
+    ("no thread", "async(17, 4);", 17, 4),
     ("what it writes", "int n = 1; std::thread t(fill, std::ref(n)); t.join(); k<<<1, 32>>>(n);", 1, 12),
     ("what nobody knows", "int n = 1; std::thread t(elsewhere, std::ref(n)); k<<<1, 32>>>(n);", 1, None),
 ]  # fmt: skip

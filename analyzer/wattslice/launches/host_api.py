@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from wattslice import ir
 from wattslice.ir.builtins import value_of
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID
 from wattslice.launches.memory import (
+    MAX_CELLS,
     MOST_ELEMENTS,
     Memory,
     Pointer,
@@ -440,11 +442,13 @@ def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -
         return None
     element = ir.strip_casts(node.arguments[0]).type.element or ir.UNKNOWN_TYPE
     memory.forget_behind(target, Unknown(f"set by {node.name}()"))
-    for number in range(min(size // element.size_bytes, MOST_ELEMENTS) if element.size_bytes else 0):
-        for offset, type_ in scalars_of(element, target.offset + number * element.size_bytes):
-            if type_.kind is ir.TypeKind.INT or not byte:
-                value = int.from_bytes(bytes([byte & 255]) * type_.size_bytes, "little")
-                memory.write(target.storage, offset, value, type_)
+    number = min(size // element.size_bytes, MOST_ELEMENTS) if element.size_bytes else 0
+    starts = (target.offset + index * element.size_bytes for index in range(number))
+    scalars = (scalar for start in starts for scalar in scalars_of(element, start))
+    for offset, type_ in islice(scalars, MAX_CELLS):
+        if type_.kind is ir.TypeKind.INT or not byte:
+            value = int.from_bytes(bytes([byte & 255]) * type_.size_bytes, "little")
+            memory.write(target.storage, offset, value, type_)
     return target
 
 

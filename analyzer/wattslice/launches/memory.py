@@ -269,7 +269,7 @@ Delta = dict[Cell, Value]
 Frame = dict[ir.Variable, Storage]
 
 _MISSING = Unknown("never assigned a value in the host code")
-_MAX_CELLS = 4096
+MAX_CELLS = 4096
 _SENTINELS = (0, -1)
 
 
@@ -356,7 +356,7 @@ class Memory:
         if storage.part_of is not None:
             storage, offset = storage.part_of.storage, storage.part_of.offset + offset
         if is_aggregate(type_):
-            size = type_.size_bytes or _MAX_CELLS * 64
+            size = type_.size_bytes or MAX_CELLS * 64
             is_vector = type_.name.removeprefix("const ").startswith("std::vector<")
             if offset == 0 and (is_vector or all(key < size for key in storage.cells)):
                 return Record(dict(storage.cells))
@@ -427,7 +427,7 @@ class Memory:
         if storage.part_of is not None:
             storage, key = storage.part_of.storage, storage.part_of.offset + key
         old = storage.cells.get(key)
-        if old is None and len(storage.cells) >= _MAX_CELLS:
+        if old is None and len(storage.cells) >= MAX_CELLS:
             return
         self._log.append((storage, key, old))
         if value is None:
@@ -549,7 +549,7 @@ def _position(type_: ir.Type, names: tuple[str, ...], index: int) -> tuple[int |
     if is_dim3(type_):
         return (4 * index, ir.Type(ir.TypeKind.INT, bits=32, signed=False)) if index < 3 else (None, None)
     if type_.kind is ir.TypeKind.ARRAY and type_.element is not None and type_.element.size_bytes:
-        return (index * type_.element.size_bytes, type_.element) if index < _MAX_CELLS else (None, None)
+        return (index * type_.element.size_bytes, type_.element) if index < MAX_CELLS else (None, None)
     if type_.lanes > 1:
         return index * type_.bits // 8, None
     if index < len(names) and names[index]:

@@ -374,7 +374,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
             return assign_value(body, where, None, values[1], span)
     if callee.kind == C.CONVERSION_FUNCTION:
         return convert(body, object_value(body, node), type_, span)
-    if name in ("async", "pthread_create"):
+    if name in ("async", "pthread_create") and body.unit.parsed.is_builtin(callee):
         begun = on_a_thread(name, values, type_, span)
         if begun is not None:
             return begun
