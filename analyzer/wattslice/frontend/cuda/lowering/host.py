@@ -30,7 +30,7 @@ _LAUNCH = re.compile(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode"
 _LAUNCHING = (b"<<<", b"Launch", b"cudaGraph")
 _DISPATCH = re.compile(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
-_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\r?\n)*)", re.M)
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]++|\\.|(?:\\\r?\n)++)*+)", re.M)
 _MOST_FUNCTIONS = 160
 _MOST_HELPER_LINES = 150
 
