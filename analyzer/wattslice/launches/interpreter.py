@@ -636,6 +636,13 @@ class Interpreter(Evaluator):
             return constant
         if (element := container_call(self.memory, node, arguments)) is not None:
             return element
+        if (
+            node.function is not None and node.name in host_api.ON_A_THREAD
+        ):  # of one that nobody reads: std::ref(x) lets it write x
+            for argument in node.arguments:
+                where = self._named_place(argument)
+                if where is not None:
+                    self.memory.forget_behind(where, Unknown(f"set by {node.name}()"))
         for argument in arguments:  # what a library is given it will call
             if isinstance(held := self._held(argument), Closure):
                 times, self._times = self._times, None
@@ -718,7 +725,9 @@ class Interpreter(Evaluator):
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
             if parameter in function.reference_parameters and index < len(given):
-                where = self._named_place(given[index], frame_of_caller)
+                self.memory.frames.append(frame_of_caller)
+                where = self._named_place(given[index])
+                self.memory.frames.pop()
                 if where is not None:
                     self.memory.alias(parameter, where)
                     continue
@@ -730,16 +739,13 @@ class Interpreter(Evaluator):
         assert self.memory.frames[-1] is frame_of_caller
         return convert(result, type_)
 
-    def _named_place(self, argument: ir.Expr, frame: Frame) -> Pointer | None:
-        """The object of the caller that is passed by reference."""
+    def _named_place(self, argument: ir.Expr) -> Pointer | None:
+        """The object that is passed by reference, in the frame of the caller."""
         if isinstance(argument, ir.Load):
             return self.loaded_at.get(id(argument.place))
         if not isinstance(argument, ir.Read):
             return None
-        callee = self.memory.frames.pop()
-        assert self.memory.frames[-1] is frame
         place, where = argument.place, self.memory.address(argument.place.variable)
-        self.memory.frames.append(callee)
         offset = offset_of(place.variable.type, place.path) if place.path else 0
         return replace(where, offset=where.offset + offset)
 

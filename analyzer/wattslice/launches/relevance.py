@@ -145,6 +145,8 @@ class FactReader:
                 found.defines.add(symbol)
                 for argument in node.arguments[1:2]:
                     found.uses.update(_pointed_at(argument))
+        if node.function is not None and node.name in host_api.ON_A_THREAD:
+            found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
         if node.name == "move":
             found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
         if node.name == "data" or node.name.startswith(
@@ -362,12 +364,16 @@ class _Slicer:
         facts = None if expr is None else self._facts.get(expr)
         if facts is None:
             return False
-        if facts.launches or facts.callees & self._effective or facts.defines & self._locations:
+        if facts.launches or not (
+            facts.callees.isdisjoint(self._effective) and facts.defines.isdisjoint(self._locations)
+        ):
             return True
         return ANYTHING in facts.defines and any(isinstance(known, ScalarType) for known in self._locations)
 
     def _visit(self, stmt: ir.Stmt, function: ir.Function, *, jumps: bool) -> bool:
         """True when a statement is relevant; `jumps`: leaving the loop or switch around it is."""
+        if stmt in self._core and not ir.nested_statements(stmt):
+            return True  # all that it needs was told when it was found
         core = False
         match stmt:
             case ir.ExprStmt(expr=expr):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from wattslice import ir
@@ -72,6 +73,33 @@ def launch_of(body: Body, node: Node, callee: Node) -> Expr | None:
         shared = _value(body, arguments[7])
         return _call(_kernel(body, arguments[0]), (grid, block, shared), (), body.type(node), span, packed)
     return None
+
+
+THREADS = ("std::thread", "std::jthread")
+"""Classes whose constructor begins a thread."""
+
+
+def on_a_thread(name: str, values: Sequence[Expr], type_: Type, span: Span) -> Expr | None:
+    """The call of a function that a thread is begun with, as if it were made there; None where none is.
+
+    `name`: std::thread, std::async or pthread_create; or a method of a container of threads, `values`: behind
+    the object.
+    """
+    if name == "pthread_create" and len(values) == 4:
+        called = Call("", name, tuple(values[3:]), ir.UNKNOWN_TYPE, span, values[2])
+        return ir.Binary(ir.BinaryOp.COMMA, called, ir.Constant(0, type_, span), type_, type_, span)
+    if name == "async":
+        values = values[1:] if values and values[0].type.name.endswith("launch") else values
+    if not values or values[0].type.name in THREADS:
+        return None
+    return Call("", name, tuple(map(_unwrapped, values[1:])), type_, span, values[0])
+
+
+def _unwrapped(value: Expr) -> Expr:
+    """`x` of `std::ref(x)`."""
+    if isinstance(value, Call) and value.name in ("ref", "cref") and value.arguments:
+        return value.arguments[0]
+    return value
 
 
 def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node]) -> LaunchCall | None:

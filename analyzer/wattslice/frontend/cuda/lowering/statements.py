@@ -607,6 +607,15 @@ _SELF_SPANNED = frozenset(
 )
 
 
+@statement(C.ASM_STMT, C.MS_ASM_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    from wattslice.frontend.cuda.lowering.inline_assembly import (
+        lower_assembly,
+    )  # reads PTX: few files hold any
+
+    return lower_assembly(body, node)
+
+
 # ---------------------------------------------------------------------------
 # Local declarations: shared memory, arrays, registers, references, known constants.
 
