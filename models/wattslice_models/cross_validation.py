@@ -7,6 +7,7 @@ benchmark given the same weight, so that a sweep of a hundred rows does not drow
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -122,8 +123,9 @@ def conformal_interval(
     """The interval of measured / predicted watts that held `coverage` of `ratios`, each of a unit.
 
     Every unit has equal weight. Both tails are cut alike, at ranks with the finite-sample correction
-    (n + 1)/n of conformal prediction, n the number of units; with too few of them for the coverage the
-    interval spans everything seen and says so. `unit`: the word for one, for the source of the interval.
+    (n + 1)/n of conformal prediction, n the number of units. With too few of them to cut each tail,
+    logarithms are cut by their size and the interval reaches as far to either side; with too few for that, it
+    spans everything seen and says so. `unit`: the word for one, for the source of the interval.
     Raises `NotEnoughDataError` without a ratio.
     """
     if not ratios:
@@ -132,11 +134,24 @@ def conformal_interval(
     weighted = sorted((ratio, 1.0 / runs[name]) for name, ratio in ratios)
     tail = (1.0 - coverage) / 2.0
     kept = tail * (len(runs) + 1) - 1.0  # units that may lie outside, on each side
-    low = _quantile(weighted, max(0.0, kept))
-    high = _quantile([(ratio, weight) for ratio, weight in reversed(weighted)], max(0.0, kept))
-    enough = "" if kept >= 0 else f"; fewer than {round(1 / tail) - 1} {unit}s: all that was seen"
+    kept_of_both = 2.0 * tail * (len(runs) + 1) - 1.0
+    if kept < -_ROUNDING and kept_of_both >= -_ROUNDING:
+        sizes = sorted(((abs(math.log(ratio)), weight) for ratio, weight in weighted), reverse=True)
+        high = math.exp(_quantile(sizes, kept_of_both))
+        low = 1.0 / high
+    else:
+        low = _quantile(weighted, max(0.0, kept))
+        high = _quantile([(ratio, weight) for ratio, weight in reversed(weighted)], max(0.0, kept))
+    enough = (
+        ""
+        if kept_of_both >= -_ROUNDING
+        else f"; fewer than {round(0.5 / tail) - 1} {unit}s: all that was seen"
+    )
     source = f"{coverage:.0%} of {len(ratios)} held-out runs of {len(runs)} {unit}s{enough}"
     return Interval(min(1.0, low), max(1.0, high), coverage, source)
+
+
+_ROUNDING = 1e-9
 
 
 def _quantile(ratios: list[tuple[float, float]], outside: float) -> float:
@@ -144,6 +159,6 @@ def _quantile(ratios: list[tuple[float, float]], outside: float) -> float:
     total = 0.0
     for ratio, weight in ratios:
         total += weight
-        if total > outside + 1e-9:
+        if total > outside + _ROUNDING:
             return ratio
     return ratios[-1][0]

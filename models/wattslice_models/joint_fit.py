@@ -148,6 +148,11 @@ def calibrate(rows: JointRows, shared: Estimate, prior: tuple[BoardEffect, ...])
     )
 
 
+def mean_w(estimate: Estimate, rows: JointRows) -> Array:
+    """The measured watts of every row, without what labels of highest samples are taken to read too much."""
+    return np.exp(rows.log_power - estimate.values[_TERMS.index(Term.PEAK_LABEL)] * rows.peak)
+
+
 def power_w(estimate: Estimate, rows: JointRows) -> Array:
     """Predicted watts of every row, at most its limit; a board that `estimate` lacks has no effects."""
     layout = replace(estimate.layout, labels=())

@@ -11,6 +11,7 @@ schema is refused.
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -248,9 +249,9 @@ def _loaded(path: Path) -> PowerModel:
 def model_file(gpu_id: str, name: str) -> Path | None:
     """A file of a GPU's models, the user's own first; None when there is none of that name."""
     for folder in (user_models(), SHIPPED):
-        path = folder / gpu_id / name
-        if path.is_file():
-            return path
+        path = f"{folder}/{gpu_id}/{name}"
+        if os.path.isfile(path):  # noqa: PTH113  (each launch asks a dozen times)
+            return Path(path)
     return None
 
 

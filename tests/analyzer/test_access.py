@@ -46,10 +46,24 @@ def test_sectors(offsets, size, sectors):
         (LANE * 16, 16, 1),
         (LANE * 16, 8, 2),
         (LANE * 12, 12, 1),
+        (LANE * 0, 8, 0.5),  # a broadcast of 8 bytes takes one pass, of 16 bytes two
+        (LANE * 0, 16, 0.5),
+        (LANE // 2 * 8, 8, 0.5),  # pairs of lanes: 128 bytes in all
+        ((LANE // 4 * 2 + LANE % 2) * 8, 8, 0.5),  # lanes i and i ^ 2
+        (LANE // 2 * 16, 16, 0.5),
     ],
 )
 def test_bank_passes(offsets, size, passes):
     assert bank_passes(offsets, ALL, size) == passes
+
+
+@pytest.mark.parametrize(("size", "passes"), [(8, 1), (16, 1)])
+def test_l1_serves_groups_of_lanes_one_after_the_other_whatever_they_read(size, passes):
+    assert bank_passes(LANE * 0, ALL, size, joins_pairs=False) == passes
+
+
+def test_half_a_warp_takes_half_the_passes_of_a_wide_access():
+    assert bank_passes(LANE * 8, LANE < 16, 8) == 0.5
 
 
 @given(

@@ -6,15 +6,19 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 import pytest
 
+from wattslice.config.config import Options, make_config
+from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.inputs import recorded
 from wattslice.frontend.project.build import compile_flags
 from wattslice.frontend.project.makefile import UNTOLD, read_makefile
 from wattslice.frontend.project.runs import find_arguments
+from wattslice.pipeline.files import analyze_files
 
 
 def makefile(tmp_path, text):
@@ -125,6 +129,19 @@ def test_run_targets_come_first(tmp_path):
 def test_lines_that_start_a_program(tmp_path, line, words):
     (tmp_path / "Makefile").write_text(f"main: main.cu\n\tnvcc main.cu -o main\nrun: main\n\t{line}\n")
     assert found(source(tmp_path)) == (None if words is None else (words, "run target, Makefile:4"))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("mpirun -np 2 main.run 5 6", "5 6"), ("main.run 5", None), ("clean 5", None), ("mpirun other 5", None)],
+)
+def test_a_script_beside_a_makefile_may_start_what_it_makes(tmp_path, line, words):
+    """A shell looks for a program without a folder on the PATH, mpirun where it is started."""
+    (tmp_path / "Makefile").write_text(
+        "main.run: main.cu\n\tnvcc main.cu -o main.run\nclean:\n\trm main.run\n"
+    )
+    (tmp_path / "run.sh").write_text(f"make\n{line}\n")
+    assert found(source(tmp_path)) == (None if words is None else (words, "script, run.sh:2"))
 
 
 def test_variables_of_a_target(tmp_path):
@@ -272,3 +289,26 @@ def test_a_makefile_of_a_stranger_ends(tmp_path):
     assert arguments is not None
     assert arguments.words == (None,)
     assert compile_flags(path).include_directories == ()
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda file: file.write_bytes(b"[\0]"), "is not JSON"),
+        (lambda file: file.write_text("[" * 100_000), "is not JSON"),
+        (lambda file: file.write_text("{}"), "is no list of commands"),
+        (lambda file: file.write_text('[{"file": "a\\u0000"}]'), "names a file or word with a NUL byte"),
+        (os.mkfifo, "no regular file"),
+        (lambda file: os.truncate(os.open(file, os.O_CREAT | os.O_RDWR), 200 << 20), "larger than 64 MiB"),
+    ],
+)
+def test_a_damaged_database_that_nobody_named_is_told_once(tmp_path, damage, reason):
+    (tmp_path / ".git").mkdir()
+    for name in ("a.cu", "b.cu"):
+        (tmp_path / name).write_text("__global__ void k(float *x) { x[threadIdx.x] *= 2; }\n")
+    damage(tmp_path / "compile_commands.json")
+    analysis = analyze_files(make_config(Options(paths=(tmp_path,), gpu="v100")))
+    told = [entry for entry in analysis.diagnostics if entry.file.endswith("compile_commands.json")]
+    assert [(entry.rule, entry.severity, entry.line) for entry in told] == [("PW001", Severity.WARNING, 1)]
+    assert told[0].message.startswith(f"ignored: {reason} (let the build write it")
+    assert len(analysis.kernels) == 2

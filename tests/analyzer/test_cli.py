@@ -80,6 +80,18 @@ def test_checking_arguments_needs_no_parser(source):
     assert done.returncode == 0, done.stderr
 
 
+def test_an_analysis_loads_only_what_its_file_needs(tmp_path):
+    unused = ["numpy.random", "wattslice.frontend.ptx.syntax.parser", "joblib"]
+    kernel = "__global__ void k(float *x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2.0f; }\n"
+    (tmp_path / "k.cu").write_text(kernel + "int main() { k<<<4096, 256>>>(nullptr); }\n")
+    code = (
+        "import sys; from wattslice.cli import main; main(['analyze', '--gpu', 'v100', 'k.cu'])\n"
+        f"sys.exit(' '.join(m for m in {unused} if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, cwd=tmp_path)
+    assert (done.stderr.strip(), b" W" in done.stdout) == (b"", True)
+
+
 def test_no_command_is_a_failure_with_the_help_on_stderr(capsys):
     assert main([]) == 2
     captured = capsys.readouterr()

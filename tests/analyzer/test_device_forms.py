@@ -35,6 +35,16 @@ struct Tagged { int tag; union { float f; int n; }; };
 template <typename T, int N> union Pack { T t[N]; int4 raw;
   __device__ T sum() const { T s = 0; for (int i = 0; i < N; i++) s += t[i]; return s; } };
 """
+TILES = """
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+"""
+RECORDS = """
+struct Body { float3 pos; float mass; float3 vel; int id; };
+struct Plain { float x, y, z, w; };
+struct Pair { float x; int n; };
+"""
 GUARDS = """
 struct Add { int* p; __device__ Add(int* q) : p(q) {} __device__ ~Add() { atomicAdd(p, 1); } };
 struct Store { float* p; float v; __device__ ~Store() { *p = v; } };
@@ -146,6 +156,43 @@ FORMS = [
     Form("goto_out_of_a_guarded_scope", GUARDS, "const float* in, float* o, int* c",
          "{ Add g(c); if (threadIdx.x >= 64) goto out; o[i] = in[i]; } out: return;",
          loads(0.25, 0.25, atom=1)),
+    Form("list_of_numbers", "", "const float* in, float* o",
+         "float s = 0; for (int d : {1, 2, 3}) s += in[i + d]; o[i] = s;", loads(3, fadd=3)),
+    Form("list_of_pointers", "", "const float* a, const float* b, float* o",
+         "float s = 0; for (const float* p : {a, b}) s += p[i]; o[i] = s;", loads(2, fadd=2)),
+    Form("shared_never_read", "", "const float* in, float* o",
+         "__shared__ float s[256]; s[threadIdx.x] = in[i]; __syncthreads(); o[i] = in[i + 4096];",
+         loads(1, sts=0, bar=1)),
+    Form("shared_read_behind_a_pointer", "", "const float* in, float* o",
+         """__shared__ float s[256]; s[threadIdx.x] = in[i]; __syncthreads();
+         float* p = s; o[i] = p[threadIdx.x ^ 1];""", loads(1, sts=1, lds=1)),
+    Form("shared_volatile", "", "const float* in, float* o",
+         "__shared__ volatile float s[256]; s[threadIdx.x] = in[i]; o[i] = 1;", loads(1, sts=1)),
+    Form("shared_added_to", "", "const float* in, float* o",
+         "__shared__ float s[256]; s[threadIdx.x] += in[i]; o[i] = 1;", loads(1, sts=1, lds=1, fadd=1)),
+    Form("group_reduction", TILES, "const float* in, float* o",
+         "o[i] = cg::reduce(cg::tiled_partition<32>(cg::this_thread_block()), in[i], cg::plus<float>());",
+         loads(1, fadd=5, shfl=5)),
+    Form("group_reduction_of_doubles", TILES, "const double* in, double* o",
+         "o[i] = cg::reduce(cg::tiled_partition<16>(cg::this_thread_block()), in[i], cg::plus<double>());",
+         loads(1, dadd=4, shfl=8)),
+    Form("rank_in_a_group", TILES, "float* o",
+         "auto t = cg::tiled_partition<32>(cg::this_thread_block()); o[i] = t.thread_rank();",
+         loads(0, ffma=0)),
+    Form("record_put_back", RECORDS, "Body* p, float dt",
+         "Body q = p[i]; q.pos.x += q.vel.x * dt; q.pos.y += q.vel.y; q.pos.z += q.vel.z * dt; p[i] = q;",
+         loads(6, 3, ffma=2, fadd=1)),
+    Form("record_put_elsewhere", RECORDS, "const Plain* p, Plain* o",
+         "Plain q = p[i]; q.x *= 2; o[i] = q;", loads(4, 4)),
+    Form("record_put_back_behind_a_store", RECORDS, "Plain* p, float* f",
+         "Plain q = p[i]; f[i] = q.y; q.x *= 2; p[i] = q;", loads(4, 5)),
+    Form("record_put_back_aligned", "", "float4* p", "float4 q = p[i]; q.x *= 2; p[i] = q;", loads(1)),
+    Form("member_under_a_condition", RECORDS, "Plain* p", "Plain q = p[i]; if (q.y > 0) q.x *= 2; p[i] = q;",
+         loads(2, fsetp=1)),
+    Form("lane_under_a_condition", "", "const float4* a, float* o, const int* f",
+         "float4 v = a[i]; if (f[i]) v.x = 1; o[i] = v.x + v.y;", loads(2, isetp=1)),
+    Form("members_under_a_condition", RECORDS, "const Pair* a, float* o, const int* f",
+         "Pair s = a[i]; if (f[i] > 3) s.x = 0; else s.n = 2; o[i] = s.x * s.n;", loads(3, isetp=1)),
 ]  # fmt: skip
 
 
@@ -199,12 +246,20 @@ def test_a_pointer_kept_in_an_object_keeps_its_address(body: str):
     assert set(sectors) == {4.0}
 
 
-def test_a_pointer_that_lanes_choose_by_data_is_a_scatter():
-    form = Form("", VIEWS, "const float* a, const float* b, const int* w, float* o",
-                "const float* p[2] = {a, b}; o[i] = p[w[i] & 1][i];", {})  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        "const float* p[2] = {a, b}; o[i] = p[w[i] & 1][i];",
+        "const float* p[2] = {a, b}; o[i] = p[i & 1][i] + w[i];",
+        "const float* p = a; if (i & 1) p = b; o[i] = p[i] + w[i];",
+        "const float* p = a; if (w[i]) p = b; o[i] = p[i];",
+    ],
+)
+def test_a_pointer_that_lanes_choose_is_a_scatter(body: str):
+    form = Form("", VIEWS, "const float* a, const float* b, const int* w, float* o", body, {})
     kernel, profile = launched(text_of(form))
     loads = [one for one in memory_accesses(kernel) if one.space is MemorySpace.GLOBAL and not one.is_store]
-    assert [profile.sites[one.site].sectors_per_request for one in loads] == [None, 4.0]
+    assert {profile.sites[one.site].sectors_per_request for one in loads} == {None, 4.0}
 
 
 def test_shared_arrays_behind_an_array_of_pointers_are_shared():

@@ -188,3 +188,25 @@ def test_what_libraries_run_is_told():
         (13, "thrust::sort"),
         (14, "cub::DeviceReduce::Sum"),
     ]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "thrust::sort(x, x)",
+        "::cub::DeviceReduce::Sum(0, 0, x, x, 5)",
+        "cublasSgemm(x)",
+        "cufftExecC2C(x)",
+        "cusparseSpMV(x)",
+        "cusolverDnSgetrf(x)",
+        "cudnnConvolutionForward(x)",
+        "curandGenerateUniform(x)",
+        "at::matmul(x, x)",
+        "torch::mm(x, x)",
+    ],
+)
+def test_every_library_is_found_by_itself(call: str):
+    text = f"__global__ void k(float *x) {{ *x = 1; }}\nint main() {{ float *x; {call}; k<<<1, 32>>>(x); }}\n"
+    notes = [entry.message for entry in analyze_text(text, gpu="v100").diagnostics if entry.rule == "PW005"]
+    name = call.partition("(")[0].removeprefix("::")
+    assert [note for note in notes if note.startswith(f"work of '{name}' on the GPU")]

@@ -141,7 +141,10 @@ def told(repository: Repository) -> tuple[int, list[str]]:
 
 
 def test_what_may_be_a_saving_as_well_only_warns_on_its_line(repository: Repository):
-    strided = (TILED + HOST).replace("b[(t * TILE + threadIdx.y) * n + col]", "b[col * n * 8 + t]")
+    strided = (TILED + HOST).replace(
+        "b[(t * TILE + threadIdx.y) * n + col]", "b[(t * TILE + threadIdx.y) * n + col * 3]"
+    )
+    strided = strided.replace("__syncthreads();", "", 1)  # else it does all that it did and more
     repository.write("mul.cu", strided)
     assert told(repository) == (0, ["mul.cu:8 warning"])
 

@@ -440,6 +440,8 @@ def test_host_code_nested_deeper_than_python_calls():
     assert [(launch.grid[0], launch.source) for launch in found] == [(1, LaunchSource.HOST_CODE)]
 
 
+UNKNOWN = "int unknown(void);"
+CAPTURE = "int cudaStreamBeginCapture(int, int); int cudaStreamEndCapture(int, int *);"
 LAUNCH_TIMES = [
     ("LAUNCH(4, 32, 7);", "", 1),
     ("for (int i = 0; i < 10; i++) LAUNCH(4, 32, 7);", "", 10),
@@ -451,6 +453,41 @@ LAUNCH_TIMES = [
     ("down(5);", "void down(int n) { if (n > 0) { LAUNCH(4, 32, 7); down(n - 1); } }", 5),
     ("for (int i = 0; i < *(int *)argv; i++) LAUNCH(4, 32, 7);", "", None),
     ("if (*(int *)malloc(4)) LAUNCH(4, 32, 7);", "", None),
+    ("if (argc > 1) LAUNCH(4, 32, 7);", "", None),
+    ("if (argc < 2) return 1; LAUNCH(4, 32, 7);", "", 1),
+    ("if (argc < 2) { exit(1); } else { LAUNCH(4, 32, 7); }", "", 1),
+    ("if (argc < 2) { LAUNCH(4, 32, 7); } else { return 1; }", "", 1),
+    ("*(int *)argv && (LAUNCH(4, 32, 7), 1);", "", None),
+    ("*(int *)argv ? (LAUNCH(4, 32, 7), 1) : 0;", "", None),
+    ("for (int i = 0; i < 10; i++) { if (*(int *)argv) break; LAUNCH(4, 32, 7); }", "", None),
+    ("for (int i = 0; i < 10; i++) { if (*(int *)argv) continue; LAUNCH(4, 32, 7); }", "", None),
+    ("for (int i = 0; i < 10; i++) { if (i == 3) continue; LAUNCH(4, 32, 7); }", "", 9),
+    ("for (int i = 0; i < 10; i++) { if (i == 3) break; LAUNCH(4, 32, 7); }", "", 3),
+    ("for (int i = 0; i < 10; i++) if (*(int *)argv) break; LAUNCH(4, 32, 7);", "", 1),
+    ("for (int i = 0; i < 4; i++) { for (;;) if (*(int *)argv) break; LAUNCH(4, 32, 7); }", "", 4),
+    ("for (int i = 0; i < 4; i++) switch (*(int *)argv) { case 1: continue; } LAUNCH(4, 32, 7);", "", 1),
+    (
+        "for (int i = 0; i < 4; i++) { switch (*(int *)argv) { case 1: continue; } LAUNCH(4, 32, 7); }",
+        "",
+        None,
+    ),
+    ("go();", UNKNOWN + "void go(void) { if (unknown()) return; LAUNCH(4, 32, 7); }", None),
+    ("go(); LAUNCH(4, 32, 7);", "int go(void) { if (*(int *)malloc(4)) return 1; return 2; }", 1),
+    ("if (unknown()) return 1; LAUNCH(4, 32, 7);", UNKNOWN, 1),
+    ("if (unknown()) return 0; LAUNCH(4, 32, 7);", UNKNOWN, None),
+    ("if (unknown()) goto end; LAUNCH(4, 32, 7); end:;", UNKNOWN, None),
+    ("if (unknown()) goto end; end: LAUNCH(4, 32, 7);", UNKNOWN, 1),
+    ("int a = 3; if (a == 3) goto end; LAUNCH(4, 32, 7); end: LAUNCH(4, 32, 7);", "", 1),
+    (
+        "for (int i = 0; i < 9; i++) for (;;) { LAUNCH(4, 32, 7); if (i == 0) goto end; } end:;",
+        "",
+        1,
+    ),
+    ("int a = 0; again: LAUNCH(4, 32, 7); if (++a < 5) goto again;", "", None),
+    ("int a = 0; again: a++; if (a < 5) goto again; LAUNCH(4, 32, 7);", "", 1),
+    ("cudaStreamBeginCapture(0, 0); LAUNCH(4, 32, 7); cudaStreamEndCapture(0, 0);", CAPTURE, None),
+    ("cudaStreamBeginCapture(0, 0); cudaStreamEndCapture(0, 0); LAUNCH(4, 32, 7);", CAPTURE, 1),
+    ("int e = cudaStreamBeginCapture(0, 0); if (e) return 1; LAUNCH(4, 32, 7);", CAPTURE, None),
     ("deep(*(int *)argv);", "void deep(int n) { LAUNCH(4, 32, 7); if (n > 1) deep(n / 2); }", None),
 ]
 

@@ -113,6 +113,31 @@ def test_members_that_point_to_ever_more_types_are_followed_so_far(tmp_path, tex
     assert (status, seconds < 25, mib < 400) == (0, True, True), (status, seconds, mib)
 
 
+_LARGE = 1_000_000
+LARGE = {
+    "string": f'const char *s = "{_LARGE * "a"}";\n' + LAUNCH,
+    "comment": f"// {_LARGE * 'a'}\n" + LAUNCH,
+    "comments": _LARGE // 4 * "//a\n" + LAUNCH,
+    "continued": "// " + _LARGE // 2 * "\\\n" + "\n" + LAUNCH,
+    "continued macro": "#define X " + _LARGE // 2 * "\\\n" + "\n" + LAUNCH,
+    "empty lines": _LARGE * "\n" + LAUNCH,
+}
+
+
+@pytest.mark.parametrize("text", named(LARGE, slow=("empty lines", "comments", "string", "comment")))
+def test_a_large_text_takes_no_more_memory_than_it_is_worth(tmp_path, text):
+    _, told, _, mib = analyzed(tmp_path, large=text)
+    assert "PW099" not in told
+    assert mib < 220, mib
+
+
+def test_a_source_that_is_too_large_is_refused_unread(tmp_path):
+    status, told, seconds, mib = analyzed(tmp_path, large="\n" * (1 << 22) + LAUNCH, fine=LAUNCH)
+    assert "is larger than 4 MiB" in told
+    assert "fine.cu:1" in told
+    assert (status, seconds < 12, mib < 200) == (2, True, True), (status, seconds, mib)
+
+
 @pytest.mark.parametrize("text", MACROS.values(), ids=MACROS)
 def test_macros_that_multiply_are_suspicious(text):
     assert MacroSizes(text.encode()).may_exhaust_memory()

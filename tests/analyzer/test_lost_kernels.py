@@ -174,3 +174,19 @@ def test_broken_syntax_is_told_wherever_it_stands(tmp_path, text, line):
     told = {entry.line for entry in program.diagnostics if entry.message.startswith("not understood")}
     assert told == ({line} if line else set())
     assert [kernel.name for kernel in program.kernels] == ["k"]
+
+
+@pytest.mark.parametrize(
+    ("head", "others"),
+    [
+        ("#define KERNEL __global__\n", 1),
+        ("#define KERNEL __attribute__((global))\n", 1),
+        ("#define KERNEL __attribute__((global))\n", 2),
+    ],
+)
+def test_a_kernel_that_a_macro_marks_stands_for_no_other(tmp_path: Path, head: str, others: int) -> None:
+    seen = "".join(f"KERNEL void seen{number}(float *a) {{ *a = 1; }}\n" for number in range(others))
+    program = lower(tmp_path, f"{head}int z\n__global__ void lost(float *a) {{ *a = 1; }}\n{seen}")
+    assert _unread(program) == {"lost": 3}
+    program = lower(tmp_path, f"{head}{seen}int z\n__global__ void lost(float *a) {{ *a = 1; }}\n")
+    assert _unread(program) == {"lost": 3 + others}

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from wattslice.cli import main
 from wattslice.config.config import Options, make_config
 from wattslice.config.settings import NO_SETTINGS, find_settings, read_settings
 from wattslice.errors import WattsliceError
@@ -170,7 +171,7 @@ def test_the_users_own_settings_say_what_the_others_do_not(tmp_path):
     own.write_text('gpu = "nothing"')
     (tmp_path / "k.cu").write_text("")
     path.unlink()
-    with pytest.raises(WattsliceError, match=rf"{own}: unknown GPU"):
+    with pytest.raises(WattsliceError, match=rf"{own}:1: unknown GPU"):
         make_config(Options(paths=(tmp_path / "k.cu",)))
 
 
@@ -221,3 +222,31 @@ def test_a_pipe_in_place_of_settings_is_refused_and_not_passed_over(tmp_path, na
     (tmp_path / "k.cu").write_text("")
     with pytest.raises(WattsliceError, match=f"{name}: cannot read the settings"):
         find_settings((tmp_path / "k.cu",))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[gate]\ntolerance = 5", "wattslice.toml:2: gate.tolerance: 5.0 is no share below 1"),
+        ('\n[gate]\nconfidence = "20%"', "wattslice.toml:3: gate.confidence: 0.2 is no confidence"),
+        ('[gate]\nfail-on = ["joules"]', "wattslice.toml:2: gate.fail-on: unknown value 'joules'"),
+        ('[gate]\nunknown = "no"', "wattslice.toml:2: gate.unknown: unknown value 'no'"),
+        ("gate.max-power = -3", "wattslice.toml:1: gate.max-power: -3 is not a budget"),
+        (
+            '\nprofile = "none.json"',
+            "directory (`wattslice profile` makes one; named by profile",
+        ),
+        ('\nprofile = "bad.json"', "bad.json:1: not valid JSON"),
+        ('\nprofile = "bad.json"', "(named by profile in FOLDER/wattslice.toml:2)"),
+        ('\ngpu = "none.toml"', "(give the TOML file of a GPU; named by gpu in FOLDER/wattslice.toml:2)"),
+        ('\ngpu = "v10"', "wattslice.toml:2: unknown GPU 'v10'"),
+    ],
+)
+def test_all_that_settings_say_is_checked_by_every_command(tmp_path, monkeypatch, capsys, text, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.cu").write_text("__global__ void k(float *x) { x[threadIdx.x] *= 2; }\n")
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "wattslice.toml").write_text(text)
+    for command in ("analyze", "annotate"):
+        assert main([command, "a.cu"]) == 2
+        assert told.replace("FOLDER", str(tmp_path)) in capsys.readouterr().err

@@ -46,7 +46,19 @@ def test_one_benchmark_is_not_enough():
 def test_few_benchmarks_give_an_interval_of_all_that_was_seen():
     interval = calibrated_interval(tuple(held_out(f"b{n}", ratio) for n, ratio in enumerate((0.7, 1.0, 1.4))))
     assert (interval.low, interval.high) == (0.7, 1.4)
-    assert "fewer than 19 benchmarks" in interval.source
+    assert "fewer than 9 benchmarks" in interval.source
+
+
+def test_too_few_to_cut_each_tail_are_cut_by_the_size_of_their_logarithms():
+    """Of 18, 0.1 * 19 - 1 = 0.9 of one may lie outside: none; of 19 none on either side, of 9 none at all."""
+    ratios = [*(1.02**n for n in range(1, 18)), 1 / 1.5]
+    interval = calibrated_interval(tuple(held_out(f"b{n}", ratio) for n, ratio in enumerate(ratios)))
+    assert (interval.low, interval.high) == pytest.approx((1 / 1.5, 1.5))
+    few = calibrated_interval(tuple(held_out(f"b{n}", ratio) for n, ratio in enumerate(ratios[-9:])))
+    assert (few.low, few.high) == pytest.approx((1 / 1.5, 1.5))
+    nineteen = calibrated_interval(tuple(held_out(f"b{n}", ratio) for n, ratio in enumerate((*ratios, 1.0))))
+    assert (nineteen.low, nineteen.high) == pytest.approx((1 / 1.5, 1.02**17))
+    assert "fewer" not in interval.source + few.source + nineteen.source
 
 
 def test_many_benchmarks_leave_the_tails_out():
@@ -120,6 +132,6 @@ def test_whole_gpus_can_be_held_out():
     mean_w = sum(example.power_w for example in mine) / len(mine)
     assert {round(entry.prediction.power_w or 0.0, 6) for entry in predicted[:72]} == {round(2 * mean_w, 6)}
     interval = calibrated_interval(predicted, unit=Unit.GPU)
-    assert "held-out runs of 2 GPUs; fewer than 19 GPUs" in interval.source
+    assert "held-out runs of 2 GPUs; fewer than 9 GPUs" in interval.source
     with pytest.raises(NotEnoughDataError, match=r"1 GPU\(s\)"):
         hold_out_each(MeanLearner(), mine, unit=Unit.GPU)

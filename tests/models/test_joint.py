@@ -22,7 +22,16 @@ from wattslice_models.joint import (
     no_effects,
     prior_effects,
 )
-from wattslice_models.joint_fit import Estimate, calibrate, estimate_of, fit, layout_of, model_of, power_w
+from wattslice_models.joint_fit import (
+    Estimate,
+    calibrate,
+    estimate_of,
+    fit,
+    layout_of,
+    mean_w,
+    model_of,
+    power_w,
+)
 from wattslice_models.joint_learner import EnergyLearner, calibrated_model
 from wattslice_models.joint_rows import JointRows, Reading, joint_rows
 from wattslice_models.joint_store import held_out_runs, joint_model, save_joint
@@ -154,6 +163,15 @@ def test_a_known_model_is_found_again(rows, monkeypatch):
     told = found.deviations[: len(PRIORS)] < 0.6 * spread
     assert told.sum() > 8
     assert np.abs(fitted - true)[told].mean() < 0.5 * np.abs(means - true)[told].mean()
+
+
+def test_labels_of_highest_samples_count_as_the_means_they_stand_for(rows):
+    """Half of the rows read peaks."""
+    known = truth(rows)
+    means = np.exp(measured(replace(rows, peak=np.zeros(len(rows))), known).log_power)
+    labels = measured(rows, known)
+    assert np.abs(np.exp(labels.log_power) / means - 1).max() > 0.01
+    assert mean_w(known, labels) == pytest.approx(means)
 
 
 def test_what_no_run_tells_stays_at_its_prior(rows):

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from wattslice.commands.output import FILE, Command, message, progress
 from wattslice.commands.streams import writing
 from wattslice.commands.table import COMMANDS, FAILED
-from wattslice.config.options import Kind, Option, Place, said_at
+from wattslice.config.options import Choices, Kind, Option, Place, is_silent, said_at
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import note_unrepeatable
 from wattslice.report.formats import FORMATS
@@ -107,11 +107,23 @@ def configured(options: Options, report_format: str = "text", settings: Settings
     config = with_usable_cache(make_config(options, settings))
     with naming_settings(options, settings):
         check_choices(config.rules)
+    _check_gate(settings)
     chosen = FORMATS[report_format]
     chosen.check()
     for note in config.notes:
         message(note)
     return replace(config, keep_sources=True) if chosen.keeps_sources else config
+
+
+def _check_gate(settings: Settings) -> None:
+    """What settings say to the gate is checked whoever reads them. Raises `WattsliceError`."""
+    if all(is_silent(getattr(settings, option.field)) for option in said_at(Place.GATE).values()):
+        return
+    from wattslice.commands.judging import judging_of
+    from wattslice.config.config import naming_settings
+
+    with naming_settings(Choices(), settings):
+        judging_of(settings)
 
 
 def with_definitions(config: Config, definitions: tuple[str, ...]) -> Config:

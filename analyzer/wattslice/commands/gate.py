@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,11 +27,10 @@ if TYPE_CHECKING:
     from wattslice.analysis import Analysis
     from wattslice.config.budgets import Budget
     from wattslice.config.config import Config, Options
-    from wattslice.config.settings import Settings
     from wattslice.gate.against import Comparison
     from wattslice.gate.baseline import Baseline, Made
     from wattslice.gate.changes import Policy
-    from wattslice.gate.verdict import Compared, UnknownPolicy
+    from wattslice.gate.verdict import Compared
 
 
 @click.command(context_settings=CONTEXT)
@@ -52,6 +50,7 @@ def gate(
     Exit status 1 when a kernel is over a budget or significantly worse than before. A kernel whose power is
     unknown fails a budget as well, unless --unknown warn is given: unknown is not "below the budget".
     """
+    from wattslice.commands.judging import judging_of
     from wattslice.config.config import merged, naming_settings
     from wattslice.config.settings import find_settings
 
@@ -59,9 +58,7 @@ def gate(
     settings = find_settings(options.paths)
     said = merged(options, settings)
     with naming_settings(options, settings):
-        budgets = _budgets(said)
-        unknown_policy = _unknown(said.gate_unknown)
-        policy = replace(_policy(said), unknown=unknown_policy.severity)
+        budgets, unknown_policy, policy = judging_of(said)
     config = configured(options, report_format, settings)
     if update_baseline:
         _refuse_judging(options, {"--against": against, "--format": report_format != "text", "-o": output})
@@ -94,68 +91,6 @@ def gate(
     if is_empty:
         message(no_kernels(analysis))
     return status
-
-
-def _budgets(said: Settings) -> tuple[Budget, ...]:
-    from wattslice.config.budgets import Budget
-
-    power_w, energy_j = said.gate_max_power_w, said.gate_max_energy_j
-    for option, bound, unit in (("--max-power", power_w, "watts"), ("--max-energy", energy_j, "joules")):
-        if bound is not None and not (math.isfinite(bound) and bound > 0):
-            raise WattsliceError(
-                f"{option}: {bound:g} is not a budget", remedy=f"a positive number of {unit}"
-            )
-    general = () if power_w is None and energy_j is None else (Budget("*", "**", power_w, energy_j),)
-    return (*general, *said.gate_budgets)
-
-
-def _policy(said: Settings) -> Policy:
-    from wattslice.gate.changes import Policy
-    from wattslice.gate.ratio_trust import Quantity
-
-    policy = Policy()
-    if names := said.gate_fail_on:
-        known = [quantity.value for quantity in Quantity]
-        for name in names:
-            if name not in known:
-                raise WattsliceError(f"--fail-on: unknown value {name!r}", remedy=f"of {', '.join(known)}")
-        chosen = tuple(Quantity(name) for name in names)
-        policy = replace(policy, fail_on=chosen, saving_pays=False)
-    allowed = _share("--tolerance", said.gate_tolerance, policy.tolerance)
-    sure = _share("--confidence", said.gate_confidence, policy.confidence)
-    if not 0.5 <= sure < 1:
-        raise WattsliceError(f"--confidence: {sure:g} is no confidence", remedy="from 50% to below 100%")
-    return replace(policy, tolerance=allowed, confidence=sure)
-
-
-def _share(option: str, value: str | float | None, default: float) -> float:
-    """A share as people write it: 5% or 0.05. A bare 5 is refused: it could mean either."""
-
-    if value is None:
-        return default
-    try:
-        text = str(value).rstrip()
-        is_percent = text.endswith("%")
-        share = float(text.rstrip("% ")) / (100 if is_percent else 1)
-    except ValueError:
-        is_percent, share = False, math.nan
-    if 1 <= share < math.inf and not is_percent:
-        remedy = f"write {share:g}%, or {share / 100:g} for the same share"
-        raise WattsliceError(
-            f"{option}: {value!r} is no share below 1 and has no percent sign", remedy=remedy
-        )
-    if not 0 <= share < math.inf:
-        raise WattsliceError(f"{option}: {value!r} is not a share", remedy="such as 5% or 0.05")
-    return share
-
-
-def _unknown(value: str | None) -> UnknownPolicy:
-    from wattslice.gate.verdict import UnknownPolicy
-
-    known = [policy.value for policy in UnknownPolicy]
-    if value is not None and value not in known:
-        raise WattsliceError(f"--unknown: unknown value {value!r}", remedy=f"one of {', '.join(known)}")
-    return UnknownPolicy.FAIL if value is None else UnknownPolicy(value)
 
 
 def _require_a_yardstick(

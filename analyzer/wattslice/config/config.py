@@ -150,11 +150,15 @@ def make_config(options: Options, settings: Settings | None = None) -> Config:
 
 
 def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Config:
-    gpu = choose_gpu(options.gpu, settings.gpu, settings.file_of("gpu"))
+    with _named_in(settings, "gpu", is_typed=options.gpu is not None):
+        gpu = choose_gpu(options.gpu, settings.gpu, settings.file_of("gpu"))
+        board = load_gpu(gpu.gpu_id)
+    with _named_in(settings, "profile", is_typed=options.profile is not None):
+        profile = merged(options, settings).profile
+        branch_profile = None if profile is None else read_branch_profile(profile)
     said = merged(options, settings)
     _check_folders(said.include_directories, said.compile_commands_directory)
     check_definitions(said.definitions)
-    board = load_gpu(gpu.gpu_id)
     backend = _choice(Backend, "--backend", said.backend)
     limit_bytes = _cache_limit_bytes(said.cache_mib)
     cache, cache_notes = _cache(said.cache, options)
@@ -176,7 +180,7 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
             overrides=parse_overrides(said.launches, said.overrides),
             typed_overrides=parse_overrides(options.launches, options.overrides),
             program_arguments=_program_arguments(said.program_arguments),
-            branch_profile=None if said.profile is None else read_branch_profile(said.profile),
+            branch_profile=branch_profile,
             data=parse_data(said.data),
         ),
         parse=ParseOptions(
@@ -354,6 +358,24 @@ def naming_settings(options: Choices, settings: Settings) -> Generator[None]:
         place = f"{settings_prefix(path)}{blamed.key}"
         message = f"{place}: {text}{about}"
         raise WattsliceError(message, path=path, line=line_of(path, place), remedy=error.remedy) from None
+
+
+@contextmanager
+def _named_in(settings: Settings, field: str, *, is_typed: bool) -> Generator[None]:
+    """Errors about a file that the settings name, or about its name, say where they do."""
+    try:
+        yield
+    except WattsliceError as error:
+        path = None if is_typed else settings.file_of(field)
+        if path is None:
+            raise
+        key = f"{settings_prefix(path)}{next(one.key for one in OPTIONS if one.field == field)}"
+        line = line_of(path, key)
+        if error.path == path:
+            raise WattsliceError(error.message, path=path, line=line, remedy=error.remedy) from None
+        place = f"{key} in {path}" if line is None else f"{key} in {path}:{line}"
+        remedy = "; ".join(filter(None, (error.remedy, f"named by {place}")))
+        raise WattsliceError(error.message, path=error.path, line=error.line, remedy=remedy) from None
 
 
 def _is_of_settings(blamed: Option, options: Choices, settings: Settings, error: WattsliceError) -> bool:

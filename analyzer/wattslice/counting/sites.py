@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,15 +16,19 @@ from wattslice.counting.values import Pointer, Unknown, Value
 SECTOR_BYTES = 32
 BANKS = 32
 BANK_BYTES = 4
-SAMPLED_WARPS = 16
 
-
-@functools.cache
-def _marks() -> NDArray[np.float64]:
-    """Where among all warps they are taken: one of each stratum. Equal distances may be multiples of the
-    warps of a block, and so meet the same warp of each.
-    """
-    return (np.arange(SAMPLED_WARPS) + np.random.default_rng(0).random(SAMPLED_WARPS)) / SAMPLED_WARPS
+_DRAWN = (
+    *(0.6369616873214543, 0.2697867137638703, 0.04097352393619469, 0.016527635528529094),
+    *(0.8132702392002724, 0.9127555772777217, 0.6066357757671799, 0.7294965609839984),
+    *(0.5436249914654229, 0.9350724237877682, 0.8158535541215322, 0.002738500170148095),
+    *(0.8574042765875693, 0.033585575305464355, 0.7296554464299441, 0.17565562060255901),
+)
+"""What `numpy.random.default_rng(0).random(16)` gives: its module takes longer to import than most kernels to
+count, and these are all that most of them want."""
+SAMPLED_WARPS = len(_DRAWN)
+_MARKS = (np.arange(SAMPLED_WARPS) + np.array(_DRAWN)) / SAMPLED_WARPS
+"""Where among all warps they are taken: one of each stratum. Equal distances may be multiples of the warps of
+a block, and so meet the same warp of each."""
 
 
 def _rows(
@@ -40,7 +43,7 @@ def _rows(
     weights = np.ones(busy.size) if population is None else population[busy]
     if busy.size > SAMPLED_WARPS:
         share = np.cumsum(weights)
-        busy, weights = busy[np.searchsorted(share, _marks() * share[-1])], np.ones(SAMPLED_WARPS)
+        busy, weights = busy[np.searchsorted(share, _MARKS * share[-1])], np.ones(SAMPLED_WARPS)
     return offsets.reshape(-1, WARP_SIZE)[busy], lanes[busy], weights
 
 
@@ -91,28 +94,45 @@ def bank_passes(
     active: NDArray[np.bool_],
     size_bytes: int,
     population: NDArray[np.float64] | None = None,
+    *,
+    joins_pairs: bool = True,
 ) -> float:
-    """Passes of a shared-memory request relative to a conflict-free one (1 = no conflict).
+    """Passes of a request over those of a conflict-free one in as many groups as it has words (1 = none).
 
-    Lanes that read the same 4-byte word share it. 8- and 16-byte accesses are served in 2 and 4 groups.
+    Lanes that read the same 4-byte word share it. 8- and 16-byte accesses are served in 2 and 4 groups of
+    lanes; shared memory joins two groups (`joins_pairs`) where lanes read in pairs the same words.
     """
     rows, lanes, weights = _rows(offsets, active, population)
     if rows.size == 0:
         return 1.0
     # Records of other sizes are read word by word.
     words_per_lane = {8: 2, 16: 4}.get(size_bytes, 1)
-    group = WARP_SIZE // words_per_lane
-    weights = np.repeat(weights, words_per_lane)
-    rows, lanes = rows.reshape(-1, group), lanes.reshape(-1, group)
     words = np.where(lanes, rows // BANK_BYTES - int(rows.min()) // BANK_BYTES, -1)
-    words = np.sort(words, axis=1)
+    joined = (words_per_lane > 1 and joins_pairs) & _is_in_pairs(words)
+    total = np.where(
+        joined,
+        _group_passes(words, words_per_lane, max(1, words_per_lane // 2)),
+        _group_passes(words, words_per_lane, words_per_lane),
+    )
+    return float(np.average(total, weights=weights)) / words_per_lane
+
+
+def _is_in_pairs(words: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Of each row, whether lane i reads what lane i ^ 1 reads, or each what lane i ^ 2 reads."""
+    lane = np.arange(WARP_SIZE)
+    return (words == words[:, lane ^ 1]).all(axis=1) | (words == words[:, lane ^ 2]).all(axis=1)
+
+
+def _group_passes(words: NDArray[np.int64], words_per_lane: int, groups: int) -> NDArray[np.int64]:
+    """Passes of each row when served in so many groups of lanes; -1 stands for a lane that reads nothing."""
+    rows = len(words)
+    words = np.sort(words.reshape(rows * groups, -1), axis=1)
     distinct = _distinct(words)
     # Wide accesses hit consecutive banks; the bank of the first word decides the conflict.
     banks = (words % BANKS) // words_per_lane
     of_row = banks + BANKS * np.arange(len(banks))[:, None]
     passes = np.bincount(of_row[distinct], minlength=banks.shape[0] * BANKS).reshape(-1, BANKS)
-    busy = lanes.any(axis=1)
-    return float(np.average(passes.max(axis=1)[busy], weights=weights[busy])) if bool(busy.any()) else 1.0
+    return passes.max(axis=1).reshape(rows, groups).sum(axis=1)
 
 
 class RequestCost(NamedTuple):
@@ -194,7 +214,7 @@ def _looked_at(
     if space is ir.MemorySpace.CONSTANT:  # serves one word after the other
         passes = sectors_per_request(*asked, sector_bytes=4)
     else:  # L1 has the banks of shared memory
-        passes = bank_passes(*asked) if space is ir.MemorySpace.GLOBAL else 1.0
+        passes = bank_passes(*asked, joins_pairs=False) if space is ir.MemorySpace.GLOBAL else 1.0
     share = distinct_share(offsets[block], active[block]) if bool(active[block].any()) else 1.0
     return RequestCost(passes, sectors_per_request(*asked), share)
 

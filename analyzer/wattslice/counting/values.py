@@ -137,8 +137,10 @@ def select(active: NDArray[np.bool_], new: Value, old: Value) -> Value:
         a, b = unsigned_lanes(new), unsigned_lanes(old)
         return VARYING if a is None or b is None else np.where(active, a, b)
     if isinstance(new, Pointer) and isinstance(old, Pointer):
-        root = new.root if new.root is old.root else None
-        return Pointer(root, scalar(select(active, new.offset, old.offset)))
+        if new.root is old.root:
+            return Pointer(new.root, scalar(select(active, new.offset, old.offset)))
+        apart = not is_warp_uniform(active)  # lanes of one warp in two objects
+        return Pointer(None, VARYING if apart else scalar(select(active, new.offset, old.offset)))
     return VARYING
 
 
@@ -151,6 +153,8 @@ def join(a: Value, b: Value, *, together: bool) -> Value:
     if same(a, b):
         return a
     if isinstance(a, Pointer) and isinstance(b, Pointer):
+        if a.root is not b.root and not together:
+            return Pointer(None, VARYING)
         offset = scalar(join(a.offset, b.offset, together=together))
         return Pointer(a.root if a.root is b.root else None, offset)
     if not together:

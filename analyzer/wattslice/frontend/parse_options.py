@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
 DEFAULT_STANDARD, DEFAULT_C_STANDARD = "c++17", "gnu17"
+
+
+class UnreadFile(NamedTuple):
+    """A build file that says nothing, and why not."""
+
+    file: str
+    line: int
+    reason: str
 
 
 class ParseOptions(Struct, frozen=True):
@@ -18,6 +27,7 @@ class ParseOptions(Struct, frozen=True):
     prelude anew each time (for measurements and for machines without a cache folder). `moved`: a source that
     a PTX file says to lie below the first folder lies below the second. `is_wary`: a file with templates or
     headers of its own is first parsed in a process of its own, and here only if that comes to an end.
+    `unread`: build files around it that were looked at in vain.
     """
 
     include_dirs: tuple[Path, ...] = ()
@@ -30,3 +40,4 @@ class ParseOptions(Struct, frozen=True):
     use_pch: bool = True
     moved: tuple[Path, Path] | None = None
     is_wary: bool = False
+    unread: tuple[UnreadFile, ...] = ()

@@ -96,7 +96,9 @@ class Surroundings:
                 content = file_bytes(Path(path), MAX_BYTES)
             except OSError:
                 content = b""
-            known = self._texts[path] = Text(content, _words(content), _MAIN.search(content) is not None)
+            words = _words(content)
+            known = Text(content, words, b"main" in words and _MAIN.search(content) is not None)
+            self._texts[path] = known
         return known
 
     def repository_root(self, path: Path) -> Path:

@@ -64,8 +64,12 @@ def _access(
     return MemoryAccess(region, *where, is_store, is_atomic, (place.address,), node.span, place.skips_l1)
 
 
+@lru_cache(maxsize=4)
 def loaded_registers(body: ir.Stmt) -> frozenset[ir.Variable]:
-    """Registers that `body` fills from memory, directly or through other registers and inlined calls."""
+    """Registers that `body` fills from memory, directly or through other registers and inlined calls.
+
+    Kept for the last few kernels: each way that its branches may go asks.
+    """
     flows = [(target, _sources(value)) for target, value in register_assignments(body)]
     loaded: set[ir.Variable] = set()
     while True:

@@ -55,13 +55,14 @@ class Objects(Struct, frozen=True):
     `otherwise`: places that read a register as another type than its own. `hidden`: registers that may be
     written by an address or as another type. `unwritten`: objects in memory that nothing in the kernel
     writes behind their declaration. `cells`: objects in memory of which every access names them, as a type
-    of theirs; their contents can be followed.
+    of theirs; their contents can be followed. `unread`: shared objects that are written only.
     """
 
     otherwise: frozenset[RegisterPlace]
     hidden: frozenset[Variable]
     unwritten: frozenset[Variable]
     cells: frozenset[Variable]
+    unread: frozenset[Variable]
 
 
 @lru_cache(maxsize=4)
@@ -70,6 +71,7 @@ def objects(kernel: Kernel) -> Objects:
     addressed: dict[AddressOf, None] = {}
     loaded: set[AddressOf] = set()
     accessed: set[AddressOf] = set()
+    stored: set[AddressOf] = set()
     types: dict[Variable, set[tuple[TypeKind, int, bool]]] = {}
     written: dict[Variable, set[tuple[str, ...]]] = {}
     read: dict[Variable, set[tuple[str, ...]]] = {}
@@ -84,8 +86,9 @@ def objects(kernel: Kernel) -> Objects:
             case Load(place=place):
                 loaded.update(_named(place, accessed, types))
             case Assign(target=MemoryPlace() as place) | Increment(target=MemoryPlace() as place):
-                for _ in _named(place, accessed, types):
-                    pass
+                found = set(_named(place, accessed, types))
+                if isinstance(expr, Assign) and expr.op is None and not place.is_volatile:
+                    stored |= found
             case Atomic(place=place):
                 for base in _named(place, accessed, types):
                     types[base.variable].add((TypeKind.VOID, 0, False))
@@ -107,6 +110,8 @@ def objects(kernel: Kernel) -> Objects:
     hidden |= {variable for variable in elsewhere if variable.space is MemorySpace.REGISTER}
     hidden |= {v for v, paths in written.items() if _writes_another_member(v, paths, read.get(v, set()))}
     copies = Counter((variable.name, variable.span) for variable in types)  # of a function inlined twice
+    shared = {base.variable for base in addressed if base.variable.space is MemorySpace.SHARED}
+    read_ones = {base.variable for base in addressed if base not in stored or base in loaded}
     strays = {base.variable for base in addressed if base not in accessed}
     return Objects(
         otherwise=frozenset(otherwise),
@@ -119,6 +124,7 @@ def objects(kernel: Kernel) -> Objects:
             and _is_followed(variable, seen, declared)
             and (variable.space is MemorySpace.LOCAL or copies[variable.name, variable.span] == 1)
         ),
+        unread=frozenset(v for v in shared - read_ones if not v.dynamic and copies[v.name, v.span] == 1),
     )
 
 

@@ -33,11 +33,18 @@ def parse_data(texts: Iterable[str]) -> tuple[ArrayData, ...]:
     return tuple(found.values())
 
 
-def data_of(kernel: ir.Kernel, given: Iterable[ArrayData]) -> tuple[ArrayData, ...]:
-    """What is said of the arrays of one kernel, the entry for all of them first."""
+def data_of(
+    kernel: ir.Kernel, given: Iterable[ArrayData], zeros: Iterable[ArrayData] = ()
+) -> tuple[ArrayData, ...]:
+    """What is said of the arrays of one kernel, the entry for all of them first; `zeros`: what the host code
+    tells of those of which nothing is said.
+    """
     own = [entry for entry in given if entry.kernel is None or names_kernel(entry.kernel, kernel)]
     own.sort(key=lambda entry: entry.kernel is not None)
-    found = {None: EVERYTHING_LIVE} | {entry.array: entry for entry in own}
+    found: dict[str | None, ArrayData] = {None: EVERYTHING_LIVE}
+    if all(entry.array is not None for entry in own):
+        found |= {entry.array: entry for entry in zeros}
+    found |= {entry.array: entry for entry in own}
     arrays = arrays_of(kernel)
     return tuple(entry for array, entry in found.items() if array is None or array in arrays)
 

@@ -71,6 +71,10 @@ class Evaluator(ABC):
         """The value of a text: the text itself, or the closure of the lambda that it names."""
 
     @abstractmethod
+    def evaluate_perhaps(self, node: ir.Expr) -> Value:
+        """Value of an expression of which nobody knows whether it is evaluated."""
+
+    @abstractmethod
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
         """Value of a call that the frontend inlined (a constexpr or __host__ __device__ function)."""
 
@@ -129,7 +133,7 @@ class Evaluator(ABC):
         decisive = node.op is ir.LogicalOp.OR
         if left is decisive:
             return int(decisive)
-        second = self.evaluate(node.right)
+        second = self.evaluate_perhaps(node.right) if left is None else self.evaluate(node.right)
         right = truth(second)
         if right is decisive:
             return int(decisive)
@@ -142,7 +146,7 @@ class Evaluator(ABC):
         decided = truth(condition)
         if decided is not None:
             return self.evaluate(node.then if decided else node.otherwise)
-        then, otherwise = self.evaluate(node.then), self.evaluate(node.otherwise)
+        then, otherwise = self.evaluate_perhaps(node.then), self.evaluate_perhaps(node.otherwise)
         if same(then, otherwise):
             return then
         why = condition_of(condition)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -14,6 +15,8 @@ from wattslice import ir
 from wattslice.ir.builtins import value_of
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID
 from wattslice.launches.memory import (
+    MAX_CELLS,
+    MOST_ELEMENTS,
     Memory,
     Pointer,
     Record,
@@ -22,6 +25,7 @@ from wattslice.launches.memory import (
     Value,
     construct,
     member_of,
+    scalars_of,
 )
 from wattslice_models.gpu import Gpu
 
@@ -101,6 +105,15 @@ EXITS = frozenset(
 )
 """Functions that do not return."""
 
+CAPTURES = {
+    "cudaStreamBeginCapture": True,
+    "cudaStreamBeginCaptureToGraph": True,
+    "cuStreamBeginCapture": True,
+    "cudaStreamEndCapture": False,
+    "cuStreamEndCapture": False,
+}
+"""Functions that begin (or end) the capture of launches into a graph, whose own launches are not counted."""
+
 ALLOCATIONS = frozenset({"malloc", "calloc", "realloc", "operator new", "operator new[]", "aligned_alloc"})
 """Functions that return fresh memory."""
 
@@ -109,6 +122,9 @@ ALLOCATIONS_BY_POINTER = frozenset(
 )
 """Functions that store the address of fresh memory, of as many bytes as the second argument says, where the
 first points."""
+
+ON_A_THREAD = frozenset({"std::thread", "std::jthread", "async", "emplace_back"})
+"""What calls of functions that a thread is begun with are named after."""
 
 ON_THE_DEVICE = frozenset({"cudaMalloc", "cudaMallocAsync", "cudaMallocPitch"})
 """Functions whose memory the GPU must hold as a whole."""
@@ -121,6 +137,10 @@ KEEPS_ITS_ARGUMENTS = frozenset(
         "free",
         "cudaFree",
         "cudaMemset",
+        "cudaMemset2D",
+        "cudaMemset2DAsync",
+        "cudaMemset3D",
+        "cudaMemsetAsync",
         "cudaMalloc3D",
         "cudaMallocArray",
         "cudaEventCreate",
@@ -412,6 +432,26 @@ def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Val
     return arguments[0] if _copied(memory, arguments[0], arguments[1], arguments[2], node) else None
 
 
+def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """memset: every number of what the pointer points to, from equal bytes."""
+    del gpu
+    if len(arguments) < 3:
+        return None
+    target, byte, size = arguments[0], arguments[1], arguments[2]
+    if not isinstance(target, Pointer) or not isinstance(byte, int) or not isinstance(size, int):
+        return None
+    element = ir.strip_casts(node.arguments[0]).type.element or ir.UNKNOWN_TYPE
+    memory.forget_behind(target, Unknown(f"set by {node.name}()"))
+    number = min(size // element.size_bytes, MOST_ELEMENTS) if element.size_bytes else 0
+    starts = (target.offset + index * element.size_bytes for index in range(number))
+    scalars = (scalar for start in starts for scalar in scalars_of(element, start))
+    for offset, type_ in islice(scalars, MAX_CELLS):
+        if type_.kind is ir.TypeKind.INT or not byte:
+            value = int.from_bytes(bytes([byte & 255]) * type_.size_bytes, "little")
+            memory.write(target.storage, offset, value, type_)
+    return target
+
+
 def _copy_to_symbol(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
     del gpu
     symbol = symbol_of(node.arguments[0]) if node.arguments else None
@@ -489,6 +529,7 @@ need, and the numbers. Longest name first where one begins another."""
 _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] = {
     "memcpy": _copy,
     "memmove": _copy,
+    "memset": _set_bytes,
     "cuModuleGetFunction": _module_function,
     "cuLibraryGetKernel": _module_function,
     "cudaMemcpyToSymbol": _copy_to_symbol,

@@ -9,7 +9,7 @@ loops are visited at their first, middle and last iteration. Steps are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -101,6 +101,10 @@ class Interpreter(Evaluator):
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
         self._unknown_loops = 0
         self._times: int | None = 1  # how often what is visited runs, in one run of the entry point
+        self._around: list[Flow] = []  # functions, loops, iterations and blocks, by the jumps that leave them
+        self._levels = 1  # how many of them the last break leaves
+        self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
+        self._is_captured = False  # into a graph, which is launched some other time
         self._loop_depth = 0
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._path: list[ir.Call] = []
@@ -120,6 +124,8 @@ class Interpreter(Evaluator):
             return Flow.NEXT
         self.spend()
         match stmt:
+            case ir.Block(statements=statements, is_breakable=True):
+                return self._stopped(self._inside(Flow.BREAK, lambda: self._sequence(statements)))
             case ir.Block(statements=statements):
                 return self._sequence(statements)
             case ir.ExprStmt(expr=expr):
@@ -137,10 +143,34 @@ class Interpreter(Evaluator):
             case ir.Return(value=value):
                 self._return(None if value is None else self.evaluate(value))
                 return Flow.RETURN
-            case ir.Break():
+            case ir.Break(levels=levels):
+                self._levels = levels
                 return Flow.BREAK
             case ir.Continue():
                 return Flow.CONTINUE
+
+    def _inside(self, left_by: Flow, visit: Callable[[], Flow]) -> Flow:
+        """Visit what jumps of a kind leave; behind it all who left it meet again."""
+        self._around.append(left_by)
+        flow = visit()
+        self._around.pop()
+        if self._doubt is not None and self._doubt >= len(self._around):
+            self._doubt = None
+        return flow
+
+    def _stopped(self, flow: Flow) -> Flow:
+        """How control goes on behind what a break leaves."""
+        if flow is not Flow.BREAK:
+            return flow
+        self._levels -= 1
+        return Flow.BREAK if self._levels > 0 else Flow.NEXT
+
+    def _may_have_left(self, flow: Flow) -> None:
+        """A jump on an unknown condition: how often that runs which it passes over is not known."""
+        levels = self._levels if flow is Flow.BREAK else 1
+        left = [at for at, kind in enumerate(self._around) if kind is flow][-levels:]
+        if left and (self._doubt is None or left[0] < self._doubt):
+            self._doubt = left[0]
 
     def _sequence(self, statements: tuple[ir.Stmt, ...]) -> Flow:
         for position, stmt in enumerate(statements):
@@ -164,7 +194,7 @@ class Interpreter(Evaluator):
     def returned_by(self, body: ir.Stmt) -> Value | None:
         """Run the body of a function; what it returns, None when nothing."""
         self._returned.append(_Returned())
-        self.execute(body)
+        self._inside(Flow.RETURN, lambda: self.execute(body))
         found = self._returned.pop()
         if found.value is not None:
             for value, condition in found.others:
@@ -187,9 +217,9 @@ class Interpreter(Evaluator):
             self._speculate(other, stmt.condition)
         return Flow.NEXT if taken is None else self.execute(taken)
 
-    def _try(self, stmt: ir.Stmt | None, *, is_default: bool = False) -> tuple[Flow, Delta]:
+    def _try(self, stmt: ir.Stmt | None, *, is_run: bool = False) -> tuple[Flow, Delta]:
         mark, times = self.memory.mark(), self._times
-        self._times = times if is_default else None
+        self._times = times if is_run else None
         flow = Flow.NEXT if stmt is None else self.execute(stmt)
         delta = self.memory.changes_since(mark)
         self.memory.roll_back(mark)
@@ -198,12 +228,17 @@ class Interpreter(Evaluator):
 
     def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None, condition: Unknown) -> Flow:
         before = self._returned[-1]
-        then_flow, then_changes = self._try(then, is_default=condition.is_option)
+        # a program without its options that then ends is no run: the other arm is
+        then_flow, then_changes = self._try(then, is_run=condition.is_option and _ends(otherwise))
+        returned = None if self._returned[-1] is before else self._returned[-1].value
         if not condition.is_option and then_flow is Flow.RETURN:
             value = self._returned[-1].value
             others = before.others if value is None else (*before.others, (value, condition))
             self._returned[-1] = before._replace(others=others)
-        else_flow, else_changes = self._try(otherwise, is_default=condition.is_option)
+        between = self._returned[-1]
+        else_flow, else_changes = self._try(otherwise, is_run=condition.is_option and _ends(then))
+        if else_flow is Flow.RETURN and self._returned[-1] is not between:
+            returned = self._returned[-1].value
         if not condition.is_option and else_flow is Flow.RETURN and then_flow is Flow.NEXT:
             value = self._returned[-1].value
             others = self._returned[-1].others
@@ -212,6 +247,11 @@ class Interpreter(Evaluator):
         if then_flow is Flow.NEXT and else_flow is Flow.NEXT:
             self.memory.merge(then_changes, else_changes, condition)
             return Flow.NEXT
+        is_failure = len(self._active) == 1 and isinstance(returned, int) and returned != 0
+        ends_run = condition.is_option or is_failure
+        for flow in (then_flow, else_flow) if then_flow is not else_flow else ():
+            if not (ends_run and flow is Flow.RETURN):
+                self._may_have_left(flow)
         in_function = (Flow.NEXT, Flow.BREAK, Flow.CONTINUE)
         if not condition.is_option and then_flow in in_function and else_flow in in_function:
             self.memory.merge(then_changes, else_changes, condition)
@@ -239,6 +279,9 @@ class Interpreter(Evaluator):
     def _any_case(self, stmt: ir.Switch, condition: Unknown) -> None:
         """A switch of which nobody knows the case that is taken."""
         ways = [self._try(case.body) for case in stmt.cases]
+        for flow, _ in ways:
+            if flow is Flow.CONTINUE or (flow is Flow.RETURN and not condition.is_option):
+                self._may_have_left(flow)
         left = [changes for flow, changes in ways if flow not in (Flow.EXIT, Flow.RETURN)]
         if condition.is_option:
             for changes in left:
@@ -253,6 +296,9 @@ class Interpreter(Evaluator):
             self.memory.merge(changes, so_far if number else changes, condition)
 
     def _switch(self, stmt: ir.Switch) -> Flow:
+        return self._stopped(self._inside(Flow.BREAK, lambda: self._cases(stmt)))
+
+    def _cases(self, stmt: ir.Switch) -> Flow:
         selector = self.evaluate(stmt.selector)
         if not isinstance(selector, int):
             self._any_case(stmt, condition_of(selector))
@@ -265,7 +311,7 @@ class Interpreter(Evaluator):
                 flow = self.execute(case.body)
             else:
                 self._speculate(case.body, stmt.selector)
-        return Flow.NEXT if flow is Flow.BREAK else flow
+        return flow
 
     # ------------------------------------------------------------------------- loops
 
@@ -274,7 +320,7 @@ class Interpreter(Evaluator):
             self.execute(init)
         self._loop_depth += 1
         try:
-            return self._iterate(stmt)
+            return self._inside(Flow.BREAK, lambda: self._iterate(stmt))
         finally:
             self._loop_depth -= 1
 
@@ -303,15 +349,18 @@ class Interpreter(Evaluator):
                     if iteration == 0:
                         self._visit_never(stmt, bound)
                     return Flow.NEXT
-            flow = self.execute(stmt.body)
+            flow = self._iteration(stmt)
             if flow in (Flow.RETURN, Flow.EXIT):
                 return flow
             if flow is Flow.BREAK:
-                return Flow.NEXT
+                return self._stopped(flow)
             if stmt.step is not None:
                 self.evaluate(stmt.step)
         self._visit_once(stmt)
         return self._unfinished(stmt, mark)
+
+    def _iteration(self, stmt: ir.Loop) -> Flow:
+        return self._inside(Flow.CONTINUE, lambda: self.execute(stmt.body))
 
     def _unfinished(self, stmt: ir.Loop, mark: int) -> Flow:
         """A loop that is not followed to its end: nothing is known of what it has changed, or may yet."""
@@ -344,7 +393,7 @@ class Interpreter(Evaluator):
             reason += f": {why.reason.rpartition(f'{reason}: ')[2]}"
         self._unknown_loops += 1
         mark, times, self._times = self.memory.mark(), self._times, None
-        flow = self.execute(stmt.body)
+        flow = self._iteration(stmt)
         if stmt.step is not None:
             self.evaluate(stmt.step)
         self._unknown_loops -= 1
@@ -428,7 +477,7 @@ class Interpreter(Evaluator):
         return found
 
     def _once(self, stmt: ir.Loop) -> Flow:
-        flow = self.execute(stmt.body)
+        flow = self._iteration(stmt)
         if flow in (Flow.NEXT, Flow.CONTINUE) and stmt.step is not None:
             self.evaluate(stmt.step)
             return Flow.NEXT
@@ -465,6 +514,7 @@ class Interpreter(Evaluator):
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):
                 self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)
             self.memory.write(self.memory.global_named("optind"), 0, 1, ir.INT32)
+        self._around, self._doubt, self._is_captured = [], None, False
         self._body(function)
         self.memory.frames.pop()
 
@@ -476,6 +526,7 @@ class Interpreter(Evaluator):
         Of a pointer that is not known: of every kernel that is used as a value and takes so many arguments.
         """
         self._seen.add(node)
+        times = None if self._doubt is not None or self._is_captured else self._times
         grid, block = self.evaluate(node.grid), self.evaluate(node.block)
         shared = 0 if node.shared_bytes is None else self.evaluate(node.shared_bytes)
         arguments = tuple(self.evaluate(argument) for argument in node.arguments)
@@ -501,7 +552,7 @@ class Interpreter(Evaluator):
                     name,
                     files=tuple(self._files.names),
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
-                    times=None if is_guess else self._times,
+                    times=None if is_guess else times,
                 )
             )
 
@@ -550,6 +601,8 @@ class Interpreter(Evaluator):
 
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Follow functions of the program; know a few of the library; forget what others may write."""
+        if node.name in host_api.CAPTURES:
+            self._is_captured = host_api.CAPTURES[node.name]
         function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
         if node.function is not None:
             name = self.evaluate(node.function)
@@ -583,6 +636,13 @@ class Interpreter(Evaluator):
             return constant
         if (element := container_call(self.memory, node, arguments)) is not None:
             return element
+        if (
+            node.function is not None and node.name in host_api.ON_A_THREAD
+        ):  # of one that nobody reads: std::ref(x) lets it write x
+            for argument in node.arguments:
+                where = self._named_place(argument)
+                if where is not None:
+                    self.memory.forget_behind(where, Unknown(f"set by {node.name}()"))
         for argument in arguments:  # what a library is given it will call
             if isinstance(held := self._held(argument), Closure):
                 times, self._times = self._times, None
@@ -665,7 +725,9 @@ class Interpreter(Evaluator):
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
             if parameter in function.reference_parameters and index < len(given):
-                where = self._named_place(given[index], frame_of_caller)
+                self.memory.frames.append(frame_of_caller)
+                where = self._named_place(given[index])
+                self.memory.frames.pop()
                 if where is not None:
                     self.memory.alias(parameter, where)
                     continue
@@ -677,16 +739,13 @@ class Interpreter(Evaluator):
         assert self.memory.frames[-1] is frame_of_caller
         return convert(result, type_)
 
-    def _named_place(self, argument: ir.Expr, frame: Frame) -> Pointer | None:
-        """The object of the caller that is passed by reference."""
+    def _named_place(self, argument: ir.Expr) -> Pointer | None:
+        """The object that is passed by reference, in the frame of the caller."""
         if isinstance(argument, ir.Load):
             return self.loaded_at.get(id(argument.place))
         if not isinstance(argument, ir.Read):
             return None
-        callee = self.memory.frames.pop()
-        assert self.memory.frames[-1] is frame
         place, where = argument.place, self.memory.address(argument.place.variable)
-        self.memory.frames.append(callee)
         offset = offset_of(place.variable.type, place.path) if place.path else 0
         return replace(where, offset=where.offset + offset)
 
@@ -696,12 +755,28 @@ class Interpreter(Evaluator):
         self._active.pop()
         return Unknown(f"the result of {function.name}()") if result is None else result
 
+    def evaluate_perhaps(self, node: ir.Expr) -> Value:
+        """Value of an expression that a condition nobody knows decides on."""
+        times, self._times = self._times, None
+        value = self.evaluate(node)
+        self._times = times
+        return value
+
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
         """Follow a call the frontend inlined."""
         for parameter, value in zip(node.parameters, arguments, strict=False):
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         result = self.returned_by(node.body)
         return Unknown(f"the result of {node.name}()") if result is None else convert(result, node.type)
+
+
+def _ends(stmt: ir.Stmt | None) -> bool:
+    """True when the function or the program ends behind `stmt`."""
+    if isinstance(stmt, ir.Block):
+        return bool(stmt.statements) and _ends(stmt.statements[-1])
+    if isinstance(stmt, ir.ExprStmt):
+        return isinstance(stmt.expr, ir.Call) and stmt.expr.name in host_api.EXITS
+    return isinstance(stmt, ir.Return)
 
 
 def _class_of(method: ir.Function) -> str:

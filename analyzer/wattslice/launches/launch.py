@@ -99,16 +99,21 @@ class DataKind(Enum):
 
 
 class ArrayData(NamedTuple):
-    """One `--data`: `kernel` None: of every kernel; `array` None: every array that no other entry names."""
+    """One `--data`: `kernel` None: of every kernel; `array` None: every array that no other entry names.
+
+    `why`: how the source tells it, where nobody said it.
+    """
 
     kernel: str | None
     array: str | None
     kind: DataKind
+    why: str = ""
 
     @property
     def told(self) -> str:
         """As in a report."""
-        return self.kind.value if self.array is None else f"{self.array} {self.kind.value}"
+        told = self.kind.value if self.array is None else f"{self.array} {self.kind.value}"
+        return f"{told} ({self.why})" if self.why else told
 
 
 EVERYTHING_LIVE = ArrayData(None, None, DataKind.LIVE)
@@ -157,7 +162,8 @@ class KernelLaunch(Struct, frozen=True):
     empty. `program_arguments`: of a launch that is another one without them. `data`: what arrays hold, the
     entry for all others first. `unknown_arguments`: why scalar arguments are None, as far as the host code is
     read. `times`: how often one run of the program (of the entry point, where no `main` is read) makes it, of
-    long loops as the first, middle and last iteration tell; None when unknown.
+    long loops as the first, middle and last iteration tell; None when unknown. `zeros`: arrays that the host
+    code has set to zero.
     """
 
     kernel: ir.Kernel
@@ -180,6 +186,7 @@ class KernelLaunch(Struct, frozen=True):
     data: tuple[ArrayData, ...] = (EVERYTHING_LIVE,)
     unknown_arguments: tuple[UnknownArgument, ...] = ()
     times: int | None = None
+    zeros: tuple[ArrayData, ...] = ()
 
     @property
     def threads_per_block(self) -> int:

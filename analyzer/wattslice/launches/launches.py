@@ -35,6 +35,7 @@ from wattslice.launches.launch import (
     UnknownArgument,
 )
 from wattslice.launches.memory import Pointer, Record, Unknown, convert
+from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8
@@ -52,7 +53,9 @@ def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
     return nearest[len(nearest) // 2]
 
 
-def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu) -> tuple[KernelLaunch, ...]:
+def launches_of(
+    kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu, zeros: ZeroArrays
+) -> tuple[KernelLaunch, ...]:
     """The launches of one kernel that the host code makes; empty when it makes none."""
     own = [instance for instance in instances if is_of_kernel(instance, kernel)]
     if not any(instance.is_certain and is_read(instance) for instance in own):
@@ -67,12 +70,14 @@ def launches_of(kernel: ir.Kernel, instances: Sequence[LaunchInstance], gpu: Gpu
         if site in read_sites:
             group = [instance for instance in group if is_read(instance)]
         if group:
-            launches.append(replace(_launch(kernel, group, gpu), times=times))
+            held = zeros.at(site, kernel)
+            launches.append(replace(_launch(kernel, group, gpu), times=times, zeros=held))
     if not any(instance.is_certain for instance in own):  # one stands for all of what is not run
         launches = launches[:1]
     equal: dict[tuple[object, ...], list[KernelLaunch]] = {}
     for launch in launches:
-        key = (launch.grid, launch.block, launch.dynamic_shared_bytes, launch.arguments, launch.source)
+        shape = (launch.grid, launch.block, launch.dynamic_shared_bytes)
+        key = (*shape, launch.arguments, launch.source, tuple((one.array, one.kind) for one in launch.zeros))
         equal.setdefault(key, []).append(launch)
     distinct = [replace(same[0], times=_sum(launch.times for launch in same)) for same in equal.values()]
     return _largest(kernel, sorted(distinct, key=lambda launch: (launch.line or 0, launch.blocks)))

@@ -238,7 +238,7 @@ def same(left: Value, right: Value) -> bool:
 
 def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
     """The scalars of an object, by their offsets, that share bytes with other scalars: members of unions."""
-    leaves = sorted({(start, leaf.size_bytes, leaf.is_float) for start, leaf in _scalars_of(type_, 0)})
+    leaves = sorted({(start, leaf.size_bytes, leaf.is_float) for start, leaf in scalars_of(type_, 0)})
     found: dict[int, set[int]] = {}
     for at, (start, size, _) in enumerate(leaves):
         for other, _, _ in leaves[at + 1 :]:
@@ -250,25 +250,26 @@ def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
     return {start: Overlap(frozenset(others - {start}), widest[start]) for start, others in found.items()}
 
 
-def _scalars_of(type_: ir.Type, start: int) -> Iterator[tuple[int, ir.Type]]:
+def scalars_of(type_: ir.Type, start: int) -> Iterator[tuple[int, ir.Type]]:
+    """The scalars of an object at `start` with their places; of an array the first `MOST_ELEMENTS`."""
     if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
-        for at in range(min(type_.length or 0, _MOST_ELEMENTS)):
-            yield from _scalars_of(type_.element, start + at * type_.element.size_bytes)
+        for at in range(min(type_.length or 0, MOST_ELEMENTS)):
+            yield from scalars_of(type_.element, start + at * type_.element.size_bytes)
     elif type_.kind is ir.TypeKind.RECORD:
         for member in type_.fields:
             if member.bits is None:
-                yield from _scalars_of(member.type, start + member.offset_bytes)
+                yield from scalars_of(member.type, start + member.offset_bytes)
     elif type_.lanes == 1 and type_.size_bytes:
         yield start, type_
 
 
-_MOST_ELEMENTS = 64
+MOST_ELEMENTS = 64
 Cell = tuple[Storage, int]
 Delta = dict[Cell, Value]
 Frame = dict[ir.Variable, Storage]
 
 _MISSING = Unknown("never assigned a value in the host code")
-_MAX_CELLS = 4096
+MAX_CELLS = 4096
 _SENTINELS = (0, -1)
 
 
@@ -355,7 +356,7 @@ class Memory:
         if storage.part_of is not None:
             storage, offset = storage.part_of.storage, storage.part_of.offset + offset
         if is_aggregate(type_):
-            size = type_.size_bytes or _MAX_CELLS * 64
+            size = type_.size_bytes or MAX_CELLS * 64
             is_vector = type_.name.removeprefix("const ").startswith("std::vector<")
             if offset == 0 and (is_vector or all(key < size for key in storage.cells)):
                 return Record(dict(storage.cells))
@@ -426,7 +427,7 @@ class Memory:
         if storage.part_of is not None:
             storage, key = storage.part_of.storage, storage.part_of.offset + key
         old = storage.cells.get(key)
-        if old is None and len(storage.cells) >= _MAX_CELLS:
+        if old is None and len(storage.cells) >= MAX_CELLS:
             return
         self._log.append((storage, key, old))
         if value is None:
@@ -548,7 +549,7 @@ def _position(type_: ir.Type, names: tuple[str, ...], index: int) -> tuple[int |
     if is_dim3(type_):
         return (4 * index, ir.Type(ir.TypeKind.INT, bits=32, signed=False)) if index < 3 else (None, None)
     if type_.kind is ir.TypeKind.ARRAY and type_.element is not None and type_.element.size_bytes:
-        return (index * type_.element.size_bytes, type_.element) if index < _MAX_CELLS else (None, None)
+        return (index * type_.element.size_bytes, type_.element) if index < MAX_CELLS else (None, None)
     if type_.lanes > 1:
         return index * type_.bits // 8, None
     if index < len(names) and names[index]:

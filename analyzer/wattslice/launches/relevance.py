@@ -125,6 +125,7 @@ class FactReader:
         return frozenset[Location]((root,))
 
     def _call(self, node: ir.Call, found: Facts) -> None:
+        found.launches |= node.name in host_api.CAPTURES  # it says when launches are made
         function = self.graph.callee(node)
         if node.function is not None or node.name == "operator()" or node.is_virtual:
             for callee in self.graph.callees(node):
@@ -144,6 +145,8 @@ class FactReader:
                 found.defines.add(symbol)
                 for argument in node.arguments[1:2]:
                     found.uses.update(_pointed_at(argument))
+        if node.function is not None and node.name in host_api.ON_A_THREAD:
+            found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
         if node.name == "move":
             found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
         if node.name == "data" or node.name.startswith(
@@ -361,12 +364,16 @@ class _Slicer:
         facts = None if expr is None else self._facts.get(expr)
         if facts is None:
             return False
-        if facts.launches or facts.callees & self._effective or facts.defines & self._locations:
+        if facts.launches or not (
+            facts.callees.isdisjoint(self._effective) and facts.defines.isdisjoint(self._locations)
+        ):
             return True
         return ANYTHING in facts.defines and any(isinstance(known, ScalarType) for known in self._locations)
 
     def _visit(self, stmt: ir.Stmt, function: ir.Function, *, jumps: bool) -> bool:
         """True when a statement is relevant; `jumps`: leaving the loop or switch around it is."""
+        if stmt in self._core and not ir.nested_statements(stmt):
+            return True  # all that it needs was told when it was found
         core = False
         match stmt:
             case ir.ExprStmt(expr=expr):
@@ -378,7 +385,9 @@ class _Slicer:
             case ir.Break() | ir.Continue():
                 core = jumps
             case ir.Block(statements=statements):
-                core = self._any(statements, function, jumps=jumps)
+                core = self._any(
+                    statements, function, jumps=jumps or (stmt.is_breakable and stmt in self._core)
+                )
             case ir.If(condition=condition, then=then, otherwise=otherwise):
                 arms = (then,) if otherwise is None else (then, otherwise)
                 core = self._any(arms, function, jumps=jumps) or self._acts(condition)

@@ -34,6 +34,7 @@ from wattslice.launches.launches import assumed_launch, is_of_kernel, launches_k
 from wattslice.launches.memory import Memory, Unknown, convert
 from wattslice.launches.overrides import OverrideError, names_kernel
 from wattslice.launches.relevance import Relevance, relevance_of
+from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
 
 MAX_STEPS = 60_000
@@ -343,13 +344,14 @@ def resolve_launches(
     for instance in instances:
         by_name.setdefault(kernel_key(instance), []).append(instance)
     launches: list[KernelLaunch] = []
+    zeros = ZeroArrays(program)
     for kernel in program.kernels:
         settings = _settings(kernel, overrides)
         names = dict.fromkeys((kernel.mangled_name, kernel.name, kernel.qualified_name))
         candidates = [instance for name in names for instance in by_name.get(name, ())]
         if kernel.mangled_name == kernel.name:  # a template, of which others launch instances
             candidates = [instance for instance in instances if is_of_kernel(instance, kernel)]
-        found = launches_of(kernel, candidates, gpu) or (
+        found = launches_of(kernel, candidates, gpu, zeros) or (
             assumed_launch(kernel, gpu, is_c=is_c, is_read=is_read),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]

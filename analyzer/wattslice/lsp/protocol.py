@@ -174,7 +174,7 @@ def _nesting(body: bytes) -> int:
 
 
 MOST_BYTES = 256 << 20
-"""Of one message; the largest source that is analysed has 32 MiB, and JSON may escape every byte of it."""
+"""Of one message; the largest source that is analysed has 4 MiB, and JSON may escape every byte of it."""
 _MOST_HEADER_BYTES = 8 << 10
 _MOST_HEADER_LINES = 64
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,12})[ \t]*", re.IGNORECASE)

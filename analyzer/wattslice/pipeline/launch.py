@@ -53,7 +53,7 @@ class LaunchResult(Struct, frozen=True):
 def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:
     """Counts, slices, features, watts and heat of one launch on `gpu`."""
     kernel = launch.kernel
-    launch = replace(launch, data=data_of(kernel, config.facts.data))
+    launch = replace(launch, data=data_of(kernel, config.facts.data, launch.zeros))
     resident = residency(launch, gpu)
     facts = replace(
         bare_facts(launch, gpu),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from wattslice.documents import Table, Value
-from wattslice.projection.escape_published import ACRANEB2, published_names
+from wattslice.projection.escape_published import ACRANEB2, PROGRAMS
 from wattslice.projection.workflow import (
     FULL_LOAD,
     CharacterisedKernels,
@@ -123,7 +123,7 @@ def read_loops(component: Table) -> tuple[Loop, ...]:
 
 def _is_acraneb2(published: Value) -> bool:
     name = published.table().value("name")
-    return name.one_of(published_names(), "published program") == ACRANEB2
+    return name.one_of(PROGRAMS, "published program") == ACRANEB2
 
 
 def _characteristics(value: Value) -> KernelCharacteristics:

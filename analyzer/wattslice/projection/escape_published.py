@@ -71,12 +71,8 @@ def spherical_harmonics() -> tuple[Loop, ...]:
     )
 
 
-_TABLES = {"e5-2697v3": "Tables 25 to 29", "xeon-gold-6148": "Table 37"}
-
-
-def published_cpus() -> tuple[str, ...]:
-    """The names."""
-    return tuple(_TABLES)
+PUBLISHED_CPUS = {"e5-2697v3": "Tables 25 to 29", "xeon-gold-6148": "Table 37"}
+"""The CPUs whose rates are printed, and where."""
 
 
 @cache
@@ -94,18 +90,13 @@ def published_states(name: str) -> tuple[tuple[CpuState, ...], str]:
         for row in rows
         if row.clock_ghz is not None and (rates := published_rates(row)) is not None
     )
-    return states, f"ESCAPE D3.5, {_TABLES[name]} ({rows[0].cpu})"
+    return states, f"ESCAPE D3.5, {PUBLISHED_CPUS[name]} ({rows[0].cpu})"
 
 
 ACRANEB2 = "acraneb2"
-SPHERICAL = "spherical-harmonics-tco639"
+PROGRAMS = (ACRANEB2, "spherical-harmonics-tco639")
 _GPUS = {"gtx_970": "GeForce 970", "k20m": "Tesla K20m", "m2070": "Tesla 2070-q"}
 """GPUs of the catalogue whose characteristics Table 10 prints."""
-
-
-def published_names() -> tuple[str, ...]:
-    """The names of all programs."""
-    return (ACRANEB2, SPHERICAL)
 
 
 def characterised_time_s(kernels: CharacterisedKernels, gpu_id: str) -> float:

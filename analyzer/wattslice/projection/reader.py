@@ -13,7 +13,7 @@ from wattslice.projection.components import (
     named_tables,
     read_components,
 )
-from wattslice.projection.escape_published import published_cpus, published_states
+from wattslice.projection.escape_published import PUBLISHED_CPUS, published_states
 from wattslice.projection.workflow import (
     CpuNode,
     CpuPower,
@@ -107,7 +107,9 @@ def _states(table: Table) -> tuple[tuple[CpuState, ...], str]:
     if cpu is not None and rates:
         raise cpu.error("rates are given as well", "keep one of cpu and rates")
     if cpu is not None:
-        name = cpu.one_of(published_cpus(), "CPU whose rates are published; give its own as rates = [...]")
+        name = cpu.one_of(
+            tuple(PUBLISHED_CPUS), "CPU whose rates are published; give its own as rates = [...]"
+        )
         return published_states(name)
     states = tuple(_state(entry) for entry in rates)
     if len({(state.cores, state.clock_mhz) for state in states}) < len(states):

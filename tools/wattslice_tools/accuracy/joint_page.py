@@ -18,7 +18,7 @@ from msgspec import Struct
 from wattslice.training.judging import Errors, errors
 from wattslice_models.contract import Interval
 from wattslice_models.energy import Case
-from wattslice_models.joint_fit import power_w
+from wattslice_models.joint_fit import mean_w, power_w
 from wattslice_models.joint_rows import Array, Mask
 from wattslice_models.types import exceedance
 from wattslice_tools.accuracy.joint_training import JointTraining, calibrated_w, case_interval, draws, unit_of
@@ -48,6 +48,8 @@ def section(found: JointTraining) -> str:
         *_overview(found, sets),
         "",
         *_details(found, sets),
+        "",
+        *_labels(found),
         "",
         *_readings(found),
         "",
@@ -136,12 +138,39 @@ def _details(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
         for told in (found.model.intervals_of(case),)
     )
     return [
-        "Intervals for 90 %, conformal on measured / predicted; a program on one board is one unit. "
+        "Intervals for 90 %, conformal on mean / predicted watts; an application on one board, with its "
+        "siblings, is one unit. Labels of highest samples count without what they read too much; what lies "
+        "inside is told of the labels as they are. "
         "Kernels whose counts or bytes are in doubt (assumed iterations, addresses not followed) have one of "
         f"their own. As shipped: {shipped}. In the table, that of a set is the one that *other* boards give; "
         "the width is that of kernels without doubt.",
         "",
         *lines,
+    ]
+
+
+def _labels(found: JointTraining) -> list[str]:
+    """How far labels of a board differ where two sets have one program and clocks, and what that does."""
+    watts: dict[tuple[object, ...], dict[str, list[float]]] = {}
+    off: list[float] = []
+    for reading, log_w, ratio in zip(
+        found.rows.readings,
+        found.rows.log_power,
+        np.log(mean_w(found.estimate, found.rows) / found.application_w),
+        strict=True,
+    ):
+        if reading.example is not None and not reading.example.doubt:
+            off.append(float(ratio))
+            key = (reading.gpu.id, reading.program, reading.clocks)
+            watts.setdefault(key, {}).setdefault(reading.dataset, []).append(float(log_w))
+    several = [[float(np.mean(one)) for one in sets.values()] for sets in watts.values() if len(sets) > 1]
+    apart = np.array([one - other for one, other, *_ in several])
+    label, total = float(np.std(apart)) / 2**0.5, float(np.std(off))
+    return [
+        f"Of {len(apart)} programs and clocks a board has two sets. Their watts differ by "
+        f"{np.abs(np.expm1(apart)).mean():.1%}: {label:.3f} of the logarithm for each label, beside "
+        f"{total:.3f} by which runs without their application are off. Labels alone make an interval for 90 "
+        f"% as wide as ±{np.expm1(1.645 * label):.0%}.",
     ]
 
 
@@ -152,7 +181,8 @@ def _width(interval: Interval) -> str:
 def _coverage(found: JointTraining, watts: Array, one: DataSet) -> tuple[str, float]:
     """Width of the interval that the other boards give, and the share of the set inside."""
     pairs = list(zip(found.rows.readings, _measured_w(found) / watts, strict=True))
-    told = case_interval(Case.MEASURED, (pair for pair in pairs if pair[0].gpu.id != one.gpu_id))
+    means = zip(found.rows.readings, mean_w(found.estimate, found.rows) / watts, strict=True)
+    told = case_interval(Case.MEASURED, (pair for pair in means if pair[0].gpu.id != one.gpu_id))
     inside = [
         interval.low <= ratio <= interval.high
         for (reading, ratio), here in zip(pairs, one.rows, strict=True)
@@ -233,7 +263,7 @@ def _chances(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
             lines.append(f"| {low:.0%} to {high:.0%} | {len(here)} | {share:.0%} |")
     return [
         "Probability of exceeding a budget, as said and as it came (budgets of 0.7 to 1.5 times the "
-        "prediction, each program of a board with equal weight):",
+        "prediction, each application of a board with equal weight):",
         "",
         *lines,
     ]

@@ -23,7 +23,7 @@ from wattslice_models.energy import Case
 from wattslice_models.execution_time import Clocks
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.joint import CaseInterval, JointModel, no_effects, prior_effects
-from wattslice_models.joint_fit import Estimate, calibrate, fit, model_of, power_w, with_board
+from wattslice_models.joint_fit import Estimate, calibrate, fit, mean_w, model_of, power_w, with_board
 from wattslice_models.joint_rows import Array, JointRows, Mask, Reading, joint_rows
 from wattslice_models.joint_store import HeldOutRun
 
@@ -172,7 +172,7 @@ def train_joint(
             known = rows.those(~(here | gone))
             found = _carried_over(fit(known, others, FOLD_CONVERGED), known, gpu_id)
             both_w[here & gone] = power_w(found, rows.those(here & gone))
-    measured = np.exp(rows.log_power)
+    measured = mean_w(estimate, rows)
     tell("readings")
     calibrated = [
         pair
@@ -202,8 +202,9 @@ def _carried_over(found: Estimate, known: JointRows, gpu_id: str) -> Estimate:
     return with_board(found, gpu_id, prior_effects(model_of(found, known, ()), load_gpu(gpu_id)))
 
 
-UNIT = "board's program"
-"""What has one voice in an interval: a program on one board, whatever its clocks and arguments."""
+UNIT = "board's application"
+"""What has one voice in an interval: an application on one board with its siblings, which left together,
+whatever clocks and arguments."""
 
 
 class Draw(Struct, frozen=True, eq=False):
@@ -259,11 +260,11 @@ def calibrated_w(without: Estimate, rows: JointRows, drawn: Draw) -> Array:
 
 def _calibrated_ratios(without: Estimate, rows: JointRows, drawn: Draw) -> Iterable[tuple[Reading, float]]:
     others = rows.those(drawn.others)
-    return zip(others.readings, np.exp(others.log_power) / calibrated_w(without, rows, drawn), strict=True)
+    return zip(others.readings, mean_w(without, others) / calibrated_w(without, rows, drawn), strict=True)
 
 
 def case_interval(case: Case, ratios: Iterable[tuple[Reading, float]]) -> CaseInterval:
-    """The intervals that readings and their ratios of measured to predicted watts give; idle ones give none.
+    """The intervals that readings and their ratios of mean to predicted watts give; idle ones give none.
 
     Raises `NotEnoughDataError` without a reading of known counts, and without one in doubt.
     """
@@ -277,7 +278,7 @@ def case_interval(case: Case, ratios: Iterable[tuple[Reading, float]]) -> CaseIn
 
 def unit_of(reading: Reading) -> str:
     """The unit that a reading belongs to."""
-    return f"{reading.gpu.id} {reading.program}"
+    return f"{reading.gpu.id} {family(reading.program)}"
 
 
 def _measured_s(reading: Reading) -> float:

@@ -1,11 +1,12 @@
-"""A whole repository: wall time and memory by jobs, cache and cluster, and whether all of them say the same.
+"""Many files at once: time and memory by jobs, cache and cluster, and whether all of them say the same.
 
-    python -m wattslice_tools.wild.many_files CHECKOUT [--every 1] [--gpu v100]
+    python -m wattslice_tools.wild.many_files CHECKOUT... [--every 1] [--gpu v100]
         [-o docs/appendix/public-code.md]
 
-Every run is a process of its own, `wattslice analyze` with all `.cu` files of the checkout (`--every N`: each
-N-th, sorted). Memory is that of all its processes together, sampled; a dask cluster counts its workers.
-Meaningful on an otherwise idle machine only.
+Every run is a process of its own, `wattslice analyze` with all `.cu` files of the checkouts (`--every N`:
+each N-th, sorted). Processor time is that of the process and of those it began, so without the workers of a
+dask cluster; memory is that of all of them together, sampled, and of the cluster. The clock on the wall means
+something on an otherwise idle machine only.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ _SAMPLE_S = 0.2
 
 
 class Run(Struct, frozen=True):
-    """One run: what it was, how long it took, its memory, and what it said."""
+    """One run: what it was, seconds on the clock and of processors, its memory, and what it said."""
 
     name: str
     seconds: float
+    cpu_s: float
     peak_bytes: int
     status: int
     digest: str
@@ -95,12 +97,14 @@ def analyse(name: str, files: list[Path], options: list[str], also: tuple[int, .
         process = subprocess.Popen([*command, *options, *map(str, files)], stderr=subprocess.DEVNULL)
         sampler = Sampler([process.pid, *also])
         sampler.start()
-        status = process.wait()
+        _, ended, usage = os.wait4(process.pid, 0)
+        status = process.returncode = os.waitstatus_to_exitcode(ended)
         seconds = time.perf_counter() - begin
         sampler.is_over.set()
         sampler.join()
         data = target.read_bytes() if target.exists() else b"{}"
-    run = Run(name, seconds, sampler.peak_bytes, status, hashlib.sha256(data).hexdigest(), json.loads(data))
+    cpu_s, digest = usage.ru_utime + usage.ru_stime, hashlib.sha256(data).hexdigest()
+    run = Run(name, seconds, cpu_s, sampler.peak_bytes, status, digest, json.loads(data))
     print(f"{name}: {seconds:.1f} s, {run.peak_bytes / 1e6:.0f} MB, status {status}", file=sys.stderr)
     return run
 
@@ -166,7 +170,7 @@ def differences(left: Run, right: Run) -> list[str]:
     return found
 
 
-def lines(runs: list[Run], files: list[Path], checkout: Path) -> list[str]:
+def lines(runs: list[Run], files: list[Path], checkouts: list[Path]) -> list[str]:
     """The section of the document."""
     first = runs[0].document
     rules = Counter(entry["rule"] for entry in first["diagnostics"])
@@ -174,14 +178,15 @@ def lines(runs: list[Run], files: list[Path], checkout: Path) -> list[str]:
     load, _, _ = os.getloadavg()
     same = "equal to the letter" if len({run.digest for run in runs}) == 1 else "NOT EQUAL"
     return [
-        f"{len(files)} `.cu` files of {checkout.name} {revision(checkout)}, {len(first['kernels'])} "
-        f"launches, {known} of them with watts; {os.cpu_count()} cores, load {load:.1f} at the end.",
+        f"{len(files)} `.cu` files of {', '.join(f'{one.name} {revision(one)}' for one in checkouts)}, "
+        f"{len(first['kernels'])} launches, {known} of them with watts; "
+        f"{os.cpu_count()} cores, load {load:.1f} at the end.",
         "",
-        "| `wattslice analyze` | wall time | per file | memory of all processes |",
-        "|---|---|---|---|",
+        "| `wattslice analyze` | wall time | per file | processor time | per file | memory of all |",
+        "|---|---|---|---|---|---|",
         *(
             f"| {run.name} | {run.seconds:.1f} s | {1e3 * run.seconds / len(files):.0f} ms "
-            f"| {run.peak_bytes / 1e6:.0f} MB |"
+            f"| {run.cpu_s:.1f} s | {1e3 * run.cpu_s / len(files):.0f} ms | {run.peak_bytes / 1e6:.0f} MB |"
             for run in runs
         ),
         "",
@@ -195,16 +200,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("checkout", type=Path)
+    parser.add_argument("checkouts", type=Path, nargs="+")
     parser.add_argument("--every", type=int, default=1, help="take each N-th file")
     parser.add_argument("--gpu", default="v100")
     parser.add_argument("-o", "--output", type=Path, help="replace this script's section of a Markdown file")
     options = parser.parse_args()
-    files = sorted(options.checkout.rglob("*.cu"))[:: options.every]
+    files = sorted(file for one in options.checkouts for file in one.rglob("*.cu"))[:: options.every]
     if not files:
-        raise SystemExit(f"no .cu file in {options.checkout}")
+        raise SystemExit("no .cu file in any of the checkouts")
     runs = all_runs(files, options.gpu)
-    publish(options.output, "many_files", lines(runs, files, options.checkout))
+    publish(options.output, "many_files", lines(runs, files, options.checkouts))
     for entry in runs[0].document["diagnostics"]:
         if entry["rule"] == "PW099":
             print(f"{entry['file']}:{entry['line']}: {entry['message']}", file=sys.stderr)

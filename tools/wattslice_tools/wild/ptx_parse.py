@@ -1,6 +1,6 @@
 """Whether the PTX reader reads all of what nvcc writes, as Markdown.
 
-    python -m wattslice_tools.wild.ptx_parse CHECKOUT... [--sample HeCBench=150] [--debug 20]
+    python -m wattslice_tools.wild.ptx_parse CHECKOUT... [--sample cuda-samples=150] [--debug 20]
         [-o docs/appendix/ptx.md]
 
 Every `.cu` file that nvcc compiles as it is, for sm_75 and for sm_90 with -lineinfo, some also with -G. The

@@ -108,7 +108,8 @@ def _needed(facts: LaunchFacts, access_bytes: int) -> float:
 
 def _coalesced(facts: LaunchFacts, access: MemoryAccess, _made: RequestCount) -> SiteStatistics:
     statistics = facts.profile.sites[access.site]
-    return replace(statistics, sectors_per_request=_needed(facts, statistics.access_bytes))
+    needed = _needed(facts, statistics.access_bytes)
+    return replace(statistics, sectors_per_request=needed, bank_passes=1.0)
 
 
 def _is_made_up(facts: LaunchFacts, access: MemoryAccess) -> bool:

@@ -323,5 +323,5 @@ def compile_databases(source: Path) -> Iterator[Path]:
             path = folder / name
             is_there = path.is_file()
             note_file(path, is_there)
-            if is_there:
+            if is_there or (path.exists() and not path.is_dir()):  # a pipe: whoever reads it says so
                 yield path

@@ -133,19 +133,23 @@ def _scripts(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
         text = text_of_file(folder / name)
         if text is None:
             continue
-        found = tuple(_of_script(text, folder / name))
+        products = frozenset[str]() if makefile is None else _products(makefile)
+        found = tuple(_of_script(text, folder / name, products))
         chosen = _chosen(main, folder, top, found, makefile)
         if chosen is not None:
             return _told("script", chosen, folder)
     return None
 
 
-def _of_script(text: str, path: Path) -> Iterator[_Started]:
-    """Lines that start a program in a shell script."""
+def _of_script(text: str, path: Path, products: frozenset[str]) -> Iterator[_Started]:
+    """Lines that start a program in a shell script; `products`: what the Makefile beside it makes."""
     variables: dict[str, str] = {}
     for line in list(logical_lines(text, path))[:_MOST_LINES]:
         plain = re.sub(r"(?:^|(?<=\s))#.*", "", line.text).strip()
-        yield from _started(plain, line, frozenset(), variables)
+        for started in _started(plain, line, products, variables):
+            # mpirun looks for a program beside the script, a shell does not
+            if "/" in started.program or plain.split(maxsplit=1)[0] in _STARTERS:
+                yield started
 
 
 def _cmake_tests(main: Path, folder: Path, top: Path) -> ProgramArguments | None:

@@ -286,6 +286,9 @@ class Expressions(Memory):
             return inputs[0]
         types = (expr.type, *(argument.type for argument in expr.arguments))
         working = next((type_ for type_ in types if type_.kind is TypeKind.FLOAT), expr.type)
+        if expr.semantics is Semantics.FMA and working.kind is TypeKind.INT and len(inputs) == 3:
+            product = self.binary(BinaryOp.MUL, inputs[0], inputs[1], working, region)
+            return self.binary(BinaryOp.ADD, product, inputs[2], working, region)
         if expr.semantics is Semantics.FMA and working.bits in FLOAT_KINDS:
             fused = FLOAT_KINDS[working.bits][2]
             cost = ((fused, per_operation(working.bits, working.lanes)),)

@@ -118,6 +118,10 @@ _EXP2: Cost = ((InstructionKind.FMUL, 1.0), (InstructionKind.FSETP, 1.0), (Instr
 """MUFU.EX2 with the scaling of small arguments, which is predicated off for others."""
 
 
+_IN_STEPS = ("reduce", "inclusive_scan", "exclusive_scan")
+"""Of a cooperative group: exchanges between lanes, and what is computed with what they bring."""
+
+
 _ONE: dict[str, InstructionKind] = {
     "lop3": InstructionKind.LOP,
     "ptx prmt.b32": InstructionKind.MOV,
@@ -156,6 +160,9 @@ def call_cost(
     is_tile = plain in ("mma_sync", "bmma_sync", "load_matrix_sync", "store_matrix_sync")
     if "shfl" in plain or (plain.endswith(("_sync", "ballot", "all", "any")) and not is_tile):
         return ((InstructionKind.SHFL, 1.0),)
+    if plain in _IN_STEPS:
+        exchanges, *rest = operations
+        return ((InstructionKind.SHFL, exchanges.number), *((_OF_CLASS[o.operation], o.number) for o in rest))
     if plain in _ONE:
         return ((_ONE[plain], 1.0),)
     known = BUILTINS.get(plain)

@@ -78,6 +78,7 @@ class Memory(Operators):
     def __init__(self) -> None:
         super().__init__()
         self.parameters: dict[Value, Variable] = {}
+        self.unread: frozenset[Variable] = frozenset()  # shared objects that nothing reads: no store is made
         self.versions: dict[tuple[MemorySpace, Part], Value] = {}
         self.unknown_stores: dict[MemorySpace, Value] = {}  # the last one to any part of a space
         self.accesses: list[_Access] = []  # in the loop being lowered
@@ -334,16 +335,24 @@ class Memory(Operators):
             if fixed:
                 self.fixed_stores.append((place.root, stored, _wide(place, pointer, address)))
             return
+        if place.root in self.unread:
+            return
         if _is_register(place):
             self.root(region, (), (address, value))
             self.clobber(((place.space, None),), False, None)
             return
         number = float(place.type.requests)
-        self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, value))
+        part = self.part_of(place.space, place.root, pointer)
+        stored, (old, members) = value, self.changed.get(value, (value, ()))
+        key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
+        if members and self.available.get(key) is old and not place.is_volatile:  # a record put back
+            sizes = (max(1, member.bits // 8) for member in members)
+            fewer = sum(-(-size // place.type.request_bytes) for size in sizes)
+            number, stored = min(number, float(fewer)), self.plain("members", region, tuple(members), ())
+        self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, stored))
         terms = (*address.form.terms, *linear(pointer)[2])
         self.roots[-1].access = MemoryRequest(place.site, True, number, address=terms)
         self.note(place, pointer, None if place.is_volatile else self.roots[-1], is_store=True)
-        part = self.part_of(place.space, place.root, pointer)
         self.clobber(((place.space, part),), False, None)
         key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
         self.hide(key, value)  # a load of the same object right after needs no memory

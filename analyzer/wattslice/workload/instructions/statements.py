@@ -28,6 +28,7 @@ from wattslice.ir import (
     TypeKind,
     Variable,
 )
+from wattslice.ir.objects import objects
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, warp_chain
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
@@ -101,6 +102,8 @@ class Lowering(Loops):
     def __init__(self, kernel: Kernel, trips: TripCounts) -> None:
         super().__init__(kernel, trips)
         self.kernel = kernel
+        if not self.is_machine_code:
+            self.unread = objects(kernel).unread
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
         self.calls: list[_Call] = []
         # Of breakable blocks: the arms around them, and what those that leave them have assigned.

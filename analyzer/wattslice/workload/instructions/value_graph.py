@@ -319,6 +319,7 @@ class Environment:
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.components: dict[Value, dict[str, Value]] = {}
+        self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
         self.neighbours: dict[object, dict[int, Value]] = {}  # loads of one aligned word, by offset in it
@@ -502,7 +503,12 @@ class Environment:
             if len(part) > len(path) and part[: len(path)] == path
         ]
         values = [v for part in sorted(inside) if (v := self.environment.get((variable, part))) is not None]
-        return self.plain("whole", region, (held, *values), ()) if inside else held
+        if not inside:
+            return held
+        whole = self.plain("whole", region, (held, *values), ())
+        new = (v for v in values if not v.member or held not in v.inputs)
+        self.changed[whole] = held, tuple(new)
+        return whole
 
     def changing(self, written: Iterable[EnvironmentKey]) -> dict[EnvironmentKey, Value]:
         """What may change when `written` is assigned, with its present value: a whole includes its parts."""
@@ -559,9 +565,12 @@ class Environment:
         """After a branch that `guard` decides: what each arm assigned, or what was there before."""
         keys = dict.fromkeys(key for end in ends for key in end)
         for key in keys:
-            values = [end[key] if key in end else self.environment.get(key) for end in ends]
+            before = self.environment.get(key)
+            if before is None and isinstance(key, tuple) and key[0] in self.environment:
+                before = self.part(self.environment[key[0]], key[1], 0)
+            values = [end.get(key, before) for end in ends]
             if len(ends) == 1:
-                values.append(self.environment.get(key))
+                values.append(before)
             known = list(dict.fromkeys(value for value in values if value is not None))
             value = known[0]
             if len(known) > 1:

@@ -18,14 +18,14 @@ from itertools import accumulate
 from msgspec import Struct
 
 TOKEN = re.compile(
-    rb"""(?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?(?:\*/|\Z)|[^\n])*)
-      | (?P<skipped>//(?:\\\r?\n|[^\n])* | /\*.*?(?:\*/|\Z)
+    rb"""(?P<directive>^[ \t]*\#(?:[^\n\\/]++|(?:\\\r?\n)++|/\*.*?(?:\*/|\Z)|[\\/])*+)
+      | (?P<skipped>//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+ | /\*.*?(?:\*/|\Z)
           | \bR"(?P<fence>[^()\\\s]{0,16})\(.*?\)(?P=fence)"
-          | "(?:\\.|[^"\\\n])*"? | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])*'?)
+          | "(?:[^"\\\n]++|\\.)*+"? | (?<![0-9A-Fa-f])'(?:[^'\\\n]++|\\.)*+'?)
       | [{};]""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_BLANK = re.compile(rb"(?:\s+|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+_BLANK = re.compile(rb"(?:\s++|//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
 _SCOPE = re.compile(rb"\s*(?:(?:inline\s+)?namespace\b[\w:\s]*|extern\s*\"C(?:\+\+)?\"\s*)\Z")
 _DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
 _CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
@@ -289,7 +289,9 @@ def _head_of(text: bytes, place: bytes) -> Head | None:
 # The heads of functions, up to their bodies: is this one, and of which function?
 
 
-COMMENT = re.compile(rb"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+COMMENT = re.compile(
+    rb"//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]++|\\.)*+\"", re.DOTALL
+)
 NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _HEADER_TOKEN = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|\d\w*|::|[^\s]")
 # What is before a parenthesis and is no function's name.

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from wattslice.documents import parse_json
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import file_bytes, followed, is_folder, note_text
-from wattslice.frontend.parse_options import ParseOptions
+from wattslice.frontend.parse_options import ParseOptions, UnreadFile
 from wattslice.frontend.project.build import compile_databases, compile_flags, folders_above
 
 STUBS = Path(__file__).with_name("stubs")
@@ -86,15 +86,18 @@ def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
         note_text(database, data)
         entries: Any = parse_json(data)
     except OSError as error:
+        note_text(database, b"")
         raise FrontendError(database, None, error.strerror or "unreadable", remedy) from error
     except ValueError as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise FrontendError(database, line, "is not JSON", remedy) from error
+    if not isinstance(entries, list):
+        raise FrontendError(database, None, "is no list of commands", remedy)
     if b"\\u0000" in data:  # the only way of JSON to write one
         line = data.count(b"\n", 0, data.index(b"\\u0000")) + 1
         raise FrontendError(database, line, "names a file or word with a NUL byte", remedy)
     wanted = path.resolve()
-    for entry in cast("list[Any]", entries) if isinstance(entries, list) else ():
+    for entry in cast("list[Any]", entries):
         if not isinstance(entry, dict):
             continue
         fields = cast("dict[str, Any]", entry)
@@ -106,24 +109,28 @@ def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
 
 def with_build_flags(path: Path, options: ParseOptions) -> ParseOptions:
     """The options plus what the build files around the file say: compile_commands.json, else the Makefile or
-    CMakeLists.txt. Of folders only those of the same repository; what cannot be read says nothing.
+    CMakeLists.txt. Of folders only those of the same repository; what cannot be read is `unread`.
     """
     top = folders_above(path.resolve())[-1]
+    unread: list[UnreadFile] = []
     for database in compile_databases(path):
         try:
             found = with_compile_commands(path, replace(options, compile_commands=database.parent))
-        except FrontendError:
+        except FrontendError as error:
+            unread.append(UnreadFile(str(error.path), error.line or 1, f"{error.message} ({error.remedy})"))
             continue
         own = found.include_dirs[len(options.include_dirs) :]
         if found != replace(options, compile_commands=database.parent):
             inside = (followed(folder) for folder in own)
             kept = tuple(folder for folder in inside if folder.is_relative_to(top) and is_folder(folder))
-            return replace(found, include_dirs=(*options.include_dirs, *kept), compile_commands=None)
+            folders = (*options.include_dirs, *kept)
+            return replace(found, include_dirs=folders, compile_commands=None, unread=tuple(unread))
     flags = compile_flags(path)
     return replace(
         options,
         include_dirs=(*options.include_dirs, *flags.include_directories),
         defines=(*flags.definitions, *options.defines),
+        unread=tuple(unread),
     )
 
 

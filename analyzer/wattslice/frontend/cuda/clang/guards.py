@@ -8,7 +8,7 @@ from pathlib import Path
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import file_bytes, note_text
 
-_MOST_BYTES = 32 * 1024 * 1024
+_MOST_BYTES = 4 << 20
 _MOST_NESTING = 2_000
 _OPEN, _CLOSE = frozenset(b"([{"), frozenset(b")]}")
 _UNINTERESTING = bytes(sorted(set(range(256)) - _OPEN - _CLOSE - {10}))
@@ -19,6 +19,8 @@ _STATEMENT_ENDS = re.compile(rb"[{};]")
 _NESTED = re.compile(rb"\)\s*(?:for|while|if|do|switch)\b|\b(?:else|do)\b")
 # An #include whose name a macro makes may be a pipe or a device, which is read without end.
 _MADE_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[a-z_]*[ \t]+[A-Za-z_]", re.MULTILINE)
+# Clang calls itself for each of the lines that continue each other.
+_CONTINUED = re.compile(rb"(?:\\[ \t]*+\r?+\n){1000}")
 # {[100000000] = 1} makes clang write down all elements before.
 _FAR_ELEMENT = re.compile(rb"[{,]\s*\[[^\]\n]*(?:\d{6}|<<|\*|[eE]\d|0[xX][\da-fA-F]{5})[^\]\n]*\]\s*=[^=]")
 _ELSE_IF = re.compile(rb"\belse\b")
@@ -56,7 +58,9 @@ def check_source(path: Path, source: bytes) -> None:
 
 
 def _too_large(path: Path) -> FrontendError:
-    return FrontendError(path, None, "is larger than 32 MiB", "analyze the kernels' own source files")
+    return FrontendError(
+        path, None, f"is larger than {_MOST_BYTES >> 20} MiB", "analyze the kernels' own source files"
+    )
 
 
 def _check_text(path: Path, source: bytes) -> None:
@@ -98,9 +102,10 @@ def may_exhaust_stack(source: bytes) -> bool:
     """Whether a text may exhaust clang's stack, which kills the process, or never end: one statement holds so
     many operators, or one stretch without braces so many nested statements (measured: 3 000 prefix operators
     or template brackets, 5 000 nested loops, 10 000 `else if`); an #include names what only clang knows, an
-    initializer a far element. True means: try in a process of its own first.
+    initializer a far element; or lines without anything continue each other. True means: try in a process of
+    its own first.
     """
-    if _MADE_INCLUDE.search(source) or _FAR_ELEMENT.search(source):
+    if _MADE_INCLUDE.search(source) or _FAR_ELEMENT.search(source) or _CONTINUED.search(source):
         return True
     return _is_deep(source) and _is_deep(_COMMENT.sub(b"", source))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _DEFINE = re.compile(
-    rb"^[ \t]*(?:#|%:)[ \t]*define[ \t]+(\w+)(\([^()\n]*\))?((?:[^\\\n]|\\\r?\n|\\)*)", re.MULTILINE
+    rb"^[ \t]*(?:#|%:)[ \t]*define[ \t]+(\w+)(\([^()\n]*\))?((?:[^\\\n]++|(?:\\\r?\n)++|\\)*+)", re.MULTILINE
 )
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.]*|[^\s\w]")
 _PARAMETER = re.compile(rb"\w+")

@@ -27,11 +27,13 @@ from wattslice.frontend.cuda.lowering.expressions import (
     unary,
 )
 from wattslice.frontend.cuda.lowering.host_calls import (
+    THREADS,
     allocated,
     constructed,
     has_object,
     launch_of,
     object_argument,
+    on_a_thread,
     written_launch,
 )
 from wattslice.frontend.cuda.lowering.inlining import inline, materialise, may_inline, temporary_object
@@ -372,9 +374,17 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
             return assign_value(body, where, None, values[1], span)
     if callee.kind == C.CONVERSION_FUNCTION:
         return convert(body, object_value(body, node), type_, span)
+    if name in ("async", "pthread_create") and body.unit.parsed.is_builtin(callee):
+        begun = on_a_thread(name, values, type_, span)
+        if begun is not None:
+            return begun
     if callee.kind in (C.PARM_DECL, C.VAR_DECL, C.FIELD_DECL):
         return Call("", name, tuple(values), type_, span, _pointer_called(body, expressions_in(node)[0]))
     if has_object(callee):
+        if name == "emplace_back" and type_.name in THREADS:
+            begun = on_a_thread(name, values, type_, span)
+            if begun is not None:
+                return begun
         is_operator = name.startswith("operator") and bool(arguments)  # its object is the first argument
         operand = arguments[0] if is_operator else None
         of_library = body.unit.parsed.is_builtin(callee)
@@ -485,6 +495,10 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
         if len(arguments) == 1:
             return convert(body, body.expr(arguments[0]), type_, span)
         return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
+    if body.is_host and type_.name in THREADS:
+        begun = on_a_thread(type_.name, tuple(body.expr(a) for a in arguments), type_, span)
+        if begun is not None:
+            return begun
     info = body.unit.function(constructor)
     if info.body is None or info.is_defaulted or body.is_host:
         if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:

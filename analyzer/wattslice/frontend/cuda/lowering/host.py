@@ -27,9 +27,10 @@ from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable, walk_statements
 
 _LAUNCH = re.compile(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
+_LAUNCHING = (b"<<<", b"Launch", b"cudaGraph")
 _DISPATCH = re.compile(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
-_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\r?\n)*)", re.M)
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]++|\\.|(?:\\\r?\n)++)*+)", re.M)
 _MOST_FUNCTIONS = 160
 _MOST_HELPER_LINES = 150
 
@@ -105,6 +106,9 @@ def _launching_macros(unit: Unit) -> set[str]:
     texts = [unit.parsed.source]
     if b"#define" not in unit.parsed.source or b"#include" in unit.parsed.source:
         texts += [unit.parsed.files.text_of(path) for path in unit.parsed.included_files]
+    may_launch = [source for source in texts if any(word in source for word in _LAUNCHING)]
+    if not any(_LAUNCH.search(text) for source in may_launch for _, text in _MACRO.findall(source)):
+        return set()
     bodies = {name.decode(): text for source in texts for name, text in _MACRO.findall(source)}
     found = {name for name, text in bodies.items() if _LAUNCH.search(text)}
     while found:
@@ -153,7 +157,8 @@ def _follow_helpers(
     those near a launch first."""
     by_name: dict[str, list[int]] = {}
     for key, node in hosts.items():
-        by_name.setdefault(node.spelling, []).append(key)
+        for name in {node.spelling, node.mangled_name}:
+            by_name.setdefault(name, []).append(key)
     queue = deque(result.values())
     while queue and len(result) < _MOST_FUNCTIONS:
         for name in sorted(_callees(queue.popleft())):
@@ -167,13 +172,14 @@ def _follow_helpers(
 
 
 def _callees(function: Function) -> set[str]:
+    """The names of what a function calls, and of the functions that it hands on, as to a thread."""
     return {
-        expr.name
+        expr.name if isinstance(expr, Call) else expr.value
         for part in (function, *function.lambdas)
         for stmt in walk_statements(part.body)
         for top in ir.statement_expressions(stmt)
         for expr in ir.walk_expressions(top)
-        if isinstance(expr, Call)
+        if isinstance(expr, Call) or (isinstance(expr, ir.Text) and expr.type.name == "function")
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from wattslice import ir
@@ -17,6 +18,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     place_for_access,
     read,
 )
+from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import default_initialisers
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
 from wattslice.ir import Call, Expr, ExprStmt, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
@@ -44,14 +46,18 @@ def written_launch(body: Body, node: Node, callee: Node | None = None) -> Launch
     return None
 
 
-def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
+def launch_of(body: Body, node: Node, callee: Node) -> Expr | None:
     """The launch that a call is; None when it is an ordinary call."""
     written = written_launch(body, node, callee)
     if written is not None:
         return written
     name, arguments = callee.spelling, list(node.arguments)
     if name in _CONFIGURED and len(arguments) > _CONFIGURED[name]:
-        return _configured_launch(body, node, name, arguments)
+        launch = _configured_launch(body, node, name, arguments)
+        if launch is None or name.startswith("cudaLaunch"):
+            return launch
+        # a node of a graph: how often that is launched is not known
+        return ir.Logical(ir.LogicalOp.AND, unread(launch.span), launch, body.region(), ir.BOOL, launch.span)
     if name in _LAUNCHERS and len(arguments) >= 3:
         kernel, configuration = _kernel(body, arguments[0]), [*arguments[1:3], *arguments[4:5]]
         values = tuple(_value(body, argument) for argument in _packed(arguments[3:4]))
@@ -67,6 +73,33 @@ def launch_of(body: Body, node: Node, callee: Node) -> LaunchCall | None:
         shared = _value(body, arguments[7])
         return _call(_kernel(body, arguments[0]), (grid, block, shared), (), body.type(node), span, packed)
     return None
+
+
+THREADS = ("std::thread", "std::jthread")
+"""Classes whose constructor begins a thread."""
+
+
+def on_a_thread(name: str, values: Sequence[Expr], type_: Type, span: Span) -> Expr | None:
+    """The call of a function that a thread is begun with, as if it were made there; None where none is.
+
+    `name`: std::thread, std::async or pthread_create; or a method of a container of threads, `values`: behind
+    the object.
+    """
+    if name == "pthread_create" and len(values) == 4:
+        called = Call("", name, tuple(values[3:]), ir.UNKNOWN_TYPE, span, values[2])
+        return ir.Binary(ir.BinaryOp.COMMA, called, ir.Constant(0, type_, span), type_, type_, span)
+    if name == "async":
+        values = values[1:] if values and values[0].type.name.endswith("launch") else values
+    if not values or values[0].type.name in THREADS:
+        return None
+    return Call("", name, tuple(map(_unwrapped, values[1:])), type_, span, values[0])
+
+
+def _unwrapped(value: Expr) -> Expr:
+    """`x` of `std::ref(x)`."""
+    if isinstance(value, Call) and value.name in ("ref", "cref") and value.arguments:
+        return value.arguments[0]
+    return value
 
 
 def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node]) -> LaunchCall | None:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.context import Body, Location, printed_text, statement
+from wattslice.frontend.cuda.lowering.context import Body, Location, printed_text
 from wattslice.frontend.cuda.lowering.expressions import convert
 from wattslice.frontend.cuda.lowering.memory import note_pointer, place_for_access, pointee_of
 from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
@@ -140,8 +140,8 @@ class _Operands(Struct):
         return tuple(map(self.value, read))
 
 
-@statement(C.ASM_STMT, C.MS_ASM_STMT)
-def _(body: Body, node: Node) -> list[Stmt]:
+def lower_assembly(body: Body, node: Node) -> list[Stmt]:
+    """The instructions of one `asm` statement."""
     span = body.span(node)
     text = body.unit.spans.text(node) or printed_text(body, node, _is_assembly, _printed_statements)
     if not text:

@@ -24,6 +24,7 @@ from wattslice.frontend.cuda.lowering.types import DIM3_AXES, lane_of, pointer_t
 from wattslice.frontend.matrix_tiles import Tile, address_of_share, tile_of
 from wattslice.ir import UINT32, Assign, AtomicOp, BuiltinKind, Expr, Intrinsic, Semantics, Span, TypeKind
 from wattslice.ir.builtins import builtin, operations_of
+from wattslice.ir.operation_counts import arithmetic_class
 
 _ATOMIC = re.compile(r"^atomic(Add|Sub|Min|Max|And|Or|Xor|Exch|CAS|Inc|Dec)(_block|_system)?$")
 _ATOMIC_OPS: dict[str, AtomicOp] = {
@@ -521,7 +522,7 @@ def group_call(body: Body, node: Node, name: str, arguments: list[Node], span: S
         return Intrinsic(f"group.{name}", (), counted, Semantics.BARRIER, False, ir.VOID, span, detail)
     if name in _ONE_INT:
         values = tuple(body.expr(a) for a in arguments if not body.type(a).name.startswith(_NAMESPACE))
-        counted = (ir.OperationCount(ir.OperationClass.INT, 1),)
+        counted = _exchanges(name, group, values)
         functions = [n for n in (body.type(a).name for a in arguments) if n.startswith(_NAMESPACE)]
         detail = " ".join(dict.fromkeys((group, *functions))).replace(_NAMESPACE, "")
         return Intrinsic(name, values, counted, Semantics.OPAQUE, False, type_, span, detail)
@@ -530,6 +531,19 @@ def group_call(body: Body, node: Node, name: str, arguments: list[Node], span: S
         parts = tuple(ir.Builtin(kind, axis, UINT32, span) for axis in range(3))
         return ir.Construct(parts, DIM3_AXES, type_, span)
     return _number(group.removeprefix(_NAMESPACE), name, type_, span)
+
+
+def _exchanges(name: str, group: str, values: Sequence[Expr]) -> tuple[ir.OperationCount, ...]:
+    """Exchanges between the lanes of a tile, and what a reduction or scan computes in each of its steps."""
+    of_int, type_ = ir.OperationClass.INT, values[0].type if values else ir.VOID
+    is_one = name == "reduce" and type_.is_integral and type_.bits <= 32  # REDUX
+    if is_one or name not in ("reduce", "inclusive_scan", "exclusive_scan"):
+        return (ir.OperationCount(of_int, 1),)
+    tile = _TILE.search(group)
+    steps = (int(tile[1]) - 1).bit_length() if tile is not None else 5
+    words = max(1, type_.size_bytes // _WORD_BYTES)
+    arithmetic = ir.OperationCount(arithmetic_class(type_), steps * type_.lanes)
+    return ir.OperationCount(of_int, steps * words + (name == "exclusive_scan")), arithmetic
 
 
 def _number(group: str, name: str, type_: ir.Type, span: Span) -> Expr | None:

@@ -6,6 +6,7 @@ operators of PyTorch, by the names that the text of the file calls.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from wattslice.frontend.cuda.lowering.lost_kernels import code_of
@@ -34,8 +35,14 @@ def _either(words: str) -> str:
     return "|".join(words.split())
 
 
-_CALL = re.compile(
-    rf"""(?<![\w.:>])(?P<name>
+_LIBRARIES = tuple(b"thrust:: cub:: cublas cufft cusparse cusolver cudnn curand at:: torch::".split())
+"""One of these stands in each call."""
+
+
+@functools.cache
+def _call() -> re.Pattern[bytes]:
+    return re.compile(
+        rf"""(?<![\w.:>])(?P<name>
       (?:::)?thrust::(?:{_either(_THRUST_WORDS)})
     | (?:::)?cub::Device\w+::\w+
     | cublas(?!{_NO_WORK})\w+ | cufftExec\w+ | cufftXtExec\w*
@@ -44,17 +51,17 @@ _CALL = re.compile(
     | cudnn\w*(?:Forward|Backward)\w*(?<!Size)(?<!Algorithm_v7)(?<!Dim) | curandGenerate\w+
     | (?:at|torch)::(?:{_either(_TORCH_WORDS)})
     )\s*(?:<[^;(){{}}]*>)?\s*\(""".encode(),
-    re.VERBOSE,
-)
+        re.VERBOSE,
+    )
 
 
 def report_library_work(unit: Unit) -> None:
     """A note (PW005) for each call of the main file."""
     source = unit.parsed.source
-    if _CALL.search(source) is None:
+    if not any(library in source for library in _LIBRARIES) or _call().search(source) is None:
         return
     told: set[tuple[bytes, int]] = set()
-    for call in _CALL.finditer(code_of(source)):
+    for call in _call().finditer(code_of(source)):
         name, line = call["name"], source.count(b"\n", 0, call.start()) + 1
         if (name, line) in told:
             continue

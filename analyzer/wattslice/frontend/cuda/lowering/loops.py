@@ -115,6 +115,11 @@ def _(body: Body, node: Node) -> list[Stmt]:
     range_type = body.type(rest[0])
     if body.is_host and range_type.kind is ir.TypeKind.RECORD:
         return _host_range(body, variables[0], rest[0], rest[1], span)
+    if range_type.name.removeprefix("const ").startswith("std::initializer_list<"):
+        values = next((node for node in rest[0].walk() if node.kind == C.INIT_LIST_EXPR), None)
+        if values is None or not values.children:
+            raise LoweringError("range-based for over a list that is not known here", node)
+        return _over_list(body, variables[0], values.children, rest[1], span)
     where = body.location(rest[0])
     if range_type.name.startswith("std::array<") and isinstance(where, Cell) and range_type.fields:
         elements = range_type.fields[0]
@@ -122,7 +127,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
         where = Cell(where.address, where.space, range_type, where.root)
     if range_type.kind is not ir.TypeKind.ARRAY or range_type.length is None or not isinstance(where, Cell):
         raise LoweringError("range-based for over something that is no array", node)
-    element = range_type.element
+    where = Cell(where.address, where.space, range_type, where.root)
+    return [_counted(body, variables[0], where, rest[1], span)]
+
+
+def _counted(body: Body, variable: Node, where: Cell, body_node: Node, span: ir.Span) -> Loop:
+    """The loop over an array."""
+    element = where.type.element
     assert element is not None
     counter = body.temporary("__index", INT64, span)
     place = RegisterPlace(counter, (), INT64)
@@ -132,7 +143,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
     condition: Expr = Binary(
         ir.BinaryOp.LT,
         Read(place, INT64, span),
-        Constant(range_type.length, INT64, span),
+        Constant(where.type.length or 0, INT64, span),
         INT64,
         ir.BOOL,
         span,
@@ -148,12 +159,25 @@ def _(body: Body, node: Node) -> list[Stmt]:
         span,
     )
     cell = Cell(address, where.space, element, where.root)
-    declared = _declare_element(body, variables[0], cell, span)
-    inner = loop_body(body, rest[1])
+    declared = _declare_element(body, variable, cell, span)
+    inner = loop_body(body, body_node)
     inner = ir.Block((*declared, *inner.statements), inner.region, inner.span)
     step_region = body.region()
     step = ir.Increment(place, 1, True, 1, INT64, span)
-    return [Loop(LoopKind.FOR, init, condition, step, inner, None, region, test_region, step_region, span)]
+    return Loop(LoopKind.FOR, init, condition, step, inner, None, region, test_region, step_region, span)
+
+
+def _over_list(body: Body, variable: Node, values: Sequence[Node], inner: Node, span: ir.Span) -> list[Stmt]:
+    """`for (x : {a, b})`: an array of the values, and a loop over it."""
+    type_ = ir.Type(ir.TypeKind.ARRAY, element=body.type(variable), length=len(values))
+    parts = tuple(body.expr(value) for value in values)
+    array = ir.Variable("__list", type_, body.home(type_), ir.VariableRole.TEMPORARY, span)
+    value = ir.Construct(parts, (), type_, span)
+    note_pointer(body, array, (), value)
+    address = ir.AddressOf(array, pointer_to(type_), span)
+    where = Cell(address, array.space, type_, array)
+    made = Declare(array, value, body.region(), span)
+    return [made, _counted(body, variable, where, inner, span)]
 
 
 def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.Span) -> list[Stmt]:

@@ -15,7 +15,6 @@ from wattslice.frontend.cuda.lowering import (
     calls,
     closures,
     expressions,
-    inline_assembly,
     loops,
     memory,
     statements,
@@ -45,7 +44,7 @@ _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR,
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
-_REGISTERED = (calls, closures, expressions, inline_assembly, loops, memory, statements)
+_REGISTERED = (calls, closures, expressions, loops, memory, statements)
 _STUBS = str(STUBS)
 _INLINE = re.compile(r"\b(__)?inline(__)?\b")
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")
@@ -354,6 +353,8 @@ def _report_includes(unit: Unit) -> None:
         if error.message.startswith(_TOLD_ANYWHERE) or _is_own_slip(unit, error):
             where = Span(str(error.path), error.line, error.column, error.line)
             unit.report("PW001", Severity.WARNING, where, f"not understood: {error.message}")
+    for file, line, message in unit.parsed.options.unread:
+        unit.report("PW001", Severity.WARNING, Span(file, line, 1, line), f"ignored: {message}")
     for name in unit.parsed.recovered.missing_includes:
         match = re.search(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]" + re.escape(name.encode()), source, re.M)
         line = 1 if match is None else source.count(b"\n", 0, match.start()) + 1

@@ -18,7 +18,7 @@ from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt, Variable
 
 _TOKEN = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[A-Za-z_]\w*|\d[\w.]*|<<<|>>>|<<=|>>=|->"""
+    r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|[A-Za-z_]\w*|\d[\w.]*|<<<|>>>|<<=|>>=|->"""
     r"""|\+\+|--|::|[-+*/%&|^=!<>]=|&&|\|\||<<|>>|[^\s]""",
     re.S,
 )

@@ -123,7 +123,7 @@ def _is_in_main(body: Body) -> bool:
 
 
 _NO_GEOMETRY = re.compile(
-    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Memset|Free|Event)\w*"
+    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Free|Event)\w*"
     r"|cudaMalloc(3D|Array|3DArray|MipmappedArray|FromPoolAsync)|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
 )
 
@@ -188,8 +188,12 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
     """The statements in their order; in a kernel that is too large otherwise, those that repeat folded."""
     if not body.folds and not body.is_host and len(nodes) > body.most_nodes:
         raise TooLargeError("it has more statements than operations are followed")  # each has one at least
-    if not body.is_host and (label := _last_label(nodes)):
+    if label := _last_label(nodes):
         return [_in_front_of(body, nodes[:label], nodes[label]), *lower_all(body, nodes[label:])]
+    if body.is_host and (again := _jumped_back(nodes)) is not None:
+        first, end = again
+        before = lower_all(body, nodes[:first])
+        return [*before, _repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
     statements: list[Stmt] = []
@@ -258,6 +262,26 @@ def _last_label(nodes: Sequence[Node]) -> int:
         if nodes[at].kind == C.LABEL_STMT and nodes[at].spelling in _jumped_to(nodes[:at]):
             return at
     return 0
+
+
+def _jumped_back(nodes: Sequence[Node]) -> tuple[int, int] | None:
+    """Where a label is that something behind it jumps back to, and where the last such statement ends."""
+    for first, node in enumerate(nodes):
+        if node.kind == C.LABEL_STMT:
+            for end in range(len(nodes), first, -1):
+                if node.spelling in _jumped_to(nodes[end - 1 : end]):
+                    return first, end
+    return None
+
+
+def _repeated(body: Body, nodes: Sequence[Node]) -> Stmt:
+    """Statements of host code from a label to a jump back to it: a loop of which nobody knows the length."""
+    span = body.unit.spans.span(nodes[0])
+    regions = body.region(), body.region(), body.region()
+    body.frame.targets.append(Target(len(body.frame.guards), label=""))
+    inner = Block((*lower(body, nodes[0]), *lower_all(body, nodes[1:])), body.region(), span)
+    body.frame.targets.pop()
+    return ir.Loop(ir.LoopKind.DO, (), unread(span), None, inner, None, *regions, span)
 
 
 def _jumped_to(nodes: Sequence[Node]) -> set[str]:
@@ -581,6 +605,15 @@ _SELF_SPANNED = frozenset(
         C.CXX_TRY_STMT,
     )
 )
+
+
+@statement(C.ASM_STMT, C.MS_ASM_STMT)
+def _(body: Body, node: Node) -> list[Stmt]:
+    from wattslice.frontend.cuda.lowering.inline_assembly import (
+        lower_assembly,
+    )  # reads PTX: few files hold any
+
+    return lower_assembly(body, node)
 
 
 # ---------------------------------------------------------------------------

@@ -308,7 +308,7 @@ class SpanFinder:
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
 _WORD = re.compile(rb"[A-Za-z_]")
 _STATEMENT_TOKEN = re.compile(
-    rb"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[][(){};]""", re.S
+    rb"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|[][(){};]""", re.S
 )
 
 

@@ -1,0 +1,68 @@
+"""What functions of the library do to the objects of host code: memset, threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from .geometry import launches
+
+HEAD = """
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+#include <thread>
+#include <future>
+#include <pthread.h>
+struct C { int n, m; float f; int a[3]; };
+__global__ void k(int n) {}
+"""
+
+KNOWN = [
+    ("zeros in a struct", "C c; memset(&c, 0, sizeof(c)); int n = c.a[2];", 0),
+    ("what is written later", "C c; memset(&c, 0, sizeof(c)); c.m = 5; int n = c.m;", 5),
+    ("ones in all bytes", "C *p = (C *)malloc(80); memset(p, 0xff, 2 * sizeof(C)); int n = p[1].m;", -1),
+    ("an array", "int v[4] = {7, 8}; memset(v, 0, sizeof(v)); v[1] += 3; int n = v[1];", 3),
+    ("the start of an array", "int v[4]; memset(v, 0, 2 * sizeof(int)); int n = v[1];", 0),
+    ("not its rest", "int v[4]; memset(v, 0, 2 * sizeof(int)); int n = v[2];", None),
+    ("no real number of bytes that are not 0", "C c; memset(&c, 1, sizeof(c)); int n = c.f;", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "value"), [entry[1:] for entry in KNOWN], ids=[e[0] for e in KNOWN])
+def test_what_the_library_writes(tmp_path, code, value) -> None:
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {code} k<<<1, 32>>>(n); }}")
+    assert launch.arguments == (value,)
+
+
+THREADS = """
+void work(int n, int g) { k<<<g, 32>>>(n); }
+void fill(int &n) { n = 12; }
+void elsewhere(int &n);
+void *run(void *p) { k<<<5, 32>>>(((C *)p)->m); return 0; }
+void async(int g, int n) { k<<<g, 32>>>(n); }
+struct W { int g; void go(int n) { k<<<g, 32>>>(n); } };
+"""
+
+BEGUN = [
+    ("a function", "std::thread t(work, 7, 3); t.join();", 3, 7),
+    ("its address", "std::thread t(&work, 7, 3); t.join();", 3, 7),
+    ("in a vector", "std::vector<std::thread> v; v.emplace_back(work, 9, 6);", 6, 9),
+    ("moved into one", "std::vector<std::thread> v; v.push_back(std::thread(work, 10, 8));", 8, 10),
+    ("asynchronous", "auto f = std::async(work, 8, 4); f.get();", 4, 8),
+    ("with a policy", "auto f = std::async(std::launch::async, work, 8, 4); f.get();", 4, 8),
+    ("of POSIX", "C c; c.m = 11; pthread_t id; if (pthread_create(&id, 0, run, &c)) exit(1);", 5, 11),
+    ("a method", "W w{13}; std::thread t(&W::go, &w, 2); t.join();", 13, 2),
+    ("a lambda", "int z = 21; std::thread t([&] { k<<<z, 32>>>(z); }); t.join();", 21, 21),
+    ("a lambda with arguments", "int z = 2; std::thread t([&](int g) { k<<<g, 32>>>(z); }, 22);", 22, 2),
+    ("no thread", "async(17, 4);", 17, 4),
+    ("what it writes", "int n = 1; std::thread t(fill, std::ref(n)); t.join(); k<<<1, 32>>>(n);", 1, 12),
+    ("what nobody knows", "int n = 1; std::thread t(elsewhere, std::ref(n)); k<<<1, 32>>>(n);", 1, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "blocks", "value"), [b[1:] for b in BEGUN], ids=[b[0] for b in BEGUN])
+def test_what_runs_on_a_thread(tmp_path, code, blocks, value) -> None:
+    found = launches(tmp_path, f"{HEAD}{THREADS}int main() {{ {code} }}")
+    (launch,) = (launch for launch in found if launch.grid == (blocks, 1, 1))
+    assert launch.arguments == (value,)
+    assert launch.times == 1
