@@ -341,6 +341,7 @@ def test_a_sum_in_memory_is_kept_in_a_register_where_nothing_may_overlap_it(para
             "\n#pragma unroll 1\nfor (int j = 0; j < 3; ++j)\n#pragma unroll 1\nfor (int k = 0; k < n; ++k)",
             288,
         ),
+        ("\n#pragma unroll\nfor (int j = 0; j < 3; ++j)\n#pragma unroll 1\nfor (int k = 0; k < n; ++k)", 288),
     ],
 )
 def test_inline_assembly_keeps_the_stores_of_a_sum_in_their_loop(value, is_assembly, loop, rounds):
