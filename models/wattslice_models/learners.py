@@ -20,7 +20,7 @@ class MissingPackageError(ImportError):
     """`what` needs a `package` that only training needs and that is not installed; says how to install it."""
 
     def __init__(self, what: str, package: str) -> None:
-        super().__init__(f"{what} needs {package}: pip install 'wattslice[train]'")
+        super().__init__(f"{what} needs {package}: pip install '.[train]' in the checkout")
         self.package = package
 
 

@@ -52,7 +52,9 @@ def test_without_scipy_counters_are_left_out_and_it_is_said(monkeypatch):
     assert len(found.protocols) >= 2
     for protocol in found.protocols:
         assert {score.name for score in protocol.scores} == set(MEANS)
-        needs = "DCGM counters of the same run: fitting them needs scipy: pip install 'wattslice[train]'"
+        needs = (
+            "DCGM counters of the same run: fitting them needs scipy: pip install '.[train]' in the checkout"
+        )
         assert protocol.absent == (needs,)
 
 

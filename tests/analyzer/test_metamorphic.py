@@ -388,6 +388,9 @@ OTHERWISE = {
 }
 """Ways that run other instructions for the same operations."""
 
+OTHER_BY_HAND = (even_elements, long_prefix)
+"""Samples of which another loop runs when they are unrolled by hand, and longer."""
+
 SAME = (
     *("fp32", "fp64", "fp16", "special", "tensor", "atomic", "barrier"),
     *("global_load", "global_store", "shared_load", "shared_store", "constant_load", "texture_load"),
@@ -450,6 +453,7 @@ def test_another_way_of_writing_has_the_same_counts(sample: Sample, name: str):
         assert found.bytes_moved == pytest.approx(expected.bytes_moved, rel=1e-9)
         assert found.instructions == pytest.approx(expected.instructions, rel=INSTRUCTIONS)
         assert found.power_w == pytest.approx(expected.power_w, rel=WATTS)
+    if name in SEEN_THROUGH or (name == "by hand" and sample not in OTHER_BY_HAND):
         assert found.time_s == pytest.approx(expected.time_s, rel=SECONDS)
 
 

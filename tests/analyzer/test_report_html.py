@@ -275,4 +275,4 @@ def test_without_jinja_the_remedy_is_named(monkeypatch, capsys, tmp_path):
     file.write_text("__global__ void k(float* a) { a[threadIdx.x] = 1.0f; }\n", encoding="utf-8")
     for command in ("annotate", "analyze"):
         assert main([command, str(file), "--format", "html"]) == 2
-        assert "pip install 'wattslice[report]'" in capsys.readouterr().err
+        assert "pip install '.[report]' in the checkout" in capsys.readouterr().err

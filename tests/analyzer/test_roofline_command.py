@@ -407,7 +407,7 @@ def test_without_matplotlib_the_remedy_is_told(capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     status, out, err = run(capsys, "--gpu", "v100", "-o", str(tmp_path / "x.svg"))
     assert (status, out) == (2, "")
-    assert "pip install 'wattslice[report]'" in err
+    assert "pip install '.[report]' in the checkout" in err
 
 
 def test_a_file_without_kernels_fails_and_the_roofs_are_still_shown(capsys, tmp_path):

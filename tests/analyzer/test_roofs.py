@@ -6,6 +6,7 @@ which none speaks, the measured bandwidth of the architecture's file.
 
 import pytest
 
+from wattslice import analyze_text
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import LaunchOverride, Overrides
@@ -117,3 +118,23 @@ def test_reading_what_l2_holds_reaches_its_bandwidth(gpu):
 def test_l2_is_faster_than_dram(gpu):
     roof = gpu.architecture.l2_bytes_per_clock_per_sm * gpu.sm_count * 1e6 * gpu.boost_clock_mhz
     assert roof > gpu.memory_bandwidth_bytes_per_s
+
+
+STEPS = 100_000
+UNEVEN = f"""
+__global__ void uneven(float *y) {{
+  float a = y[threadIdx.x];
+  if (CONDITION) for (int i = 0; i < {STEPS}; ++i) a = a * 1.01f + 0.5f;
+  y[blockIdx.x * blockDim.x + threadIdx.x] = a;
+}}
+int main() {{ float *y; cudaMalloc(&y, 1 << 22); uneven<<<1024, 256>>>(y); }}
+"""
+
+
+@pytest.mark.parametrize("condition", ["blockIdx.x == 0", "blockIdx.x == 1023", "threadIdx.x < 32"])
+def test_a_launch_lasts_as_long_as_its_longest_block(condition):
+    """A chain of 100 000 multiply-adds, 4 clocks each at 1530 MHz, however few blocks or warps have it."""
+    (kernel,) = analyze_text(UNEVEN.replace("CONDITION", condition), gpu="v100").kernels
+    assert kernel.time_s is not None
+    rounds = 2 if condition.startswith("thread") else 1  # 1024 blocks, 640 at a time
+    assert 1 <= kernel.time_s / (rounds * STEPS * 4 / 1530e6) <= 2.5

@@ -215,12 +215,18 @@ def test_a_missing_package_is_told(table, tmp_path, capsys, monkeypatch):
     without(monkeypatch, "scipy", "torch", "pywt")
     words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path), "--model"]
     assert main([*words, "regression"]) == 2
-    assert "training the regression needs scipy: pip install 'wattslice[train]'" in capsys.readouterr().err
+    assert (
+        "training the regression needs scipy: pip install '.[train]' in the checkout"
+        in capsys.readouterr().err
+    )
     assert main(["train", "--gpu", "h200", "--gpu", "v100_pcie", "--out", str(tmp_path)]) == 2
     assert "training the wavelet network needs torch" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main([*words, "mean"]) == 0
-    assert "no pictures: pictures need matplotlib: pip install 'wattslice[report]'" in capsys.readouterr().err
+    assert (
+        "no pictures: pictures need matplotlib: pip install '.[report]' in the checkout"
+        in capsys.readouterr().err
+    )
     assert not list(tmp_path.glob("*.svg"))
 
 

@@ -219,7 +219,7 @@ def test_wrong_use_and_missing_packages_are_told(campaign, tmp_path, capsys, mon
     assert "nothing.csv: cannot be read" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "scipy", None)
     assert main([*words, "--data", str(campaign / "measured.csv")]) == 2
-    assert "needs scipy: pip install 'wattslice[train]'" in capsys.readouterr().err
+    assert "needs scipy: pip install '.[train]' in the checkout" in capsys.readouterr().err
 
 
 def test_a_damaged_file_is_refused(campaign, tmp_path, capsys):

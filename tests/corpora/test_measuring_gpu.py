@@ -451,4 +451,4 @@ def test_a_missing_package_names_the_extra(tmp_path, capsys, monkeypatch, packag
     monkeypatch.setattr("importlib.util.find_spec", found.get)
     monkeypatch.setitem(sys.modules, package, None)
     assert main(["measure", str(tmp_path / "k.cu")]) == 2
-    assert "pip install 'wattslice[measure]'" in capsys.readouterr().err
+    assert "pip install '.[measure]' in the checkout" in capsys.readouterr().err

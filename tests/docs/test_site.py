@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -87,3 +88,26 @@ def test_every_page_that_the_code_names_exists():
                     f"{path.relative_to(ROOT)}: {name}" for name in named if not (ROOT / name).exists()
                 ]
     assert missing == []
+
+
+_INSTALLED = re.compile(
+    r"pip install (?:-c constraints\.txt |-[eq] )*['\"]?(wattslice(?![-\w])|\.\[([a-z,]+)\])"
+)
+
+
+def test_nothing_shows_an_install_that_does_not_exist():
+    """The package is on no index; of a checkout there are the extras that it names."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wrong: list[str] = []
+    seen = 0
+    for folder in (".", "docs", "editors/vscode", "analyzer", "models", "corpora"):
+        for path in (ROOT / folder).glob("*" if folder == "." else "**/*"):
+            if path.suffix not in {".md", ".py", ".js", ".1", ".yml"} or "node_modules" in path.parts:
+                continue
+            text = path.read_text(encoding="utf-8").replace("\\(aq", "'").replace("\\-", "-")
+            for found in _INSTALLED.finditer(text):
+                seen += 1
+                if found[2] is None or not set(found[2].split(",")) <= extras.keys():
+                    wrong.append(f"{path.relative_to(ROOT)}: {found[0]}")
+    assert wrong == []
+    assert seen > 20

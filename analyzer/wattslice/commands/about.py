@@ -118,11 +118,11 @@ def lsp(stdio: bool) -> NoReturn:
     """Serve an editor: watts at the lines, above the kernels and in what it explains.
 
     Speaks the Language Server Protocol over stdin and stdout, beside clangd or alone; editors start it, see
-    docs/editors.md. Needs more packages: pip install 'wattslice[lsp]'.
+    docs/editors.md. Needs more packages: pip install '.[lsp]' in the checkout.
     """
     if any(find_spec(name) is None for name in ("pygls", "lsprotocol", "tomlkit")):
         raise WattsliceError(
-            "the language server needs pygls and tomlkit", remedy="pip install 'wattslice[lsp]'"
+            "the language server needs pygls and tomlkit", remedy="pip install '.[lsp]' in the checkout"
         )
     from wattslice.lsp.server import serve_stdio
 

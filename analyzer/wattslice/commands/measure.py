@@ -134,7 +134,7 @@ def measure(**values: object) -> int:
     """Measure what the kernels of a program draw on the GPU of this machine.
 
     Builds FILE.cu with nvcc, runs it with the ARGUMENTs (after `--` if they look like options), repeats
-    its launches and reads the power meanwhile. Needs two more packages: pip install 'wattslice[measure]'.
+    its launches and reads the power meanwhile. Needs more packages: pip install '.[measure]' in the checkout.
     """
     options = _Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
     _check(options)

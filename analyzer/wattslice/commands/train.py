@@ -75,7 +75,7 @@ def train(
     """Fit the power models of a GPU to measurements, and choose among them.
 
     Writes coefficients (JSON), a model card (Markdown) and pictures. `wattslice analyze --gpu` then uses
-    what is in the user's data folder. Needs more packages: pip install 'wattslice[train,report]'.
+    what is in the user's data folder. Needs more packages: pip install '.[train,report]' in the checkout.
     """
     from wattslice.config.gpu_choice import known_gpu
     from wattslice.training.training import AUTO, check_packages, steps, training_data
@@ -334,7 +334,7 @@ def evaluate(
     """Compare predicted with measured watts, beside the constant mean and counters.
 
     Models trained before are asked about applications that they never saw; then models are trained anew
-    without each application in turn. Needs more packages: pip install 'wattslice[train,report]'.
+    without each application in turn. Needs more packages: pip install '.[train,report]' in the checkout.
     """
     from wattslice.config.gpu_choice import known_gpu
     from wattslice.report.model_plots import summary_lines

@@ -65,21 +65,23 @@ def _includes(names: Iterable[str]) -> re.Pattern[bytes]:
 
 
 _MOST_TYPE = 82
-_TYPE = rb"^(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*:]"
+_TYPE = re.compile(
+    rb"(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*:]"
+)
 _OLD = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
 _MEMBERS = rb":[^;{}]{1,600}"  # what a constructor initialises
 _BODY = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + _MEMBERS + rb"|" + _OLD + rb")\{"
-_DEFINED = rb"(?:" + _BODY + rb"|(?:\[[^\]\n]{0,80}\]\s*)*[=;{])"
+_FUNCTION = re.compile(rb"\s*" + _BODY)
+_DEFINED = re.compile(rb"\s*(?:" + _BODY + rb"|(?:\[[^\]\n]{0,80}\]\s*)*[=;{])")
 
 
 class _Definitions:
-    """Finds definitions of one of `names`: first what may be their ends, since any line may be a begin."""
+    """Finds definitions of one of `names`: by what stands behind a name, then by what stands in front."""
 
     def __init__(self, names: frozenset[str]) -> None:
         words = b"|".join(re.escape(name.encode()) for name in sorted(names))
-        self._end = re.compile(rb"(?:%s)(?=\s*%s)" % (words, _DEFINED))
+        self._name = re.compile(rb"(?<!\w)(?:%s)(?!\w)" % words)
         self._known: dict[str, bool] = {}
-        self._whole = rb"%s(?:%s)\s*%s|^(?:%s)\s*%s" % (_TYPE, words, _DEFINED, words, _BODY)
 
     def search(self, data: bytes) -> bool:
         """Whether there is one in a text: files of one folder ask for the same in the same others."""
@@ -89,12 +91,17 @@ class _Definitions:
         return self._known[text]
 
     def _is_in(self, data: bytes) -> bool:
-        for end in self._end.finditer(data):
-            begin = data.rfind(b"\n", 0, max(0, end.start() - _MOST_TYPE)) + 1
-            while begin <= end.start():
-                if re.compile(self._whole, re.M).match(data, begin):
+        for name in self._name.finditer(data):
+            if _DEFINED.match(data, name.end()) is None:
+                continue
+            at = name.start()
+            begin = data.rfind(b"\n", 0, max(0, at - _MOST_TYPE)) + 1
+            while begin <= at:  # any line may be the first of the type
+                if _TYPE.fullmatch(data, begin, at):
                     return True
-                begin = data.find(b"\n", begin, end.start()) + 1 or len(data) + 1
+                if begin == at and _FUNCTION.match(data, name.end()):
+                    return True
+                begin = data.find(b"\n", begin, at) + 1 or len(data) + 1
         return False
 
 

@@ -8,7 +8,8 @@ argument of kernels that leave it as it is or store zeros in it. Whatever else n
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from wattslice import ir
@@ -19,6 +20,9 @@ _FREES = frozenset({"free", "cudaFree", "cudaFreeAsync", "cudaFreeHost"})
 _SETS = frozenset({"memset", "cudaMemset", "cudaMemsetAsync"})
 _COPIES = frozenset({"memcpy", "cudaMemcpy", "cudaMemcpyAsync"})
 _SUMS = (ir.BinaryOp.ADD, ir.BinaryOp.SUB)
+
+
+_Written = Callable[[ir.Kernel, frozenset[ir.Variable]], frozenset[ir.Variable]]
 
 
 class ZeroArrays:
@@ -33,6 +37,7 @@ class ZeroArrays:
             if isinstance(node, ir.LaunchCall)
         }
         self._hosts: dict[ir.Function, _Host] = {}
+        self._written = cache(_written)
 
     def at(self, node: ir.LaunchCall, kernel: ir.Kernel) -> tuple[ArrayData, ...]:
         """The arrays among the arguments of a launch that hold zeros, by the names of the parameters."""
@@ -40,7 +45,7 @@ class ZeroArrays:
         if function is None or node.kernel not in self._kernels:
             return ()
         if function not in self._hosts:
-            self._hosts[function] = _Host(function, self._kernels)
+            self._hosts[function] = _Host(function, self._kernels, self._written)
         known = self._hosts[function].zeros_at(node)
         given = zip(kernel.parameters, map(ir.read_variable, node.arguments), strict=False)
         return tuple(
@@ -61,7 +66,7 @@ class _Cleared(NamedTuple):
 class _Host:
     """One host function: what it allocates, sets to zero and hands to kernels."""
 
-    def __init__(self, function: ir.Function, kernels: Mapping[str, ir.Kernel]) -> None:
+    def __init__(self, function: ir.Function, kernels: Mapping[str, ir.Kernel], written: _Written) -> None:
         self._body = function.body
         nodes = ir.expressions_below(function.body)
         self._changed = {
@@ -87,7 +92,7 @@ class _Host:
             arrays -= dirty
         self._arrays = set[ir.Variable]() if function.lambdas else arrays
         self._launches = [node for node in nodes if isinstance(node, ir.LaunchCall)]
-        self._kernels = kernels
+        self._kernels, self._written = kernels, written
 
     def zeros_at(self, launch: ir.LaunchCall) -> dict[ir.Variable, str]:
         """The arrays that are zero whenever control comes to a launch, and why."""
@@ -102,7 +107,7 @@ class _Host:
                 cleared = self._cleared(node)
                 if cleared is not None and (cleared.of is None or cleared.of in found.keys() & self._arrays):
                     found[cleared.array] = cleared.told
-        kept = _kept(self._arrays & found.keys(), self._launches, self._kernels)
+        kept = _kept(self._arrays & found.keys(), self._launches, self._kernels, self._written)
         return {array: told for array, told in found.items() if array in kept}
 
     def _harmless(self, nodes: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
@@ -200,7 +205,10 @@ def _always(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
 
 
 def _kept(
-    arrays: set[ir.Variable], launches: Iterable[ir.LaunchCall], kernels: Mapping[str, ir.Kernel]
+    arrays: set[ir.Variable],
+    launches: Iterable[ir.LaunchCall],
+    kernels: Mapping[str, ir.Kernel],
+    written_by: _Written,
 ) -> set[ir.Variable]:
     """Those of `arrays` that no kernel which is handed them makes anything but zero, once they are."""
     while True:
@@ -213,7 +221,8 @@ def _kept(
                 continue
             pairs = zip(kernel.parameters, variables, strict=False)
             given = {parameter: one for parameter, one in pairs if one is not None and one in arrays}
-            written.update(given[parameter] for parameter in _written(kernel, frozenset(given)) if given)
+            if given:
+                written.update(given[parameter] for parameter in written_by(kernel, frozenset(given)))
         if not written & arrays:
             return arrays
         arrays = arrays - written

@@ -42,7 +42,7 @@ Parallel = Callable[[Callable[[int, Any], tuple[int, Any]], Calls], Outcomes]
 
 
 _PACKAGES = {
-    Backend.DASK: ("distributed", "pip install 'wattslice[cluster]'"),
+    Backend.DASK: ("distributed", "pip install '.[cluster]' in the checkout"),
     Backend.RAY: ("ray", "pip install ray"),
 }
 

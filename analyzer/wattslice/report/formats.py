@@ -44,7 +44,7 @@ class Format(Struct, frozen=True):
     def check(self) -> None:
         """Raises `WattsliceError` with the remedy when a package is missing."""
         if self.needs and importlib.util.find_spec(self.needs) is None:
-            remedy = "pip install 'wattslice[report]'"
+            remedy = "pip install '.[report]' in the checkout"
             raise WattsliceError(f"--format {self.name} needs {self.needs}", remedy=remedy)
 
     def load(self) -> Renderer:

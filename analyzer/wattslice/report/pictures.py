@@ -50,7 +50,7 @@ def check() -> None:
     try:
         import matplotlib  # noqa: F401  # pyright: ignore[reportUnusedImport]
     except ImportError:
-        raise NoPlotsError("pictures need matplotlib: pip install 'wattslice[report]'") from None
+        raise NoPlotsError("pictures need matplotlib: pip install '.[report]' in the checkout") from None
 
 
 def plain(value: float, _position: object = None) -> str:

@@ -44,7 +44,9 @@ def this_machine(
     Raises `MeasureError` without driver, GPU, or compiler.
     """
     if importlib.util.find_spec("pywt") is None:
-        raise MeasureError("cleaning a trace needs the package PyWavelets: pip install 'wattslice[measure]'")
+        raise MeasureError(
+            "cleaning a trace needs the package PyWavelets: pip install '.[measure]' in the checkout"
+        )
     sensor = NvmlSensor(device)
     try:
         board = sensor.board()

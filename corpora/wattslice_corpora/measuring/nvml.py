@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ENERGY, _AVERAGE, _INSTANT = 83, 185, 186
 _WHOLE_BOARD, _MEMORY = 0, 2  # scopes of the power fields
 _FIELDS = ((_INSTANT, _WHOLE_BOARD), (_AVERAGE, _WHOLE_BOARD), (_AVERAGE, _MEMORY), (_ENERGY, _WHOLE_BOARD))
-_INSTALL = "pip install 'wattslice[measure]'"
+_INSTALL = "pip install '.[measure]' in the checkout"
 
 
 class NvmlSensor:

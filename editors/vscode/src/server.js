@@ -7,7 +7,7 @@ const { findExecutable } = require("./executable");
 const { ServerProcess } = require("./server-process");
 const { SETTINGS_FILES, documentSelector, executablePath, isWorthServer } = require("./settings");
 
-const INSTALL = "pip install 'wattslice[lsp]'";
+const INSTALL = "pip install '.[lsp]' in the checkout";
 
 /** @param {string} key */
 function setting(key) {

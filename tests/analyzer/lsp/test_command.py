@@ -16,5 +16,5 @@ def test_without_its_packages_it_says_how_to_get_them(missing, monkeypatch, caps
     out, err = capsys.readouterr()
     assert (out, err) == (
         "",
-        "wattslice: the language server needs pygls and tomlkit (pip install 'wattslice[lsp]')\n",
+        "wattslice: the language server needs pygls and tomlkit (pip install '.[lsp]' in the checkout)\n",
     )
