@@ -193,6 +193,11 @@ FORMS = [
          "float4 v = a[i]; if (f[i]) v.x = 1; o[i] = v.x + v.y;", loads(2, isetp=1)),
     Form("members_under_a_condition", RECORDS, "const Pair* a, float* o, const int* f",
          "Pair s = a[i]; if (f[i] > 3) s.x = 0; else s.n = 2; o[i] = s.x * s.n;", loads(3, isetp=1)),
+    Form("switch_without_a_default", "", "const float* a, const int* f, float* o",
+         "float x = a[i]; switch (f[i]) { case 0: x = 1; break; case 1: x = 2; } o[i] = x;", loads(2)),
+    Form("switch_left_early", "", "const float* a, const float* b, float* o",
+         "float x = 0; switch (threadIdx.x & 1) { case 0: x = a[i]; if (b[0] > 0) break; x = 3; } o[i] = x;",
+         loads(1)),
 ]  # fmt: skip
 
 

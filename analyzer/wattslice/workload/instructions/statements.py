@@ -246,14 +246,23 @@ class Lowering(Loops):
         cost = ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
         self.decide(guard := self.scope(), stmt.region, cost, (selector,))
         self.breakable.append(guard)
-        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard)
+        self.met[guard] = len(self.undo), (ends := list[dict[EnvironmentKey, Value]]())
+        if not any(None in case.labels for case in stmt.cases):
+            ends.append({})  # no way is taken
+        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard, ends)
         self.breakable.pop()
         return None
 
-    def arms(self, blocks: tuple[Block, ...], region: int, guard: Value) -> Steps:
-        """Lower what may run, as `guard` decides; merge what it assigned."""
+    def arms(
+        self,
+        blocks: tuple[Block, ...],
+        region: int,
+        guard: Value,
+        others: list[dict[EnvironmentKey, Value]] | None = None,
+    ) -> Steps:
+        """Lower what may run, as `guard` decides; merge what it assigned, and what `others` meet it with."""
         outer, self.guard = self.guard, guard
-        ends: list[dict[EnvironmentKey, Value]] = []
+        ends: list[dict[EnvironmentKey, Value]] = [] if others is None else others
         for block in blocks:
             self.enter_arm()
             yield self.statement(block)
