@@ -316,6 +316,56 @@ def test_a_sum_in_memory_is_kept_in_a_register_where_nothing_may_overlap_it(para
 
 
 @pytest.mark.parametrize(
+    ("value", "is_assembly"),
+    [
+        ("a[k]", False),
+        ("__vadd2(c[k], 3)", False),
+        ("__ldg(a + k)", True),
+        ("__ldcg(a + k)", True),
+        ("by_hand(a + k)", True),
+        ("__dp4a(c[k], 5, 3)", True),
+        ("__funnelshift_l(c[k], 5, 3)", True),
+        ("__match_any_sync(~0u, c[k])", True),
+        ("__reduce_add_sync(~0u, c[k])", True),
+        ("__half2float(h[k])", True),
+        ("__half2float(__hadd(h[k], h[k]))", True),
+    ],
+)
+@pytest.mark.parametrize(
+    ("loop", "rounds"),
+    [
+        ("\n#pragma unroll 1\nfor (int k = 0; k < n; ++k)", 96),
+        ("for (int k = 0; k < n; ++k)", 6),  # 16 copies share one load and one store
+        ("for (int k = 0; k < 8; ++k)", 1),  # no loop is left
+        (
+            "\n#pragma unroll 1\nfor (int j = 0; j < 3; ++j)\n#pragma unroll 1\nfor (int k = 0; k < n; ++k)",
+            288,
+        ),
+        ("\n#pragma unroll\nfor (int j = 0; j < 3; ++j)\n#pragma unroll 1\nfor (int k = 0; k < n; ++k)", 288),
+    ],
+)
+def test_inline_assembly_keeps_the_stores_of_a_sum_in_their_loop(value, is_assembly, loop, rounds):
+    """One load and one store a round: SASS of nvcc 13 for sm_80 (of __match_any_sync it makes 4 copies)."""
+    text = f"""#include <cuda_fp16.h>
+    __device__ float by_hand(const float* p) {{
+      float v;
+      asm("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(p));
+      return v;
+    }}
+    __global__ void k(float* __restrict__ o, const float* __restrict__ a, const int* __restrict__ c,
+                      const __half* __restrict__ h, int n) {{
+      int i = threadIdx.x;
+      {loop} o[i] += {value};
+    }}
+    int main() {{ k<<<1, 32>>>(0, 0, 0, 0, 96); }}"""
+    mix = lower_instructions(*launched(text))
+    expected = rounds if is_assembly else 1
+    assert mix.number(K.STG) == expected
+    others = 8 if "8" in loop else rounds if rounds != 6 else 96
+    assert mix.number(K.LDG) == others + expected
+
+
+@pytest.mark.parametrize(
     ("body", "loads", "stores"),
     [
         ("s[i] += a[k];", 1, 1),

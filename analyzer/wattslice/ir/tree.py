@@ -183,6 +183,7 @@ class MemoryPlace(Struct, frozen=True, eq=False):
     `root` is the variable the address is derived from when that is evident (array, pointer parameter,
     pointer local), for slicing and reports. `site` numbers the textual access. `is_volatile`: each access
     happens as written. `skips_l1`: loaded past the L1 cache (`__ldcg`, `ld.global.cg`, volatile).
+    `is_assembly`: to the compiler the access is inline assembly (`asm`, `__ldg` and the like).
     """
 
     address: Expr
@@ -192,6 +193,7 @@ class MemoryPlace(Struct, frozen=True, eq=False):
     site: int
     is_volatile: bool = False
     skips_l1: bool = False
+    is_assembly: bool = False
 
 
 Place = RegisterPlace | MemoryPlace

@@ -6,6 +6,7 @@ Whether it is unrolled, what its counters cost, and what changes from one iterat
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from functools import lru_cache
 from typing import NamedTuple
@@ -45,6 +46,7 @@ from wattslice.ir import (
     Semantics,
     Stmt,
     Switch,
+    Type,
     Unary,
     Variable,
     children,
@@ -178,7 +180,7 @@ class Loops(Expressions):
             self.environment[key] = head
         self.close_scope()
         if not level.is_left:
-            self.keep_in_registers(level)
+            self.keep_in_registers(level, stores_stay=facts.has_assembly and not level.is_unrolled)
         self.accesses = around + self.accesses if outer_stack else []
         self.stack, self.guard = outer_stack, outer
         self.breakable.pop()
@@ -517,7 +519,8 @@ class CodeFacts(Struct, eq=False):
     may change; `assigned`: variables of which an assignment changes a part or all. `stores`: to what.
     `has_unsigned_index`: an index is computed in unsigned 32 bits. `scaled_in_index`: what constants multiply
     in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
-    `has_long_arm`: an `if` whose first arm is too long to be predicated.
+    `has_long_arm`: an `if` whose first arm is too long to be predicated. `has_assembly`: something in it is
+    inline assembly, also in the headers of CUDA: the compiler does not know whether control comes back.
     """
 
     parent: CodeFacts | None = None
@@ -530,6 +533,7 @@ class CodeFacts(Struct, eq=False):
         default_factory=dict[tuple[MemorySpace, Variable | None], None]
     )
     has_barrier: bool = False
+    has_assembly: bool = False
     has_intrinsic: bool = False
     has_nested: bool = False  # loops and switches
     has_switch: bool = False
@@ -555,6 +559,7 @@ class CodeFacts(Struct, eq=False):
         self.assigned |= inner.assigned
         self.stores |= inner.stores
         self.has_barrier |= inner.has_barrier
+        self.has_assembly |= inner.has_assembly
         self.has_intrinsic |= inner.has_intrinsic
         self.has_nested |= inner.has_nested
         self.has_switch |= inner.has_switch
@@ -642,6 +647,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             folded.update(children(expr))
         else:
             facts.size += sum(number for _, number in own_operations(expr))
+        facts.has_assembly |= _is_assembly(expr)
         if isinstance(expr, PointerOffset):
             _note_index(expr.index, facts)
         elif isinstance(expr, Assign | Increment):
@@ -656,6 +662,29 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             bodies.append(expr.body)
         stack.extend(children(expr))
     return bodies
+
+
+_ASSEMBLY = re.compile(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
+"""Functions that the headers of CUDA 13 write in inline assembly (SASS: stores stay in loops with them)."""
+
+
+def _is_assembly(expr: Expr) -> bool:
+    """Whether `expr` is inline assembly to the compiler, as all that computes with 16-bit floats is."""
+    match expr:
+        case Load(place=place):
+            return place.is_assembly
+        case Intrinsic(name=name) if _ASSEMBLY.match(name):
+            return True
+        case Cast(operand=operand):
+            return _is_half(expr.type) or _is_half(operand.type)
+        case Binary() | Intrinsic():
+            return _is_half(expr.type)
+        case _:
+            return False
+
+
+def _is_half(type_: Type) -> bool:
+    return type_.is_float and type_.bits == 16
 
 
 def _own_array(expr: Expr) -> MemoryPlace | None:

@@ -274,10 +274,11 @@ class Memory(Operators):
         for space, part in stores:
             self.accesses.append(_Access(space, part, None, 0, 0, True, None, frozenset(), self.arm_depth))
 
-    def keep_in_registers(self, level: LoopLevel) -> None:
+    def keep_in_registers(self, level: LoopLevel, *, stores_stay: bool) -> None:
         """`s[i] += x` in a loop over something else: loaded before it and stored behind it.
 
         As far as nothing else in the loop may store, or load, the same place (seen in the SASS of nvcc 13).
+        `stores_stay`: they are made in each round of the loop, once for all of its copies.
         """
         before = Placement(level.entry_region, level.parent, self.stack[:-1])
         kept = {
@@ -292,6 +293,13 @@ class Memory(Operators):
             group = [one for one in self.accesses if one.place == place]
             others = [one for one in self.accesses if one.place != place and one.may_overlap(group[0])]
             if any(one.is_store for one in others) or any(one.value is None for one in group):
+                continue
+            if stores_stay:
+                for one in group:
+                    if one.value is not None:
+                        one.value.place = one.value.place._replace(scale=1.0 / level.unroll)
+                staying = [one._replace(value=None) if one in group else one for one in self.accesses]
+                self.accesses = staying
                 continue
             loads = [one.value for one in group if not one.is_store and one.value is not None]
             stores = [one.value for one in group if one.is_store and one.value is not None]

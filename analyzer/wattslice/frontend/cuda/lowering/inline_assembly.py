@@ -230,7 +230,7 @@ def _place(operands: _Operands, access: _Access, base: Expr) -> MemoryPlace:
     root = None if found is None or base.type.kind is not TypeKind.POINTER else found.root
     kind, is_volatile = access.kind, operands.is_volatile
     return MemoryPlace(
-        address, kind.space or generic, kind.type, root, body.site(), is_volatile, kind.skips_l1
+        address, kind.space or generic, kind.type, root, body.site(), is_volatile, kind.skips_l1, True
     )
 
 

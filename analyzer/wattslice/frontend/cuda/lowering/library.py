@@ -64,9 +64,10 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
         pointer = body.expr(arguments[0])
         element = pointer.type.element or body.type(node)
         loaded = read(body, _global(dereference(body, pointer, element)), span)
-        if isinstance(loaded, ir.Load) and name in ("__ldcg", "__ldcv"):
-            return replace(loaded, place=replace(loaded.place, skips_l1=True))
-        return loaded
+        if not isinstance(loaded, ir.Load):
+            return loaded
+        skips_l1 = name in ("__ldcg", "__ldcv")
+        return replace(loaded, place=replace(loaded.place, skips_l1=skips_l1, is_assembly=True))
     if _CACHED_STORE.match(name) and len(arguments) == 2:
         pointer = body.expr(arguments[0])
         where = _global(dereference(body, pointer, pointer.type.element or body.type(arguments[1])))
