@@ -34,6 +34,8 @@ _ARM = re.compile(r"then|else|default|loop|right|case -?\d+")
 _TOKEN = re.compile(r"([0-9a-f]+)(?:\+(\d+))?")
 _ALONE = (LOOP, RIGHT)
 """Arms that say nothing of the other arms on their line."""
+_LEAST = 1e-15
+"""Probabilities below count as none: no kernel visits a branch that often."""
 
 
 def read_branch_profile(path: Path) -> BranchProfile:
@@ -118,11 +120,12 @@ def _arm(value: Value, data_sets: int, *, with_counts: bool) -> ArmProbability:
     if not isinstance(arm.any, str) or not _ARM.fullmatch(arm.any):
         raise arm.error(f"expected then, else, 'case N', default, loop or right, found {arm.any!r}")
     probability = entry.value("probability")
+    known = None if with_counts and probability.any is None else probability.number(0.0, 1.0)
     return ArmProbability(
         file=entry.value("file").name(),
         line=entry.value("line").position("line"),
         arm=arm.any,
-        probability=None if with_counts and probability.any is None else probability.number(0.0, 1.0),
+        probability=0.0 if known is not None and known < _LEAST else known,
         kernel=entry.get("kernel", Value.name, ""),
         column=entry.get("column", lambda value: value.position("column"), 0),
         **{name: entry.get(name, lambda value: _counts(value, data_sets), ()) for name in _COUNTS},

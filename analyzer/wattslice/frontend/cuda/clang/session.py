@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes as ct
 import functools
+import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
@@ -175,7 +176,7 @@ class _HeaderSearch(Struct, frozen=True):
                 continue
             self.asked.append(name)
             folder = find_header(name, self.source, self.files)
-            if folder is None and (FALLBACK_STUBS / name).is_file():
+            if folder is None and os.path.isfile(FALLBACK_STUBS / name):  # noqa: PTH113  (a name that is too long is none)
                 folder = FALLBACK_STUBS
             if folder is not None and folder not in self.folders:
                 self.folders.append(folder)
