@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -291,17 +293,17 @@ def test_a_makefile_of_a_stranger_ends(tmp_path):
     assert compile_flags(path).include_directories == ()
 
 
-@pytest.mark.parametrize(
-    ("damage", "reason"),
-    [
-        (lambda file: file.write_bytes(b"[\0]"), "is not JSON"),
-        (lambda file: file.write_text("[" * 100_000), "is not JSON"),
-        (lambda file: file.write_text("{}"), "is no list of commands"),
-        (lambda file: file.write_text('[{"file": "a\\u0000"}]'), "names a file or word with a NUL byte"),
-        (os.mkfifo, "no regular file"),
-        (lambda file: os.truncate(os.open(file, os.O_CREAT | os.O_RDWR), 200 << 20), "larger than 64 MiB"),
-    ],
+DAMAGES: tuple[tuple[Callable[[Path], object], str], ...] = (
+    (lambda file: file.write_bytes(b"[\0]"), "is not JSON"),
+    (lambda file: file.write_text("[" * 100_000), "is not JSON"),
+    (lambda file: file.write_text("{}"), "is no list of commands"),
+    (lambda file: file.write_text('[{"file": "a\\u0000"}]'), "names a file or word with a NUL byte"),
+    (os.mkfifo, "no regular file"),
+    (lambda file: os.truncate(os.open(file, os.O_CREAT | os.O_RDWR), 200 << 20), "larger than 64 MiB"),
 )
+
+
+@pytest.mark.parametrize(("damage", "reason"), DAMAGES)
 def test_a_damaged_database_that_nobody_named_is_told_once(tmp_path, damage, reason):
     (tmp_path / ".git").mkdir()
     for name in ("a.cu", "b.cu"):

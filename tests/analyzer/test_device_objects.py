@@ -33,7 +33,7 @@ __device__ int kept(int n) { __shared__ int q; if (n) q = n; __syncthreads(); re
 """
 
 # A body that sets `v`, the bound of the loop behind it; `t` is the thread. None: nobody may claim to know it.
-BODIES: dict[str, tuple[str, int | None]] = {
+BODIES: dict[str, tuple[str, float | None]] = {
     "memcpy": ("int v = 3; memcpy(&v, &n, 4);", None),
     "builtin_memcpy": ("int v = 3; __builtin_memcpy(&v, &n, sizeof v);", None),
     "memset": ("int v = 3; memset(&v, 0, 4);", None),

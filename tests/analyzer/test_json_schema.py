@@ -53,8 +53,8 @@ OTHER_NAMES: dict[type[Any], dict[str, str]] = {
     SubSlice: {"arithmetic_operations": "compute_ops", "normalised_accesses": "memory_ops_weighted"},
 }
 NOT_TOLD: dict[type[Any], set[str]] = {
-    # Of reports for people, of `wattslice roofline`, and what `limit_exceedance` goes by.
-    KernelAnalysis: {"profile", "roofline", "uncut_high_w"},
+    # Of reports for people, of `wattslice roofline`, what `limit_exceedance` and a sweep go by.
+    KernelAnalysis: {"profile", "roofline", "uncut_high_w", "amounts"},
     ArmAnalysis: {"column", "visits", "leaves"},  # for an editor, and for the report on a profile
     LoopTrips: {"region", "is_most"},  # the assumption about it says so
 }

@@ -67,7 +67,7 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "program_arguments": None
         if kernel.program_arguments is None
         else fields(kernel.program_arguments, "text", "source"),
-        **fields(kernel, "launch_times", "data"),
+        **fields(kernel, "launch_times", "data", "variants"),
         **fields(kernel, "shared_bytes_per_block", "registers_per_thread", "sm_saturation", "occupancy"),
         **fields(kernel, "branch_class", "method"),
         "methods": {
