@@ -245,23 +245,18 @@ class Lowering(Loops):
         cost = ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
         self.decide(guard := self.scope(), stmt.region, cost, (selector,))
         self.breakable.append(guard)
-        self.met[guard] = len(self.undo), (ends := list[dict[EnvironmentKey, Value]]())
+        self.await_leavers(guard)
         if not any(None in case.labels for case in stmt.cases):
-            ends.append({})  # no way is taken
-        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard, ends)
+            self.snapshot(guard)  # no way is taken
+        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard)
         self.breakable.pop()
+        self.leavers_met(guard, stmt.region, guard)
         return None
 
-    def arms(
-        self,
-        blocks: tuple[Block, ...],
-        region: int,
-        guard: Value,
-        others: list[dict[EnvironmentKey, Value]] | None = None,
-    ) -> Steps:
-        """Lower what may run, as `guard` decides; merge what it assigned, and what `others` meet it with."""
+    def arms(self, blocks: tuple[Block, ...], region: int, guard: Value) -> Steps:
+        """Lower what may run, as `guard` decides; merge what it assigned."""
         outer, self.guard = self.guard, guard
-        ends: list[dict[EnvironmentKey, Value]] = [] if others is None else others
+        ends: list[dict[EnvironmentKey, Value]] = []
         for block in blocks:
             self.enter_arm()
             yield self.statement(block)
