@@ -54,6 +54,20 @@ template <typename T> struct Sum { T* p; T v; __device__ Sum(T* q) : p(q), v(0) 
 __device__ Store made(float* p, float v) { Store s{p, v}; return s; }
 __device__ float twice(const float* in, float* o, int i) { Store s{o + i, in[i]}; return s.v * 2; }
 """
+EARLY = """
+__device__ void root(float& x, const float* a, int i, bool c) {
+  x = a[i]; if (c) return; x = sqrtf(a[i + 4096]); }
+__device__ void both(float& x, float& y, const float* a, int i) {
+  x = a[i]; y = a[i + 4096]; if (x < 3) return; x = y * y; y = a[i + 8192]; }
+__device__ void claim(float& x, const float* a, int i, int* n) {
+  for (int k = 0; k < 4; k++) { x = a[i + k * 4096]; if (atomicAdd(n + k, 1) > 7) return; } x = 0; }
+__device__ void given(float* x, const float* a, int i, int* n) {
+  if (atomicAdd(n, 1) > 7) return; *x = a[i]; }
+__device__ float within(const float* a, int i, int n) {
+  if (i >= n) return 0; float s = a[i]; return s + a[i + 4096]; }
+__device__ void replace(float& x, const float* a, int i) { x = a[i]; }
+struct Most { float v; int n; __device__ void add(float x) { if (x < v) return; v = x; n++; } };
+"""
 TWICE = "#define TWICE(p) ({ float v; const float* q = (p); v = *q; v *= 2; v; })"
 FORMS = [
     Form("union_array", UNIONS, "const float4* in, float* o",
@@ -198,6 +212,39 @@ FORMS = [
     Form("switch_left_early", "", "const float* a, const float* b, float* o",
          "float x = 0; switch (threadIdx.x & 1) { case 0: x = a[i]; if (b[0] > 0) break; x = 3; } o[i] = x;",
          loads(1)),
+    Form("return_keeps_a_reference", EARLY, "const float* a, float* o",
+         "float x; root(x, a, i, threadIdx.x < 64); o[i] = x;", loads(1.75, isetp=1.75, mufu=0.75)),
+    Form("return_keeps_two", EARLY, "const float* a, float* o",
+         "float x, y; both(x, y, a, i); o[i] = x; o[i + 4096] = y;", loads(2.5, 2, fmul=0.5, fsetp=1)),
+    Form("return_out_of_a_loop", EARLY, "const float* a, float* o, int* n",
+         "float x; claim(x, a, i, n); o[i] = x;", loads(4, atom=4)),
+    Form("return_before_an_assignment", EARLY, "const float* a, const float* b, float* o, int* n",
+         "float x = b[i]; given(&x, a, i, n); o[i] = x;", loads(1.5, atom=1)),
+    Form("return_from_a_member", EARLY, "const float* a, float* o",
+         "Most t{a[i], 0}; for (int k = 1; k < 4; k++) t.add(a[i + k * 4096]); o[i] = t.v + t.n;",
+         loads(4, fsetp=3, fadd=1)),
+    Form("return_as_a_guard", EARLY, "const float* a, const float* b, float* o",
+         "o[i] = within(a, threadIdx.x, 64) + within(b, threadIdx.x, 64);", loads(1, fadd=1.5, isetp=1)),
+    Form("return_from_the_kernel", "", "const float* a, float* o",
+         "float x = a[i]; if (threadIdx.x >= 64) return; x = a[i + 4096]; o[i] = x;",
+         loads(0.25, 0.25, isetp=1)),
+    Form("break_keeps_what_was_assigned", "", "const float* a, float* o, int* n", """float x = 0;
+         for (int k = 0; k < 4; k++) { x = a[i + k * 4096]; if (atomicAdd(n + k, 1) > 7) break; x = 0; }
+         o[i] = x;""", loads(4, atom=4)),
+    Form("break_in_two_loops", "", "const float* a, float* o, int* n", """float x = 0;
+         for (int j = 0; j < 2; j++) { for (int k = 0; k < 2; k++) {
+           x = a[i + (2 * j + k) * 4096]; if (atomicAdd(n + k, 1) > 7) break; x = 0; }
+           if (x > 3) break; x = 0; } o[i] = x;""", loads(4, fsetp=2, atom=4)),
+    Form("continue_keeps_what_was_assigned", "", "const float* a, float* o, int* n", """float x = 0;
+         for (int k = 0; k < 4; k++) { x += a[i + k * 4096]; if (atomicAdd(n + k, 1) > 7) continue; x = 0; }
+         o[i] = x;""", loads(4, fadd=4, atom=4)),
+    Form("continue_into_the_next_iteration", "", "const float* a, float* o, int* n", """float x = 0, s = 0;
+         #pragma unroll 1
+         for (int k = 0; k < 4; k++) {
+           s += x; x = a[i + k * 4096]; if (atomicAdd(n + k, 1) > 7) continue; x = 0; }
+         o[i] = s;""", loads(4, fadd=4, atom=4)),
+    Form("assigned_in_a_function", EARLY, "const float* a, const float* b, float* o",
+         "float x = b[i]; replace(x, a, i); o[i] = x;", loads(1)),
 ]  # fmt: skip
 
 

@@ -153,9 +153,12 @@ class Loops(Expressions):
         stores = [(space, self.part_of(space, root)) for space, root in facts.stores]
         self.clobber(stores, facts.has_barrier, level)
         around, self.accesses = self.accesses, []
+        self.await_leavers(guard := self.guard)
         if stmt.kind is not LoopKind.DO:
             yield self.test(stmt, level)
+        self.await_leavers(level)
         yield self.statement(stmt.body)
+        self.leavers_met(level, stmt.body.region, guard)
         if stmt.step is not None:
             yield self.expression(stmt.step, stmt.step_region)
         if stmt.kind is LoopKind.DO:
@@ -184,6 +187,7 @@ class Loops(Expressions):
         self.accesses = around + self.accesses if outer_stack else []
         self.stack, self.guard = outer_stack, outer
         self.breakable.pop()
+        self.leavers_met(guard, stmt.region, guard)
         self.clobber(stores, facts.has_barrier, None)
         return None
 

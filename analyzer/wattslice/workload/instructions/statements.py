@@ -106,8 +106,6 @@ class Lowering(Loops):
             self.unread = objects(kernel).unread
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
         self.calls: list[_Call] = []
-        # Of breakable blocks: the arms around them, and what those that leave them have assigned.
-        self.met: dict[Value, tuple[int, list[dict[EnvironmentKey, Value]]]] = {}
         self.issuer: int | None = None  # of the predicated arm being lowered
         self.issuers: dict[int, int] = {}
         self.issued_only: list[Charge] = []
@@ -191,7 +189,9 @@ class Lowering(Loops):
             level.is_left = True
         for left in (*self.breakable, *(call.guard for call in self.calls[-1:])):
             left.guards += (self.guard,)
-        if not self.calls:
+        if self.calls:
+            self.snapshot(self.calls[-1].guard)
+        else:
             self.exits.append(self.guard)
         return None
 
@@ -200,13 +200,12 @@ class Lowering(Loops):
         ends = self.breakable[-stmt.levels :] if isinstance(stmt, Break) else [self.stack[-1].guard]
         for left in ends:
             left.guards += (self.guard,)
-        if (met := self.met.get(ends[0]) if ends else None) is not None:
-            assigned = (key for arm in self.undo[met[0] :] for key in arm)
-            met[1].append({key: self.environment[key] for key in assigned})
         for level in self.stack[-1:]:
             level.is_left = True
         if self.is_machine_code:
             self.exits.append(self.guard)  # it may leave a block, whatever is behind it depends on that
+        else:
+            self.snapshot(ends[0] if isinstance(stmt, Break) else self.stack[-1])
 
     def branch(self, stmt: If) -> Steps:
         """Lower an `if`, predicated when it is short."""
@@ -246,23 +245,18 @@ class Lowering(Loops):
         cost = ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
         self.decide(guard := self.scope(), stmt.region, cost, (selector,))
         self.breakable.append(guard)
-        self.met[guard] = len(self.undo), (ends := list[dict[EnvironmentKey, Value]]())
+        self.await_leavers(guard)
         if not any(None in case.labels for case in stmt.cases):
-            ends.append({})  # no way is taken
-        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard, ends)
+            self.snapshot(guard)  # no way is taken
+        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard)
         self.breakable.pop()
+        self.leavers_met(guard, stmt.region, guard)
         return None
 
-    def arms(
-        self,
-        blocks: tuple[Block, ...],
-        region: int,
-        guard: Value,
-        others: list[dict[EnvironmentKey, Value]] | None = None,
-    ) -> Steps:
-        """Lower what may run, as `guard` decides; merge what it assigned, and what `others` meet it with."""
+    def arms(self, blocks: tuple[Block, ...], region: int, guard: Value) -> Steps:
+        """Lower what may run, as `guard` decides; merge what it assigned."""
         outer, self.guard = self.guard, guard
-        ends: list[dict[EnvironmentKey, Value]] = [] if others is None else others
+        ends: list[dict[EnvironmentKey, Value]] = []
         for block in blocks:
             self.enter_arm()
             yield self.statement(block)
@@ -278,9 +272,11 @@ class Lowering(Loops):
         outer, self.guard = self.guard, self.scope()
         breakable, self.breakable = self.breakable, []
         self.calls.append(_Call(self.guard, [], len(self.stack)))
+        self.await_leavers(self.guard)
         yield self.statement(expr.body)
         guard, returned, _ = self.calls.pop()
         self.guard, self.breakable = outer, breakable
+        self.leavers_met(guard, region, guard)
         if len(returned) == 1:
             return returned[0]
         value = self.joined(returned, region)

@@ -312,6 +312,8 @@ class Environment:
         self.arm_depth = 0
         self.arms_passed = 0  # beginnings and ends of arms so far: what lies between two of them runs as one
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
+        # Of what may be left early: the entries of `undo` around, and what those that left have assigned.
+        self.met: dict[object, tuple[int, list[dict[EnvironmentKey, Value]]]] = {}
         self.parts: dict[Variable, dict[tuple[str, ...], None]] = {}
         self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
         self.halves: dict[Value, Value] = {}  # shifted to the right by a constant: what was shifted
@@ -552,6 +554,10 @@ class Environment:
         self.arm_depth -= 1
         self.arms_passed += 1
         self.close_scope()
+        return self.undone()
+
+    def undone(self) -> dict[EnvironmentKey, Value]:
+        """Undo the assignments since the last entry of `undo`; hand them back."""
         found: dict[EnvironmentKey, Value] = {}
         for key, old in self.undo.pop().items():
             found[key] = self.environment[key]
@@ -560,6 +566,26 @@ class Environment:
             else:
                 self.environment[key] = old
         return found
+
+    def await_leavers(self, target: object) -> None:
+        """What follows may be left early, for the place where `leavers_met` names `target`."""
+        self.met[target] = len(self.undo), []
+        self.undo.append({})
+
+    def snapshot(self, target: object) -> None:
+        """Keep what has been assigned so far for `target`, where control goes from here."""
+        if (met := self.met.get(target)) is not None:
+            assigned = (key for arm in self.undo[met[0] :] for key in arm)
+            met[1].append({key: self.environment[key] for key in assigned})
+
+    def leavers_met(self, target: object, region: int, guard: Value) -> None:
+        """Here those who left for `target` meet the others: merge what they assigned."""
+        ends = [*self.met.pop(target)[1], self.undone()]
+        if len(ends) > 1:
+            self.merge(ends, region, guard)
+        else:
+            for key, value in ends[0].items():
+                self._set(key, value)
 
     def merge(self, ends: list[dict[EnvironmentKey, Value]], region: int, guard: Value | None = None) -> None:
         """After a branch that `guard` decides: what each arm assigned, or what was there before."""
