@@ -170,7 +170,8 @@ def _kernel_facts(
     kernel = kernels[0]
     span = kernel.span
     inside = [d for d in diagnostics if d.file == span.file and span.line <= d.line <= span.end_line]
-    geometry_read = any(launch.launch_source is LaunchSource.HOST_CODE for launch in launches)
+    read = (LaunchSource.HOST_CODE, LaunchSource.ARGUMENTS)
+    geometry_read = any(launch.launch_source in read for launch in launches)
     reasons = [
         _nameless(assumption.message, kernel.name)
         for launch in launches
