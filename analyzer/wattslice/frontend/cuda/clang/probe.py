@@ -80,7 +80,7 @@ def _unfinished(path: Path) -> AbandonedError:
 
 
 def main() -> int:
-    """Parse, then look at the outermost nodes (extents and names recurse to the innermost); 0: all is well."""
+    """Parse, then look at the outermost nodes (extents and names recurse); 0: all is well."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource  # not on Windows
 
