@@ -132,6 +132,14 @@ def test_a_kernel_whose_name_is_longer_than_the_file_system_allows_is_read(tmp_p
     assert status == 0
 
 
+def test_a_loop_whose_condition_declares_a_variable_is_no_internal_error(tmp_path):
+    loop = "__global__ void k(int *p) { for (int i = 0; int x = p[i]; ++i) p[i] = x; }\n"
+    _, told, *_ = analyzed(tmp_path, loop=loop)
+    assert "PW099" not in told
+    assert "the condition of this loop declares a variable" in " ".join(told.split())
+    assert "power unknown" in told
+
+
 @pytest.mark.parametrize(
     "text",
     [
