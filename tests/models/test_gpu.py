@@ -334,7 +334,7 @@ def test_an_entry_in_the_wrong_table_is_told_the_right_one(tmp_path: Path):
 def test_an_id_is_no_path(tmp_path: Path, name: str):
     path = tmp_path / "mine.toml"
     path.write_text(f'extends = "h100"\nid = "{name}"\nname = "Mine"\n')
-    with pytest.raises(GpuFileError, match="id: cannot be .*expected letters, digits, _ and -"):
+    with pytest.raises(GpuFileError, match=r"id: cannot be .*expected letters, digits, _ and -"):
         read_gpu(path)
 
 
