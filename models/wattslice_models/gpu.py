@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import tomllib
 from collections.abc import Container, Generator
 from contextlib import contextmanager
@@ -238,6 +239,7 @@ class _Numbers:
 
 _OF_GPU = _Numbers(Gpu, _IDENTITY)
 _OF_ARCHITECTURE = _Numbers(Architecture, ("name", "generation"))
+_ID = re.compile(r"[A-Za-z0-9_-]+")  # it names a folder of models: no path
 _MAY_BE_ZERO = frozenset(
     {
         "fp64_fma_per_clock_per_sm",
@@ -402,6 +404,8 @@ def _identity(path: Path, key: str, entry: object) -> object:
         pair = cast("list[object]", entry)
         if len(pair) == 2 and all(type(part) is int for part in pair):
             return (pair[0], pair[1])
+    if key == "id" and not (isinstance(entry, str) and _ID.fullmatch(entry)):
+        raise GpuFileError(path, f"id: cannot be {entry!r}, expected letters, digits, _ and -")
     if key in _TEXT and isinstance(entry, str):
         return entry
     raise GpuFileError(path, f"{key}: cannot be {entry!r}")

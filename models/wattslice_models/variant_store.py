@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -60,7 +61,7 @@ def stored_variants(gpu_id: str, file: str, kernel: str) -> StoredVariants | Non
     Raises `ModelFileError`.
     """
     path = user_models() / gpu_id / _FOLDER / _name(file, kernel)
-    return _read(path) if path.is_file() else None
+    return _read(path) if os.path.isfile(path) else None  # noqa: PTH113  (a name that is too long is none)
 
 
 def all_stored_variants(gpu_id: str) -> tuple[StoredVariants, ...]:

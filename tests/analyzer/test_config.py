@@ -10,6 +10,7 @@ from wattslice.config.options import MethodChoice, ModelChoice
 from wattslice.config.settings import NO_SETTINGS, Settings
 from wattslice.config.sources import source_files
 from wattslice.errors import WattsliceError
+from wattslice_models.gpu import load_gpu
 
 
 @pytest.fixture
@@ -180,3 +181,13 @@ def test_an_entry_that_cannot_be_read_is_told_with_its_file_and_key(kernel, name
     with pytest.raises(WattsliceError, match=message) as caught:
         make_config(Options(paths=(kernel,)))
     assert "--" not in str(caught.value).partition(name)[2]
+
+
+def test_a_gpu_file_of_the_settings_lies_beside_them(tmp_path, monkeypatch):
+    (tmp_path / "wattslice.toml").write_text('gpu = "mine.toml"\n')
+    (tmp_path / "mine.toml").write_text('extends = "h100"\nid = "mine"\nname = "Mine"\n')
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    chosen = choose_gpu(None, "mine.toml", tmp_path / "wattslice.toml")
+    assert chosen.source == "settings"
+    assert load_gpu(chosen.gpu_id).name == "Mine"

@@ -55,6 +55,16 @@ MEMBERS = {
     + "__global__ void k(S0 *s, float *y) { y[0] = s->a->b->v; }\nint main() { k<<<1, 32>>>(0, 0); }\n",
 }
 LAUNCH = KERNEL % "1"
+DEEP = {  # what clang calls itself for, once each
+    "casts": KERNEL % (4_000 * "(int)" + "1"),
+    "sizeof": KERNEL % (1_400 * "sizeof " + "1"),
+    "not": KERNEL % (4_000 * "not " + "1"),
+    "commas": KERNEL % ("(" + 30_000 * "1, " + "1)"),
+    "labels": KERNEL % ("0; " + " ".join(f"a{n}:" for n in range(10_000))),
+    "pointers": f"void f(int {30_000 * '*'}x);\n" + LAUNCH,
+    "macro of casts": f"#define A {200 * '(int)'}\n#define B {40 * 'A '}\n" + KERNEL % "B 1",
+    "macro calls": f"#define A(x) {10 * 'x '}\n" + KERNEL % "A(A(A(A((int))))) 1",
+}
 SAMPLE = """import resource, sys
 from wattslice.cli import main
 status = main(sys.argv[1:])
@@ -106,6 +116,43 @@ def test_what_multiplies_without_end_is_abandoned_and_the_next_file_is_read(tmp_
     assert (status, seconds < 12, mib < 1300) == (2, True, True), (status, seconds, mib)
 
 
+@pytest.mark.parametrize("text", named(DEEP, slow=("not", "commas", "labels", "macro calls")))
+def test_what_fills_the_stack_of_clang_is_refused_and_the_next_file_is_read(tmp_path, text):
+    status, told, *_ = analyzed(tmp_path, deep=text, fine=LAUNCH)
+    assert "no result for deep.cu" in told
+    assert "crashes clang" in told
+    assert "fine.cu:1" in told
+    assert status == 2
+
+
+def test_a_kernel_whose_name_is_longer_than_the_file_system_allows_is_read(tmp_path):
+    name = 5_000 * "k"
+    status, told, *_ = analyzed(tmp_path, k=f"__global__ void {name}(int *p) {{ p[threadIdx.x] = 1; }}\n")
+    assert "PW099" not in told
+    assert status == 0
+
+
+def test_a_loop_whose_condition_declares_a_variable_is_no_internal_error(tmp_path):
+    loop = "__global__ void k(int *p) { for (int i = 0; int x = p[i]; ++i) p[i] = x; }\n"
+    _, told, *_ = analyzed(tmp_path, loop=loop)
+    assert "PW099" not in told
+    assert "the condition of this loop declares a variable" in " ".join(told.split())
+    assert "power unknown" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int table[] = {" + ", ".join(["-1"] * 7_000) + "};\n",
+        "#define A 1\n" * 10_000,
+        "// " + "a" * 10_000 + "\n",
+        "/*\n" + "a\n" * 10_000 + "*/\n",
+    ],
+)
+def test_tables_directives_and_comments_are_not_suspicious(text):
+    assert not may_exhaust_stack(text.encode())
+
+
 @pytest.mark.parametrize("text", named(MEMBERS, slow=("instances",)))
 def test_members_that_point_to_ever_more_types_are_followed_so_far(tmp_path, text):
     status, told, seconds, mib = analyzed(tmp_path, members=text)
@@ -140,7 +187,7 @@ def test_a_source_that_is_too_large_is_refused_unread(tmp_path):
 
 @pytest.mark.parametrize("text", MACROS.values(), ids=MACROS)
 def test_macros_that_multiply_are_suspicious(text):
-    assert MacroSizes(text.encode()).may_exhaust_memory()
+    assert MacroSizes(text.encode()).may_exhaust()
 
 
 @pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
@@ -160,7 +207,7 @@ def test_what_only_clang_can_tell_is_tried_apart(text):
     ],
 )
 def test_ordinary_macros_are_not_suspicious(text):
-    assert not MacroSizes(text.encode()).may_exhaust_memory()
+    assert not MacroSizes(text.encode()).may_exhaust()
 
 
 @pytest.mark.slow

@@ -330,6 +330,14 @@ def test_an_entry_in_the_wrong_table_is_told_the_right_one(tmp_path: Path):
     assert caught.value.faults == ("[board] sm_count: belongs into [multiprocessor], as in h100",)
 
 
+@pytest.mark.parametrize("name", ["../../mine", "/etc", "", "a b", "a\\u001b[31m", "."])
+def test_an_id_is_no_path(tmp_path: Path, name: str):
+    path = tmp_path / "mine.toml"
+    path.write_text(f'extends = "h100"\nid = "{name}"\nname = "Mine"\n')
+    with pytest.raises(GpuFileError, match=r"id: cannot be .*expected letters, digits, _ and -"):
+        read_gpu(path)
+
+
 def test_the_file_of_a_gpu_reads_as_that_gpu(tmp_path: Path):
     path = tmp_path / "same.toml"
     path.write_text(gpu_text("H100 SXM"))

@@ -37,6 +37,8 @@ def choose_gpu(
     if option is not None:
         return GpuChoice(known_gpu(option, None), "--gpu")
     if setting is not None:
+        if setting.endswith(".toml") and settings_path is not None:
+            setting = str(settings_path.parent / setting)
         return GpuChoice(known_gpu(setting, settings_path), "settings")
     passed_over = ""
     for name in gpus_of_this_machine(driver_folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +51,8 @@ def _uniform(request: Request) -> Numbers:
     low, high = _number(request, "low", 0), _number(request, "high", 1 if request.is_float else None)
     if not low < high:
         raise request.table.value("high").error(f"must be above the low of {low}")
+    if not math.isfinite(high - low):
+        raise request.table.value("high").error(f"is too far above the low of {low}")
     if request.is_float:
         return request.random.uniform(low, high, request.count)
     return request.random.integers(int(low), int(high), request.count)

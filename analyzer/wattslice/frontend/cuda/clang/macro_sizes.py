@@ -15,6 +15,7 @@ _PARAMETER = re.compile(rb"\w+")
 _STATEMENT_ENDS = re.compile(rb"[{};]")
 _LARGE = 2_000
 _MOST_TOKENS = 400_000.0
+_MOST_NESTED = 4_000.0  # in one expression these exhaust clang's stack: so many casts do
 _MOST_GROWTH = 256.0
 _MOST_CHAIN = 100
 _MOST = 1e30
@@ -43,19 +44,21 @@ class MacroSizes:
                 known = self._parameters.setdefault(name, {b"__VA_ARGS__"})
                 known.update(_PARAMETER.findall(parameters))
 
-    def may_exhaust_memory(self) -> bool:
-        """Whether what the macros of the file expand to may be hundreds of thousands of tokens."""
+    def may_exhaust(self) -> bool:
+        """Whether the macros of the file may expand to hundreds of thousands of tokens, which fill memory, or
+        in one statement to thousands, which may fill the stack of clang.
+        """
         total = 0.0
         growing: list[bytes] = []
         for name in self._bodies:
             size, growth = self._size(name, ())
             total += size * self._source.count(name) if size > _LARGE else 0.0
-            if total > _MOST_TOKENS or growth > _MOST_GROWTH:
+            if total > _MOST_TOKENS or size > _MOST_NESTED or growth > _MOST_GROWTH:
                 return True
             if growth > 1:
                 growing.append(name)
         return bool(growing) and any(
-            self._sum(_TOKEN.findall(statement), set(), ())[0] > _MOST_TOKENS
+            self._sum(_TOKEN.findall(statement), set(), ())[0] > _MOST_NESTED
             for statement in _nesting_calls(growing, self._source)
         )
 

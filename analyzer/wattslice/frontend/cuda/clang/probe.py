@@ -17,6 +17,7 @@ from pathlib import Path
 from wattslice.errors import AbandonedError, FrontendError
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.flags import KEEP_GOING
+from wattslice.frontend.cuda.clang.kinds import CursorKind
 from wattslice.frontend.cuda.clang.libclang import UnitHandle, library
 from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.frontend.inputs import note_unrepeatable
@@ -79,7 +80,7 @@ def _unfinished(path: Path) -> AbandonedError:
 
 
 def main() -> int:
-    """Parse, then look at the outermost nodes (their extents recurse to the innermost); 0: all is well."""
+    """Parse, then look at the outermost nodes (extents and names recurse); 0: all is well."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource  # not on Windows
 
@@ -114,4 +115,6 @@ def _walk(handle: UnitHandle) -> None:
             break
         node = waiting.popleft()
         _ = node.start, node.end
+        if node.kind == CursorKind.FUNCTION_DECL:
+            _ = node.mangled_name
         waiting.extend(node.children)

@@ -235,7 +235,7 @@ def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSe
                 suspicious = suspicious or may_exhaust_stack(text)
                 macros.add(text)
                 waiting.append((header, search.files.included_by(header)))
-    return suspicious or macros.may_exhaust_memory()
+    return suspicious or macros.may_exhaust()
 
 
 def _refuse_device(file: Path, includer: Path, name: str) -> None:

@@ -298,6 +298,8 @@ def for_parts(body: Body, node: Node) -> ForParts:
     inner = children.pop()
     if len(children) == 3:
         return ForParts(children[0], children[1], children[2], inner)
+    if len(children) > 3:  # `for (int i = 0; int x = p[i]; ++i)`: the declaration, and its value
+        raise LoweringError("the condition of this loop declares a variable", node)
     if not children:
         return ForParts(None, None, None, inner)
     semicolons = _semicolons(body, node)
