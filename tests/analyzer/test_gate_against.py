@@ -563,6 +563,8 @@ def test_a_launch_made_more_often_is_a_regression_of_the_joules(repository: Repo
     assert repository.gate().return_value == 0  # fewer joules
     repository.write("wave.cu", kernel + host.replace("step < 10", "step < *(int *)y"))
     assert "how often it is launched is unknown, was 10 times" in words(repository.gate())
+    repository.write("wave.cu", kernel.replace("s += w * k", "s += sinf(w * k)") + host)
+    assert "in each launch, edited: line" in words(repository.gate())
 
 
 def test_a_size_that_goes_through_a_header_is_compared(repository: Repository):

@@ -91,6 +91,8 @@ class Blame(Struct):
         if static > WORTH_TELLING * rise:
             figure = power(static) if by_power else energy(static)
             parts.append(f"{figure} more for the board itself" + ("" if by_power else ", busy for longer"))
+        if parts and not by_power and (new.launch_times or 1) > 1:
+            parts[0] = f"in each launch, {parts[0]}"
         costliest = next(iter(edited), None)
         place = None if costliest is None else (costliest.file, costliest.line)
         return Explanation("; ".join(parts), place)
