@@ -237,9 +237,9 @@ def test_text_that_multiplies_without_end_is_given_up(tmp_path, analyze_apart):
 
 @pytest.mark.slow
 def test_large_generated_code_is_answered_in_seconds(tmp_path, analyze_apart):
-    flat = "".join(f"  a = a * 1.5f + x[i + {j}];\n" for j in range(170_000))
+    flat = "".join(f"  a = a * 1.5f + x[i + {j}];\n" for j in range(120_000))  # below what is read
     (tmp_path / "flat.cu").write_text(kernel(f"int i = threadIdx.x; float a = x[i];\n{flat} x[i] = a;"))
-    assert (tmp_path / "flat.cu").stat().st_size > 5_000_000
+    assert (tmp_path / "flat.cu").stat().st_size > 3_500_000
     functions = "".join(
         f"__device__ float f{j}(float a) {{ return a * {j}.0f + 1.0f; }}\n" for j in range(50_000)
     )
