@@ -329,9 +329,9 @@ def check_definitions(definitions: tuple[str, ...]) -> None:
 def _check_folders(include_directories: tuple[Path, ...], compile_commands: Path | None) -> None:
     for folder in include_directories:
         note_search(Search.FOLDER, folder, (), (folder,))
-        if not folder.is_dir():
+        if not os.path.isdir(folder):  # noqa: PTH112  (a name that is too long is none)
             raise WattsliceError("-I: no such folder", path=folder, remedy="check the spelling")
-    if compile_commands is not None and not (compile_commands / "compile_commands.json").is_file():
+    if compile_commands is not None and not os.path.isfile(compile_commands / "compile_commands.json"):  # noqa: PTH113
         remedy = "name the folder that holds it, e.g. the build folder"
         raise WattsliceError(
             "-p: no compile_commands.json in this folder", path=compile_commands, remedy=remedy
