@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.types import is_wide_record, promoted
 from wattslice.frontend.cuda.lowering.unit import (
     DEVICE_LAUNCH,
@@ -443,6 +444,8 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     elif space is MemorySpace.HOST and not body.is_host:
         # A const array or constexpr object used on the device: the compiler puts it into constant memory.
         space = MemorySpace.CONSTANT
+    elif space is MemorySpace.GLOBAL and not unit.is_c and _never_changes(declaration):
+        space = MemorySpace.CONSTANT  # as the compiler does with `__device__ const` and its values
     variable = Variable(
         declaration.spelling,
         type_,
@@ -458,6 +461,15 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     unit.touched.append((declaration, body.is_host, variable))
     del unit.reported[told:]  # told anew where the variable is named anew
     return variable
+
+
+def _never_changes(declaration: Node) -> bool:
+    """Whether an object is const, and its values are written with it."""
+    value = (declaration.definition or declaration).initializer
+    element = declaration.type.canonical
+    while element.kind in (K.CONSTANTARRAY, K.INCOMPLETEARRAY):
+        element = element.element.canonical
+    return element.is_const and value is not None and value.kind >= 100
 
 
 def _is_local(declaration: Node) -> bool:
