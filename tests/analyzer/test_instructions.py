@@ -823,3 +823,27 @@ def test_a_store_between_keeps_loads_of_unrolled_copies_apart():
         "for (int j = 0; j < 4; j++) s[threadIdx.x] = s[threadIdx.x + 1 + i * 2 + j * 2] + x;"
     )
     assert mix_of(body).number(K.LDS) == 16
+
+
+RING = "float h[4]; for (int k = 0; k < 4; k++) h[k] = b[k * n]; "
+
+
+@pytest.mark.parametrize(
+    "head", ["for (int k = 0; k < n; k++)", "\n#pragma unroll 4\nfor (int k = 4; k < 52; k++)"]
+)
+@pytest.mark.parametrize("index", ["k & 3", "k % 4"])
+def test_a_ring_that_the_copies_of_a_loop_go_round_lies_in_registers(head: str, index: str):
+    """nvcc 13 unrolls by four, and each copy knows its element."""
+    loop = f"{head} {{ a[k * n] = h[{index}] + h[(k + 1) & 3]; h[{index}] = b[(k + 4) * n]; }}"
+    mix = mix_of(f"{RING} {loop}")
+    assert mix.number(K.LDL) + mix.number(K.STL) == 0
+
+
+def test_elements_of_a_constant_table_are_known_at_constant_indices():
+    """`__device__ const`: folded where the index is a constant, else loaded from global memory."""
+    table = "__device__ {} float w[4] = {{1, 2, 3, 4}};"
+    sum_ = "float s = 0; for (int i = 0; i < 4; i++) s += w[i] * a[i * n]; a[n] = s * w[n & 3];"
+    for before, loads in (("const", 5), ("constexpr", 5), ("", 9)):
+        text = f"{table.format(before)} __global__ void k(float* a, int n) {{ {sum_} }}"
+        kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0, 7); }}")
+        assert lower_instructions(kernel, profile).number(K.LDG) == loads

@@ -201,6 +201,8 @@ class Memory(Operators):
                 self.fixed_loads.append((place.root, value, name, _wide(place, pointer, address)))
             self.note(place, pointer, value, is_store=False)
             return value
+        if self.is_written_down(place.root, pointer):
+            return self.copied([copy for copy, _ in copies], region, type_.bits or 64)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(type_.requests)
         share, fresh = self.copies_share(copies, version)
@@ -225,6 +227,12 @@ class Memory(Operators):
         if value.cost:
             self.note(place, pointer, value, is_store=False)
         return value
+
+    def is_written_down(self, root: Variable | None, pointer: Value) -> bool:
+        """Whether the compiler knows an element: `__device__ const float w[3] = {…}` at a constant index."""
+        if root is None or not root.is_constant or root.initializer is None:
+            return False
+        return root.space is MemorySpace.GLOBAL and linear(pointer)[0] == ((self.address_of(root), 1),)
 
     def copies_share(self, copies: Terms, version: Value) -> tuple[float, float]:
         """Of the loads in unrolled loops the share that is made, and of their sectors the share that is new.

@@ -444,8 +444,6 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     elif space is MemorySpace.HOST and not body.is_host:
         # A const array or constexpr object used on the device: the compiler puts it into constant memory.
         space = MemorySpace.CONSTANT
-    elif space is MemorySpace.GLOBAL and not unit.is_c and _never_changes(declaration):
-        space = MemorySpace.CONSTANT  # as the compiler does with `__device__ const` and its values
     variable = Variable(
         declaration.spelling,
         type_,
@@ -453,7 +451,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
         ir.VariableRole.FILE_SCOPE,
         unit.spans.span(declaration),
         dynamic=space is MemorySpace.SHARED and type_.kind is TypeKind.ARRAY and type_.length is None,
-        is_constant=clang.is_const,
+        is_constant=clang.is_const or _never_changes(declaration),
         initializer=_initializer(body, declaration, unit.spans.span(declaration)),
     )
     variable = unit.same_variable(declaration, variable)
@@ -466,9 +464,9 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
 def _never_changes(declaration: Node) -> bool:
     """Whether an object is const, and its values are written with it."""
     value = (declaration.definition or declaration).initializer
-    element = declaration.type.canonical
-    while element.kind in (K.CONSTANTARRAY, K.INCOMPLETEARRAY):
-        element = element.element.canonical
+    element = declaration.type
+    while not element.is_const and element.kind in (K.CONSTANTARRAY, K.INCOMPLETEARRAY):
+        element = element.element
     return element.is_const and value is not None and value.kind >= 100
 
 
