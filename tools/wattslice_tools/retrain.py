@@ -104,6 +104,8 @@ def _joint() -> None:
 def _slices() -> None:
     boards = trained_gpu_ids()
     for gpu_id in boards:
+        for stale in (SHIPPED / gpu_id).glob("wavelet*.json"):
+            stale.unlink()  # it comes again, if it learns anything
         _train("--gpu", gpu_id, "--out", str(SHIPPED / gpu_id))
     several = [word for gpu_id in boards for word in ("--gpu", gpu_id)]
     _train(*several, "--model", "wavelet", "--out", str(SHIPPED / GENERAL))

@@ -276,8 +276,11 @@ def taught_by_committed_runs(request: Request, name: str) -> bool:
 
 def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score]:
     """What the joint model said of committed runs without their application, their board, or both."""
-    found = {(run.gpu_id, _RUN(run)): run for run in held_out_runs()}
-    pairs = [(example, found.get((example.subject.gpu.id, _RUN_OF_EXAMPLE(example)))) for example in asked]
+    # Runs at a clock that the board chose differ by their watts alone, which the file has to six digits.
+    found = {(run.gpu_id, f"{run.measured_w:g}", _RUN(run)): run for run in held_out_runs()}
+    pairs = [
+        (one, found.get((one.subject.gpu.id, f"{one.power_w:g}", _RUN_OF_EXAMPLE(one)))) for one in asked
+    ]
 
     def score(name: str, what: str, case: Case, watts: str, about: str = "") -> Score:
         intervals = joint_model().intervals_of(case)
