@@ -253,9 +253,7 @@ def prior_effects(model: JointModel, gpu: Gpu) -> tuple[BoardEffect, ...]:
         return board.effects
     chip = gpu.compute_capability
     kin = [
-        one.effects
-        for one in model.boards
-        if one.programs >= KIN_PROGRAMS and chip_of(one.gpu_id)[1] == chip
+        one.effects for one in model.boards if one.programs >= KIN_PROGRAMS and chip_of(one.gpu_id)[1] == chip
     ]
     if not kin:
         return no_effects()
