@@ -85,7 +85,7 @@ class _Definitions:
 
     def search(self, data: bytes) -> bool:
         """Whether there is one in a text: files of one folder ask for the same in the same others."""
-        text = digest_of_text(data)
+        text = _digest(data)
         if text not in self._known:
             self._known[text] = self._is_in(data)
         return self._known[text]
@@ -103,6 +103,11 @@ class _Definitions:
                     return True
                 begin = data.find(b"\n", begin, at) + 1 or len(data) + 1
         return False
+
+
+@lru_cache(maxsize=256)
+def _digest(data: bytes) -> str:
+    return digest_of_text(data)
 
 
 @lru_cache(maxsize=256)
