@@ -31,11 +31,14 @@ def makefile(tmp_path, text):
 
 
 def test_a_makefile_without_others_is_followed_once_and_each_has_its_own_budget(tmp_path, monkeypatch):
-    path, followed = tmp_path / "Makefile", []
+    path, followed = tmp_path / "Makefile", list[str]()
     plain = project_makefile.logical_lines
-    monkeypatch.setattr(
-        project_makefile, "logical_lines", lambda text, file: followed.append(text) or plain(text, file)
-    )
+
+    def following(text: str, file: Path):
+        followed.append(text)
+        return plain(text, file)
+
+    monkeypatch.setattr(project_makefile, "logical_lines", following)
     first = makefile(tmp_path, "N := 4\nrun:\n\t./a $(N)\n")
     for _ in range(60):
         first.expanded("$(N)" * 2_000)

@@ -259,8 +259,13 @@ def test_the_program_is_not_read_again_for_the_next_run(folder, ran, capfd, monk
 
 def test_the_installation_is_looked_at_once_in_a_process(folder, ran, capfd, monkeypatch):
     current.installation_stamp.cache_clear()
-    looked, plain = [], current.stamp_of
-    monkeypatch.setattr(current, "stamp_of", lambda folder: looked.append(folder) or plain(folder))
+    looked, plain = list[Path](), current.stamp_of
+
+    def looking(below: Path) -> str:
+        looked.append(below)
+        return plain(below)
+
+    monkeypatch.setattr(current, "stamp_of", looking)
     cli.main(ANALYZE)
     cli.main([*ANALYZE, "--format", "json"])
     assert sorted(looked) == sorted(current.program_folders())
