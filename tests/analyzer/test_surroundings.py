@@ -1,6 +1,7 @@
 """Looking around a source file: as the disk is, and once for all questions of one moment."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,13 @@ def test_a_text_is_read_again_only_when_it_has_changed(
     with reading_open_texts(((path, b"int main() {}\n"),)):
         assert Surroundings().text(str(path)).has_main
     assert not Surroundings().text(str(path)).has_main
+
+
+def test_no_pattern_is_made_of_names_that_nobody_mentions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("void other(int n) { k<<<n, 32>>>(); }\n")
+    (tmp_path / "main.cpp").write_text("int main() { other(1); }\n")
+    monkeypatch.setattr(re, "compile", lambda *_: pytest.fail("a pattern"))  # pyright: ignore[reportUnknownLambdaType]
+    assert definition_files(path, frozenset(("nobodysName",))) == ()
