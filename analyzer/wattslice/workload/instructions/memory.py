@@ -220,7 +220,8 @@ class Memory(Operators):
         self.held.setdefault(version, []).append(_Held(name, key[3:], place.type.size_bytes))
         if value.access is None and value.inputs == [address]:
             terms = (*address.form.terms, *copies)
-            number = share * type_.requests
+            together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
+            number = share * type_.requests / together
             value.access = MemoryRequest(place.site, False, number, fresh, terms, place.type.request_bytes)
             if kind is K.LDS:
                 self.note_row(place, value, pointer, region, version)
@@ -482,7 +483,7 @@ def _wide(place: MemoryPlace, pointer: Value, address: Value) -> float:
 
 
 def _merged(address: Value, copies: Terms, size_bytes: int) -> float:
-    """How many neighbouring loads of an unrolled loop become one LDL.128 (the address must stay aligned)."""
+    """How many neighbouring loads of an unrolled loop become one LDS.128 (the address must stay aligned)."""
     steps_by_one = len(copies) == 1 and copies[0][1] == size_bytes
     aligned = all(coefficient % 16 == 0 for _, coefficient in address.form.terms)
     return 16.0 / size_bytes if steps_by_one and aligned and size_bytes in (4, 8) else 1.0

@@ -45,7 +45,10 @@ class _Places(NamedTuple):
 
 
 def join(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
-    """Let accesses to one object share instructions, those with the same unknown part of their addresses."""
+    """Let accesses to one object share instructions, where the unknown part of their addresses is the same.
+
+    They share no passes through shared memory: the words remain.
+    """
     alike: dict[frozenset[tuple[Value, int]], list[tuple[RowPart, _Places]]] = {}
     for part in parts:
         if len(part.value.cost) == 1:
@@ -72,8 +75,6 @@ def _join_alike(parts: tuple[RowPart, ...], found: tuple[_Places, ...]) -> None:
         number = together * len(own) / total / places.copies
         number = places.joined * number + (1.0 - places.joined) * max(single, number)
         part.value.cost = ((kind, number),)
-        if part.value.access is not None:
-            part.value.access = part.value.access._replace(number=number)
 
 
 def _places(part: RowPart, starts: dict[Value, float]) -> _Places:
