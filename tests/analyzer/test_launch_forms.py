@@ -187,3 +187,26 @@ def test_a_launch_beyond_the_budget_is_one_of_unknown_geometry(tmp_path):
     launch, *_ = launches(tmp_path, text)
     assert (launch.source, launch.line) == (LaunchSource.ASSUMED, 3)
     assert "more steps than are followed" in launch.assumptions[0].message
+
+
+def test_torn_brackets_in_a_file_that_is_included(tmp_path):
+    (tmp_path / "k.cuh").write_text(
+        "__global__ void k(int n) {}\nstatic void go(int n) { k << <n, 64 >> > (n); }\n"
+    )
+    (launch,) = launches(tmp_path, '#include "k.cuh"\nint main() { go(5); }')
+    assert (launch.grid, launch.block, launch.source) == ((5, 1, 1), (64, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_code_that_is_not_run_leaves_the_steps_to_what_is(tmp_path):
+    """Each of six modes takes more steps than all that is left: the one that is run is read."""
+    modes = "".join(f"case {n}: all<{n}>(mode); break;" for n in range(6))
+    loop = (
+        "for (int i = 0; i < 60; i++) for (int j = 0; j < 15; j++) for (int m = 0; m < 4; m++) s = s * 3 % 9;"
+    )
+    text = f"""template <int N> __global__ void k(int n) {{}}
+    template <int N> void all(int g) {{ int s = N; {loop} {loop} {loop} k<N><<<7 + g, 64>>>(N); }}
+    int main() {{ int mode = 4; switch (mode) {{ {modes} }} }}"""
+    found = {launch.kernel.mangled_name: launch for launch in launches(tmp_path, text)}
+    run = next(launch for name, launch in found.items() if "Li4E" in name)
+    assert (run.grid, run.block, run.source) == ((11, 1, 1), (64, 1, 1), LaunchSource.HOST_CODE)
+    assert len(found) == 6

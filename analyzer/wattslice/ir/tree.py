@@ -143,6 +143,7 @@ class VariableRole(IdentityEnum):
 
     PARAMETER = "parameter"
     LOCAL = "local"
+    STATIC_LOCAL = "static local"
     FILE_SCOPE = "file scope"
     TEMPORARY = "temporary"
 
@@ -432,6 +433,9 @@ def made_up_offset(name: str) -> int:
 
 ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 """Methods of containers that give a reference to an element."""
+
+VECTOR_CLASSES = ("std::vector<", "thrust::device_vector<", "thrust::host_vector<")
+"""How the names of classes begin that hold as many elements as their length says."""
 
 BIT_FIELD = "bit-field"
 """The intrinsic that gives a bit-field of its argument, which is the whole member: width and place in it are

@@ -318,7 +318,11 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
     name = node.name.removeprefix("std::")
     if name == ir.UNREAD:
         return _unread(memory, node, arguments)
-    if name.startswith("make_cuda") or (name.startswith("make_") and node.type.lanes > 1):
+    if (
+        name == "make_pair"
+        or name.startswith("make_cuda")
+        or (name.startswith("make_") and node.type.lanes > 1)
+    ):
         return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
     if name in ("forward", "move") and len(arguments) == 1:
         given = node.arguments[0]

@@ -23,7 +23,7 @@ from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
 from wattslice.launches.data_files import READS_FILES, DataFiles
-from wattslice.launches.evaluator import Evaluator
+from wattslice.launches.evaluator import BudgetExceededError, Evaluator
 from wattslice.launches.host_api import library_call
 from wattslice.launches.instances import LaunchInstance
 from wattslice.launches.launch import ConstantValue
@@ -55,6 +55,8 @@ MAX_LOOP_STEPS = 8_000
 """Steps of one loop without a launch in it."""
 MAX_CALL_DEPTH = 12
 MAX_RECURSION_DEPTH = 40
+SHARE_OF_NOT_RUN = 0.75
+"""Of the steps, for code that is visited only to see its launches."""
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
 
@@ -99,6 +101,8 @@ class Interpreter(Evaluator):
         self._seen: set[ir.LaunchCall] = set()
         self._returned: list[_Returned] = []
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
+        self.is_cut = False  # in code that is not run: there are launches that it does not come to
+        self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)
         self._unknown_loops = 0
         self._times: int | None = 1  # how often what is visited runs, in one run of the entry point
         self._around: list[Flow] = []  # functions, loops, iterations and blocks, by the jumps that leave them
@@ -183,6 +187,9 @@ class Interpreter(Evaluator):
         return Flow.NEXT
 
     def _declare(self, variable: ir.Variable, value: ir.Expr | None) -> None:
+        if variable.role is ir.VariableRole.STATIC_LOCAL:
+            self._declare_static(variable, value)
+            return
         initial = None if value is None else self.evaluate(value)
         storage = self.memory.declare(variable)
         if initial is not None:
@@ -190,6 +197,15 @@ class Interpreter(Evaluator):
         elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
             for axis in range(3):
                 self.memory.write(storage, 4 * axis, 1, ir.UINT32)
+
+    def _declare_static(self, variable: ir.Variable, value: ir.Expr | None) -> None:
+        storage, is_initialized = self.memory.static(variable)
+        if is_initialized:
+            return
+        if value is not None:
+            self.memory.write(storage, 0, self.evaluate(value), variable.type)
+        elif storage.is_scalar:
+            self.memory.write(storage, 0, 0, variable.type)
 
     def returned_by(self, body: ir.Stmt) -> Value | None:
         """Run the body of a function; what it returns, None when nothing."""
@@ -272,9 +288,33 @@ class Interpreter(Evaluator):
         self.spend()
         returned = list(self._returned)
         self._speculating.append(condition)
-        self._try(stmt)
+        self._try_within_steps(stmt)
         self._speculating.pop()
         self._returned[:] = returned
+
+    def _try_within_steps(self, stmt: ir.Stmt) -> None:
+        """Visit code that is not run with half of the steps that are left for such code.
+
+        What is run, and what else is not, needs the others.
+        """
+        stacks = (self._around, self._active, self._path, self._speculating, self.memory.frames)
+        depths = [len(stack) for stack in stacks]
+        times, loops, unknown, doubt = self._times, self._loop_depth, self._unknown_loops, self._doubt
+        is_outermost = len(self._speculating) == 1
+        left = min(self._steps_for_not_run, self.steps_left) if is_outermost else self.steps_left
+        mark, given = self.memory.mark(), left // 2
+        kept, self._budget = self.steps_left - given, given
+        try:
+            self._try(stmt)
+        except (BudgetExceededError, RecursionError):
+            self.is_cut = True
+            self.memory.roll_back(mark)
+            for stack, depth in zip(stacks, depths, strict=True):
+                del stack[depth:]
+            self._times, self._loop_depth, self._unknown_loops, self._doubt = times, loops, unknown, doubt
+        if is_outermost:
+            self._steps_for_not_run -= given - self.steps_left
+        self._budget = self.steps_left + kept
 
     def _any_case(self, stmt: ir.Switch, condition: Unknown) -> None:
         """A switch of which nobody knows the case that is taken."""
@@ -400,11 +440,15 @@ class Interpreter(Evaluator):
         self._times = times
         changes = self.memory.changes_since(mark)
         self.memory.roll_back(mark)
+        if why is not None and why.is_option:  # a run without options does not come in
+            self.memory.merge({}, changes, why)
+            return flow if flow is Flow.EXIT else Flow.NEXT
         for cell, after in changes.items():
             before = self.memory.current(cell)
-            if isinstance(before, Unknown) and cell[1] >= 0:
+            is_known_later = cell[0].is_static and cell[1] >= 0  # a static that was set there first
+            if isinstance(before, Unknown) and cell[1] >= 0 and not is_known_later:
                 self.memory.apply({cell: after})
-            elif not same(before, after):
+            elif is_known_later or not same(before, after):
                 self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
         return flow if flow is Flow.EXIT else Flow.NEXT
 
