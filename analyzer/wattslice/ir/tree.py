@@ -449,7 +449,8 @@ class Call(Struct, frozen=True, eq=False):
     """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling).
 
     `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
-    `is_virtual`: the class of the object, its first argument, decides which function runs.
+    `is_virtual`: the class of the object, its first argument, decides which function runs. `looked_at`: the
+    arguments that a function which is only declared takes as pointers to what is const.
     """
 
     callee: str
@@ -459,6 +460,7 @@ class Call(Struct, frozen=True, eq=False):
     span: Span
     function: Expr | None = None
     is_virtual: bool = False
+    looked_at: frozenset[int] = frozenset()
 
 
 class Text(Struct, frozen=True, eq=False):

@@ -51,6 +51,9 @@ from wattslice_models.gpu import Gpu
 MAX_ITERATIONS = (64, 16, 4)
 """Iterations of counted loops that are followed one by one, by loop depth."""
 MAX_UNCOUNTED_ITERATIONS = 16_384
+SHARE_OF_LOOP = 0.25
+"""A counted loop that would take more of the steps that are left is not followed through."""
+MOST_SAMPLED = 4
 MAX_LOOP_STEPS = 8_000
 """Steps of one loop without a launch in it."""
 MAX_CALL_DEPTH = 12
@@ -365,7 +368,7 @@ class Interpreter(Evaluator):
             self._loop_depth -= 1
 
     def _iterate(self, stmt: ir.Loop) -> Flow:
-        bound = _counted(stmt)
+        bound, trips = _counted(stmt), None
         limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
         if bound is None:
             limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
@@ -373,10 +376,15 @@ class Interpreter(Evaluator):
             writes = self._writes(stmt)
             return self._visit_once(stmt) if writes.may_end_early else self._sample(stmt, trips, writes)
         mark, known = self.memory.mark(), len(self.instances)
-        least = 0 if self._graph.launches_in(stmt.body) else self.steps_left - MAX_LOOP_STEPS
+        begin = self.steps_left
+        least = 0 if self._graph.launches_in(stmt.body) else begin - MAX_LOOP_STEPS
         for iteration in range(limit + 1):
             if self.steps_left < least:
                 return self._unfinished(stmt, mark)
+            if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
+                is_long = (begin - self.steps_left) * (trips - 1) > self.steps_left * SHARE_OF_LOOP
+                if is_long and not (writes := self._writes(stmt)).may_end_early:
+                    return self._sample(stmt, trips - 1, writes)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
                 holds = truth(value)

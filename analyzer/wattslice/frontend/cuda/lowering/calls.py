@@ -7,6 +7,7 @@ import re
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
     Body,
     Cell,
@@ -393,7 +394,26 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         arguments = arguments[1:] if is_operator else arguments
     given = (*values, *_referred(body, callee, arguments, span))
     result = pointer_to(type_) if _gives_object(body, callee) else type_
-    return Call(callee.mangled_name, name, given, result, span, is_virtual=_is_virtual(node, callee))
+    return Call(
+        callee.mangled_name,
+        name,
+        given,
+        result,
+        span,
+        is_virtual=_is_virtual(node, callee),
+        looked_at=_looked_at(body, callee, len(values) - len(arguments)),
+    )
+
+
+def _looked_at(body: Body, callee: Node, objects: int) -> frozenset[int]:
+    """The arguments, behind so many objects, that a function which is only declared cannot write through."""
+    info = body.unit.function(callee)
+    if info.body is not None or info.is_builtin or info.is_made_up:
+        return frozenset()
+    types = enumerate(parameter.node.type.canonical for parameter in info.parameters)
+    return frozenset(
+        objects + at for at, type_ in types if type_.kind == K.POINTER and type_.pointee.is_const
+    )
 
 
 def _elements_given(body: Body, callee: Node, arguments: list[Node]) -> list[Location | None]:
