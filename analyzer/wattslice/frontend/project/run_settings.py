@@ -15,14 +15,9 @@ from typing import cast
 
 from msgspec import Struct
 
-from wattslice.frontend.inputs import Search, note_search
 from wattslice.frontend.project.makefile import UNTOLD, Line, text_of_file
+from wattslice.frontend.project.settings_files import settings_files
 
-FOLDERS_OF_SETTINGS = (".vscode", "config", "configs", "bench", "benchmark", "benchmarks", "test", "tests")
-DEPTH_OF_SETTINGS = 3
-"""Folders within each other, from such a one on."""
-SUFFIXES = (".json", ".cfg", ".ini")
-_MOST_FILES = 40
 _MOST_CHARACTERS = 1 << 18
 _DEEPEST = 8
 _PROGRAM = ("program", "executable", "binary", "exe")
@@ -50,25 +45,6 @@ def runs_in(folder: Path) -> Iterator[Run]:
             number = text.count("\n", 0, max(0, text.find(program))) + 1
             told = tuple(None if _VARIABLE.search(word) or UNTOLD in word else word for word in words)
             yield Run(program.replace("\\", "/").rpartition("/")[2], told, Line(program, path, number))
-
-
-def settings_files(folder: Path) -> tuple[Path, ...]:
-    """Files that may be settings, the nearest first."""
-    places, level = [folder], [folder / name for name in FOLDERS_OF_SETTINGS]
-    for _ in range(DEPTH_OF_SETTINGS):
-        places += level
-        level = [path for place in level for path in _entries(place) if path.is_dir()][:_MOST_FILES]
-    files = (path for place in places for path in _entries(place) if path.suffix in SUFFIXES)
-    found = tuple(path for path, _ in zip(files, range(_MOST_FILES), strict=False))
-    note_search(Search.SETTINGS, folder, (), found)
-    return found
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
 
 
 _Named = Iterator[tuple[str, list[str]]]

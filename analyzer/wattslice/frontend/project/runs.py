@@ -25,7 +25,8 @@ from wattslice.frontend.project.build import (
     read_cmake,
 )
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, logical_lines, text_of_file
-from wattslice.frontend.project.run_settings import DEPTH_OF_SETTINGS, FOLDERS_OF_SETTINGS, SUFFIXES, runs_in
+from wattslice.frontend.project.run_settings import runs_in
+from wattslice.frontend.project.settings_files import DEPTH_OF_SETTINGS, FOLDERS_OF_SETTINGS, SUFFIXES
 
 _TARGETS = ("run", "test", "check")
 _SCRIPTS = ("run", "run.sh", "run_all.sh", "verify", "verify.sh", "test.sh", "benchmark.sh",

@@ -24,7 +24,7 @@ from wattslice.frontend.inputs import (
     file_bytes,
 )
 from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
-from wattslice.frontend.project.run_settings import settings_files
+from wattslice.frontend.project.settings_files import settings_files
 from wattslice.frontend.source_files import SourceFiles, look_again
 from wattslice.frontend.surroundings import Surroundings
 
