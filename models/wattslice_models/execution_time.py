@@ -1,10 +1,10 @@
 """Time of a kernel launch: launch overhead plus the slowest resource (a roofline with many roofs).
 
     t_r = work_r / throughput_r    for each resource r
-    t = t_launch + (t_sm^p + t_memory^p + t_latency^p + t_barrier^p)^(1/p)
+    t = t_launch + (t_sm^p + t_memory^p + t_rows^p + t_latency^p + t_barrier^p)^(1/p)
 
-t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_latency the waiting,
-t_barrier the barriers, in which warps do nothing else. They go on side by side, but not perfectly: the
+t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_rows the opening of rows of
+DRAM, t_latency the waiting, t_barrier the barriers, in which warps do nothing else. They go on side by side, but not perfectly: the
 exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
 
 Throughputs per SM and clock come from the GPU catalogue; the busiest SM, which gets ceil(blocks / SMs)
@@ -102,8 +102,8 @@ WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
 _OF_THE_CHIP = (Resource.L2, Resource.DRAM, Resource.DISPATCH)
 _NOT_A_PIPE = frozenset({*WAITING, *_OF_THE_CHIP, Resource.LAUNCH, Resource.BARRIER, Resource.DRAM_ROWS})
 ROW_OPENING_NS = 4.0
-"""Between two rows that a channel of DRAM opens (tRRD, a quarter of tFAW) at its full clock: GDDR6 in Ramulator
-2 (7 clocks of 0.57 ns), HBM2 in DRAMsim3 (4 of 1 ns); that says 5 ns of GDDR5."""
+"""Between two rows that a channel of DRAM opens (tRRD, a quarter of tFAW): GDDR6 in Ramulator 2 (7 clocks of
+0.57 ns), HBM2 in DRAMsim3 (4 of 1 ns), which says 5 ns of GDDR5. Taken not to follow the memory clock."""
 _CHANNEL_BITS = {
     **dict.fromkeys(("GDDR5", "GDDR5X", "HBM3", "HBM3e"), 32),
     **dict.fromkeys(("GDDR6", "GDDR6X"), 16),

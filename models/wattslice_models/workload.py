@@ -57,8 +57,6 @@ class Workload(Struct, frozen=True):
     """Bytes per thread that go past L1 to the L2 cache. Unknown: all of `l1_bytes` (nothing hits L1)."""
     dram_bytes: float | None = None
     """Bytes per thread that reach DRAM. Unknown: from `footprint_bytes` and the L2 size, else all of L2's."""
-    dram_rows: float | None = None
-    """Rows of DRAM opened per thread. Unknown: none, as if all bytes of each moved at once."""
     shared_passes: float | None = 0.0
     """128-byte passes through shared memory per launched warp, bank conflicts included; also repeated
     requests to constant memory, one for each word beyond the first.
@@ -85,6 +83,8 @@ class Workload(Struct, frozen=True):
     """Loads from global memory or textures of the same chain. Unknown: all of `global_loads`."""
     footprint_bytes: float | None = None
     """Distinct bytes of global memory that the whole launch touches."""
+    dram_rows: float | None = None
+    """Rows of DRAM opened per thread. Unknown: none, as if all bytes of each moved at once."""
     mean_block: float = 1.0
     """Length of the longest warp of a block, mean over blocks, relative to the mean warp of the launch."""
     longest_block: float = 1.0
