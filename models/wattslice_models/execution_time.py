@@ -4,8 +4,8 @@
     t = t_launch + (t_sm^p + t_memory^p + t_rows^p + t_latency^p + t_barrier^p)^(1/p)
 
 t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_rows the opening of rows of
-DRAM, t_latency the waiting, t_barrier the barriers, in which warps do nothing else. They go on side by side, but not perfectly: the
-exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
+DRAM, t_latency the waiting, t_barrier the barriers, in which warps do nothing else. They go on side by side,
+but not perfectly: the exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
 
 Throughputs per SM and clock come from the GPU catalogue; the busiest SM, which gets ceil(blocks / SMs)
 blocks, sets the time of everything that happens inside an SM. Latency is a resource too, by Little's law: a

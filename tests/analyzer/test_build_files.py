@@ -17,6 +17,7 @@ from wattslice.config.config import Options, make_config
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.inputs import recorded
+from wattslice.frontend.project import makefile as project_makefile
 from wattslice.frontend.project.build import compile_flags
 from wattslice.frontend.project.makefile import UNTOLD, read_makefile
 from wattslice.frontend.project.runs import find_arguments
@@ -27,6 +28,27 @@ def makefile(tmp_path, text):
     path = tmp_path / "Makefile"
     path.write_text(text)
     return read_makefile(path, tmp_path)
+
+
+def test_a_makefile_without_others_is_followed_once_and_each_has_its_own_budget(tmp_path, monkeypatch):
+    path, followed = tmp_path / "Makefile", list[str]()
+    plain = project_makefile.logical_lines
+
+    def following(text: str, file: Path):
+        followed.append(text)
+        return plain(text, file)
+
+    monkeypatch.setattr(project_makefile, "logical_lines", following)
+    first = makefile(tmp_path, "N := 4\nrun:\n\t./a $(N)\n")
+    for _ in range(60):
+        first.expanded("$(N)" * 2_000)
+    assert first.expanded("$(N)") == UNTOLD
+    assert read_makefile(path, tmp_path).expanded("$(N)") == "4"
+    assert len(followed) == 1
+    (tmp_path / "more.mk").write_text("N := 5\n")
+    assert makefile(tmp_path, "N := 4\n-include more.mk\n").expanded("$(N)") == "5"
+    (tmp_path / "more.mk").write_text("N := 6\n")
+    assert read_makefile(path, tmp_path).expanded("$(N)") == "6"
 
 
 def found(path):

@@ -105,6 +105,21 @@ class Type(Struct, frozen=True):
         return max(1, -(-self.size_bytes // self.request_bytes))
 
     @property
+    def lane(self) -> Type:
+        """The scalar type of a vector's lanes."""
+        return Type(self.kind, self.bits, self.signed, bfloat=self.bfloat)
+
+    @property
+    def members(self) -> tuple[Field, ...]:
+        """The fields of a record, `x` to `w` of a vector; none of anything else."""
+        if self.name == DIM3.name and not self.fields:
+            return tuple(Field(name, UINT32, 4 * at) for at, name in enumerate("xyz"))
+        if self.lanes == 1:
+            return self.fields
+        names, lane = enumerate("xyzw"[: self.lanes]), self.lane
+        return tuple(Field(name, lane, at * lane.size_bytes) for at, name in names)
+
+    @property
     def is_integral(self) -> bool:
         """True for integers, enums and booleans."""
         return self.kind is TypeKind.INT or self.kind is TypeKind.BOOL

@@ -39,7 +39,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     pointee_of,
 )
 from wattslice.frontend.cuda.lowering.rejected import rejected, unread, written_by
-from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
+from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unit import Destruction, Rejections
 from wattslice.ir import (
     Block,
@@ -781,7 +781,7 @@ def _part(body: Body, where: Location, position: int, node: Node, span: Span) ->
         field = type_.fields[position]
         return member(body, where, field.name, field.offset_bytes, field.type, span)
     if type_.lanes > position and type_.lanes > 1:
-        lane = lane_of(type_)
+        lane = type_.lane
         return member(body, where, "xyzw"[position], position * lane.size_bytes, lane, span)
     if type_.kind is TypeKind.ARRAY and type_.element is not None and isinstance(where, Cell):
         index = Constant(position, ir.INT32, span)
