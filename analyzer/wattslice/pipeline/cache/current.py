@@ -25,6 +25,7 @@ from wattslice.frontend.inputs import (
     file_bytes,
 )
 from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
+from wattslice.frontend.project.settings_files import settings_files
 from wattslice.frontend.source_files import SourceFiles, look_again
 from wattslice.frontend.surroundings import Surroundings
 
@@ -85,6 +86,8 @@ class CurrentInputs:
             return _sources(about)
         if asked.search is Search.FOLDER:
             return (about,) if os.path.isdir(about) else ()  # noqa: PTH112  (a name that is too long is none)
+        if asked.search is Search.SETTINGS:
+            return settings_files(about)
         if asked.search is Search.LINK:
             return (Path(os.path.realpath(about)),)
         if asked.search in _BESIDE:

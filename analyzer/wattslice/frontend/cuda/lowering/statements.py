@@ -666,7 +666,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
             body.functions[key] = target
     value = None if initializer is None else body.expr(initializer)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
-        value = value if type_.name == "dim3" or type_.name.startswith("std::vector<") else None
+        value = value if type_.name == "dim3" or type_.name.startswith(ir.VECTOR_CLASSES) else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
     if type_.kind is TypeKind.UNKNOWN and value is not None:
@@ -674,9 +674,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     is_constant = isinstance(value, Constant) and node.type.is_const
     # A const float is no constant expression in C++; a constexpr one is.
     folds = is_constant and (type_.is_integral or "constexpr" in body.unit.spans.line_text(node))
-    variable = Variable(
-        node.spelling, type_, body.home(type_), VariableRole.LOCAL, span, is_constant=is_constant
-    )
+    role = VariableRole.STATIC_LOCAL if body.is_host and node.is_static else VariableRole.LOCAL
+    variable = Variable(node.spelling, type_, body.home(type_), role, span, is_constant=is_constant)
     if isinstance(value, Constant) and folds and type_.lanes == 1:
         body.names[key] = value
     else:
