@@ -192,8 +192,10 @@ class _Pattern(NamedTuple):
         distance = int(offsets[0]) - int(self.offsets[0])
         if distance % (BANK_BYTES if asked[1] is ir.MemorySpace.SHARED else SECTOR_BYTES):
             return False
-        as_far = bool((offsets - self.offsets == distance).all())
-        return as_far and (active is self.active or np.array_equal(active, self.active))
+        if int(offsets[-1]) - int(self.offsets[-1]) != distance:
+            return False  # mostly this one tells them apart
+        as_far = offsets is self.offsets or np.logical_and.reduce(offsets - self.offsets == distance)
+        return bool(as_far) and (active is self.active or np.array_equal(active, self.active))
 
 
 _MOST_PATTERNS = 4
@@ -402,14 +404,15 @@ def _extended(
     """`reach` and the boxes of all active lanes; each touches `length` units from its place on."""
     low: list[int] = []
     high: list[int] = []
+    all_active = bool(np.logical_and.reduce(active))
     for axis in axes:
         if isinstance(axis, int):
             low.append(axis)
             high.append(axis + length)
         else:
-            touched = axis[active]
-            low.append(int(touched.min()))
-            high.append(int(touched.max()) + length)
+            touched = axis if all_active else axis[active]
+            low.append(int(np.minimum.reduce(touched)))
+            high.append(int(np.maximum.reduce(touched)) + length)
     new = Reach(tuple(low), tuple(high), unit_bytes)
     if reach is None or len(reach.low) != len(low):
         return new
