@@ -188,7 +188,9 @@ class Memory(Operators):
         if value.access is None and value.inputs == [address]:
             terms = (*address.form.terms, *copies)
             number = share * type_.requests
-            value.access = MemoryRequest(place.site, False, number, fresh, terms, place.type.request_bytes)
+            value.access = MemoryRequest(
+                place.site, False, number, fresh, terms, place.type.request_bytes, (place.space, part)
+            )
             if self.is_machine_code and kind is K.LDS and not copies:
                 self.join(value, place, version, pointer)
         if value.cost:
@@ -351,7 +353,9 @@ class Memory(Operators):
             number, stored = min(number, float(fewer)), self.plain("members", region, tuple(members), ())
         self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, stored))
         terms = (*address.form.terms, *linear(pointer)[2])
-        self.roots[-1].access = MemoryRequest(place.site, True, number, address=terms)
+        self.roots[-1].access = MemoryRequest(
+            place.site, True, number, address=terms, reach=(place.space, part)
+        )
         self.note(place, pointer, None if place.is_volatile else self.roots[-1], is_store=True)
         self.clobber(((place.space, part),), False, None)
         key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
