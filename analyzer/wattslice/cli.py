@@ -35,7 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     prepare_streams()
     gc.set_threshold(_NEW_OBJECTS)
-    atexit.register(gc.freeze)  # nor is garbage looked for at the end: that took a sixth of a short run
+    ended: list[int] = []
+    atexit.register(_leave, ended)  # it comes after what the command registers
+    status = _run(words)
+    if arguments is None or _has_runaways():
+        ended.append(status)
+    return status
+
+
+def _run(words: list[str]) -> int:
     debug = words[:1] == ["--debug"]
     if debug:
         del words[0]
@@ -63,8 +71,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"wattslice: internal error: {type(error).__name__}: {error}", file=sys.stderr)
         print(f"wattslice: this is a defect of wattslice: {_ISSUES}", file=sys.stderr)
         return FAILED
-    _leave_runaways(status)
     return status
+
+
+def _leave(ended: list[int]) -> None:
+    """End the process of a command: what the system frees anyway took a tenth of a short run to free.
+
+    A parse that was given up still runs in a thread: libclang must not be torn down under it either.
+    """
+    gc.freeze()  # nor is garbage looked for
+    if ended:
+        with contextlib.suppress(OSError, ValueError, StdoutError):
+            flush()
+        if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stderr.flush()
+        os._exit(ended[-1])
+
+
+def _has_runaways() -> bool:
+    parse = sys.modules.get("wattslice.frontend.cuda.clang.parse")
+    return parse is not None and parse.was_abandoned()
 
 
 def _dispatch(words: list[str], debug: bool) -> int:
@@ -90,20 +116,6 @@ def _ending_in_order() -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _leave_runaways(status: int) -> None:
-    """A parse that was given up still runs in a thread: do not tear libclang down under it."""
-    parse = sys.modules.get("wattslice.frontend.cuda.clang.parse")
-    if parse is not None and parse.was_abandoned():
-        import atexit
-
-        def leave() -> None:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
-
-        atexit.register(leave)
 
 
 def _overview(arguments: list[str]) -> int | None:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.gpu import Gpu, chip_of, load_gpu
 from wattslice_models.types import PowerFactors
 
 _FACTS = Path(__file__).parent / "trained" / "access_energy"
@@ -78,7 +78,7 @@ def _nearest(gpu: Gpu) -> tuple[AccessEnergies, str]:
     if gpu.id in energies:
         return energies[gpu.id], f"measured on {gpu.name}"
     for known in energies:
-        if load_gpu(known).chip == gpu.chip:
+        if chip_of(known)[0] == gpu.chip:
             return energies[known], f"carried over from {known}, the same chip {gpu.chip}"
     for known in energies:
         if load_gpu(known).architecture.name == gpu.architecture.name:

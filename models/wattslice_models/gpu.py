@@ -458,6 +458,15 @@ def gpus() -> tuple[Gpu, ...]:
 
 
 @cache
+def chip_of(gpu_id: str) -> tuple[str, tuple[int, int]]:
+    """Chip and compute capability of a GPU of the catalogue, without its numbers: those are slow to read."""
+    text = (_GPU_DIRECTORY / f"{gpu_id}.toml").read_text(encoding="utf-8")
+    head = tomllib.loads(text.partition("\n[")[0])  # what stands before the first table
+    major, minor = head["compute_capability"]
+    return head["chip"], (major, minor)
+
+
+@cache
 def load_gpu(gpu_id: str) -> Gpu:
     """The GPU of an id (``v100``), of a name or alias as drivers print it (``Tesla V100-SXM2-16GB``), or of a
     file of the user's own (``my_gpu.toml``).

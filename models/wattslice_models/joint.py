@@ -34,7 +34,7 @@ from wattslice_models.energy import (
     VoltageCurve,
 )
 from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS
-from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.gpu import Gpu, chip_of
 
 
 class Term(StrEnum):
@@ -253,9 +253,7 @@ def prior_effects(model: JointModel, gpu: Gpu) -> tuple[BoardEffect, ...]:
         return board.effects
     chip = gpu.compute_capability
     kin = [
-        one.effects
-        for one in model.boards
-        if one.programs >= KIN_PROGRAMS and load_gpu(one.gpu_id).compute_capability == chip
+        one.effects for one in model.boards if one.programs >= KIN_PROGRAMS and chip_of(one.gpu_id)[1] == chip
     ]
     if not kin:
         return no_effects()

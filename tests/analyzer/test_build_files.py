@@ -17,9 +17,11 @@ from wattslice.config.config import Options, make_config
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.inputs import recorded
+from wattslice.frontend.project import makefile as project_makefile
 from wattslice.frontend.project.build import compile_flags
 from wattslice.frontend.project.makefile import UNTOLD, read_makefile
-from wattslice.frontend.project.runs import find_arguments
+from wattslice.frontend.project.runs import find_arguments, folder_told_of
+from wattslice.pipeline.cache.current import CurrentInputs
 from wattslice.pipeline.files import analyze_files
 
 
@@ -27,6 +29,27 @@ def makefile(tmp_path, text):
     path = tmp_path / "Makefile"
     path.write_text(text)
     return read_makefile(path, tmp_path)
+
+
+def test_a_makefile_without_others_is_followed_once_and_each_has_its_own_budget(tmp_path, monkeypatch):
+    path, followed = tmp_path / "Makefile", list[str]()
+    plain = project_makefile.logical_lines
+
+    def following(text: str, file: Path):
+        followed.append(text)
+        return plain(text, file)
+
+    monkeypatch.setattr(project_makefile, "logical_lines", following)
+    first = makefile(tmp_path, "N := 4\nrun:\n\t./a $(N)\n")
+    for _ in range(60):
+        first.expanded("$(N)" * 2_000)
+    assert first.expanded("$(N)") == UNTOLD
+    assert read_makefile(path, tmp_path).expanded("$(N)") == "4"
+    assert len(followed) == 1
+    (tmp_path / "more.mk").write_text("N := 5\n")
+    assert makefile(tmp_path, "N := 4\n-include more.mk\n").expanded("$(N)") == "5"
+    (tmp_path / "more.mk").write_text("N := 6\n")
+    assert read_makefile(path, tmp_path).expanded("$(N)") == "6"
 
 
 def found(path):
@@ -314,3 +337,58 @@ def test_a_damaged_database_that_nobody_named_is_told_once(tmp_path, damage, rea
     assert [(entry.rule, entry.severity, entry.line) for entry in told] == [("PW001", Severity.WARNING, 1)]
     assert told[0].message.startswith(f"ignored: {reason} (let the build write it")
     assert len(analysis.kernels) == 2
+
+
+INI = '[other]\nargs = 9\n[main]\nargs = [\n\t"-n 4 data/a.bin",\n\t"-n 5"\n\t]\nkernels = ["k"]\n'
+DRIVER = json.dumps({"other": {"args": ["9"]}, "main": {"runs": [{"args": ["-n", 5]}, {"args": ["-n", 6]}]}})
+EDITOR = (
+    '{\n  // how it is started\n  "configurations": [\n'
+    '    {"name": "run", "program": "${workspaceFolder}/main", "args": ["-n", "5", "${file}"], },\n  ]\n}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("configs/all/of/it.cfg", INI, ("-n 5", "settings, configs/all/of/it.cfg:3")),
+        ("tests.json", DRIVER, ("-n 5", "settings, tests.json:1")),
+        (".vscode/launch.json", EDITOR, ("-n 5 ?", "settings, .vscode/launch.json:4")),
+        ("a/b.json", DRIVER, None),
+        ("tests.json", '{"main": {"args": [[1]]}, "else": "args"}', None),
+        ("tests.json", '{"main": {"args": ["1"]}', None),
+        ("tests.cfg", "args\n[[[", None),
+    ],
+)
+def test_settings_of_a_test_driver_or_an_editor(tmp_path, path, text, expected):
+    main = source(tmp_path / "src" / "main")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src" / "Makefile").write_text("run:\n\tmain/main\n")  # without a word
+    settings = tmp_path / path
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(text)
+    assert found(main) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("a/configs/b/c/d.cfg", "a"),
+        ("a/tests.json", "a"),
+        ("configs/d.ini", ""),
+        ("configs/1/2/3/d.ini", "configs/1/2/3"),
+    ],
+)
+def test_of_which_folder_settings_tell(path, folder):
+    assert folder_told_of(path) == folder
+
+
+def test_new_settings_are_told_to_the_cache(tmp_path):
+    path = source(tmp_path)
+    with recorded() as recording:
+        assert find_arguments(path) is None
+    inputs = recording.inputs
+    assert inputs is not None
+    assert CurrentInputs().hold(inputs)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "main.ini").write_text("[main]\nargs = 3\n")
+    assert not CurrentInputs().hold(inputs)

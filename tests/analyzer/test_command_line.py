@@ -222,3 +222,12 @@ def test_a_function_that_always_exits_ends_the_program(tmp_path) -> None:
     path.write_text(HEAD + USAGE + main.replace("usage(argv)", "hint(argv)"))
     (found,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU)
     assert found.grid == (5, 1, 1)
+
+
+def test_a_loop_over_options_that_nobody_gives(tmp_path):
+    path = tmp_path / "a.cu"
+    body = OPTIONS.replace("k<<<", "size(&n, argc, argv); k<<<")
+    size = "void size(int *n, int argc, char **argv) { for (int i = 1; i < argc; i++) *n = atoi(argv[i]); }\n"
+    path.write_text(f"{HEAD}{size}int main(int argc, char **argv)\n{{\n{body}\n}}\n")
+    (found,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU)
+    assert (found.grid[0], found.arguments[1:], found.source) == (1, (1, 2), LaunchSource.HOST_CODE)

@@ -1,21 +1,13 @@
 """Features of slices, sub-slices for BDPM, and heat by line."""
 
-from pathlib import Path
-
 import pytest
 
-from wattslice.counting.count import count
-from wattslice.counting.profile import total_counts
-from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.launch import NO_OVERRIDES
-from wattslice.launches.resolver import resolve_launches
 from wattslice.slicing.features import slice_features
 from wattslice.slicing.slices import slice_kernel
-from wattslice_models.gpu import load_gpu
 
 from .source_text import FACTORS, launched
-from .test_slicing import CORPUS, SCALE
+from .test_slicing import SCALE
 
 LAUNCH = "int main() { scale<<<4, 256>>>(0, 0, 1024); }"
 BRANCHY = """__global__ void k(float* a, float x) {
@@ -69,13 +61,3 @@ def test_what_follows_an_early_return_has_the_probability_of_getting_there():
     )
     (only,) = slice_features(slice_kernel(kernel), profile, FACTORS, 1.0)
     assert only.probability == pytest.approx(0.25)
-
-
-@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
-def test_slices_add_up_to_the_kernel(path: Path):
-    for launch in resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100")):
-        profile = count(launch)
-        features = slice_features(slice_kernel(launch.kernel), profile, FACTORS, 1.0)
-        total = total_counts(launch.kernel, profile)
-        summed = [sum(column) for column in zip(*(f.counts.values() for f in features), strict=True)]
-        assert summed == pytest.approx(list(total.values()))

@@ -270,3 +270,18 @@ def test_what_callers_call_back_in_the_file_itself_is_followed(tmp_path):
     )
     launch = resolved(tmp_path, "scale", scale_cu=KERNEL + keep, main_cpp=main)
     assert (launch.grid, launch.source) == ((8192, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_host_code_is_lowered_once_for_all_who_ask_for_the_same(tmp_path):
+    path = tmp_path / "main.cu"
+    path.write_text(MAIN)
+    os.utime(path, (1e9, 1e9))
+    names = frozenset(("runScale",))
+    with recorded() as first:
+        program = read_caller(path, names).program
+    with recorded() as again:
+        assert read_caller(path, names).program is program
+    assert again.inputs == first.inputs
+    assert read_caller(path, frozenset(("other",))).program is not program
+    path.write_text(MAIN.replace("128", "256"))
+    assert read_caller(path, names).program not in (None, program)

@@ -9,7 +9,9 @@ from wattslice.analysis import LaunchSource
 from .geometry import launches
 
 HEAD = (
-    "#include <vector>\n#include <array>\n__global__ void k(int n) {}\nstruct Shape { int grid, block; };\n"
+    "#include <vector>\n#include <array>\n#include <utility>\n#include <thrust/device_vector.h>\n"
+    "__global__ void k(int n) {}\nstruct Shape { int grid, block; };\n"
+    "struct Sizes { std::vector<int> v; int grid, block; };\n"
 )
 
 READ = [
@@ -26,6 +28,22 @@ READ = [
      (4, 64, 7)),
     ("a range by reference", "int n = 0; std::array<int, 2> v = {3, 4}; for (const auto &x : v) n += x;"
      "k<<<4, 64>>>(n);", (4, 64, 7)),
+    ("Thrust", "thrust::device_vector<float> d(1000); thrust::host_vector<float> h = d;"
+     "k<<<4, 64>>>(h.size());",
+     (4, 64, 1000)),
+    ("assigned", "std::vector<int> v; v.assign(7, 64); k<<<4, 64>>>(v.size());", (4, 64, 7)),
+    ("assigned a range", "float *p = (float *)malloc(28); std::vector<float> v; v.assign(p, p + 7);"
+     "k<<<4, 64>>>(v.size());", (4, 64, 7)),
+    ("made in place", "int n = 64; std::vector<int> v; v.emplace_back(4); v.emplace_back(n);"
+     "k<<<v[0], v[1]>>>(v.size());",
+     (4, 64, 2)),
+    ("a pair", "auto p = std::make_pair(4, 64); k<<<p.first, p.second>>>(7);", (4, 64, 7)),
+    ("members", "Sizes s; s.v.resize(1); s.grid = 4; s.block = 64; s.v.push_back(1); s.v.push_back(2);"
+     "k<<<s.grid, s.block>>>(s.v.size());", (4, 64, 3)),
+    ("a member copied", "Sizes s; s.v = std::vector<int>(3, 64); s.grid = 4; Sizes t = s; s.v.clear();"
+     "s.v.push_back(9); k<<<t.grid, t.v[2]>>>(t.v.size());", (4, 64, 3)),
+    ("filled with records", "std::vector<Shape> v(3, Shape{4, 64}); k<<<v[1].grid, v[2].block>>>(v.size());",
+     (4, 64, 3)),
     ("a range of a list", "int n = 0; for (int x : {1, 2, 4}) n += x; k<<<4, 64>>>(n);", (4, 64, 7)),
 ]  # fmt: skip
 
@@ -40,6 +58,14 @@ def test_elements_and_lengths_are_known(tmp_path, body, expected):
 LOST = [
     ("handed over", "std::vector<int> v = {4, 64}; fill(v); k<<<4, v[1]>>>(7);"),
     ("grown elsewhere", "std::vector<int> v = {4, 64}; v.insert(v.begin(), 3); k<<<4, v[1]>>>(7);"),
+    (
+        "made of another type",
+        "std::vector<double> v; v.emplace_back(4); v.emplace_back(64); k<<<4, int(v[1])>>>(7);",
+    ),
+    (
+        "read into a member",
+        "Sizes s; s.block = 7; s.v.resize(2); fread(s.v.data(), 4, 2, 0); k<<<4, s.v[1]>>>(7);",
+    ),
     ("read from outside", "std::vector<int> v(2); fread(v.data(), 4, 2, 0); k<<<4, v[1]>>>(7);"),
 ]
 
@@ -57,3 +83,14 @@ def test_what_a_function_elsewhere_gets_by_reference_is_unknown(tmp_path):
     assert launches(tmp_path, text.replace("BODY", "look(n)"))[0].source is LaunchSource.HOST_CODE
     assert launches(tmp_path, text.replace("BODY", "get(n)"))[0].source is LaunchSource.ASSUMED
     assert launches(tmp_path, text.replace("BODY", "get(s.n)"))[0].source is LaunchSource.ASSUMED
+
+
+def test_an_object_that_is_a_member_is_lost_alone(tmp_path):
+    text = (
+        "#include <string>\n__global__ void k(int n) {}\nstruct File {}; File open();\n"
+        "struct Config { int grid; std::string name; File file; int block; };\n"
+        'int main() { Config c; c.grid = 4; c.block = 64; c.name = "a"; c.file = open();\n'
+        "k<<<c.grid, c.block>>>(7); }"
+    )
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.block[0], launch.source) == (4, 64, LaunchSource.HOST_CODE)

@@ -276,3 +276,29 @@ def test_what_files_give(tmp_path, body, grid, why):
         assert launch.assumptions[0].message.startswith(why)
     else:
         assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+STATIC = [
+    ("counted", "for (int i = 0; i < 3; i++) a = counted();", 3),
+    ("two of a name", "counted(); counted(); a = other();", 11),
+    ("without a value", "zero(); a = zero();", 2),
+    ("where it may not be run", "if (a > 3) counted(); a = counted();", 1),
+]
+
+
+@pytest.mark.parametrize(("body", "grid"), [pytest.param(*case[1:], id=case[0]) for case in STATIC])
+def test_a_static_variable_keeps_its_value(tmp_path, body, grid):
+    functions = (
+        "int counted() { static int calls = 0; return ++calls; }\n"
+        "int other() { static int calls = 10; return ++calls; }\n"
+        "int zero() { static int calls; calls += 1; return calls; }\n"
+    )
+    (launch,) = launches(tmp_path, f"{HEAD}{functions}int main() {{ int a = 2; {body} k<<<a, 32>>>(7); }}")
+    assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+def test_a_static_variable_of_a_loop_of_unknown_length_is_unknown(tmp_path):
+    functions = "int more(); int counted() { static int calls = 0; return ++calls; }\n"
+    body = "while (more()) counted(); int a = counted();"
+    (launch,) = launches(tmp_path, f"{HEAD}{functions}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    assert launch.source is LaunchSource.ASSUMED

@@ -172,3 +172,17 @@ int findCudaDevice(int argc, const char **argv) { return argc > 5; }
 """
     (launch,) = launches(tmp_path, f"{KERNEL}int findCudaDevice(int, const char **);\n{text}")
     assert (launch.grid, launch.source) == ((80, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_a_function_elsewhere_does_not_write_what_it_gets_as_const(tmp_path):
+    before = (
+        "struct S { int n; }; void look(const S *, int *); void get(S *); struct T { void at(const S *); };"
+    )
+    for call, source in (
+        ("look(&s, &m)", LaunchSource.HOST_CODE),
+        ("T().at(&s)", LaunchSource.HOST_CODE),
+        ("look(&t, &s.n)", LaunchSource.ASSUMED),
+        ("get(&s)", LaunchSource.ASSUMED),
+    ):
+        text = f"{KERNEL}{before}\nint main() {{ int m = 1; S s, t; s.n = 4; {call}; k<<<s.n, 64>>>(7); }}"
+        assert launches(tmp_path, text)[0].source is source, call

@@ -106,7 +106,9 @@ def named(texts: dict[str, str], slow: tuple[str, ...]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("text", named(MACROS | OTHERS, slow=("tokens", "statements", "arguments")))
+@pytest.mark.parametrize(
+    "text", named(MACROS | OTHERS, slow=("tokens", "statements", "arguments", "variadic", "nested calls"))
+)
 def test_what_multiplies_without_end_is_abandoned_and_the_next_file_is_read(tmp_path, text):
     status, told, seconds, mib = analyzed(tmp_path, bomb=text, fine=LAUNCH)
     assert "PW099" not in told
@@ -116,7 +118,9 @@ def test_what_multiplies_without_end_is_abandoned_and_the_next_file_is_read(tmp_
     assert (status, seconds < 12, mib < 1300) == (2, True, True), (status, seconds, mib)
 
 
-@pytest.mark.parametrize("text", named(DEEP, slow=("not", "commas", "labels", "macro calls")))
+@pytest.mark.parametrize(
+    "text", named(DEEP, slow=("not", "commas", "labels", "macro calls", "sizeof", "macro of casts"))
+)
 def test_what_fills_the_stack_of_clang_is_refused_and_the_next_file_is_read(tmp_path, text):
     status, told, *_ = analyzed(tmp_path, deep=text, fine=LAUNCH)
     assert "no result for deep.cu" in told

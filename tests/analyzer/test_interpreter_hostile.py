@@ -15,7 +15,7 @@ from wattslice.profiling.interpreter.run import interpret
 from .interpreted import body, run_kernel
 from .lowered import lower
 
-ENDLESS = "step budget of 20000 spent"
+ENDLESS = "step budget of 5000 spent"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,9 @@ def test_hostile_kernels(tmp_path: Path, text: str, message: str):
     before = "__device__ int unknown(int);\n__device__ int deep(int x) { return x ? deep(x - 1) + 1 : deep(x + 2); }"
     start = time.process_time()
     with pytest.raises(InterpreterError, match=message) as caught:
-        run_kernel(tmp_path, body(text, "int* out", before), np.zeros(32, np.int32))
+        run_kernel(
+            tmp_path, body(text, "int* out", before), np.zeros(32, np.int32), budget=Budget(max_steps=5_000)
+        )
     assert caught.value.line in (2, 3, 4)
     assert caught.value.path == tmp_path / "test.cu"
     assert caught.value.remedy

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from wattslice import cli
+from wattslice.pipeline.cache import current
 from wattslice_models.user_folder import user_models
 
 SOURCE = """#include "size.h"
@@ -254,3 +255,17 @@ def test_the_program_is_not_read_again_for_the_next_run(folder, ran, capfd, monk
     cli.main(ANALYZE)
     monkeypatch.setattr(keeper, "program_digest", lambda: pytest.fail("read again"))
     assert cli.main([*ANALYZE, "--format", "json"]) == 0
+
+
+def test_the_installation_is_looked_at_once_in_a_process(folder, ran, capfd, monkeypatch):
+    current.installation_stamp.cache_clear()
+    looked, plain = list[Path](), current.stamp_of
+
+    def looking(below: Path) -> str:
+        looked.append(below)
+        return plain(below)
+
+    monkeypatch.setattr(current, "stamp_of", looking)
+    cli.main(ANALYZE)
+    cli.main([*ANALYZE, "--format", "json"])
+    assert sorted(looked) == sorted(current.program_folders())

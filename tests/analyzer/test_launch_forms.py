@@ -181,9 +181,62 @@ def test_a_loop_with_too_many_steps_is_left_and_what_follows_is_read(tmp_path):
     assert (launch.grid, launch.source, launch.arguments) == ((4, 1, 1), LaunchSource.HOST_CODE, (None,))
 
 
+TOO_BUSY = (
+    "int s = 0, l = 5, i = 0; while (i != 60) { i++; int j = 0; while (j != 16) { j++; s = s * 3 + l; "
+    + "s ^= l; l += s % 3; " * 30
+    + "other<<<s % 7 + 1, 64>>>(s); } }"
+)
+
+
 def test_a_launch_beyond_the_budget_is_one_of_unknown_geometry(tmp_path):
-    busy = f"int s = 0; {BUSY} {{ s = s * 3 + l; " + "s ^= l; " * 30 + "other<<<s % 7 + 1, 64>>>(s); }"
-    text = f"{K}__global__ void other(int n) {{}}\nint main() {{ {busy} k<<<4, 64>>>(s); }}"
+    text = f"{K}__global__ void other(int n) {{}}\nint main() {{ {TOO_BUSY} k<<<4, 64>>>(s); }}"
     launch, *_ = launches(tmp_path, text)
     assert (launch.source, launch.line) == (LaunchSource.ASSUMED, 3)
     assert "more steps than are followed" in launch.assumptions[0].message
+
+
+def test_torn_brackets_in_a_file_that_is_included(tmp_path):
+    (tmp_path / "k.cuh").write_text(
+        "__global__ void k(int n) {}\nstatic void go(int n) { k << <n, 64 >> > (n); }\n"
+    )
+    (launch,) = launches(tmp_path, '#include "k.cuh"\nint main() { go(5); }')
+    assert (launch.grid, launch.block, launch.source) == ((5, 1, 1), (64, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_code_that_is_not_run_leaves_the_steps_to_what_is(tmp_path):
+    """Each of six modes takes more steps than all that is left: the one that is run is read."""
+    modes = "".join(f"case {n}: all<{n}>(mode); break;" for n in range(6))
+    loop = (
+        "for (int i = 0; i < 60; i++) for (int j = 0; j < 15; j++) for (int m = 0; m < 4; m++) s = s * 3 % 9;"
+    )
+    text = f"""template <int N> __global__ void k(int n) {{}}
+    template <int N> void all(int g) {{ int s = N; {loop} {loop} {loop} k<N><<<7 + g, 64>>>(N); }}
+    int main() {{ int mode = 4; switch (mode) {{ {modes} }} }}"""
+    found = {launch.kernel.mangled_name: launch for launch in launches(tmp_path, text)}
+    run = next(launch for name, launch in found.items() if "Li4E" in name)
+    assert (run.grid, run.block, run.source) == ((11, 1, 1), (64, 1, 1), LaunchSource.HOST_CODE)
+    assert len(found) == 6
+
+
+HEAVY = "for (int i = 0; i < 30; i++) for (int j = 0; j < 14; j++) {{ {work} k<<<{grid}, 64>>>(j); }}"
+
+
+def test_a_long_loop_with_launches_leaves_steps_for_what_follows(tmp_path):
+    work = "for (int m = 0; m < 4; m++) s = (s * 3 + j) % 97;" * 20
+    text = f"""__global__ void k(int n) {{}}
+    __global__ void last(int n) {{}}
+    int main() {{ int s = 1, c = 0; {HEAVY.format(work=work, grid="5")} c += 3; last<<<c, 64>>>(c); }}"""
+    first, second = launches(tmp_path, text)
+    assert (first.grid[0], first.times, first.source) == (5, 420, LaunchSource.HOST_CODE)
+    assert (second.grid[0], second.times, second.source) == (3, 1, LaunchSource.HOST_CODE)
+
+
+def test_a_function_that_nobody_calls_does_not_stand_for_a_run_that_is_not_followed(tmp_path):
+    """`main` takes more steps than are followed; `unused` launches the same kernel with another grid."""
+    text = f"""__global__ void k(int n) {{}}
+    __global__ void other(int n) {{}}
+    void go(int n) {{ k<<<n, 64>>>(n); }}
+    int unused() {{ go(7); return 0; }}
+    int main() {{ {TOO_BUSY} go(s); }}"""
+    launch, _ = launches(tmp_path, text)
+    assert launch.source is LaunchSource.ASSUMED

@@ -7,6 +7,7 @@ from wattslice.errors import WattsliceError
 from wattslice.training.examples import examples, examples_of
 from wattslice.training.tables import measured_tables, tables_of_file
 from wattslice_corpora.records import (
+    CoreClock,
     MeasuredRow,
     Use,
     measured_gpu_ids,
@@ -52,6 +53,22 @@ def test_a_time_of_something_else_is_no_time():
     assert found["vectorAdd"].time_s is not None
     assert len(found["convolutionSeparable"].subject.launches) == 2
     assert found["convolutionSeparable"].time_s is None
+
+
+def test_a_clock_that_the_limit_may_have_set_is_not_known_before_the_run(tmp_path):
+    """Nobody set the A40's clock: at the limit it fell to 1620 MHz. Who asks for watts cannot know that."""
+    asked = {example.subject.clocks.core_mhz for example in examples(load_gpu("a40"), Use.TRAINING).examples}
+    assert asked == {None}
+    table = campaign(tmp_path)
+    tables = tables_of_file(table, H200)
+    assert tables.card is not None
+    free = replace(tables.card.datasets[0], core_clock=CoreClock.FREE)
+    told = replace(tables, card=replace(tables.card, datasets=(free, *tables.card.datasets[1:])))
+    one = tables.measured[0]
+    assert one.dataset == free.key
+    clocks = [told.core_mhz(replace(one, capped=capped)) for capped in (True, None, False)]
+    assert clocks == [None, None, one.core_mhz]
+    assert tables.core_mhz(replace(one, capped=True)) == one.core_mhz
 
 
 def test_a_campaign_is_analysed_from_its_sources(tmp_path):

@@ -267,7 +267,7 @@ $L__info_string0:
     assert plain.location is not None
     assert (plain.location.line, plain.location.inlined_at) == (9, None)
     assert inlined.location is not None
-    assert (inlined.location.file, inlined.location.function) == (2, "_Z1fv")
+    assert inlined.location.file == 2
     assert inlined.location.inlined_at == plain.location
     assert twice.location is not None
     assert twice.location.inlined_at == inlined.location

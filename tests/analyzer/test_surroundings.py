@@ -1,10 +1,13 @@
 """Looking around a source file: as the disk is, and once for all questions of one moment."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from wattslice.frontend import surroundings
+from wattslice.frontend.inputs import reading_open_texts
 from wattslice.frontend.neighbours import caller_files, definition_files
 from wattslice.frontend.surroundings import Surroundings
 
@@ -50,3 +53,35 @@ def test_folders_and_texts_are_read_once_for_all_questions(
     assert sorted(listed) == sorted(set(listed))
     (folder / "main.cpp").write_text("int main() {}\n")
     assert caller_files(folder / "k0.cu", frozenset({"run0"})) == ()  # a new look sees what is new
+
+
+def test_a_text_is_read_again_only_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, read = tmp_path / "main.cpp", list[str]()
+    plain = surroundings.file_bytes
+
+    def reading(file: Path, most_bytes: int) -> bytes:
+        read.append(file.name)
+        return plain(file, most_bytes)
+
+    monkeypatch.setattr(surroundings, "file_bytes", reading)
+    path.write_text("int main() {}\n")
+    os.utime(path, (1e9, 1e9))
+    assert [Surroundings().text(str(path)).has_main for _ in range(3)] == [True] * 3
+    assert len(read) == 1
+    path.write_text("int other() {}\n")
+    assert [Surroundings().text(str(path)).has_main for _ in range(2)] == [False] * 2
+    with reading_open_texts(((path, b"int main() {}\n"),)):
+        assert Surroundings().text(str(path)).has_main
+    assert not Surroundings().text(str(path)).has_main
+
+
+def test_no_pattern_is_made_of_names_that_nobody_mentions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("void other(int n) { k<<<n, 32>>>(); }\n")
+    (tmp_path / "main.cpp").write_text("int main() { other(1); }\n")
+    monkeypatch.setattr(re, "compile", lambda *_: pytest.fail("a pattern"))  # pyright: ignore[reportUnknownLambdaType]
+    assert definition_files(path, frozenset(("nobodysName",))) == ()

@@ -342,9 +342,17 @@ def measured_table(kernel: Path, rows: list[dict[str, Any]], power: float) -> Pa
     return table
 
 
-def test_measured_variants_correct_the_others(kernel: Path):
-    status, before = swept(kernel, *SPACE)
-    assert (status, before["taught"]) == (0, None)
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The sweep that nothing was measured for."""
+    path = tmp_path_factory.mktemp("plain") / "copy.cu"
+    path.write_text(TILED)
+    status, found = swept(path, *SPACE)
+    assert (status, found["taught"]) == (0, None)
+    return found
+
+
+def test_measured_variants_correct_the_others(kernel: Path, before: dict[str, Any]):
     table = measured_table(kernel, before["variants"][::2], 0.5)
     status, after = swept(kernel, *SPACE, "--measured", str(table))
     jsonschema.validate(after, json.loads(SCHEMA.read_text()))
@@ -412,8 +420,10 @@ def test_what_teaches_nothing_is_told(
     assert complaint in capsys.readouterr().err
 
 
-def test_the_table_says_what_was_learnt(kernel: Path, capsys: pytest.CaptureFixture[str]):
-    table = measured_table(kernel, swept(kernel, *SPACE)[1]["variants"][::2], 0.0)
+def test_the_table_says_what_was_learnt(
+    kernel: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]
+):
+    table = measured_table(kernel, before["variants"][::2], 0.0)
     words = ("--gpu", "v100", "--jobs", "1", "--launch", "copy=4096/TILE:BLOCK", *SPACE)
     assert main(["sweep", str(kernel), *words, "--measured", str(table)]) == 0
     told = " ".join(capsys.readouterr().out.split())

@@ -10,14 +10,16 @@ from msgspec.structs import replace
 pytest.importorskip("scipy")
 
 from wattslice.cli import main
+from wattslice.training import training
 from wattslice.training.training import TrainedEntry, choose, train, training_data
-from wattslice_models.contract import UNCALIBRATED, NotEnoughDataError
+from wattslice_models.contract import UNCALIBRATED, Learner, ModelKind, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut
 from wattslice_models.gpu import load_gpu
-from wattslice_models.learners import MEANS, entry, learner
+from wattslice_models.learners import MEANS, LearnerEntry, entry, learner
 from wattslice_models.mean import MeanModel
-from wattslice_models.store import Provenance, TrainedModel, load, load_choice, power_model
+from wattslice_models.store import SHIPPED, Provenance, TrainedModel, load, load_choice, power_model
 from wattslice_models.types import Prediction
+from wattslice_models.wavelet_network import WaveletModel
 
 from .learning_data import campaign
 
@@ -69,17 +71,11 @@ def test_what_was_trained_is_written_and_the_same_each_time(table, tmp_path, cap
     for told in ("10 runs of 5 benchmarks", "Known fault: not a measurement.", "Seed 5.", "SHA-256"):
         assert told in card
     capsys.readouterr()
-
-
-def test_pictures_are_drawn(table, tmp_path):
     pytest.importorskip("matplotlib")
-    assert (
-        main(["train", "--gpu", "h200", "--data", str(table), "--model", "mean", "--out", str(tmp_path)]) == 0
-    )
     for name in ("predicted", "residuals", "learning_curve"):
-        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert f"![{name}.svg]" in (tmp_path / "card.md").read_text()
+        assert "<svg" in (tmp_path / "a" / f"{name}.svg").read_text()
+        assert (tmp_path / "a" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"![{name}.svg]" in card
 
 
 @pytest.mark.slow
@@ -153,6 +149,29 @@ def test_variants_of_a_few_programs_choose_nothing():
     assert found.name == "energy"
     assert found.reason.startswith("1 kinds of programs (mixbench) are too few")
     assert choose((candidate("regression", 0.1),), {}).name == "regression"
+
+
+def test_a_network_that_took_no_step_is_no_model(table, monkeypatch):
+    """Early stopping may find that nothing helps: such a network says the same of every kernel."""
+    shipped = load(SHIPPED / "quadro_rtx_8000" / "wavelet.json").model
+    assert isinstance(shipped, WaveletModel)
+
+    class Hollow:
+        kind = ModelKind.WAVELET
+
+        def fit(self, examples: object, seed: int = 0) -> WaveletModel:
+            return replace(shipped, training_steps=0)
+
+    def hollow(known: LearnerEntry) -> Learner:
+        return Hollow() if known.name == "wavelet" else learner(known)
+
+    monkeypatch.setattr(training, "learner", hollow)
+    data = training_data((load_gpu("h200"),), (table,))
+    with pytest.raises(NotEnoughDataError, match="no step of training"):
+        train(data, "wavelet")
+    monkeypatch.setattr(training, "NAMES", ("mean", "wavelet"))
+    told = train(data, "auto").choice.candidates
+    assert [(one.name, bool(one.reason)) for one in told] == [("mean", False), ("wavelet", True)]
 
 
 def test_a_regression_needs_density_and_says_so(table):

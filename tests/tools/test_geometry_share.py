@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice_tools.wild.geometry_share import KINDS, NOT_LAUNCHED, code_of, kind_of
+from wattslice_tools.wild.geometry_share import KINDS, NOT_LAUNCHED, code_of, is_run, kind_of
 
 ALONE = "'n' is a parameter of go(), whose callers are not in this file"
 
@@ -16,6 +16,10 @@ CODES = [
     ("int go(int n) {}\nint main() { return go(4); }", True),
     ("int go(int n) {}\nint main() { if (x) f(); else go(4); }", True),
     ("void go(int n) {}\nint main() { glutDisplayFunc(go); }", True),
+    ("void S::go(int n) const {}\nvoid S::go(int n) : a(n) {}", False),
+    ("void S::go(int n) {}\nint main() { s->go(4); }", True),
+    ("void S::go(int n) {}\nint main() { S::go(4); }", True),
+    ("void go(int n) {}\n#if 0\nint main() { go(4); }\n#else\nint main() {}\n#endif", False),
     ("template <class T> void go(int n) {}\nint main() { x = go<float>(4); }", True),
 ]  # fmt: skip
 
@@ -24,6 +28,8 @@ CODES = [
 def test_a_function_that_nothing_calls_launches_nothing(tmp_path: Path, code: str, is_called: bool):
     (tmp_path / "a.cu").write_text(code)
     assert (kind_of(ALONE, tmp_path, code_of(tmp_path)) != NOT_LAUNCHED) is is_called
+    assert is_run({"go"}, tmp_path, code_of(tmp_path)) is is_called
+    assert is_run({"go", "main"}, tmp_path, {})
 
 
 @pytest.mark.parametrize(("other", "is_called"), [("", True), ("void go(int n) {}", False)])

@@ -4,7 +4,8 @@
 
 Steps, in this order: `features` (of the public kernels, from the git checkouts in the folder DIR; left out
 without --sources), `joint` (the model of all boards, its held-out runs and its tables), `slices` (regression
-and wavelet networks of the boards with training runs), `rooflines`, `pages` (docs/appendix/accuracy.md).
+and wavelet networks of the boards with training runs), `rooflines`, `pages` (accuracy.md and lines.md in
+docs/appendix).
 Samples follow with `pytest --update-golden tests/docs tests/analyzer` and `python docs/pictures/draw.py`.
 OMP_NUM_THREADS=1 makes it faster on a busy machine.
 """
@@ -24,8 +25,9 @@ from wattslice_corpora.records import RecordError
 from wattslice_models.joint_store import FOLDER, held_out_runs, joint_model, save_joint
 from wattslice_models.learners import GENERAL
 from wattslice_models.store import SHIPPED, trained_gpu_ids
-from wattslice_tools.accuracy import accuracy_page, joint_page
+from wattslice_tools.accuracy import accuracy_page, joint_page, known_lines
 from wattslice_tools.accuracy.joint_training import public_readings, train_joint
+from wattslice_tools.pages import write_page
 from wattslice_tools.public_sets.__main__ import main as public_sets
 from wattslice_tools.public_sets.checkout import find_recipes
 
@@ -104,6 +106,8 @@ def _joint() -> None:
 def _slices() -> None:
     boards = trained_gpu_ids()
     for gpu_id in boards:
+        for stale in (SHIPPED / gpu_id).glob("wavelet*.json"):
+            stale.unlink()  # it comes again, if it learns anything
         _train("--gpu", gpu_id, "--out", str(SHIPPED / gpu_id))
     several = [word for gpu_id in boards for word in ("--gpu", gpu_id)]
     _train(*several, "--model", "wavelet", "--out", str(SHIPPED / GENERAL))
@@ -122,6 +126,7 @@ def _train(*words: str) -> None:
 
 def _pages() -> None:
     _done(accuracy_page.main([str(PAGE)]), "the page of errors")
+    _done(write_page([str(PAGE.with_name("lines.md"))], "accuracy.known_lines", known_lines.page), "lines")
 
 
 if __name__ == "__main__":

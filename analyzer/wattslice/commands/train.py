@@ -405,27 +405,19 @@ def fit_and_write(gpu: Gpu, files: tuple[Path, ...], folder: Path) -> None:
 
 
 def _report_fit(result: RooflineResult, written: Path, file: TextIO) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from wattslice.report.terminal import make_console, print_stripped
+    from wattslice.report.terminal import make_console, plain_table, print_stripped
     from wattslice.training.roofline_card import clock_text, estimates, roofs
 
     one = result.trained.reference
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(clock_text(one))
-    table.add_column("")
-    for heading in ("as Choi et al. fit", "p", "relative errors", "p"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("unit", no_wrap=True)
+    figures = ("as Choi et al. fit", "p", "relative errors", "p")
+    table = plain_table((clock_text(one), ""), figures, ("unit",))
     for line, other in zip(estimates(one.fit), estimates(one.relative_fit), strict=True):
         table.add_row(
             line.symbol, line.meaning, line.value, line.p_value, other.value, other.p_value, line.unit
         )
-    achieved = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    achieved.add_column("roof")
-    for heading in ("best of the sweep", "catalogue", "unit"):
-        achieved.add_column(heading, justify="left" if heading == "unit" else "right", no_wrap=True)
+    achieved = plain_table(("roof",), ("best of the sweep", "catalogue"), ("unit",))
     for roof in roofs(one, result.gpu):
         catalogue = "unknown" if roof.catalogue is None else f"{roof.catalogue:.0f}"
         achieved.add_row(roof.name, roof.achieved_text, catalogue, roof.unit)

@@ -81,6 +81,7 @@ class Search(Enum):
     LINKING = "linking"  # the files beside a file that may launch kernels which they only declare
     SOURCES = "sources"  # the files to analyse that a path stands for
     FOLDER = "folder"  # the folder itself, where there is one
+    SETTINGS = "settings"  # the files of a folder that may say how programs are run
     LINK = "link"  # where a path leads
 
 

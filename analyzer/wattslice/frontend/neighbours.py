@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
@@ -79,13 +79,17 @@ class _Definitions:
     """Finds definitions of one of `names`: by what stands behind a name, then by what stands in front."""
 
     def __init__(self, names: frozenset[str]) -> None:
-        words = b"|".join(re.escape(name.encode()) for name in sorted(names))
-        self._name = re.compile(rb"(?<!\w)(?:%s)(?!\w)" % words)
+        self._names = names
         self._known: dict[str, bool] = {}
+
+    @cached_property
+    def _name(self) -> re.Pattern[bytes]:
+        words = b"|".join(re.escape(name.encode()) for name in sorted(self._names))
+        return re.compile(rb"(?<!\w)(?:%s)(?!\w)" % words)
 
     def search(self, data: bytes) -> bool:
         """Whether there is one in a text: files of one folder ask for the same in the same others."""
-        text = digest_of_text(data)
+        text = _digest(data)
         if text not in self._known:
             self._known[text] = self._is_in(data)
         return self._known[text]
@@ -103,6 +107,11 @@ class _Definitions:
                     return True
                 begin = data.find(b"\n", begin, at) + 1 or len(data) + 1
         return False
+
+
+@lru_cache(maxsize=256)
+def _digest(data: bytes) -> str:
+    return digest_of_text(data)
 
 
 @lru_cache(maxsize=256)
@@ -151,6 +160,12 @@ CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b"
 _NAME = re.compile(rb"\w+")
 
 
+@lru_cache(maxsize=256)
+def _call_of(names: frozenset[str]) -> re.Pattern[bytes]:
+    words = b"|".join(re.escape(name.encode()) for name in sorted(names))
+    return re.compile(CALL % (words, words))
+
+
 def _mentioning(
     path: Path,
     names: frozenset[str],
@@ -167,8 +182,6 @@ def _mentioning(
     `may_be_own`: its own `main`, of what others define.
     """
     plain = frozenset(name.encode() for name in names)
-    words = b"|".join(map(re.escape, sorted(plain)))
-    call = re.compile(CALL % (words, words))
     unusual = tuple(name for name in plain if _NAME.fullmatch(name) is None)
     own = around.resolved(str(path))
     found: list[tuple[bool, int, Path]] = []
@@ -187,7 +200,7 @@ def _mentioning(
             scanned += 1
             text = around.text(resolved)
             named = not plain.isdisjoint(text.words) or any(name in text.content for name in unusual)
-            named = named and (not is_call or call.search(text.content))
+            named = named and (not is_call or _call_of(names).search(text.content))
             is_own = resolved == own and is_call
             if is_own and (not text.has_main or _definitions(names).search(text.content)):
                 continue

@@ -216,9 +216,10 @@ def _list(root: Path) -> _Listing:
     found: list[Path] = []
     folders: list[tuple[Path, Stamp]] = []
     for number, (folder, subfolders, names) in enumerate(os.walk(root)):
-        folders.append((Path(folder), _stamp_of_folder(Path(folder))))
+        place = Path(folder)
+        folders.append((place, _stamp_of_folder(place)))
         subfolders[:] = sorted(set(subfolders) - _SKIPPED)
-        found.extend(Path(folder, name) for name in sorted(names) if Path(name).suffix in SUFFIXES)
+        found.extend(place / name for name in sorted(names) if os.path.splitext(name)[1] in SUFFIXES)  # noqa: PTH122
         if len(found) >= _MOST_FILES or number >= _MOST_FOLDERS:
             break
     return _Listing(tuple(found[:_MOST_FILES]), tuple(folders))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from wattslice.frontend.inputs import file_bytes, root_above
+from wattslice.frontend.source_files import Stamp
 
 MAX_BYTES = 1 << 20
+_MOST_KEPT = 256
 _WORD = re.compile(rb"\w+")
 _MAIN = re.compile(rb"\bmain\s*\(")
 
@@ -92,13 +93,7 @@ class Surroundings:
         """What a file says."""
         known = self._texts.get(path)
         if known is None:
-            try:
-                content = file_bytes(Path(path), MAX_BYTES)
-            except OSError:
-                content = b""
-            words = _words(content)
-            known = Text(content, words, b"main" in words and _MAIN.search(content) is not None)
-            self._texts[path] = known
+            known = self._texts[path] = _text_of(path)
         return known
 
     def repository_root(self, path: Path) -> Path:
@@ -110,7 +105,22 @@ class Surroundings:
         return known
 
 
-@lru_cache(maxsize=128)
-def _words(data: bytes) -> frozenset[bytes]:
-    """The words of a text, which the files around it ask about by one name after another."""
-    return frozenset(_WORD.findall(data))
+_kept: dict[str, tuple[Stamp, Text]] = {}
+"""Texts last asked for: the files of a folder all ask about the same others."""
+
+
+def _text_of(path: str) -> Text:
+    file, kept = Path(path), _kept.get(path)
+    if kept is not None and kept[0].holds_for(file):
+        return kept[1]
+    try:
+        stamp = Stamp.of(file)
+        content = file_bytes(file, MAX_BYTES)
+    except OSError:
+        return Text(b"", frozenset(), has_main=False)
+    words = frozenset(_WORD.findall(content))
+    found = Text(content, words, b"main" in words and _MAIN.search(content) is not None)
+    if len(_kept) >= _MOST_KEPT:
+        _kept.clear()
+    _kept[path] = stamp, found
+    return found

@@ -182,12 +182,7 @@ def part_of(type_: Type, path: tuple[str, ...]) -> tuple[int, Type] | None:
     """Where in an object of `type_` a member lies, in bytes, and of which type it is; None if not known."""
     offset = 0
     for name in path:
-        if type_.lanes > 1 and name in "xyzw":
-            bytes_ = type_.bits // 8
-            offset += "xyzw".index(name) * bytes_
-            type_ = Type(type_.kind, type_.bits, type_.signed, bfloat=type_.bfloat)
-            continue
-        found = next((field for field in type_.fields if field.name == name), None)
+        found = next((member for member in type_.members if member.name == name), None)
         if found is None:
             return None
         offset, type_ = offset + found.offset_bytes, found.type

@@ -105,6 +105,21 @@ class Type(Struct, frozen=True):
         return max(1, -(-self.size_bytes // self.request_bytes))
 
     @property
+    def lane(self) -> Type:
+        """The scalar type of a vector's lanes."""
+        return Type(self.kind, self.bits, self.signed, bfloat=self.bfloat)
+
+    @property
+    def members(self) -> tuple[Field, ...]:
+        """The fields of a record, `x` to `w` of a vector; none of anything else."""
+        if self.name == DIM3.name and not self.fields:
+            return tuple(Field(name, UINT32, 4 * at) for at, name in enumerate("xyz"))
+        if self.lanes == 1:
+            return self.fields
+        names, lane = enumerate("xyzw"[: self.lanes]), self.lane
+        return tuple(Field(name, lane, at * lane.size_bytes) for at, name in names)
+
+    @property
     def is_integral(self) -> bool:
         """True for integers, enums and booleans."""
         return self.kind is TypeKind.INT or self.kind is TypeKind.BOOL
@@ -143,6 +158,7 @@ class VariableRole(IdentityEnum):
 
     PARAMETER = "parameter"
     LOCAL = "local"
+    STATIC_LOCAL = "static local"
     FILE_SCOPE = "file scope"
     TEMPORARY = "temporary"
 
@@ -433,6 +449,9 @@ def made_up_offset(name: str) -> int:
 ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 """Methods of containers that give a reference to an element."""
 
+VECTOR_CLASSES = ("std::vector<", "thrust::device_vector<", "thrust::host_vector<")
+"""How the names of classes begin that hold as many elements as their length says."""
+
 BIT_FIELD = "bit-field"
 """The intrinsic that gives a bit-field of its argument, which is the whole member: width and place in it are
 not kept."""
@@ -445,7 +464,8 @@ class Call(Struct, frozen=True, eq=False):
     """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling).
 
     `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
-    `is_virtual`: the class of the object, its first argument, decides which function runs.
+    `is_virtual`: the class of the object, its first argument, decides which function runs. `looked_at`: the
+    arguments that a function which is only declared takes as pointers to what is const.
     """
 
     callee: str
@@ -455,6 +475,7 @@ class Call(Struct, frozen=True, eq=False):
     span: Span
     function: Expr | None = None
     is_virtual: bool = False
+    looked_at: frozenset[int] = frozenset()
 
 
 class Text(Struct, frozen=True, eq=False):

@@ -160,7 +160,16 @@ class CallGraph:
     @cached_property
     def entries(self) -> frozenset[ir.Function]:
         """Functions that others than this program may call: nobody here does, or a library is given them."""
-        handed_over = {
+        return (frozenset(self.uncalled) - self._pointed_at) | self._handed_over
+
+    @cached_property
+    def unused(self) -> frozenset[ir.Function]:
+        """Functions that nobody calls, nor hands to others: of a program with `main`, they are not run."""
+        return frozenset(self.uncalled) - self._pointed_at - self._handed_over
+
+    @cached_property
+    def _handed_over(self) -> frozenset[ir.Function]:
+        return frozenset(
             self._by_name[node.value]
             for function in self.functions
             for expr in self._tell[function.body]
@@ -168,8 +177,7 @@ class CallGraph:
             for argument in expr.arguments
             for node in ir.walk_expressions(argument)
             if isinstance(node, ir.Text) and node.type.name == "function" and node.value in self._by_name
-        }
-        return (frozenset(self.uncalled) - self._pointed_at) | handed_over
+        )
 
     def launches_from(self, function: ir.Function) -> frozenset[ir.LaunchCall]:
         """All launches in a function and in what it calls."""

@@ -1,6 +1,6 @@
-"""`std::vector` and `std::array` of host code: how many elements they have, and which.
+"""`std::vector`, Thrust's vectors and `std::array` of host code: how many elements they have, and which.
 
-An object holds its elements as an array would, from its start on; a vector its length beside them.
+An array holds its elements from its start on; a vector elsewhere in its object, its length beside them.
 """
 
 from __future__ import annotations
@@ -8,16 +8,17 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.launches.memory import Memory, Pointer, Record, Unknown, Value
+from wattslice.launches.memory import Memory, Pointer, Record, Unknown, Value, elements_of, moved
 
-_LENGTH = -1
+_ELEMENTS = elements_of(0)
+_LENGTH = _ELEMENTS - 1
 """Where the length of a vector is kept."""
-_VECTORS = ("std::vector<", "vector<")
+_VECTORS = (*ir.VECTOR_CLASSES, "vector<")
 _ARRAYS = ("std::array<", "array<")
 
 
 def is_vector(type_: ir.Type) -> bool:
-    """True for `std::vector`."""
+    """True for `std::vector` and Thrust's."""
     return type_.kind is ir.TypeKind.RECORD and type_.name.removeprefix("const ").startswith(_VECTORS)
 
 
@@ -45,15 +46,20 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     first, given = values[0], node.arguments[0].type
     if isinstance(first, Record):
         if given.kind is ir.TypeKind.ARRAY:
-            return Record({**first.cells, _LENGTH: given.length or 0})
+            elements = {moved(key, _ELEMENTS): cell for key, cell in first.cells.items()}
+            return Record({**elements, _LENGTH: given.length or 0})
         return first if is_vector(given) else Unknown("a vector made of something else")
     if isinstance(first, Unknown):
         return Record({_LENGTH: first})
+    if isinstance(first, Pointer) and len(values) == 2:
+        return Record({_LENGTH: _length_of_range(first, values[1], given)})
     if not isinstance(first, int) or len(values) > 2:
         return Unknown("a vector made of something else")
     cells: dict[int, Value] = {_LENGTH: first}
-    if len(values) == 2 and (size := node.arguments[1].type.size_bytes) and not isinstance(values[1], Record):
-        cells.update({number * size: values[1] for number in range(min(max(first, 0), 64))})
+    if len(values) == 2 and (size := node.arguments[1].type.size_bytes):
+        parts = values[1].cells if isinstance(values[1], Record) else {0: values[1]}
+        for number in range(min(max(first, 0), 64)):
+            cells.update({moved(key, _ELEMENTS + number * size): part for key, part in parts.items()})
     return Record(cells)
 
 
@@ -63,13 +69,14 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
     this = arguments[0] if arguments else None
     if type_ is None or not isinstance(this, Pointer):
         return None
+    start, at = Pointer(this.storage, this.offset), moved(_LENGTH, this.offset)
     if is_vector(type_):
-        length = memory.read(this.storage, this.offset + _LENGTH, ir.INT64)
+        start = Pointer(this.storage, moved(_ELEMENTS, this.offset), at)
+        length = memory.read(this.storage, at, ir.INT64)
     elif is_array(type_):
         length = type_.fields[0].type.length or 0
     else:
         return None
-    start = Pointer(this.storage, this.offset, this.offset + _LENGTH)
     if node.name.startswith(ir.ADDRESS_OF):
         return _address(memory, start, length, node, arguments)
     match node.name:
@@ -78,26 +85,35 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
         case "empty":
             return int(length == 0) if isinstance(length, int) else length
         case "operator[]" | "at" if len(arguments) == 2:
-            return _element(memory, this, arguments[1], node.type)
+            return _element(memory, start, arguments[1], node.type)
         case "front":
-            return _element(memory, this, 0, node.type)
+            return _element(memory, start, 0, node.type)
         case "back":
             last = length - 1 if isinstance(length, int) else length
-            return _element(memory, this, last, node.type)
-        case "push_back" if len(arguments) == 2 and isinstance(length, int) and is_vector(type_):
-            element = node.arguments[1].type
-            memory.write(this.storage, this.offset + length * element.size_bytes, arguments[1], element)
-            memory.set_cell(this.storage, this.offset + _LENGTH, length + 1)
+            return _element(memory, start, last, node.type)
+        case "push_back" | "emplace_back" if isinstance(length, int) and is_vector(type_):
+            element = node.arguments[1].type if len(arguments) == 2 else ir.UNKNOWN_TYPE
+            if node.name == "push_back" or (node.type.size_bytes == element.size_bytes and not _differ(node)):
+                memory.write(this.storage, start.offset + length * element.size_bytes, arguments[1], element)
+            memory.set_cell(this.storage, at, length + 1)
             return 0
         case "pop_back" if is_vector(type_) and isinstance(length, int):
-            memory.set_cell(this.storage, this.offset + _LENGTH, max(0, length - 1))
+            memory.set_cell(this.storage, at, max(0, length - 1))
             return 0
         case "clear" if is_vector(type_):
-            memory.set_cell(this.storage, this.offset + _LENGTH, 0)
+            memory.set_cell(this.storage, at, 0)
             return 0
         case "resize" if len(arguments) == 2 and is_vector(type_):
-            memory.set_cell(this.storage, this.offset + _LENGTH, arguments[1])
+            memory.set_cell(this.storage, at, arguments[1])
             return 0
+        case "assign" if len(arguments) == 3 and is_vector(type_):
+            memory.forget_behind(start, Unknown("an element of a vector that was assigned"))
+            length = _length_of_range(arguments[1], arguments[2], node.arguments[1].type)
+            memory.set_cell(this.storage, at, length)
+            return 0
+        case "insert" | "erase" | "emplace" | "push_back" | "emplace_back" if is_vector(type_):
+            memory.forget_elements(start, Unknown(f"set by {node.name}()"))
+            return Unknown(f"the result of {node.name}()")
         case "data":
             return start
         case "begin" | "end" | "rbegin" | "rend" if not node.callee.startswith("_ZNK"):
@@ -107,6 +123,21 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
             return Unknown(f"the result of {node.name}()")
         case _:
             return None
+
+
+def _differ(node: ir.Call) -> bool:
+    """Whether an element is made of its argument by more than a copy: `emplace_back`."""
+    return node.type.kind is not node.arguments[1].type.kind
+
+
+def _length_of_range(first: Value, second: Value, type_: ir.Type) -> Value:
+    """How many elements a vector gets of two values: so many equal ones, or those between two addresses."""
+    size = 0 if type_.element is None else type_.element.size_bytes
+    if not isinstance(first, Pointer):
+        return first if isinstance(first, (int, Unknown)) else Unknown("a vector made of something else")
+    if isinstance(second, Pointer) and second.storage is first.storage and size:
+        return (second.offset - first.offset) // size
+    return second if isinstance(second, Unknown) else Unknown("a vector made of something else")
 
 
 def _address(
@@ -125,7 +156,7 @@ def _address(
     return replace(start, offset=start.offset + index * size)
 
 
-def _element(memory: Memory, this: Pointer, index: Value, type_: ir.Type) -> Value:
+def _element(memory: Memory, start: Pointer, index: Value, type_: ir.Type) -> Value:
     if not isinstance(index, int):
         return index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
-    return memory.read(this.storage, this.offset + index * type_.size_bytes, type_)
+    return memory.read(start.storage, start.offset + index * type_.size_bytes, type_)

@@ -318,7 +318,11 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
     name = node.name.removeprefix("std::")
     if name == ir.UNREAD:
         return _unread(memory, node, arguments)
-    if name.startswith("make_cuda") or (name.startswith("make_") and node.type.lanes > 1):
+    if (
+        name == "make_pair"
+        or name.startswith("make_cuda")
+        or (name.startswith("make_") and node.type.lanes > 1)
+    ):
         return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
     if name in ("forward", "move") and len(arguments) == 1:
         given = node.arguments[0]
@@ -350,8 +354,10 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         is_const = node.callee.startswith("_ZNK")  # a method that leaves its object as it is
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
         written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
+        const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
         for pointer in _reached(written, everything=not is_known(name)):
-            memory.forget_behind(pointer, why)
+            if pointer not in const:
+                memory.forget_behind(pointer, why)
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
     if unknown is not None and name.startswith("ato"):
         return replace(unknown, is_option=False)  # a number that is given is no question of whether it is

@@ -64,14 +64,17 @@ class Geometry(Struct, frozen=True):
         return product
 
 
+_NO_MEMBER = Unknown("a dim3 member without a value")
+
+
 def _extent(value: Value, limits: Dim3) -> Dim3 | Unknown | str:
     """The three extents, why one is unknown, or in words why no GPU would start them."""
     cells: list[Value] = [value, 1, 1]
     if isinstance(value, Record):
-        cells = [value.cells.get(offset, Unknown("a dim3 member without a value")) for offset in (0, 4, 8)]
+        cells = [value.cells.get(offset, _NO_MEMBER) for offset in (0, 4, 8)]
     extent: list[int] = []
     for cell, limit in zip(cells, limits, strict=True):
-        number = convert(cell, ir.INT64)
+        number = cell if type(cell) is int and 1 <= cell <= limit else convert(cell, ir.INT64)
         if not isinstance(number, int):
             return number if isinstance(number, Unknown) else Unknown("no number")
         if not 1 <= number <= limit:

@@ -23,7 +23,7 @@ from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
 from wattslice.launches.data_files import READS_FILES, DataFiles
-from wattslice.launches.evaluator import Evaluator
+from wattslice.launches.evaluator import BudgetExceededError, Evaluator
 from wattslice.launches.host_api import library_call
 from wattslice.launches.instances import LaunchInstance
 from wattslice.launches.launch import ConstantValue
@@ -51,10 +51,15 @@ from wattslice_models.gpu import Gpu
 MAX_ITERATIONS = (64, 16, 4)
 """Iterations of counted loops that are followed one by one, by loop depth."""
 MAX_UNCOUNTED_ITERATIONS = 16_384
+SHARE_OF_LOOP = 0.25
+"""A counted loop that would take more of the steps that are left is not followed through."""
+MOST_SAMPLED = 4
 MAX_LOOP_STEPS = 8_000
 """Steps of one loop without a launch in it."""
 MAX_CALL_DEPTH = 12
 MAX_RECURSION_DEPTH = 40
+SHARE_OF_NOT_RUN = 0.75
+"""Of the steps, for code that is visited only to see its launches."""
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
 
@@ -99,6 +104,8 @@ class Interpreter(Evaluator):
         self._seen: set[ir.LaunchCall] = set()
         self._returned: list[_Returned] = []
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
+        self.is_cut = False  # in code that is not run: there are launches that it does not come to
+        self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)
         self._unknown_loops = 0
         self._times: int | None = 1  # how often what is visited runs, in one run of the entry point
         self._around: list[Flow] = []  # functions, loops, iterations and blocks, by the jumps that leave them
@@ -183,6 +190,9 @@ class Interpreter(Evaluator):
         return Flow.NEXT
 
     def _declare(self, variable: ir.Variable, value: ir.Expr | None) -> None:
+        if variable.role is ir.VariableRole.STATIC_LOCAL:
+            self._declare_static(variable, value)
+            return
         initial = None if value is None else self.evaluate(value)
         storage = self.memory.declare(variable)
         if initial is not None:
@@ -190,6 +200,15 @@ class Interpreter(Evaluator):
         elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
             for axis in range(3):
                 self.memory.write(storage, 4 * axis, 1, ir.UINT32)
+
+    def _declare_static(self, variable: ir.Variable, value: ir.Expr | None) -> None:
+        storage, is_initialized = self.memory.static(variable)
+        if is_initialized:
+            return
+        if value is not None:
+            self.memory.write(storage, 0, self.evaluate(value), variable.type)
+        elif storage.is_scalar:
+            self.memory.write(storage, 0, 0, variable.type)
 
     def returned_by(self, body: ir.Stmt) -> Value | None:
         """Run the body of a function; what it returns, None when nothing."""
@@ -272,9 +291,33 @@ class Interpreter(Evaluator):
         self.spend()
         returned = list(self._returned)
         self._speculating.append(condition)
-        self._try(stmt)
+        self._try_within_steps(stmt)
         self._speculating.pop()
         self._returned[:] = returned
+
+    def _try_within_steps(self, stmt: ir.Stmt) -> None:
+        """Visit code that is not run with half of the steps that are left for such code.
+
+        What is run, and what else is not, needs the others.
+        """
+        stacks = (self._around, self._active, self._path, self._speculating, self.memory.frames)
+        depths = [len(stack) for stack in stacks]
+        times, loops, unknown, doubt = self._times, self._loop_depth, self._unknown_loops, self._doubt
+        is_outermost = len(self._speculating) == 1
+        left = min(self._steps_for_not_run, self.steps_left) if is_outermost else self.steps_left
+        mark, given = self.memory.mark(), left // 2
+        kept, self._budget = self.steps_left - given, given
+        try:
+            self._try(stmt)
+        except (BudgetExceededError, RecursionError):
+            self.is_cut = True
+            self.memory.roll_back(mark)
+            for stack, depth in zip(stacks, depths, strict=True):
+                del stack[depth:]
+            self._times, self._loop_depth, self._unknown_loops, self._doubt = times, loops, unknown, doubt
+        if is_outermost:
+            self._steps_for_not_run -= given - self.steps_left
+        self._budget = self.steps_left + kept
 
     def _any_case(self, stmt: ir.Switch, condition: Unknown) -> None:
         """A switch of which nobody knows the case that is taken."""
@@ -325,7 +368,7 @@ class Interpreter(Evaluator):
             self._loop_depth -= 1
 
     def _iterate(self, stmt: ir.Loop) -> Flow:
-        bound = _counted(stmt)
+        bound, trips = _counted(stmt), None
         limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
         if bound is None:
             limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
@@ -333,10 +376,15 @@ class Interpreter(Evaluator):
             writes = self._writes(stmt)
             return self._visit_once(stmt) if writes.may_end_early else self._sample(stmt, trips, writes)
         mark, known = self.memory.mark(), len(self.instances)
-        least = 0 if self._graph.launches_in(stmt.body) else self.steps_left - MAX_LOOP_STEPS
+        begin = self.steps_left
+        least = 0 if self._graph.launches_in(stmt.body) else begin - MAX_LOOP_STEPS
         for iteration in range(limit + 1):
             if self.steps_left < least:
                 return self._unfinished(stmt, mark)
+            if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
+                is_long = (begin - self.steps_left) * (trips - 1) > self.steps_left * SHARE_OF_LOOP
+                if is_long and not (writes := self._writes(stmt)).may_end_early:
+                    return self._sample(stmt, trips - 1, writes)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
                 holds = truth(value)
@@ -400,11 +448,15 @@ class Interpreter(Evaluator):
         self._times = times
         changes = self.memory.changes_since(mark)
         self.memory.roll_back(mark)
+        if why is not None and why.is_option:  # a run without options does not come in
+            self.memory.merge({}, changes, why)
+            return flow if flow is Flow.EXIT else Flow.NEXT
         for cell, after in changes.items():
             before = self.memory.current(cell)
-            if isinstance(before, Unknown) and cell[1] >= 0:
+            is_known_later = cell[0].is_static and cell[1] >= 0  # a static that was set there first
+            if isinstance(before, Unknown) and cell[1] >= 0 and not is_known_later:
                 self.memory.apply({cell: after})
-            elif not same(before, after):
+            elif is_known_later or not same(before, after):
                 self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
         return flow if flow is Flow.EXIT else Flow.NEXT
 

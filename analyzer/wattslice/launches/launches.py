@@ -71,6 +71,8 @@ def launches_of(
             group = [instance for instance in group if is_read(instance)]
         if group:
             held = zeros.at(site, kernel)
+            ended = zeros.at_an_end(site, kernel, times)
+            held += tuple(one for one in ended if one.array not in {other.array for other in held})
             launches.append(replace(_launch(kernel, group, gpu), times=times, zeros=held))
     if not any(instance.is_certain for instance in own):  # one stands for all of what is not run
         launches = launches[:1]

@@ -41,7 +41,7 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
             else:
                 whole.add(variable)
     for stmt in ir.walk_statements(loop.body):
-        if isinstance(stmt, ir.Declare):
+        if isinstance(stmt, ir.Declare) and stmt.variable.role is not ir.VariableRole.STATIC_LOCAL:
             written.setdefault(stmt.variable, 1)
             whole.add(stmt.variable)
     steps: dict[ir.Variable, int] = {}

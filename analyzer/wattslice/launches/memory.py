@@ -54,7 +54,7 @@ class Storage(Struct, eq=False):
     `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns. `is_given`:
     the command line, which a function of a library reads and does not change. `part_of`: a name for a part of
     another object, which it is read from and written to. `class_name`: of an object of a class.
-    `is_allocated`: no variable's, but memory that pointers alone reach.
+    `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
     """
 
     name: str
@@ -66,6 +66,8 @@ class Storage(Struct, eq=False):
     part_of: Pointer | None = None
     class_name: str = ""
     is_allocated: bool = False
+    is_static: bool = False
+    has_vectors: bool = False
     overlaps: Mapping[int, Overlap] = field(default_factory=dict[int, Overlap])
 
 
@@ -271,6 +273,28 @@ Frame = dict[ir.Variable, Storage]
 _MISSING = Unknown("never assigned a value in the host code")
 MAX_CELLS = 4096
 _SENTINELS = (0, -1)
+_INITIALIZED = -2
+"""The cell of a static that says that it was declared."""
+_PAGE = 1 << 40
+"""How far apart the elements of the vectors in an object are kept: none reaches into what lies behind it."""
+
+
+def elements_of(offset: int) -> int:
+    """Where the elements of the vector at `offset` begin; its length is kept in front of them."""
+    return _PAGE * (offset + 1) + 8
+
+
+def _inside(key: int, offset: int, end: int) -> int | None:
+    """The cell of an object from `offset` to `end`, counted from its start; None of one that is not its."""
+    if offset <= key < end:
+        return key - offset
+    vector = _inside(key // _PAGE - 1, offset, end) if key >= _PAGE else None
+    return None if vector is None else _PAGE * (vector + 1) + key % _PAGE
+
+
+def moved(key: int, by: int) -> int:
+    """The cell of an object, counted from its start, when that lies at `by`."""
+    return key + by if key < _PAGE else _PAGE * (moved(key // _PAGE - 1, by) + 1) + key % _PAGE
 
 
 class Memory:
@@ -327,6 +351,17 @@ class Memory:
         self._shared[variable.name] = (variable, storage)
         return storage
 
+    def static(self, variable: ir.Variable) -> tuple[Storage, bool]:
+        """Storage of a `static` variable of a function, and whether it has its initial value already."""
+        storage = self._globals.get(variable)
+        if storage is None:
+            storage = self.declare(variable, self._globals)
+            storage.is_static = True
+        is_first = storage.cells.get(_INITIALIZED) is None
+        if is_first:
+            self._set(storage, _INITIALIZED, 1)
+        return storage, not is_first
+
     def pin(self, name: str) -> int | float | None:
         """The value that is fixed for what goes by this name; None where none is."""
         return self._pins.get(name)
@@ -354,13 +389,13 @@ class Memory:
     def read(self, storage: Storage, offset: int, type_: ir.Type) -> Value:
         """The value of an object of `type_`."""
         if storage.part_of is not None:
-            storage, offset = storage.part_of.storage, storage.part_of.offset + offset
+            storage, offset = storage.part_of.storage, moved(offset, storage.part_of.offset)
         if is_aggregate(type_):
-            size = type_.size_bytes or MAX_CELLS * 64
-            is_vector = type_.name.removeprefix("const ").startswith("std::vector<")
-            if offset == 0 and (is_vector or all(key < size for key in storage.cells)):
+            end = offset + (type_.size_bytes or MAX_CELLS * 64)
+            if offset == 0 and all(key < end or _inside(key, 0, end) is not None for key in storage.cells):
                 return Record(dict(storage.cells))
-            return Record({k - offset: v for k, v in storage.cells.items() if offset <= k < offset + size})
+            cells = ((_inside(key, offset, end), value) for key, value in storage.cells.items())
+            return Record({key: value for key, value in cells if key is not None})
         if storage.pinned is not None and offset == 0:
             return storage.pinned
         found = storage.cells.get(offset)
@@ -377,8 +412,12 @@ class Memory:
     def write(self, storage: Storage, offset: int, value: Value, type_: ir.Type) -> None:
         """Store `value`, converted to `type_`; aggregates are copied member by member."""
         if isinstance(value, Record):
+            if storage.has_vectors:
+                self.forget_object(
+                    storage, offset, type_, Unknown("an element of a vector that was assigned")
+                )
             for key, cell in value.cells.items():
-                self._set(storage, offset + key, cell)
+                self._set(storage, moved(key, offset), cell)
         elif isinstance(value, Closure):
             self._set(storage, offset, value)
         elif is_aggregate(type_):
@@ -387,11 +426,14 @@ class Memory:
             elif isinstance(value, str) and type_.element is not None and type_.element.bits == 8:
                 for at, char in enumerate(f"{value}\0"):  # char name[] = "text";
                     self._set(storage, offset + at, ord(char))
+            elif isinstance(value, str) and is_text_object(type_):
+                self._set(storage, offset, value)
             elif is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
                 for axis in range(3):
                     self._set(storage, offset + 4 * axis, int(value) if axis == 0 else 1)
             else:
-                self.forget(storage, value if isinstance(value, Unknown) else Unknown("not followed"))
+                why = value if isinstance(value, Unknown) else Unknown("not followed")
+                self.forget_object(storage, offset, type_, why)
         else:
             value = _named(convert(value, type_), storage)
             if (overlap := storage.overlaps.get(offset)) is not None:
@@ -400,6 +442,19 @@ class Memory:
                     self._set(storage, other, lost)
                 value = value if type_.size_bytes >= overlap.widest_bytes else lost
             self._set(storage, offset, value)
+
+    def forget_object(self, storage: Storage, offset: int, type_: ir.Type, why: Unknown) -> None:
+        """An object that may be a part of another becomes unknown."""
+        self._forget_cells(storage, offset, offset + (type_.size_bytes or MAX_CELLS * 64), why)
+
+    def _forget_cells(self, storage: Storage, begin: int, end: int, why: Unknown) -> None:
+        if storage.part_of is not None:
+            begin, end = (moved(key, storage.part_of.offset) for key in (begin, end))
+            storage = storage.part_of.storage
+        if not storage.is_given:
+            for key in (begin, *storage.cells):
+                if _inside(key, begin, end) is not None:
+                    self._set(storage, key, _named(why, storage))
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
@@ -415,9 +470,17 @@ class Memory:
             self._set(pointer.storage, pointer.offset, _named(why, pointer.storage))
             return
         kept = None if pointer.length is None else pointer.storage.cells.get(pointer.length)
-        self.forget(pointer.storage, why)
+        if pointer.offset >= _PAGE:
+            self.forget_elements(pointer, why)
+        else:
+            self.forget(pointer.storage, why)
         if pointer.length is not None and kept is not None:
             self._set(pointer.storage, pointer.length, kept)
+
+    def forget_elements(self, pointer: Pointer, why: Unknown) -> None:
+        """A vector of which `pointer` is to an element becomes unknown, with its length."""
+        page = pointer.offset // _PAGE * _PAGE
+        self._forget_cells(pointer.storage, page, page + _PAGE, why)
 
     def set_cell(self, storage: Storage, key: int, value: Value) -> None:
         """Store a scalar at a byte offset, as it is."""
@@ -425,7 +488,8 @@ class Memory:
 
     def _set(self, storage: Storage, key: int, value: Value | None) -> None:
         if storage.part_of is not None:
-            storage, key = storage.part_of.storage, storage.part_of.offset + key
+            storage, key = storage.part_of.storage, moved(key, storage.part_of.offset)
+        storage.has_vectors = storage.has_vectors or key >= _PAGE
         old = storage.cells.get(key)
         if old is None and len(storage.cells) >= MAX_CELLS:
             return

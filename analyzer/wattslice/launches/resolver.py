@@ -107,11 +107,13 @@ class HostCode:
         visited: set[ir.LaunchCall] = set()
         entries = self._graph.entries
         left = MAX_STEPS
-        is_cut = False
+        is_cut = is_cut_aside = is_main_cut = False
         for function in self._graph.roots():
             # A function that others call, but only where they do not run, is no entry point.
             known = seen if function in entries else seen | visited
             if function.name != "main" and self._graph.launches_from(function) <= known:
+                continue
+            if is_main_cut and function in self._graph.unused:  # its launches are not those of the run
                 continue
             interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given)
             interpreter.mark_seen(seen)
@@ -119,7 +121,8 @@ class HostCode:
                 interpreter.run(function)
             except (BudgetExceededError, RecursionError):
                 del memory.frames[1:]
-                is_cut = True
+                is_cut, is_main_cut = True, is_main_cut or function.name == "main"
+            is_cut_aside = is_cut_aside or interpreter.is_cut
             self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
             left = interpreter.steps_left
             uncounted = self.sites if is_cut else interpreter.cut
@@ -131,7 +134,7 @@ class HostCode:
             if function.name == "main":
                 start = memory.mark()
             memory.roll_back(start)
-        if is_cut:
+        if is_cut or is_cut_aside:
             reached = {instance.node for instance in instances}
             instances += (_unreached(node) for node in self.sites - reached)
         return without_dead([instance for instance in instances if instance.node in self.sites])

@@ -1,8 +1,9 @@
-"""Arrays that hold nothing but zeros when a kernel runs, as far as the function that launches it tells.
+"""Arrays of whose values hardly a bit toggles in a kernel, as far as the function that launches it tells.
 
 An array counts when it is allocated, wholly set to zero (`cudaMemset`, `memset`, `calloc`, a copy of such an
 array) on every way to the launch, and named otherwise only where nothing is written: a source of copies, an
 argument of kernels that leave it as it is or store zeros in it. Whatever else names it ends what is known.
+So does an array that the launches of a loop bring to its end: see `growth`.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from wattslice import ir
+from wattslice.launches.growth import growth_of, is_at_an_end, outermost_loop, repeats
 from wattslice.launches.host_api import ALLOCATIONS_BY_POINTER
 from wattslice.launches.launch import ArrayData, DataKind
 
@@ -44,15 +46,35 @@ class ZeroArrays:
         function = self._functions.get(node)
         if function is None or node.kernel not in self._kernels:
             return ()
-        if function not in self._hosts:
-            self._hosts[function] = _Host(function, self._kernels, self._written)
-        known = self._hosts[function].zeros_at(node)
+        known = self._host(function).zeros_at(node)
         given = zip(kernel.parameters, map(ir.read_variable, node.arguments), strict=False)
         return tuple(
             ArrayData(None, parameter.name, DataKind.ZEROS, known[variable])
             for parameter, variable in given
             if variable is not None and variable in known
         )
+
+    def at_an_end(self, node: ir.LaunchCall, kernel: ir.Kernel, times: int | None) -> tuple[ArrayData, ...]:
+        """The arrays among the arguments of a launch that nearly all of its `times` find at their ends."""
+        function = self._functions.get(node)
+        if times is None or function is None or function.name != "main" or node.kernel not in self._kernels:
+            return ()
+        host = self._host(function)
+        found: list[ArrayData] = []
+        for parameter, argument in zip(kernel.parameters, node.arguments, strict=False):
+            variable = ir.read_variable(argument)
+            if variable is None or not host.only_kernels_write(variable, node):
+                continue
+            growth = growth_of(kernel, parameter)
+            if growth is not None and is_at_an_end(growth, times):
+                why = f"{growth.told} by each of {times} launches"
+                found.append(ArrayData(None, parameter.name, DataKind.CONSTANT, why))
+        return tuple(found)
+
+    def _host(self, function: ir.Function) -> _Host:
+        if function not in self._hosts:
+            self._hosts[function] = _Host(function, self._kernels, self._written)
+        return self._hosts[function]
 
 
 class _Cleared(NamedTuple):
@@ -76,12 +98,7 @@ class _Host:
         } | {node.variable for node in nodes if isinstance(node, ir.AddressOf)}
         self._sizes = _allocations(function.body, nodes)
         harmless = {id(node) for node in self._harmless(nodes)}
-        elsewhere = {
-            node.place.variable if isinstance(node, ir.Read) else node.variable
-            for node in nodes
-            if isinstance(node, (ir.Read, ir.AddressOf)) and id(node) not in harmless
-        }
-        arrays = {one for one in self._sizes if one.role is ir.VariableRole.LOCAL and one not in elsewhere}
+        arrays = self._seen(nodes, harmless)
         cleared = [found for node in nodes if (found := self._cleared(node)) is not None]
         zeros = {one.array for one in cleared if one.of is None}
         zeros |= {array for array, size in self._sizes.items() if size is None}
@@ -90,7 +107,9 @@ class _Host:
             & arrays
         ):
             arrays -= dirty
+        targets = {id(ir.strip_casts(node.arguments[0])) for node in nodes if _is_write(node)}
         self._arrays = set[ir.Variable]() if function.lambdas else arrays
+        self._filled = set[ir.Variable]() if function.lambdas else self._seen(nodes, harmless | targets)
         self._launches = [node for node in nodes if isinstance(node, ir.LaunchCall)]
         self._kernels, self._written = kernels, written
 
@@ -109,6 +128,40 @@ class _Host:
                     found[cleared.array] = cleared.told
         kept = _kept(self._arrays & found.keys(), self._launches, self._kernels, self._written)
         return {array: told for array, told in found.items() if array in kept}
+
+    def only_kernels_write(self, array: ir.Variable, launch: ir.LaunchCall) -> bool:
+        """Whether in the loops around `launch`, which repeat it, nothing writes the array but kernels that
+        bring it to its end, or to zero.
+        """
+        loop = outermost_loop(self._body, launch)
+        handed = [ir.read_variable(argument) for argument in launch.arguments]
+        if loop is None or array not in self._filled or handed.count(array) > 1 or not repeats(loop, launch):
+            return False
+        if array in ir.values_given(loop):
+            return False
+        for node in ir.expressions_below(loop):
+            if isinstance(node, ir.Call) and node.arguments and _names(node.arguments[0], array):
+                return False
+            if not isinstance(node, ir.LaunchCall) or node is launch:
+                continue
+            kernel = self._kernels.get(node.kernel)
+            for number, argument in enumerate(node.arguments):
+                if ir.read_variable(argument) is not array:
+                    continue
+                if kernel is None or node.packed is not None or number >= len(kernel.parameters):
+                    return False
+                if self._written(kernel, frozenset({kernel.parameters[number]})):
+                    return False
+        return launch.packed is None
+
+    def _seen(self, nodes: Iterable[ir.Expr], harmless: set[int]) -> set[ir.Variable]:
+        """The local arrays that only `harmless` expressions name."""
+        elsewhere = {
+            node.place.variable if isinstance(node, ir.Read) else node.variable
+            for node in nodes
+            if isinstance(node, (ir.Read, ir.AddressOf)) and id(node) not in harmless
+        }
+        return {one for one in self._sizes if one.role is ir.VariableRole.LOCAL and one not in elsewhere}
 
     def _harmless(self, nodes: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
         """Where an array is named and nothing is written, or nothing but zeros; kernels are seen to apart."""
@@ -145,6 +198,15 @@ class _Host:
             return alike and self._same(one.right, other.right)
         variable = ir.read_variable(one)
         return variable is not None and variable is ir.read_variable(other) and variable not in self._changed
+
+
+def _is_write(node: ir.Expr) -> TypeGuard[ir.Call]:
+    return isinstance(node, ir.Call) and node.name in _SETS | _COPIES and len(node.arguments) > 0
+
+
+def _names(expr: ir.Expr, array: ir.Variable) -> bool:
+    expr = ir.strip_casts(expr)
+    return ir.read_variable(expr) is array or (isinstance(expr, ir.AddressOf) and expr.variable is array)
 
 
 def _is_call(expr: ir.Expr, name: str) -> bool:

@@ -12,7 +12,7 @@ from wattslice.ir.operation_counts import FIELD_NAMES
 from wattslice.launches.launch import Assumption
 from wattslice.lsp.actions import settings_for
 from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text, table
-from wattslice.report.text import launch_text
+from wattslice.report.text import fills, launch_text
 from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 
 _MOST_LAUNCHES = 4
@@ -173,14 +173,7 @@ def _launch(kernel: KernelAnalysis, view: View) -> Iterator[str]:
             )
         yield f"**{plain(launches_text((kernel,)))}**{of_limit}"
     facts = [f"runs {time(kernel.time_s)}, {energy(kernel.energy_j)}"] if kernel.power_w is None else []
-    if kernel.sm_saturation is not None:
-        facts.append(f"SM saturation {kernel.sm_saturation:.2f}")
-    if kernel.occupancy is not None:
-        facts.append(f"occupancy {percent(kernel.occupancy)}")
-    if kernel.registers_per_thread is not None:
-        facts.append(f"{kernel.registers_per_thread} registers/thread")
-    if kernel.shared_bytes_per_block:
-        facts.append(f"{kernel.shared_bytes_per_block} B shared/block")
+    facts += fills(kernel)
     branches = {BranchClass.SPARSE: "branch-sparse", BranchClass.DENSE: "branch-dense"}
     facts += [f"model {kernel.model}", f"method {kernel.method.upper()}"]
     facts += [branches[kernel.branch_class]] if kernel.branch_class in branches else []

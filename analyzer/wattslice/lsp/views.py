@@ -16,6 +16,7 @@ from wattslice.config.budgets import Budget
 from wattslice.findings.findings import Finding, decision, findings_of
 from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.lsp.documents import Document, Encoding, LineMap, definition_line, live_text, width
+from wattslice.report.annotated import stake_words
 from wattslice.units import UNKNOWN, energy, percent, power, printable, three_digits, time
 
 _UNREADABLE = ("PW001", "PW002")
@@ -215,13 +216,8 @@ def _sureness(launches: tuple[KernelAnalysis, ...]) -> str | None:
 
 def stake_text(power_w: float | None, energy_j: float | None) -> str:
     """`without it, per launch: 5.76 mJ less, 13.8 W more`; empty when neither is known."""
-    stakes = ((energy, energy_j), (power, power_w))
-    parts = [
-        f"{text(abs(value))} {'less' if value >= 0 else 'more'}"
-        for text, value in stakes
-        if value is not None
-    ]
-    return f"without it, per launch: {', '.join(parts)}" if parts else ""
+    known = stake_words(power_w, energy_j)
+    return f"without it, per launch: {known}" if known else ""
 
 
 def _interval(launches: tuple[KernelAnalysis, ...]) -> str:

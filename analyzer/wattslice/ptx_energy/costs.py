@@ -13,7 +13,7 @@ from wattslice.counting.profile import ExecutionProfile
 from wattslice.errors import WattsliceError
 from wattslice.ir import Diagnostic, Kernel, Program
 from wattslice.ir.walking import deep_recursion
-from wattslice.launches.launch import Assumption, Dim3, KernelLaunch, LaunchSource
+from wattslice.launches.launch import Assumption, KernelLaunch
 from wattslice.launches.overrides import check_overrides, known_names
 from wattslice.launches.resolver import resolve_launches
 from wattslice.pipeline.files import read_program
@@ -32,21 +32,13 @@ class KernelCost(Struct, frozen=True):
     """What one thread of a launch executes, and its energy; `thread` None when it cannot be told (`reason`).
 
     `launch`: of all threads, known only of energies measured on a full board.
-    `assumptions`: what the number of executions rests on. `body_is_complete` False: something in the body
-    could not be read, so instructions are missing.
+    `assumptions`: what the number of executions rests on.
     """
 
-    name: str
-    qualified_name: str
-    file: str
-    line: int
-    grid: Dim3
-    block: Dim3
-    launch_source: LaunchSource
+    launched: KernelLaunch
     thread: ThreadEnergy | None
     launch: LaunchEnergy | None
     reason: str
-    body_is_complete: bool
     assumptions: tuple[Assumption, ...]
 
 
@@ -102,17 +94,10 @@ def _launch_cost(launch: KernelLaunch, energies: InstructionEnergies, stand_ins:
         assumed = (*assumed, *profile.assumptions)
     threads = launch.blocks * launch.threads_per_block
     return KernelCost(
-        kernel.name,
-        kernel.qualified_name,
-        kernel.span.file,
-        kernel.span.line,
-        launch.grid,
-        launch.block,
-        launch.source,
+        launch,
         thread,
         None if thread is None else launch_energy(thread, threads, energies),
         reason,
-        kernel.body_is_complete,
         tuple(dict.fromkeys(assumed)),
     )
 

@@ -97,25 +97,26 @@ def write_costs(costed: CostedFile, energies: InstructionEnergies, file: TextIO)
     print_stripped(console, Text(_caveat(energies), style="dim"))
 
 
-def _kernel(kernel: KernelCost) -> tuple[Text | Table, ...]:
-    grid, block = (",".join(map(str, extent)) for extent in (kernel.grid, kernel.block))
-    title = Text(printable(f"{kernel.file}:{kernel.line} {kernel.qualified_name}"), style="bold")
-    title.append(f"  grid {grid} block {block} ({kernel.launch_source.value})", style="dim")
-    if kernel.thread is None:
-        return title, Text(f"  executions unknown: {kernel.reason}")
-    priced = tuple(entry for entry in kernel.thread.instructions if entry.price.energy_j is not None)
-    bare = tuple(entry for entry in kernel.thread.instructions if entry.price.energy_j is None)
-    parts: list[Text | Table] = [title, Text(f"  {_summary(kernel.thread)}")]
-    if kernel.launch is not None:
-        parts.append(Text(f"  {_launch(kernel.launch)}"))
+def _kernel(cost: KernelCost) -> tuple[Text | Table, ...]:
+    launched, kernel, thread = cost.launched, cost.launched.kernel, cost.thread
+    grid, block = (",".join(map(str, extent)) for extent in (launched.grid, launched.block))
+    title = Text(printable(f"{kernel.span.file}:{kernel.span.line} {kernel.qualified_name}"), style="bold")
+    title.append(f"  grid {grid} block {block} ({launched.source.value})", style="dim")
+    if thread is None:
+        return title, Text(f"  executions unknown: {cost.reason}")
+    priced = tuple(entry for entry in thread.instructions if entry.price.energy_j is not None)
+    bare = tuple(entry for entry in thread.instructions if entry.price.energy_j is None)
+    parts: list[Text | Table] = [title, Text(f"  {_summary(thread)}")]
+    if cost.launch is not None:
+        parts.append(Text(f"  {_launch(cost.launch)}"))
     if not kernel.body_is_complete:
         parts.append(Text("  instructions are missing: a part of the body could not be read"))
     if priced:
-        parts += [Text(), *_priced_table(kernel.thread, priced)]
+        parts += [Text(), *_priced_table(thread, priced)]
     if bare:
         parts += [Text(), _bare_table(bare)]
     parts += [
-        Text(f"  assumed: {entry.message} {entry.fix}".rstrip(), style="dim") for entry in kernel.assumptions
+        Text(f"  assumed: {entry.message} {entry.fix}".rstrip(), style="dim") for entry in cost.assumptions
     ]
     return tuple(parts)
 
@@ -204,10 +205,13 @@ def costs_json(costed: CostedFile, energies: InstructionEnergies) -> str:
     return as_text({**_about(energies), "kernels": [_kernel_json(kernel) for kernel in costed.kernels]})
 
 
-def _kernel_json(kernel: KernelCost) -> dict[str, Json]:
-    thread, launch = kernel.thread, kernel.launch
+def _kernel_json(cost: KernelCost) -> dict[str, Json]:
+    launched, kernel, thread, launch = cost.launched, cost.launched.kernel, cost.thread, cost.launch
     return {
-        **fields(kernel, "name", "qualified_name", "file", "line", "grid", "block", "launch_source"),
+        **fields(kernel, "name", "qualified_name"),
+        **fields(kernel.span, "file", "line"),
+        **fields(launched, "grid", "block"),
+        "launch_source": launched.source.value,
         **fields(kernel, "body_is_complete"),
         **fields(thread, "executions"),
         "coverage": None if thread is None else thread.coverage(Basis.NAMED),
@@ -215,7 +219,7 @@ def _kernel_json(kernel: KernelCost) -> dict[str, Json]:
         "thread_energy_j": None if thread is None else thread.energy_j,
         "launch_energy_j": None if launch is None else launch.most_j,
         "launch_above_idle_j": None if launch is None else launch.above_idle_j,
-        "reason": kernel.reason,
+        "reason": cost.reason,
         "instructions": [
             {
                 **fields(entry, "opcode", "executions"),
@@ -229,6 +233,6 @@ def _kernel_json(kernel: KernelCost) -> dict[str, Json]:
         if thread is not None
         else [],
         "assumptions": [
-            fields(entry, "rule", "file", "line", "message", "fix") for entry in kernel.assumptions
+            fields(entry, "rule", "file", "line", "message", "fix") for entry in cost.assumptions
         ],
     }

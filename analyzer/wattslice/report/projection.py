@@ -137,7 +137,7 @@ def _table(projection: Projection, indices: list[int] | tuple[int, ...]) -> Tabl
 
 
 def _columns(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table((), ())
     for heading in headings:
         number = heading in ("time", "average", "E × T")
         table.add_column(

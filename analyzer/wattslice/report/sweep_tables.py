@@ -8,6 +8,8 @@ from typing import TextIO
 from rich.console import RenderableType
 from rich.text import Text
 
+from wattslice.analysis import KernelAnalysis
+from wattslice.launches.launch import LaunchSource
 from wattslice.report.json import about_run
 from wattslice.report.json_values import Json, as_text, fields
 from wattslice.report.terminal import (
@@ -19,7 +21,7 @@ from wattslice.report.terminal import (
     texts,
 )
 from wattslice.report.text import head_of_gpu
-from wattslice.sweep.run import Goal, Outcome, PredictedVariant, Sweep, VariantLaunch
+from wattslice.sweep.run import Goal, Outcome, PredictedVariant, Sweep
 from wattslice.sweep.score import TuningScore, score
 from wattslice.units import energy, percent, power, printable, time
 from wattslice_models.variant_residual import Taught, VariantResidual
@@ -66,9 +68,10 @@ def _remarks(sweep: Sweep) -> Iterator[str]:
     for taught in sweep.taught:
         yield from taught.told()
     launches = [launch for variant in sweep.variants for launch in variant.launches]
-    for name in dict.fromkeys(launch.kernel for launch in launches if launch.is_assumed):
+    assumed = (one.name for one in launches if one.launch_source is LaunchSource.ASSUMED)
+    for name in dict.fromkeys(assumed):
         yield f"the launch of {printable(name)} is assumed: give --launch, or --kernel for others"
-    if len(kernels := dict.fromkeys(launch.kernel for launch in launches)) > 1:
+    if len(kernels := dict.fromkeys(launch.name for launch in launches)) > 1:
         yield f"sums over one launch each of {', '.join(map(printable, kernels))}"
 
 
@@ -79,7 +82,7 @@ def _table(shown: Sequence[PredictedVariant], sweep: Sweep, measured: Measured, 
     def column(heading: str, cell: Callable[[PredictedVariant], str], give_up: int = 0) -> Column:
         return Column(heading, texts(map(cell, shown)), right=True, give_up=give_up)
 
-    def of_launch(tell: Callable[[VariantLaunch], str]) -> Callable[[PredictedVariant], str]:
+    def of_launch(tell: Callable[[KernelAnalysis], str]) -> Callable[[PredictedVariant], str]:
         return lambda one: tell(one.launches[0]) if len(one.launches) == 1 else _NOTHING
 
     macros = [
@@ -173,11 +176,13 @@ def _variant(one: PredictedVariant, measured_s: float | None) -> dict[str, Json]
         **fields(one, "time_s", "energy_j", "power_w"),
         "measured_time_s": measured_s,
         "launches": [
-            fields(
-                launch,
-                *("kernel", "grid", "block", "time_s", "power_w", "energy_j", "limited_by"),
-                *("registers_per_thread", "shared_bytes_per_block", "occupancy", "is_assumed"),
-            )
+            {
+                "kernel": launch.name,
+                **fields(launch, "grid", "block", "time_s", "power_w", "energy_j"),
+                "limited_by": launch.limited_by or None,
+                **fields(launch, "registers_per_thread", "shared_bytes_per_block", "occupancy"),
+                "is_assumed": launch.launch_source is LaunchSource.ASSUMED,
+            }
             for launch in one.launches
         ],
     }

@@ -499,6 +499,17 @@ def runs(kernel: KernelAnalysis) -> str:
     return words if kernel.limited_by is None else f"{words} · limited by {kernel.limited_by}"
 
 
+def fills(kernel: KernelAnalysis) -> tuple[str, ...]:
+    """What is known of how the launch fills the GPU, and of what its threads and blocks hold."""
+    known = (
+        kernel.sm_saturation is not None and f"SM saturation {kernel.sm_saturation:.2f}",
+        kernel.occupancy is not None and f"occupancy {percent(kernel.occupancy)}",
+        kernel.registers_per_thread is not None and f"{kernel.registers_per_thread} registers/thread",
+        kernel.shared_bytes_per_block and f"{kernel.shared_bytes_per_block} B shared/block",
+    )
+    return tuple(words for words in known if words)
+
+
 def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
     facts = Table.grid(padding=(0, 2, 0, 0))
     facts.add_column(style="dim", no_wrap=True, min_width=7)
@@ -509,13 +520,7 @@ def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
         facts.add_row("  read", Text(f"from {printable(PurePath(kernel.ptx_file).name)}"))
     facts.add_row("  launch", launch_text(kernel))
     facts.add_row("  runs", runs(kernel))
-    fills = "unknown"
-    if kernel.sm_saturation is not None and kernel.occupancy is not None:
-        fills = f"SM saturation {kernel.sm_saturation:.2f} · occupancy {percent(kernel.occupancy)}"
-        fills += f" · {kernel.registers_per_thread} registers/thread"
-    if kernel.shared_bytes_per_block:
-        fills += f" · {kernel.shared_bytes_per_block} B shared/block"
-    facts.add_row("  fills", fills)
+    facts.add_row("  fills", " · ".join(fills(kernel)) or "unknown")
     branches = "" if kernel.branch_class is None else f" · branch-{kernel.branch_class.value}"
     method = _METHODS.get(kernel.method, kernel.method)
     facts.add_row("  model", f"{kernel.model} · {method}{branches} · data {printable(kernel.data)}")

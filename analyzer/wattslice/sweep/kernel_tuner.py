@@ -159,7 +159,7 @@ def render_cache(sweep: Sweep, problem: tuple[int, ...], goal: Goal) -> str:
     for variant in sweep.variants:
         for name, value in variant.macros:
             values[name][value] = None
-    kernels = dict.fromkeys(launch.kernel for variant in sweep.variants for launch in variant.launches)
+    kernels = dict.fromkeys(launch.name for variant in sweep.variants for launch in variant.launches)
     document = {
         "schema_version": SCHEMA_VERSION,
         "device_name": f"{sweep.gpu_name} (predicted by wattslice)",

@@ -152,10 +152,10 @@ def teach(config: Config, space: Space, table: Path) -> StoredVariants:
     predicted = predict_measured(config, space, measured)
     taught = learn(measured, predicted)
     launches = [one.launches for one in predicted if one.outcome is Outcome.PREDICTED]
-    if len({(one.file, one.kernel, one.model) for made in launches for one in made}) != 1 or any(
+    if len({(one.file, one.name, one.model) for made in launches for one in made}) != 1 or any(
         len(made) != 1 for made in launches
     ):
-        names = ", ".join(dict.fromkeys(one.kernel for made in launches for one in made))
+        names = ", ".join(dict.fromkeys(one.name for made in launches for one in made))
         raise WattsliceError(
             f"a variant is one launch of one kernel; these launch {names}",
             path=table,
@@ -166,7 +166,7 @@ def teach(config: Config, space: Space, table: Path) -> StoredVariants:
     model = answering_model(gpu, config.prediction.model)
     stamp = prediction_stamp(gpu, model, config.clocks, __version__)
     data = DataFile(table.name, sha256(table))
-    return StoredVariants(Path(launch.file).name, launch.kernel, stamp, data, taught)
+    return StoredVariants(Path(launch.file).name, launch.name, stamp, data, taught)
 
 
 def _fit(pairs: list[tuple[VariantWork, float]]) -> VariantResidual | None:
@@ -190,7 +190,7 @@ def with_taught(predicted: Sequence[PredictedVariant], taught: Taught) -> tuple[
 def taught_earlier(gpu_id: str, predicted: Sequence[PredictedVariant]) -> tuple[Taught, ...]:
     """What `wattslice train --variants` learnt before, and the predictions hold, of each kernel."""
     launches = (launch for one in predicted for launch in one.launches if launch.variants is not None)
-    kernels = dict.fromkeys((launch.file, launch.kernel) for launch in launches)
+    kernels = dict.fromkeys((launch.file, launch.name) for launch in launches)
     found = (stored_variants(gpu_id, *kernel) for kernel in kernels)
     return tuple(one.taught for one in found if one is not None)
 

@@ -15,7 +15,7 @@ from wattslice.config.config import Config
 from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
 from wattslice.ir import Diagnostic, Program, Severity
-from wattslice.launches.launch import KernelLaunch, LaunchOverride, LaunchSource
+from wattslice.launches.launch import KernelLaunch, LaunchOverride
 from wattslice.launches.overrides import KnownNames, OverrideError, check_overrides, known_names, names_kernel
 from wattslice.launches.resolver import Neighbours
 from wattslice.pipeline.files import Stages, analyze_file
@@ -45,36 +45,17 @@ class Goal(Enum):
     ENERGY = "energy"
 
 
-class VariantLaunch(Struct, frozen=True):
-    """One launch of a variant. Registers are estimated; shared memory in bytes per block."""
-
-    kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    time_s: float | None
-    power_w: float | None
-    energy_j: float | None
-    limited_by: str | None
-    registers_per_thread: int | None
-    shared_bytes_per_block: int | None
-    occupancy: float | None
-    is_assumed: bool
-    amounts: tuple[float, ...] = ()  # as in `VariantWork`, of all threads
-    file: str = ""
-    model: str = "none"
-    variants: int | None = None  # measured ones, that taught earlier, correct it
-
-
 class PredictedVariant(Struct, frozen=True):
     """A variant and what all its launches take together, each made once.
 
-    `time_s` and `energy_j` are None unless `outcome` is PREDICTED; `reason` then says why.
+    `time_s` and `energy_j` are None unless `outcome` is PREDICTED; `reason` then says why. Of the `launches`
+    only the totals are kept.
     """
 
     macros: Variant
     outcome: Outcome
     reason: str = ""
-    launches: tuple[VariantLaunch, ...] = ()
+    launches: tuple[KernelAnalysis, ...] = ()
     time_s: float | None = None
     energy_j: float | None = None
 
@@ -284,21 +265,20 @@ def _compile_error(diagnostics: Sequence[Diagnostic]) -> str:
     )
 
 
-def _launch(kernel: KernelAnalysis) -> VariantLaunch:
-    return VariantLaunch(
-        kernel.name,
-        kernel.grid,
-        kernel.block,
-        kernel.time_s,
-        kernel.power_w,
-        kernel.energy_j,
-        kernel.limited_by or None,
-        kernel.registers_per_thread,
-        kernel.shared_bytes_per_block,
-        kernel.occupancy,
-        kernel.launch_source is LaunchSource.ASSUMED,
-        kernel.amounts,
-        kernel.file,
-        kernel.model,
-        kernel.variants,
+def _launch(kernel: KernelAnalysis) -> KernelAnalysis:
+    """The totals: nobody asks for more of one of thousands of variants."""
+    return replace(
+        kernel,
+        power_low_w=None,
+        power_high_w=None,
+        uncut_high_w=None,
+        static_power_w=None,
+        instructions_per_thread=(),
+        slices=(),
+        hot_lines=(),
+        loops=(),
+        arms=(),
+        assumptions=(),
+        advice=(),
+        roofline=None,
     )

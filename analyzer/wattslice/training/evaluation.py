@@ -31,7 +31,7 @@ from wattslice_models.energy import Case
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
 from wattslice_models.joint import CaseInterval
-from wattslice_models.joint_store import held_out_runs, joint_model
+from wattslice_models.joint_store import HeldOutRun, held_out_runs, joint_model
 from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner, package_of
 from wattslice_models.store import power_model, trained_model, training_runs
 from wattslice_models.types import Prediction
@@ -276,8 +276,14 @@ def taught_by_committed_runs(request: Request, name: str) -> bool:
 
 def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score]:
     """What the joint model said of committed runs without their application, their board, or both."""
-    found = {(run.gpu_id, _RUN(run)): run for run in held_out_runs()}
-    pairs = [(example, found.get((example.subject.gpu.id, _RUN_OF_EXAMPLE(example)))) for example in asked]
+    # Runs that differ by their board or by a clock that it chose stand in the order of the table.
+    kept: dict[object, list[HeldOutRun]] = {}
+    for run in held_out_runs():
+        kept.setdefault((run.gpu_id, _RUN(run)), []).append(run)
+    runs = {key: iter(same) for key, same in kept.items()}
+    pairs = [
+        (one, next(runs.get((one.subject.gpu.id, _RUN_OF_EXAMPLE(one)), iter(())), None)) for one in asked
+    ]
 
     def score(name: str, what: str, case: Case, watts: str, about: str = "") -> Score:
         intervals = joint_model().intervals_of(case)

@@ -61,7 +61,8 @@ def examples_of(tables: MeasuredTables, gpu: Gpu, use: Use | None) -> Examples:
             left_out[program_or_clock(row), reason] += 1
             continue
         time_s = None if tables.time_is_of_something_else(row) else row.time_s
-        found.append(_example(row, launches, slices.get(run, []), gpu, time_s))
+        clocks = Clocks(tables.core_mhz(row), row.memory_mhz)
+        found.append(_example(row, launches, slices.get(run, []), gpu, clocks, time_s))
     return Examples(tuple(found), tuple(LeftOut(name, runs, why) for (name, why), runs in left_out.items()))
 
 
@@ -72,7 +73,12 @@ def program_or_clock(row: MeasuredRow) -> str:
 
 
 def _example(
-    row: MeasuredRow, launches: list[WorkloadRow], slices: list[SliceRow], gpu: Gpu, time_s: float | None
+    row: MeasuredRow,
+    launches: list[WorkloadRow],
+    slices: list[SliceRow],
+    gpu: Gpu,
+    clocks: Clocks,
+    time_s: float | None,
 ) -> Example:
     assert row.power_w is not None  # as the schema has it for valid watts
     return Example(
@@ -82,7 +88,7 @@ def _example(
         arguments=row.arguments,
         subject=Subject(
             gpu,
-            Clocks(row.core_mhz, row.memory_mhz),
+            clocks,
             tuple(RepeatedLaunch(workload_of(launch), launch.repeat) for launch in launches),
             _samples(slices),
         ),

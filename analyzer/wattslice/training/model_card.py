@@ -11,6 +11,7 @@ from wattslice_models.energy import Component
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.learners import ENTRIES, MEANS
 from wattslice_models.trained_regression import Coefficient, TrainedRegression
+from wattslice_models.wavelet_network import WaveletModel
 
 TABLE_HEAD = (
     "| Model | runs | MAPE | median | worst | Spearman | in the 90 % interval |",
@@ -189,7 +190,18 @@ def _model(one: TrainedEntry) -> list[str]:
         lines += _energy_coefficients(one.trained.model)
     if isinstance(one.trained.model, TrainedRegression):
         lines += _regression_coefficients(one.trained.model)
+    if isinstance(one.trained.model, WaveletModel):
+        lines += wavelet_training(one.trained.model)
     return lines
+
+
+def wavelet_training(model: WaveletModel) -> list[str]:
+    """How long a network learnt, and how near that brought it to what it did not see."""
+    return [
+        f"{len(model.wavelons)} wavelons after {model.training_steps} steps of training: where benchmarks "
+        f"held out were missed least, by {model.held_out_error:.3f} of the logarithm.",
+        "",
+    ]
 
 
 def _regression_coefficients(model: TrainedRegression) -> list[str]:

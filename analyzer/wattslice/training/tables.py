@@ -18,6 +18,7 @@ from wattslice.training.launch_rows import launch_features, launch_rows
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_corpora.records import (
     UNKNOWN_DATA,
+    CoreClock,
     DataCard,
     LiveShare,
     MeasuredRow,
@@ -60,6 +61,14 @@ class MeasuredTables(Struct, frozen=True):
     def use(self, dataset: str) -> Use | None:
         """What the rows of a data set may serve; None when nobody has told. Raises `RecordError`."""
         return None if self.card is None else self.card.dataset(dataset).use
+
+    def core_mhz(self, row: MeasuredRow) -> float | None:
+        """The core clock that a row was asked to run at; None: as fast as its board may.
+
+        A free clock that the power limit may have lowered is an outcome, as the watts are.
+        """
+        free = self.card is not None and self.card.dataset(row.dataset).core_clock is CoreClock.FREE
+        return None if free and row.capped is not False else row.core_mhz
 
     def time_is_of_something_else(self, row: MeasuredRow) -> bool:
         """Whether the time of a row is not that of the launches which its features are of."""

@@ -28,6 +28,7 @@ from wattslice_models.store import (
     TrainedModel,
     Version,
 )
+from wattslice_models.wavelet_network import WaveletModel
 
 AUTO = "auto"
 MOST_FOLDS = 10
@@ -142,7 +143,8 @@ def check_packages(model: str, gpus: tuple[Gpu, ...]) -> None:
 def train(
     data: TrainingData, model: str, seed: int = 0, tell: Callable[[str], None] = lambda text: None
 ) -> TrainingResult:
-    """Learns the model of that name, or (``auto``) every one that the data allow.
+    """Learns the model of that name, or (``auto``) every one that the data allow. A network that took no
+    step of training is none.
 
     `tell` hears before every fit. Deterministic for a seed. Raises `MissingPackageError` and
     `NotEnoughDataError` for a model asked for by name; ``auto`` passes it over and keeps the reason.
@@ -189,6 +191,10 @@ def _train_one(
     curve = _learning_curve(learns, data.examples, seed, told)
     told("all examples")
     model = learns.fit(data.examples, seed).with_interval(interval)
+    if isinstance(model, WaveletModel) and model.training_steps == 0:
+        raise NotEnoughDataError(
+            "no step of training brought it nearer to benchmarks held out: it says the same of every kernel"
+        )
     passed_over: dict[tuple[str, str], int] = {}
     for example in data.examples:
         if reason := known.needs.lacking(example):

@@ -71,6 +71,7 @@ def _dataset(key: str, use: str, what: str, timing: Timing, method: Method | Non
 key = {_quoted(key)}
 use = {_quoted(use)}
 timed = "kernel"
+core_clock = "free"
 recipes = ""
 repository = ""
 path = ""

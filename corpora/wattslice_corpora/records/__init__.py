@@ -6,6 +6,7 @@ source, `utilisation` what counters of the GPU saw, and `sweeps` which runs are 
 """
 
 from wattslice_corpora.records.cards import (
+    CoreClock,
     DataCard,
     DataSet,
     IdlePower,
@@ -66,6 +67,7 @@ __all__ = [
     "UNKNOWN_DATA",
     "ArrayBytes",
     "BenchmarkRecipe",
+    "CoreClock",
     "DataCard",
     "DataSet",
     "Dim3",

@@ -31,6 +31,13 @@ class Timed(StrEnum):
     RUN = "run"  # the whole run, of a number of launches that nobody recorded: stands in `window_s`
 
 
+class CoreClock(StrEnum):
+    """Who chose the core clock of the runs."""
+
+    SET = "set"  # whoever measured
+    FREE = "free"  # the board: it lowers the clock where the power limit asks for that
+
+
 class InvalidRows(Struct, frozen=True):
     """Rows of a data set whose watts must not be used: those at a clock, of a benchmark, with some arguments.
 
@@ -64,7 +71,8 @@ class IdlePower(Struct, frozen=True):
 class DataSet(Struct, frozen=True):
     """Runs that were measured together. An empty text is unknown.
 
-    `key` stands in the rows. `recipes`: the recipe file that tells how the programs were run, if there is.
+    `key` stands in the rows. `core_clock`: "set" where a card does not say. `recipes`: the recipe file that
+    tells how the programs were run, if there is one.
     `repository`, `path`, `commit`: of the table that the rows were taken from. `measured_in`: year or date.
     `utilisation_path`: of the table with DCGM activity of the same runs, if there is one. `power_definition`:
     how the watts came from the samples, which the rows name in short in `method`.
@@ -75,6 +83,7 @@ class DataSet(Struct, frozen=True):
     key: str
     use: Use
     timed: Timed
+    core_clock: CoreClock
     recipes: str
     repository: str
     path: str
@@ -140,6 +149,7 @@ def _dataset(entry: dict[str, Any]) -> DataSet:
         key=entry["key"],
         use=Use(entry["use"]),
         timed=Timed(entry["timed"]),
+        core_clock=CoreClock(entry.get("core_clock", CoreClock.SET)),
         recipes=entry["recipes"],
         repository=entry["repository"],
         path=entry["path"],

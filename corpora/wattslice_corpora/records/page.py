@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from wattslice_corpora.records.cards import DataCard, DataSet, card_path, read_card
+from wattslice_corpora.records.cards import CoreClock, DataCard, DataSet, card_path, read_card
 from wattslice_corpora.records.measured import (
     MeasuredRow,
     measured_gpu_ids,
@@ -86,7 +86,8 @@ def _dataset_lines(
         "|---|---|",
         f"| rows | {len(rows)}, {valid} of them valid |",
         f"| runs | {len(runs)} of {programs} programs, {analysed} with features |",
-        f"| clocks, MHz | core {_range(row.core_mhz for row in rows)}; "
+        f"| clocks, MHz | core {_range(row.core_mhz for row in rows)}"
+        f"{', chosen by the board' if dataset.core_clock is CoreClock.FREE else ''}; "
         f"memory {_range(row.memory_mhz for row in rows)} |",
         f"| watts | {_range(row.power_w for row in rows if row.power_valid)} |",
         f"| time | of one {dataset.timed}, {sum(row.time_s is not None for row in rows)} rows |",

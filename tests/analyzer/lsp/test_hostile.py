@@ -279,14 +279,14 @@ def test_nothing_outside_of_the_workspace_is_edited(folder, server, tmp_path):
 
 
 def test_a_huge_text(server, folder):
-    uri = server.open(folder / "huge.cu", LAUNCHED + "// filling\n" * 300_000)
+    uri = server.open(folder / "huge.cu", LAUNCHED + "// filling\n" * 100_000)
     server.diagnostics(uri)
     assert HOT in [hint["position"]["line"] for hint in server.hints(uri)]
     started = processor_seconds(server)
     for _ in range(50):
-        server.change(uri, edit(span(300_000, 3, 400_000, 3), "x"))
+        server.change(uri, edit(span(100_000, 3, 200_000, 3), "x"))
     assert server.hover(uri, HOT, 12)
-    assert processor_seconds(server) - started < 5
+    assert processor_seconds(server) - started < 2
     server.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 
 

@@ -46,7 +46,7 @@ def sets(client: Client, uri: str) -> dict[str, Message]:
     return {title: action for title, action in found.items() if title.startswith("Set ")}
 
 
-@pytest.mark.parametrize("before", [None, 'gpu = "v100"\n', 'set = ["q=1"]\n', 'gpu = "v100"\n[gate]\n'])
+@pytest.mark.parametrize("before", [None, 'set = ["q=1"]\n', 'gpu = "v100"\n[gate]\n'])
 def test_two_in_a_row_without_saving(tmp_path, before):
     target = tmp_path / "wattslice.toml"
     if before is not None:

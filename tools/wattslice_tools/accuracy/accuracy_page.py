@@ -159,6 +159,8 @@ def _by_clock(protocol: Protocol) -> list[str]:
     """Mean errors at the lowest, the middle and the highest pair of clocks, one column a predictor."""
     scores = sorted(protocol.scores, key=rank)
     clocks = sorted({_clocks(one.example) for score in scores for one in score.predicted})
+    if len(clocks) == 1:
+        return []
     memory = len({mhz for _, mhz in clocks}) > 1
     lines = [
         f"| core MHz |{' memory MHz |' if memory else ''} runs | {_titles(scores)} |",

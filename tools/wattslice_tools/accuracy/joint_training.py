@@ -106,8 +106,8 @@ DRAWS = 10
 class JointTraining(Struct, frozen=True, eq=False):
     """What training found. `application_w`, `board_w`, `both_w`: predictions without each, shape (rows,).
 
-    `timed_w`: as `application_w`, with the measured seconds; nan where these are unknown. `without_board`:
-    what the others tell of each board, in the order of `Estimate.layout`.
+    `timed_w`: as `application_w`, with the measured seconds; nan where these are unknown, and where the work
+    is in doubt. `without_board`: what the others tell of each board, in the order of `Estimate.layout`.
     """
 
     rows: JointRows
@@ -150,7 +150,7 @@ def train_joint(
     estimate = fit(rows)
     families = np.array([family(reading.program) for reading in readings])
     gpus = np.array([reading.gpu.id for reading in readings])
-    timed = rows.at_seconds(np.array([_measured_s(reading) for reading in readings]))
+    timed = rows.at_seconds(np.array([timed_s(reading) for reading in readings]))
     names = sorted({str(name) for name in families} - {IDLE})
     application_w, board_w, both_w = (power_w(estimate, rows) for _ in range(3))
     timed_w = np.full(len(rows), np.nan)
@@ -281,9 +281,15 @@ def unit_of(reading: Reading) -> str:
     return f"{reading.gpu.id} {family(reading.program)}"
 
 
-def _measured_s(reading: Reading) -> float:
-    time_s = None if reading.example is None else reading.example.time_s
-    return float("nan") if time_s is None else time_s
+def timed_s(reading: Reading) -> float:
+    """The measured seconds of a run, over which its work makes rates; nan where there are none.
+
+    A guess of bytes over measured seconds is no rate: over predicted ones the roofs bound it.
+    """
+    example = reading.example
+    if example is None or example.time_s is None or example.doubt:
+        return float("nan")
+    return example.time_s
 
 
 def _parts(families: Array, here: Mask) -> list[Mask]:

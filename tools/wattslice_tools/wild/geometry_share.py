@@ -5,7 +5,8 @@ Usage: python -m wattslice_tools.wild.geometry_share CHECKOUT... [--alone] [-o d
 A kernel counts when its file holds a launch of it: once per definition in the source, whatever the number of
 its template instances or of the files that include it. Its geometry is known when that of any of its launches
 was read from host code, its arguments when one of these has a value for every integer parameter. Computed:
-from host variables whose value is assumed (`--set` settles all of it). Each file content counts once.
+from host variables whose value is assumed (`--set` settles all of it). Each file content counts once. Of what
+something calls: without the kernels that only functions launch which nothing in their program calls.
 `--kernels` prints every kernel behind a cause.
 """
 
@@ -46,6 +47,17 @@ def launched_names(program: ir.Program) -> set[str]:
             if isinstance(expr, ir.LaunchCall):
                 names.add(expr.kernel or expr.kernel_name)
     return names
+
+
+def launchers(program: ir.Program, kernels: list[ir.Kernel]) -> set[str]:
+    """Names of the functions that launch one of these kernels."""
+    names = {name for kernel in kernels for name in (kernel.mangled_name, kernel.name)}
+    return {
+        function.name
+        for function in program.functions
+        for expr in ir.expressions_below(function.body)
+        if isinstance(expr, ir.LaunchCall) and (expr.kernel or expr.kernel_name) in names
+    }
 
 
 def definitions(program: ir.Program) -> list[list[ir.Kernel]]:
@@ -97,7 +109,11 @@ KINDS = (
 
 NOT_LAUNCHED = "by a function that nothing in its program calls"
 _PARAMETER_OF = re.compile(r"a parameter of (\w+)\(\), (?:which nothing|whose callers)")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_COMMENT = re.compile(
+    r"^[ \t]*#\s*if\s+0\b.*?^[ \t]*#\s*(?:else|elif|endif)|//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"",
+    re.S | re.M,
+)
 _CODE = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".inl", ".m", ".mm")
 
 
@@ -112,7 +128,27 @@ def kind_of(cause: str, own: Path, code: dict[Path, str]) -> str:
 def is_called(function: str, code: str) -> bool:
     """Whether a name stands anywhere but where it is declared: behind a type, before its parameters."""
     uses = re.finditer(rf"(?P<before>[\w*&>:]\s*)?\b{function}\b\s*(?P<call>[(<])?", code)
-    return any(use["before"] is None or use["call"] is None or _is_return(code, use.start()) for use in uses)
+    return any(
+        use["before"] is None
+        or use["call"] is None
+        or code[use.start() - 1 : use.start() + 1] == "->"
+        or (code[use.start()] == ":" and _DEFINED.match(code, use.end() - 1) is None)
+        or _is_return(code, use.start())
+        for use in uses
+    )
+
+
+def is_run(names: set[str], own: Path, code: dict[Path, str]) -> bool:
+    """Whether something calls one of the functions that launch a kernel: `main` is called by its users, and
+    of what is no plain function nobody knows.
+    """
+    return not names or any(
+        name == "main" or not _NAME.fullmatch(name) or is_called(name, code_that_may_call(name, own, code))
+        for name in names
+    )
+
+
+_DEFINED = re.compile(r"(?:<[^;{}()]*>)?\s*\([^;{}]*\)\s*(?:const\b\s*)?(?:noexcept\b\s*)?[:{]")
 
 
 def _is_return(code: str, at: int) -> bool:
@@ -169,6 +205,8 @@ class Share(Struct):
     read: int = 0
     known: int = 0
     computed: int = 0
+    run: int = 0  # of those launched, by a function that something calls
+    run_known: int = 0
     unlaunched: int = 0
     missing: dict[str, list[str]] = field(default_factory=dict)  # kernels by what is not known of them
     kinds: Counter[str] = field(default_factory=Counter[str])
@@ -177,6 +215,7 @@ class Share(Struct):
         """Sums up."""
         self.launched, self.read = self.launched + other.launched, self.read + other.read
         self.known, self.computed = self.known + other.known, self.computed + other.computed
+        self.run, self.run_known = self.run + other.run, self.run_known + other.run_known
         self.unlaunched += other.unlaunched
         self.kinds.update(other.kinds)
         for cause, kernels in other.missing.items():
@@ -188,13 +227,16 @@ class Share(Struct):
         shares = (
             f"{part / max(self.launched, 1):.1%} ({part})" for part in (self.read, self.known, self.computed)
         )
-        return f"| {self.name} | {self.launched} | {' | '.join(shares)} | {self.unlaunched} |"
+        run = f"{self.run_known / max(self.run, 1):.1%} ({self.run_known} of {self.run})"
+        return f"| {self.name} | {self.launched} | {' | '.join(shares)} | {run} | {self.unlaunched} |"
 
 
 def launches_in(
     path: Path, gpu: Gpu, *, alone: bool
-) -> Iterator[tuple[list[ir.Kernel], list[KernelLaunch], bool]]:
-    """The kernels of a file, instances of one template together, their launches, whether there are any."""
+) -> Iterator[tuple[list[ir.Kernel], list[KernelLaunch], bool, set[str]]]:
+    """The kernels of a file, instances of one template together, their launches, whether there are any, and
+    the functions of the file that launch them.
+    """
     program = read_cuda(path)
     others = Neighbours(
         partial(read_callers, path),
@@ -208,7 +250,8 @@ def launches_in(
     for kernels in definitions(program):
         own = [launch for launch in launches if launch.kernel in kernels]
         is_named = any(kernel.mangled_name in names or kernel.name in names for kernel in kernels)
-        yield kernels, own, is_named or any(launch.line is not None for launch in own)
+        is_launched = is_named or any(launch.line is not None for launch in own)
+        yield kernels, own, is_launched, launchers(program, kernels)
 
 
 _Place = tuple[str, int, int | None]
@@ -220,6 +263,7 @@ class _Told(Struct, frozen=True):
 
     file: str
     launches: list[KernelLaunch]
+    launchers: set[str]
 
 
 def is_known(launches: list[KernelLaunch]) -> bool:
@@ -241,17 +285,20 @@ def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
             found = list(launches_in(path, gpu, alone=alone))
         except FrontendError:
             continue
-        for kernels, own, is_launched in found:
+        for kernels, own, is_launched, names in found:
             place = (kernels[0].span.file, kernels[0].span.line, own[0].line)
             if not is_launched:
                 share.unlaunched += 1
             elif place not in launched or (is_known(own) and not is_known(launched[place].launches)):
-                launched[place] = _Told(str(path.relative_to(checkout)), own)
+                launched[place] = _Told(str(path.relative_to(checkout)), own, names)
     for told in launched.values():
         own = told.launches
         good = [launch for launch in own if launch.source is not LaunchSource.ASSUMED]
         share.launched += 1
         share.read += bool(good)
+        program = program_of(checkout / told.file, checkout)
+        runs = is_run(told.launchers, program, code)
+        share.run, share.run_known = share.run + runs, share.run_known + (runs and is_known(own))
         if is_known(own):
             share.known += 1
             continue
@@ -259,7 +306,7 @@ def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
         share.computed += not good and any(computed)
         cause = first_cause(own)
         where = f"{told.file}:{own[0].line} {own[0].kernel.name}: {cause}"
-        share.kinds[kind_of(cause, program_of(checkout / told.file, checkout), code)] += 1
+        share.kinds[kind_of(cause, program, code) if runs else NOT_LAUNCHED] += 1
         share.missing.setdefault(_NAMED.sub("_", cause), []).append(where)
     return share
 
@@ -272,8 +319,9 @@ def section(shares: list[Share]) -> list[str]:
     beyond = total.kinds[NOT_LAUNCHED] + total.kinds[KINDS[0][0]]
     causes = sorted(total.missing.items(), key=lambda entry: -len(entry[1]))
     return [
-        "| suite | launched in their file | geometry known | arguments, too | computed | not launched |",
-        "|---|---|---|---|---|---|",
+        "| suite | launched in their file | geometry known | arguments, too | computed "
+        "| arguments, of what something calls | not launched |",
+        "|---|---|---|---|---|---|---|",
         *(share.row for share in (*shares, total)),
         "",
         f"#### Geometry or arguments not known: {total.launched - total.known} kernels",

@@ -91,7 +91,7 @@ def run(
             if guard:
                 return found
             found.unknown_branches += 1
-        elif name == "BRA":
+        elif (name == "BRA" and ".DIV" not in here.opcode) or _is_far_jump(here):
             index = _branch(here, guard, state, labels, code, index, found)
         elif guard is None:
             _forget_outputs(state, here)
@@ -124,6 +124,11 @@ def _branch(
         found.unknown_branches += 1
         return following
     return target if guard else following
+
+
+def _is_far_jump(here: Instruction) -> bool:
+    """`@P1 CALL.REL.NOINC .L_x_40` leaves a loop for good; a subroutine is called without a condition."""
+    return here.opcode.startswith("CALL") and here.predicate not in ("", "PT", None)
 
 
 def _reaches_call(code: tuple[Instruction, ...], index: int) -> bool:
@@ -321,9 +326,10 @@ def _imad(state: _State, modifiers: list[str], parts: list[str]) -> None:
         _set(state, parts[0], c)
     elif a is None or b is None or c is None:
         _set(state, parts[0], None)
-    elif "HI" in modifiers:
+    elif "HI" in modifiers:  # the addend has 64 bits
         product = a * b if "U32" in modifiers else _signed(a) * _signed(b)
-        _set(state, parts[0], (product >> 32) + c)
+        wide = _pair(state, parts[3])
+        _set(state, parts[0], None if wide is None else (product + wide) >> 32)
     else:
         carry = _predicate(state, parts[4]) if "X" in modifiers and len(parts) > 4 else False
         _set(state, parts[0], None if carry is None else a * b + c + carry)
@@ -342,8 +348,10 @@ def _iadd3(state: _State, modifiers: list[str], parts: list[str]) -> None:
         return
     total = 0
     for text, word in zip(rest, words, strict=False):
-        inverted = "X" in modifiers and text.startswith("-")  # with .X a minus is a complement
-        total += ((word or 0) - 1) & MASK if inverted else word or 0
+        is_minus = re.match(r"-U?R\d|-c\[", text) is not None
+        inverted = "X" in modifiers and is_minus  # with .X a minus is a complement
+        is_zero_less = is_minus and word == 0
+        total += ((word or 0) - 1) & MASK if inverted else 1 << 32 if is_zero_less else word or 0
     total += sum(bool(carry) for carry in carries)
     _set(state, target, total)
     for position, out in enumerate(outs):
@@ -512,6 +520,23 @@ def _iabs(value: int) -> int:
     return abs(_signed(value))
 
 
+def _hfma2(state: _State, _: list[str], parts: list[str]) -> None:
+    """`HFMA2.MMA R7, -RZ, RZ, 0, 2.4e-07` puts a constant into a register: two halves."""
+    if len(parts) == 5 and parts[1:3] == ["-RZ", "RZ"]:
+        high, low = (struct.unpack("<H", struct.pack("<e", float(text)))[0] for text in parts[3:])
+        _set(state, parts[0], high << 16 | low)
+    else:
+        _forget(state, parts[0])
+
+
+def _r2p(state: _State, _: list[str], parts: list[str]) -> None:
+    """The bits of a byte, as the mask has them, become predicates."""
+    value, mask = _word(state, parts[1]), _word(state, parts[2])
+    for bit in range(7):
+        if mask is None or mask >> bit & 1:
+            state.predicates[f"P{bit}"] = None if value is None else bool(value >> bit & 1)
+
+
 def _brev(value: int) -> int:
     return int(f"{value:032b}"[::-1], 2)
 
@@ -589,4 +614,6 @@ _HANDLERS: dict[str, _Handler] = {
     "F2I": _f2i,
     "MUFU": _mufu,
     "PRMT": _prmt,
+    "HFMA2": _hfma2,
+    "R2P": _r2p,
 }

@@ -5,12 +5,13 @@
 
 The files: one of each checkout in turn, sorted, that `nvcc -ptx` compiles as they are and that hold a kernel.
 For each of them, in one run: libclang's bare parse (the flags and include folders that our parse found,
-prelude precompiled), the analysis in this process, `nvcc -ptx`, a process of `wattslice analyze` with an
-empty and with a full cache. Then edits of those of about 500 lines (`edit_latency.py`), `python -c pass`,
-`gpus` and `explain`, the first time and again, and all `.cu` files of the checkouts in one run with `--jobs`,
-cold and from the cache. Ratios are taken per file, of processor seconds and of seconds on the clock; nothing
-is left out of median, 95th percentile and sum. What runs in this process is done once to warm up and measured
-once, a process of a single file is measured once.
+prelude precompiled), the analysis in this process, `nvcc -ptx`, and processes of `wattslice analyze`: the
+first on a machine (nothing kept, no precompiled prelude either), one whose file is not in the cache, as after
+every edit, and one whose file is. Then edits of those of about 500 lines (`edit_latency.py`), `python -c
+pass`, `gpus` and `explain`, the first time and again, and all `.cu` files of the checkouts in one run with
+`--jobs`, cold and from the cache. Ratios are taken per file, of processor seconds and of seconds on the
+clock; nothing is left out of median, 95th percentile and sum. What runs in this process is done once to warm
+up and measured once, a process of a single file is measured once.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ _MOST_WORKER_BYTES = 250e6
 _STARTS = 15
 _EDITS = 5
 _EDITED_LINES = 350, 750
+_RESULTS = "WATTSLICE_CACHE"
 _STARTER = """
 import os, sys, time
 nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
@@ -75,6 +77,7 @@ class Times(Struct, frozen=True):
     bare: Cost
     analysis: Cost
     nvcc: Cost
+    first: Cost
     cold: Cost
     cached: Cost
 
@@ -86,17 +89,19 @@ def measured(action: Callable[[], object]) -> Cost:
     return Cost(time.process_time() - cpu_s, time.perf_counter() - wall_s)
 
 
-def run(command: list[str], cache: str = "off", folder: Path | None = None) -> Cost:
-    """Runs a command to its end, its output dropped. Python keeps its bytecode, as it does by default."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment["WATTSLICE_CACHE"] = cache
+def run(command: list[str], cache: Path | None = None) -> Cost:
+    """Runs a command to its end, its output dropped. Python keeps its bytecode, as it does by default.
+
+    `cache`: where programs keep what they know; None: wattslice keeps no results.
+    """
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", _RESULTS)}
+    environment |= {_RESULTS: "off"} if cache is None else {"XDG_CACHE_HOME": str(cache)}
     # Of a small process: what is started takes over the peak of the process that starts it.
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _STARTER, *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=environment,
-        cwd=folder,
         check=True,
     )
     cpu_s, wall_s, peak, status = map(float, done.stdout.split())
@@ -133,8 +138,18 @@ def measure(path: Path, gpu: str) -> Times | None:
         parse, text = edit_latency.bare_parse(path), path.read_bytes().decode("utf-8", "replace")
         parse(text)
         costs = measured(lambda: parse(text)), measured(lambda: analyze_file(path, config))
-        cold, cached = (run(analyze, f"{folder}/cache") for _ in range(2))
-    return Times(path, kernels, *costs, nvcc, cold, cached)
+        cache = Path(folder, "cache")
+        first = run(analyze, cache)
+        forget_results(cache)
+        cold, cached = (run(analyze, cache) for _ in range(2))
+    return Times(path, kernels, *costs, nvcc, first, cold, cached)
+
+
+def forget_results(cache: Path) -> None:
+    """What stays is known of the installation: the precompiled prelude and the digest of the program."""
+    for entry in cache.glob("wattslice/results/*"):
+        if not entry.name.startswith("program-"):
+            entry.unlink()
 
 
 class Ratio(NamedTuple):
@@ -151,6 +166,7 @@ _RATIOS = (
     Ratio("analysis / bare parse, in process", "≤ 4 (p95 ≤ 15)", "analysis", "bare"),
     Ratio("`nvcc -ptx` / analysis in process", "≥ 10", "nvcc", "analysis", True),
     Ratio("`nvcc -ptx` / cold process", "≥ 1.5", "nvcc", "cold", True),
+    Ratio("`nvcc -ptx` / first process on a machine", "–", "nvcc", "first", True),
 )
 
 
@@ -203,8 +219,9 @@ def file_lines(times: list[Times]) -> list[str]:
         row("libclang's bare parse, prelude precompiled", lambda t: t.bare),
         row("analysis in process, from path to watts", lambda t: t.analysis),
         row(f"`nvcc -ptx -arch={ARCH}`", lambda t: t.nvcc),
-        row("process, empty cache", lambda t: t.cold),
-        row("process, full cache", lambda t: t.cached),
+        row("first process on a machine", lambda t: t.first),
+        row("cold process: file not in the cache", lambda t: t.cold),
+        row("process, file in the cache", lambda t: t.cached),
         "",
         "| ratio, per file | of | aim | median | worst 5 % | of the sums |",
         "|---|---|---|---|---|---|",
@@ -243,26 +260,27 @@ def edit_lines(times: list[Times], gpu: str) -> list[str]:
 def start_lines(times: list[Times], gpu: str) -> list[str]:
     """The part about starting: medians of repeats."""
 
-    def median(command: list[str], cache: str) -> Cost:
+    def median(command: list[str], cache: Path | None = None) -> Cost:
         run(command, cache)
         found = [run(command, cache) for _ in range(_STARTS)]
         return Cost(statistics.median(c.cpu_s for c in found), statistics.median(c.wall_s for c in found))
 
     with tempfile.TemporaryDirectory() as folder:
-        bare = median([sys.executable, "-c", "pass"], "off")
+        cache = Path(folder)
+        bare = median([sys.executable, "-c", "pass"])
         file = str(times[0].path)
         rows = [
-            ("`wattslice --help`", "–", median([*program(), "--help"], "off")),
+            ("`wattslice --help`", "–", median([*program(), "--help"])),
             (
                 "`wattslice analyze FILE`, full cache",
                 "≤ 6",
-                median([*program(), "analyze", "--gpu", gpu, file], folder),
+                median([*program(), "analyze", "--gpu", gpu, file], cache),
             ),
         ]
         for name in ("gpus", "explain"):
             rows += [
-                (f"`wattslice {name}`, not kept", "–", median([*program(), name], "off")),
-                (f"`wattslice {name}`, kept", "≤ 5", median([*program(), name], folder)),
+                (f"`wattslice {name}`, not kept", "–", median([*program(), name])),
+                (f"`wattslice {name}`, kept", "≤ 5", median([*program(), name], cache)),
             ]
     return [
         f"`python -c pass`: {1e3 * bare.cpu_s:.1f} ms of CPU, {1e3 * bare.wall_s:.1f} ms on the clock; "
@@ -295,7 +313,7 @@ def whole_lines(checkouts: list[Path], gpu: str, jobs: int) -> list[str]:
     files = sum(len(list(checkout.rglob("*.cu"))) for checkout in checkouts)
     with tempfile.TemporaryDirectory() as folder:
         rows = [
-            (name, aim, run(analyze, folder))
+            (name, aim, run(analyze, Path(folder)))
             for name, aim in (("empty cache", "≤ 40"), ("full cache", "≤ 2"))
         ]
     return [

@@ -109,8 +109,6 @@ def _errors(parsed: ParsedUnit) -> int:
 
 def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:
     """The host functions of one file that call `names`; never fails."""
-    from wattslice.frontend.cuda.lowering.program import lower_host_code
-
     try:
         options = replace(options or ParseOptions(), compile_commands=None)
         parsed = _read_once(caller, options)
@@ -119,7 +117,7 @@ def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | Non
                 break
             plain = _read_once(caller, replace(options, standard=standard))  # C that is no C++
             parsed = min(parsed, plain, key=_errors)
-        return CallerProgram(lower_host_code(parsed, names), (caller, *parsed.included_files))
+        return CallerProgram(_lowered_once(parsed, names), (caller, *parsed.included_files))
     except (FrontendError, RecursionError):
         return CallerProgram(None, (caller,))
 
@@ -140,6 +138,8 @@ class _Reading(Struct, frozen=True):
     parsed: ParsedUnit
     inputs: Inputs
     texts: tuple[tuple[Path, Stamp], ...]
+    lowered: dict[frozenset[str], tuple[Program, Inputs]] = {}
+    """Its host code that calls these, and what that is made of besides."""
 
     def holds(self) -> bool:
         """Whether it would be read so again."""
@@ -178,3 +178,21 @@ def _read_once(path: Path, options: ParseOptions) -> ParsedUnit:
                 del _units[next(iter(_units))]
             _units[path, options] = _Reading(parsed, inputs, texts)
     return parsed
+
+
+def _lowered_once(parsed: ParsedUnit, names: frozenset[str]) -> Program:
+    """The host code that calls `names`, lowered only where another file has not asked for the same."""
+    from wattslice.frontend.cuda.lowering.program import lower_host_code
+
+    reading = next((known for known in _units.values() if known.parsed is parsed), None)
+    known = None if reading is None else reading.lowered.get(names)
+    if known is not None:
+        note_inputs(known[1])
+        return known[0]
+    with recorded() as recording:
+        program = lower_host_code(parsed, names)
+    inputs = recording.inputs
+    note_inputs(inputs)
+    if reading is not None and inputs is not None:
+        reading.lowered[names] = program, inputs
+    return program

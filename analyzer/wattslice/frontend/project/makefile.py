@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -29,6 +31,7 @@ _ASSIGNMENT = re.compile(
     re.DOTALL,
 )
 _CONDITION = re.compile(r"(?P<else>else\b\s*)?(?P<what>ifeq|ifneq|ifdef|ifndef)\b\s*(?P<rest>.*)", re.DOTALL)
+_INCLUDE = re.compile(r"^\s*[-s]?include\s", re.M)
 _PAIR = re.compile(r"\((?P<a>.*),(?P<b>[^,]*)\)\s*$|[\"'](?P<c>[^\"']*)[\"']\s+[\"'](?P<d>[^\"']*)[\"']")
 
 
@@ -251,6 +254,15 @@ def read_makefile(path: Path, top: Path) -> Makefile | None:
     text = text_of_file(path)
     if text is None:
         return None
+    if not _INCLUDE.search(text):
+        return copy(_read_alone(path, top, text))  # its own budget of work, the rest is read only
+    makefile = Makefile(path.parent)
+    _read(makefile, path, text, top, [path])
+    return makefile
+
+
+@lru_cache(maxsize=64)
+def _read_alone(path: Path, top: Path, text: str) -> Makefile:
     makefile = Makefile(path.parent)
     _read(makefile, path, text, top, [path])
     return makefile

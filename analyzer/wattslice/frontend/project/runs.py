@@ -1,8 +1,9 @@
 """How people run a program: the words behind its name in run targets, tests and scripts of its folder.
 
 Looked for in this order: targets `run`, `test` and `check` of a Makefile, `add_test` of a CMakeLists.txt,
-scripts `run`, `run.sh` and `test.sh`; each beside the file with `main` first, then above it, within its
-repository. A line counts that starts a program made of that file, as far as its folder tells.
+scripts `run`, `run.sh` and `test.sh`, settings of test drivers and editors; each beside the file with `main`
+first, then above it, within its repository. A line counts that starts a program made of that file, as far as
+its folder tells, with at least a word.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from wattslice.frontend.project.build import (
     read_cmake,
 )
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, logical_lines, text_of_file
+from wattslice.frontend.project.run_settings import runs_in
+from wattslice.frontend.project.settings_files import DEPTH_OF_SETTINGS, FOLDERS_OF_SETTINGS, SUFFIXES
 
 _TARGETS = ("run", "test", "check")
 _SCRIPTS = ("run", "run.sh", "run_all.sh", "verify", "verify.sh", "test.sh", "benchmark.sh",
@@ -70,6 +73,10 @@ def folder_told_of(path: str) -> str | None:
     for name in (*reversed(DATABASES), *MAKEFILES, "CMakeLists.txt", *reversed(_SCRIPTS)):
         if f"/{path}".endswith(f"/{name}"):
             return path.removesuffix(name).rstrip("/")
+    if path.endswith(SUFFIXES):
+        folders = path.split("/")[:-1]
+        near = range(max(0, len(folders) - DEPTH_OF_SETTINGS), len(folders))
+        return "/".join(folders[: next((n for n in near if folders[n] in FOLDERS_OF_SETTINGS), len(folders))])
     return path.rpartition("/")[0] if path.endswith((".mk", ".cmake")) else None
 
 
@@ -82,11 +89,9 @@ def find_arguments(main: Path) -> ProgramArguments | None:
     """How the program whose `main` is in this file is run; None where nobody says so, or without a word."""
     main = main.resolve()
     folders = folders_above(main)
-    kinds = (_run_targets, _cmake_tests, _scripts)
-    for found in (run for kind in kinds for folder in folders for run in (kind(main, folder, folders[-1]),)):
-        if found is not None:
-            return found if found.words else None
-    return None
+    kinds = (_run_targets, _cmake_tests, _scripts, _settings)
+    runs = (kind(main, folder, folders[-1]) for kind in kinds for folder in folders)
+    return next((run for run in runs if run is not None and run.words), None)
 
 
 class _Started(Struct, frozen=True):
@@ -162,6 +167,25 @@ def _cmake_tests(main: Path, folder: Path, top: Path) -> ProgramArguments | None
     )
     chosen = _chosen(main, folder, top, found, cmake)
     return None if chosen is None else _told("add_test", chosen, folder)
+
+
+def _settings(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
+    build = makefile_of(main.parent, top) or read_cmake(main.parent, top)
+    of_main = [run for run in runs_in(folder) if run.words and _makes(build, run.program, main)]
+    chosen = next((run for run in of_main if not any(map(_is_data, run.words))), None) or next(
+        iter(of_main), None
+    )
+    return (
+        None
+        if chosen is None
+        else _told("settings", _Started(chosen.program, chosen.words, chosen.line), folder)
+    )
+
+
+def _makes(build: Makefile | Cmake | None, program: str, main: Path) -> bool:
+    """Whether a program is made of the file with `main`: as the build beside it says, else by its name."""
+    sources = _sources(build, program)
+    return _is_of(main, sources) if sources else _plain(program) == main.stem
 
 
 def _told(kind: str, started: _Started, folder: Path) -> ProgramArguments:

@@ -24,8 +24,8 @@ from wattslice.pipeline.cache.current import (
     CurrentInputs,
     inputs_document,
     installation_stamp,
-    program_folders,
     read_inputs,
+    stamp_of,
 )
 from wattslice.pipeline.cache.folder import CacheFolder, is_used, packed, unpacked
 from wattslice.user_folders import DRIVER_FOLDER, config_folder, default_cache
@@ -103,7 +103,7 @@ def _name(words: Sequence[str]) -> str:
     width = ""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         width = str(os.get_terminal_size(sys.stdout.fileno()))
-    installed = installation_stamp((*program_folders(), user_models()))
+    installed = installation_stamp(), stamp_of(user_models())
     parts = (installed, os.getcwd(), list(words), variables, gpus, terminals, width)  # noqa: PTH109
     return "answer-" + hashlib.sha256(repr(parts).encode(errors="surrogateescape")).hexdigest()
 

@@ -5,6 +5,7 @@ Imports the standard library and what needs nothing else: an answer that holds w
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
@@ -24,6 +25,7 @@ from wattslice.frontend.inputs import (
     file_bytes,
 )
 from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
+from wattslice.frontend.project.settings_files import settings_files
 from wattslice.frontend.source_files import SourceFiles, look_again
 from wattslice.frontend.surroundings import Surroundings
 
@@ -84,6 +86,8 @@ class CurrentInputs:
             return _sources(about)
         if asked.search is Search.FOLDER:
             return (about,) if os.path.isdir(about) else ()  # noqa: PTH112  (a name that is too long is none)
+        if asked.search is Search.SETTINGS:
+            return settings_files(about)
         if asked.search is Search.LINK:
             return (Path(os.path.realpath(about)),)
         if asked.search in _BESIDE:
@@ -157,7 +161,7 @@ def program_folders() -> tuple[Path, ...]:
     )
 
 
-def files_below(folder: Path) -> Iterator[tuple[str, Path]]:
+def files_below(folder: Path) -> Iterator[tuple[str, str]]:
     """(path below the folder, file) in a stable order; neither pictures nor what Python makes of modules."""
     begin = len(str(folder)) + 1
     for parent, folders, names in os.walk(folder):
@@ -165,27 +169,34 @@ def files_below(folder: Path) -> Iterator[tuple[str, Path]]:
         for name in sorted(names):
             if not name.endswith(_PICTURES):
                 path = f"{parent}{os.sep}{name}"
-                yield path[begin:], Path(path)
+                yield path[begin:], path
 
 
-def installation_stamp(folders: tuple[Path, ...]) -> str:
-    """A digest of size, time stamps and place of every file in `folders`, of Python and of what is installed.
-
-    Equal stamps mean that nothing was changed on this machine since; equal programs may differ in it. Not
-    for the sources that are analysed: the kernel's stamp of a change (ctime) is no one's to set, but it has
-    the resolution of a clock tick, and only those who edit wattslice itself save twice within one.
-    """
+@functools.cache
+def installation_stamp() -> str:
+    """A digest of Python, of what is installed, and of the program's files (`stamp_of`): once per process."""
     libraries = (
         # one that came, went or changed its version changes the folder
         f"{folder} {os.stat(folder).st_mtime_ns}"  # noqa: PTH116
         for folder in sys.path
         if any(os.path.isdir(os.path.join(folder, library)) for library in _LIBRARIES)  # noqa: PTH112,PTH118
     )
-    parts = [sys.version, sys.executable, *libraries]
-    waiting = [str(folder) for folder in folders]
+    parts = [sys.version, sys.executable, *libraries, *map(stamp_of, program_folders())]
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
+
+
+def stamp_of(folder: Path) -> str:
+    """A digest of size, time stamps and place of every file below a folder.
+
+    Equal stamps mean that nothing was changed on this machine since; equal programs may differ in it. Not
+    for the sources that are analysed: the kernel's stamp of a change (ctime) is no one's to set, but it has
+    the resolution of a clock tick, and only those who edit wattslice itself save twice within one.
+    """
+    parts: list[str] = []
+    waiting = [str(folder)]
     while waiting:
         try:
-            entries = sorted(os.scandir(waiting.pop()), key=lambda entry: entry.path)
+            entries = list(os.scandir(waiting.pop()))
         except OSError:
             continue
         for entry in entries:
@@ -194,6 +205,8 @@ def installation_stamp(folders: tuple[Path, ...]) -> str:
                     waiting.append(entry.path)
             else:
                 found = entry.stat()
-                stamp = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-                parts.append(f"{entry.path} {stamp}")
+                parts.append(
+                    f"{entry.path} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
+                )
+    parts.sort()
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()

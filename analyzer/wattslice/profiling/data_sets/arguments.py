@@ -15,7 +15,6 @@ from wattslice.profiling.data_sets.arrays import (
     Setting,
     array_bytes,
     element_size,
-    fields_of,
     scalar_bytes,
     scalar_dtype,
 )
@@ -199,7 +198,7 @@ class _Preparation:
     def _object(self, value: Value, name: str, type_: Type) -> Bytes:
         """A record, vector or array by value, from a list of its numbers or a table of its members."""
         bytes_ = np.zeros(type_.size_bytes, np.uint8)
-        fields = fields_of(type_)
+        fields = type_.members
         if value.is_table and fields:
             members = value.table()
             members.only(*(field.name for field in fields))

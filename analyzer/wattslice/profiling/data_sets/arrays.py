@@ -16,7 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice.documents import Table, Value
-from wattslice.ir import DIM3, UINT32, Field, Type, TypeKind
+from wattslice.ir import Type, TypeKind
 from wattslice.profiling.data_sets.generators import GENERATORS, Request
 
 Reserve = Callable[[int], None]
@@ -166,7 +166,7 @@ def _records(table: Table, element: Type, setting: Setting) -> Bytes:
     """An array of structs, member by member: each is an array of its own."""
     table.only("members", "size")
     members = table.value("members").table()
-    fields = {field.name: field for field in fields_of(element)}
+    fields = {field.name: field for field in element.members}
     if not fields:
         raise table.itself.error(f"its elements ({element.name or element.kind.value}) have no members")
     members.only(*fields)
@@ -194,16 +194,6 @@ def _records(table: Table, element: Type, setting: Setting) -> Bytes:
     for offset, column in columns:
         rows[:, offset : offset + column.shape[1]] = column
     return rows.reshape(-1)
-
-
-def fields_of(type_: Type) -> tuple[Field, ...]:
-    """The members of a record, `x` to `w` of a vector; none of anything else."""
-    if type_.lanes > 1:
-        lane = Type(type_.kind, bits=type_.bits, signed=type_.signed, bfloat=type_.bfloat)
-        return tuple(Field("xyzw"[k], lane, k * lane.size_bytes) for k in range(type_.lanes))
-    if type_.name == DIM3.name and not type_.fields:
-        return tuple(Field("xyz"[k], UINT32, 4 * k) for k in range(3))
-    return type_.fields
 
 
 def _sized(value: Value, count: int) -> Value:

@@ -19,7 +19,6 @@ from wattslice.profiling.interpreter.layout import (
     Value,
     dtype_of,
     is_block,
-    lane_of,
     leaf,
     member_of,
     size_of,
@@ -167,7 +166,7 @@ def _check_divisor(machine: Machine, divisor: Value, mask: Mask, span: ir.Span) 
 
 def _on_lanes(op: ir.BinaryOp, type_: ir.Type, left: ir.Type, right: ir.Type) -> Operation:
     """An operator on vectors (half2), lane by lane."""
-    function = binary(op, dtype_of(lane_of(type_)))
+    function = binary(op, dtype_of(type_.lane))
     if function is None or op in ir.COMPARISONS or {left.lanes, right.lanes} != {type_.lanes}:
         raise UnsupportedError(f"operator {op.value} on vectors")
     return lambda a, b, mask: from_lanes(function(lanes_of(a, type_), lanes_of(b, type_)))
@@ -175,7 +174,7 @@ def _on_lanes(op: ir.BinaryOp, type_: ir.Type, left: ir.Type, right: ir.Type) ->
 
 def lanes_of(value: Value, type_: ir.Type) -> Value:
     """The lanes of vectors: shape (n, lanes)."""
-    return value.view(stored_dtype(lane_of(type_)))
+    return value.view(stored_dtype(type_.lane))
 
 
 def from_lanes(value: Value) -> Value:
@@ -190,8 +189,8 @@ def _(compiler: Compiler, expr: ir.Cast) -> Evaluate:
     if new.kind is ir.TypeKind.VOID:
         return operand
     if is_block(new) and new.lanes > 1 and old.lanes == new.lanes:
-        target = stored_dtype(lane_of(new))
-        change = converter(stored_dtype(lane_of(old)), target)
+        target = stored_dtype(new.lane)
+        change = converter(stored_dtype(old.lane), target)
         return lambda mask: from_lanes((change or np.copy)(lanes_of(operand(mask), old)))
     if is_block(new) or (is_block(old) and old.kind is not ir.TypeKind.ARRAY):
         raise UnsupportedError(
@@ -330,15 +329,15 @@ def _number_of_parts(compiler: Compiler, expr: ir.Construct) -> Evaluate:
 def _broadcast(compiler: Compiler, argument: ir.Expr, type_: ir.Type) -> Evaluate:
     """A vector with the same number in all lanes, or another vector converted."""
     value = compiler.expression(argument)
-    target = stored_dtype(lane_of(type_))
+    target = stored_dtype(type_.lane)
     lanes = type_.lanes
     if argument.type.lanes > 1:
         if argument.type.lanes != lanes:
             raise UnsupportedError("conversion between vectors of different widths")
         old = argument.type
-        change = converter(stored_dtype(lane_of(old)), target)
+        change = converter(stored_dtype(old.lane), target)
         return lambda mask: from_lanes((change or np.copy)(lanes_of(value(mask), old)))
-    change = converter(dtype_of(argument.type), dtype_of(lane_of(type_)))
+    change = converter(dtype_of(argument.type), dtype_of(type_.lane))
 
     def evaluate(mask: Mask) -> Value:
         part = value(mask)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wattslice.ir import UINT32, Field, Type, TypeKind
+from wattslice.ir import Field, Type, TypeKind
 from wattslice.profiling.interpreter.errors import UnsupportedError
 
 Value = NDArray[Any]
@@ -22,7 +22,6 @@ Dtype = np.dtype[Any]
 
 _FLOATS = {16: np.dtype(np.float16), 32: np.dtype(np.float32), 64: np.dtype(np.float64)}
 ADDRESS = np.dtype(np.int64)
-_LANES = "xyzw"
 
 
 def is_block(type_: Type) -> bool:
@@ -80,29 +79,19 @@ def alignment_of(type_: Type) -> int:
 @functools.lru_cache(maxsize=4096)
 def member_of(type_: Type, name: str) -> Field:
     """A member of a record or a lane of a vector, with its offset."""
-    if type_.lanes > 1 and name in _LANES[: type_.lanes]:
-        lane = lane_of(type_)
-        return Field(name, lane, _LANES.index(name) * lane.size_bytes)
-    if type_.name == "dim3" and not type_.fields and name in _LANES[:3]:
-        return Field(name, UINT32, 4 * _LANES.index(name))
-    for field in type_.fields:
-        if field.name == name:
-            return field
+    found = next((member for member in type_.members if member.name == name), None)
+    if found is not None:
+        return found
     raise UnsupportedError(f"member '{name}' of '{type_.name or type_.kind.value}' is not known")
 
 
-def path_offset(type_: Type, path: tuple[str, ...]) -> tuple[int, Type]:
-    """Offset in bytes and type of the part of an object that a path of members names."""
+def path_offset(type_: Type, path: tuple[str, ...]) -> int:
+    """Offset in bytes of the part of an object that a path of members names."""
     offset = 0
     for name in path:
         field = member_of(type_, name)
         offset, type_ = offset + field.offset_bytes, field.type
-    return offset, type_
-
-
-def lane_of(type_: Type) -> Type:
-    """The type of one lane of a vector."""
-    return Type(type_.kind, bits=type_.bits, signed=type_.signed, bfloat=type_.bfloat)
+    return offset
 
 
 def leaf(rows: Value, offset: int, dtype: Dtype) -> Value:

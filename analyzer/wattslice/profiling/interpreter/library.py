@@ -17,7 +17,7 @@ from wattslice.profiling.interpreter.compiler import Compiler, compiles, convert
 from wattslice.profiling.interpreter.errors import InterpreterError, UnsupportedError
 from wattslice.profiling.interpreter.expressions import from_lanes, lanes_of, number
 from wattslice.profiling.interpreter.lanes import Mask
-from wattslice.profiling.interpreter.layout import Value, dtype_of, is_block, lane_of, stored_dtype
+from wattslice.profiling.interpreter.layout import Value, dtype_of, is_block, stored_dtype
 from wattslice.profiling.interpreter.machine import Evaluate
 from wattslice.profiling.interpreter.mathematics import SEVERAL, WHOLE, plain_name, real_function, several
 
@@ -208,7 +208,7 @@ def _vector_function(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evalu
     type_ = expr.type
     if type_.kind is not ir.TypeKind.FLOAT or any(a.type.lanes != type_.lanes for a in expr.arguments):
         return None
-    lane = stored_dtype(lane_of(type_))
+    lane = stored_dtype(type_.lane)
     function = fused if _FMA.match(name) else real_function(name, lane, lane)
     if function is None:
         return None

@@ -36,7 +36,7 @@ def _reader(compiler: Compiler, place: ir.RegisterPlace) -> Evaluate:
     if isinstance(storage, Results):
         return lambda mask: storage.values[0]
     if isinstance(storage, Rows):
-        offset, _ = path_offset(place.variable.type, place.path)
+        offset = path_offset(place.variable.type, place.path)
         if type_.kind is ir.TypeKind.ARRAY:
             raise UnsupportedError("an array as a value")
         return lambda mask: storage.read(offset, type_)
@@ -58,7 +58,7 @@ def _assigner(compiler: Compiler, place: ir.RegisterPlace) -> Assigns:
     if isinstance(storage, Results):
         raise UnsupportedError("a function with several results")
     if isinstance(storage, Rows):
-        offset, _ = path_offset(place.variable.type, place.path)
+        offset = path_offset(place.variable.type, place.path)
         return lambda value, mask: storage.assign(offset, type_, value, mask)
     own = place.variable.type
     if dtype_of(own) == dtype_of(type_):

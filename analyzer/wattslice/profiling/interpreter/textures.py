@@ -16,7 +16,7 @@ from wattslice.profiling.interpreter.errors import InterpreterError, Unsupported
 from wattslice.profiling.interpreter.expressions import from_lanes
 from wattslice.profiling.interpreter.lanes import Mask
 from wattslice.profiling.interpreter.launch import Addressing, Texture
-from wattslice.profiling.interpreter.layout import Value, dtype_of, is_block, lane_of, stored_dtype
+from wattslice.profiling.interpreter.layout import Value, dtype_of, is_block, stored_dtype
 from wattslice.profiling.interpreter.machine import Evaluate, Machine
 
 _FUNCTION = re.compile(r"(tex|surf)([123])D(fetch|read|write)?$")
@@ -150,7 +150,7 @@ def _interpolated(texture: Texture, where: list[Value]) -> NDArray[Any]:
 
 def _as_value(texels: NDArray[Any], type_: ir.Type) -> Value:
     """Texels as a value of the source's type: a number, or the lanes of a vector."""
-    lane = lane_of(type_)
+    lane = type_.lane
     if type_.kind not in (ir.TypeKind.INT, ir.TypeKind.FLOAT) or texels.shape[1] < type_.lanes:
         raise UnsupportedError(f"texels of type '{type_.name or type_.kind.value}'")
     texels = texels[:, : type_.lanes]
@@ -200,7 +200,7 @@ def _surface(
         assert stored is not None
         value = stored(mask)
         if is_block(type_):
-            lane = lane_of(type_)
+            lane = type_.lane
             rows = np.broadcast_to(value, (mask.batch.size, size))[mask.index]
             parts = np.ascontiguousarray(rows).view(stored_dtype(lane))
         else:

@@ -43,7 +43,7 @@ from wattslice.report.annotated import (
 from wattslice.report.html.charts import power_bar_svg, power_line_svg, time_roofline_svg
 from wattslice.report.source_text import SPACE_STYLES, Piece, SpaceStyle, pieces
 from wattslice.report.terminal import COOL, HOT, WARM, load_style
-from wattslice.report.text import GPU_SOURCES, interval, launch_text, runs
+from wattslice.report.text import GPU_SOURCES, fills, interval, launch_text, runs
 from wattslice.units import energy, percent, power, prefixed, printable, three_digits, time
 
 
@@ -369,19 +369,8 @@ def sureness(kernel: KernelAnalysis) -> str:
 def facts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
     """What is known of the launch besides its watts, by name."""
     found = [("runs", runs(kernel))]
-    if kernel.sm_saturation is not None and kernel.occupancy is not None:
-        fills = f"SM saturation {kernel.sm_saturation:.2f} · occupancy {percent(kernel.occupancy)}"
-        found.append(("fills", fills))
-    holds = [
-        f"{value} {unit}"
-        for value, unit in (
-            (kernel.registers_per_thread, "registers per thread"),
-            (kernel.shared_bytes_per_block, "B shared per block"),
-        )
-        if value
-    ]
-    if holds:
-        found.append(("holds", " · ".join(holds)))
+    if known := fills(kernel):
+        found.append(("fills", " · ".join(known)))
     found.append(("model", f"{kernel.model} · {kernel.method}"))
     if words := basis(kernel):
         found.append(("lines", words.removeprefix("the lines ")))

@@ -565,7 +565,7 @@ def sum_cost(terms: Terms, value: Value, isa: Isa) -> Cost:
             constants += 1
     if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
         return ()  # [R.X4]
-    plain += value.form.offset != 0 and value.shape is not Shape.ADDRESS
+    plain += bool(value.form.offset or value.form.copies) and value.shape is not Shape.ADDRESS
     free = max(1, products + constants + shifts)  # addends that come along, or the first one
     adds = math.ceil(max(0, plain - free) / 2)
     width = 2.0 if value.bits == 64 and value.shape is not Shape.ADDRESS else 1.0

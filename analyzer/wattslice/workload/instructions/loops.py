@@ -386,7 +386,12 @@ class Loops(Expressions):
             head.step = increment
             if _keeps_powers(step) and self.is_power(initial):
                 self.powers.add(head)
-            if not is_counted:
+            self.starts[head] = 0.0
+            if is_counted and initial.number is not None:
+                self.starts[head] = initial.number
+            elif is_counted:
+                del self.starts[head]
+            else:
                 head = self.sum(initial, head, 1, level.body_region, initial.bits)
         else:
             place = Placement(level.body_region, level, self.stack)
@@ -395,6 +400,8 @@ class Loops(Expressions):
             head.guards = (self.guard,)
             if increment is not None:
                 head.step = increment
+                if initial.shape is Shape.CONSTANT and initial.number is not None:
+                    self.starts[head] = initial.number
                 head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
         self.environment[key] = head
         return head

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from wattslice.ir import MemoryPlace, MemorySpace, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.operators import Operators
+from wattslice.workload.instructions.rows import WORD_BYTES, RowPart, join
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     Computation,
@@ -72,6 +73,30 @@ class _Access(NamedTuple):
         return self.name != other.name or self.name is None or distance < max(self.size, other.size)
 
 
+class _Held(NamedTuple):
+    """What a load or store of `size` bytes made known: the `name` and `kind` (bits, lanes) of an object."""
+
+    name: tuple[object, ...]
+    kind: tuple[object, ...]
+    size: int
+
+
+MOST_HELD = 32
+"""Objects that a store is compared with."""
+_OFFSET = 3
+"""Where the name of an object has its offset; see `Memory.address`."""
+
+
+def _is_apart(held: _Held, name: tuple[object, ...], size: int) -> bool:
+    """Whether `size` bytes at `name` lie beside what is held, a constant distance from it."""
+    at, there = held.name[_OFFSET], name[_OFFSET]
+    if not isinstance(at, int) or not isinstance(there, int):
+        return False
+    if (*held.name[:_OFFSET], *held.name[_OFFSET + 1 :]) != (*name[:_OFFSET], *name[_OFFSET + 1 :]):
+        return False
+    return at + held.size <= there or there + size <= at
+
+
 class Memory(Operators):
     """Accesses to memory."""
 
@@ -87,6 +112,10 @@ class Memory(Operators):
         ] = []  # to the thread's arrays, at constant indices
         self.fixed_loads: list[tuple[Variable, Value, object, float]] = []
         self.local_stores: dict[Value, object] = {}  # to which element; None: to any
+        self.rows: dict[tuple[object, ...], list[RowPart]] = {}  # accesses to shared memory, as may join
+        self.epoch = 0  # between two reads of shared memory
+        self.read_in: set[LoopLevel] = set()  # loops that read shared memory
+        self.held: dict[Value, list[_Held]] = {}  # loaded or stored, by the contents of memory
 
     def part_of(self, space: MemorySpace, root: Variable | None, pointer: Value | None = None) -> Part:
         """The part of a memory space that an access reaches, as far as the compiler tells parts apart."""
@@ -109,6 +138,8 @@ class Memory(Operators):
     ) -> None:
         """Loads no longer see what was there: where stores go, behind a barrier also those of others."""
         place = Placement(0, level or (self.stack[-1] if self.stack else None))
+        if has_barrier:
+            self.new_epoch()
         for space, part in (*stores, *(SEEN_BY_OTHERS if has_barrier else ())):
             new = Value(Shape.PLAIN, place, is_uniform=True)
             if part is None:
@@ -149,6 +180,7 @@ class Memory(Operators):
         address, name = self.address(place, pointer, region)
         if place.is_volatile:
             self.note(place, pointer, None, is_store=False)
+            self.new_epoch()
             return self.volatile(place, address, region, type_)
         part = self.part_of(place.space, place.root, pointer)
         version = self.version(place.space, part)
@@ -169,11 +201,11 @@ class Memory(Operators):
                 self.fixed_loads.append((place.root, value, name, _wide(place, pointer, address)))
             self.note(place, pointer, value, is_store=False)
             return value
+        if self.is_written_down(place.root, pointer):
+            return self.copied([copy for copy, _ in copies], region, type_.bits or 64)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else float(type_.requests)
-        together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
         share, fresh = self.copies_share(copies, version)
-        share /= together
         number *= share
         key = ("load", name, version, type_.bits, type_.lanes)
         what = Computation(
@@ -185,17 +217,25 @@ class Memory(Operators):
         )
         may_hoist = place.space is MemorySpace.CONSTANT and fixed
         value = self.shared(key, region, (address, version, *counters), what, may_hoist=may_hoist)
+        self.held.setdefault(version, []).append(_Held(name, key[3:], place.type.size_bytes))
         if value.access is None and value.inputs == [address]:
             terms = (*address.form.terms, *copies)
-            number = share * type_.requests
+            together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
+            number = share * type_.requests / together
             value.access = MemoryRequest(
                 place.site, False, number, fresh, terms, place.type.request_bytes, (place.space, part)
             )
-            if self.is_machine_code and kind is K.LDS and not copies:
-                self.join(value, place, version, pointer)
+            if kind is K.LDS:
+                self.note_row(place, value, pointer, region, version)
         if value.cost:
             self.note(place, pointer, value, is_store=False)
         return value
+
+    def is_written_down(self, root: Variable | None, pointer: Value) -> bool:
+        """Whether the compiler knows an element: `__device__ const float w[3] = {…}` at a constant index."""
+        if root is None or not root.is_constant or root.initializer is None:
+            return False
+        return root.space is MemorySpace.GLOBAL and linear(pointer)[0] == ((self.address_of(root), 1),)
 
     def copies_share(self, copies: Terms, version: Value) -> tuple[float, float]:
         """Of the loads in unrolled loops the share that is made, and of their sectors the share that is new.
@@ -231,22 +271,39 @@ class Memory(Operators):
         sectors = {(offset - least) // SECTOR_BYTES for offset in offsets}
         return len(offsets) / number, len(sectors) / len(offsets)
 
-    def join(self, value: Value, place: MemoryPlace, version: Value, pointer: Value) -> None:
-        """Makes a load part of one LDS.64 or LDS.128 with others of the same aligned 8 or 16 bytes."""
-        terms, offset, _ = linear(pointer)
-        if place.type.size_bytes != 4 or place.root is None or any(c % 16 for _, c in terms):
+    def note_row(
+        self, place: MemoryPlace, value: Value, pointer: Value, region: int, version: Value | None
+    ) -> None:
+        """A load or store (`version` None) of shared memory that neighbours may take along."""
+        root, size = place.root, place.type.size_bytes
+        if version is None:
+            epoch: object = self.epoch
+        else:
+            epoch = version
+            self.new_epoch()
+        is_narrow = root is not None and root.dynamic and size in (1, 2)  # of these only .extern is aligned
+        is_mixed = len({field.type.size_bytes for field in place.type.fields}) > 1
+        if root is None or is_mixed or (size % WORD_BYTES and not is_narrow):
             return
-        loop = self.stack[-1] if self.stack else None
-        key = (place.root, frozenset(terms), offset // 16, version, self.arms_passed, loop)
-        loads = self.neighbours.setdefault(key, {})
-        loads[offset % 16] = value
-        for half in (0, 8):
-            pair = [loads[at] for at in (half, half + 4) if at in loads]
-            number = 1.0 / len(loads) if len(loads) == 4 else 1.0 / max(1, len(pair))
-            for load in pair:
-                load.cost = ((K.LDS, number),)
-                if load.access is not None:
-                    load.access = load.access._replace(number=number)
+        around = self.stack[-1] if self.stack else None
+        hoisted = None if value.place.region == region else value.place.region
+        key = (root, version is None, epoch, self.arms_passed, around, hoisted)
+        settled = frozenset[LoopLevel]() if version is None else varying((version,))
+        requests = float(place.type.requests)
+        part = RowPart(value, pointer, size, requests, settled, self.arm_depth)
+        self.rows.setdefault(key, []).append(part)
+
+    def new_epoch(self) -> None:
+        """Something reads shared memory: stores before are made before it."""
+        self.epoch += 1
+        self.read_in.update(self.stack)
+
+    def join_rows(self) -> None:
+        """Let neighbours in shared memory share instructions, once all are known."""
+        for (_, is_store, *_), parts in self.rows.items():
+            if is_store:
+                parts = [part._replace(settled=frozenset(self.read_in)) for part in parts]
+            join(parts, self.starts)
 
     def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
         """A read that is made each time, whether or not anybody needs what it yields."""
@@ -357,9 +414,25 @@ class Memory(Operators):
             place.site, True, number, address=terms, reach=(place.space, part)
         )
         self.note(place, pointer, None if place.is_volatile else self.roots[-1], is_store=True)
+        if place.space is MemorySpace.SHARED and stored is value and not place.is_volatile:
+            self.note_row(place, self.roots[-1], pointer, region, None)
+        kept = self.untouched(self.version(place.space, part), name, place.type.size_bytes)
         self.clobber(((place.space, part),), False, None)
-        key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
-        self.hide(key, value)  # a load of the same object right after needs no memory
+        version = self.version(place.space, part)
+        # a load of the same object right after needs no memory
+        kept.append((_Held(name, (place.type.bits, place.type.lanes), place.type.size_bytes), value))
+        for held, known in kept:
+            self.hide(("load", held.name, version, *held.kind), known)
+        self.held[version] = [held for held, _ in kept]
+
+    def untouched(self, version: Value, name: tuple[object, ...], size: int) -> list[tuple[_Held, Value]]:
+        """What is known of memory at constant distances from where `size` bytes are stored now."""
+        found: list[tuple[_Held, Value]] = []
+        for held in self.held.get(version, ())[-MOST_HELD:]:
+            known = self.available.get(("load", held.name, version, *held.kind))
+            if known is not None and _is_apart(held, name, size):
+                found.append((held, known))
+        return found
 
     def access_indexed(self) -> None:
         """Accesses at constant indices are made where others index the array by what is not known.

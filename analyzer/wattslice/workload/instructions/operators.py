@@ -43,6 +43,14 @@ def per_operation(bits: int, lanes: int) -> float:
     return max(1.0, lanes / 2) if bits == 16 else float(max(1, lanes))
 
 
+_RECIPROCAL: Cost = ((K.CONVERSION, 2.0), (K.MUFU, 1.0), (K.IMAD, 2.0), (K.MOV, 1.0))
+_OF_DIVISOR: dict[str, Cost] = {
+    "int32": (*_RECIPROCAL, (K.IADD, 3.0)),
+    "uint32": (*_RECIPROCAL, (K.IADD, 2.0)),
+}
+"""The share of a division that all divisions by the same number have in common (SASS of nvcc 13)."""
+
+
 class LinearForms(Environment):
     """Integer arithmetic that folds into linear forms."""
 
@@ -57,7 +65,11 @@ class LinearForms(Environment):
         terms = tuple((term, c) for term, c in total.items() if c)
         if len(terms) > MOST_TERMS and not (a.is_pointer or b.is_pointer):
             return self.linear_value(LinearForm(((a, 1), (b, sign)), is_wide=wide), region, bits)
-        form = LinearForm(terms, offset_a + sign * offset_b, (*varying_a, *varying_b), wide)
+        differing = dict(varying_a)
+        for copy, coefficient in varying_b:
+            differing[copy] = differing.get(copy, 0) + sign * coefficient
+        copies = tuple((copy, c) for copy, c in sorted(differing.items(), key=_by_birth) if c)
+        form = LinearForm(terms, offset_a + sign * offset_b, copies, wide)
         return self.linear_value(form, region, bits)
 
     def scaled(self, value: Value, factor: int, region: int, bits: int) -> Value:
@@ -73,15 +85,13 @@ class LinearForms(Environment):
         terms, offset, copies, is_wide, _, _ = form
         if not terms:
             value = self.copied([copy for copy, _ in copies], region, bits)
-            value.form = LinearForm(copies=copies) if copies else NO_FORM
+            value.form = LinearForm(offset=offset, copies=copies) if copies else NO_FORM
             value.number = None if copies else offset
             return value
         if len(terms) == 1 and terms[0][1] == 1 and offset == 0 and not copies:
             return terms[0][0]
         key = ("sum", frozenset(terms), offset, *copies, bits, is_wide)
         values = (*(term for term, _ in terms), *(copy for copy, _ in copies))
-        if copies and not offset:
-            form = form._replace(offset=1)
         is_pointer = any(term.is_pointer for term, _ in terms)
         what = Computation(Shape.INT_SUM, bits=bits, inputs=(), is_pointer=is_pointer, form=form)
         return self.shared(key, region, values, what)
@@ -170,6 +180,8 @@ class Operators(LinearForms):
             scaled = None if number is not None else _scaled_constant(op, a, b)
             if scaled is not None and type_.kind is TypeKind.INT:
                 value = self.scaled(*scaled, region, type_.bits)
+            elif number is None and type_.kind is TypeKind.INT and op in (BinaryOp.ADD, BinaryOp.SUB):
+                value = self.sum(a, b, -1 if op is BinaryOp.SUB else 1, region, type_.bits)
             else:
                 value = self.copied((a, b), region, type_.bits)
                 value.number = number
@@ -264,6 +276,10 @@ class Operators(LinearForms):
 
     def logic(self, op: object, inputs: tuple[Value, ...], type_: Type, region: int) -> Value:
         """A bitwise operator."""
+        if op is BinaryOp.AND and (known := next((one.number for one in inputs if one.number), None)):
+            rest = next((one for one in inputs if one.number is None), None)
+            if rest is not None and is_power(known + 1) and self.is_settled(rest, int(known) + 1):
+                return self.copied((rest,), region, type_.bits)
         cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # charging.py: how many operators one LOP3 does
         key = ("logic", op, *inputs_key(inputs))
         value = self.shared(key, region, inputs, Computation(Shape.LOGIC, cost, type_.bits))
@@ -287,16 +303,33 @@ class Operators(LinearForms):
         if b.shape is Shape.CONSTANT:
             name += "_power" if self.is_power(b) else "_constant"
         is_natural = not type_.signed or (a in self.naturals and b.shape is Shape.CONSTANT)
+        if op is BinaryOp.MOD and b.number is not None and self.is_settled(a, int(b.number)):
+            return self.copied((a,), region, type_.bits)
         if name == "mod_power" and is_natural and type_.bits == 32:
             mask = self.binary(BinaryOp.SUB, b, self.constant(1, type_), type_, region)
             value = self.logic(BinaryOp.AND, (a, mask), type_, region)
         else:
             key = "int64" if type_.bits == 64 else "uint32" if is_natural else "int32"
             cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
-            value = self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
+            inputs = (a, b)
+            if (once := _OF_DIVISOR.get(key)) is not None and b.shape is not Shape.CONSTANT:
+                inputs = (a, b, self.plain(("reciprocal", key), region, (b,), once))
+                cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
+            value = self.plain((op, type_.signed), region, inputs, cost, type_.bits)
         if a in self.naturals and is_natural:
             self.naturals.add(value)
         return value
+
+    def is_settled(self, value: Value, modulus: int) -> bool:
+        """Whether each copy of a loop that is unrolled in part knows the remainder of its counter."""
+        terms, _, _ = linear(value)
+        for term, coefficient in terms:
+            level, step, start = term.place.level, term.step, self.starts.get(term, -1.0)
+            if level is None or step is None or step.number is None or level.is_unrolled or start < 0:
+                return False
+            if step.number < 0 or coefficient * step.number * level.unroll % modulus:
+                return False
+        return bool(terms)
 
     def is_power(self, value: Value) -> bool:
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
@@ -316,6 +349,10 @@ def _scaled_constant(op: BinaryOp, a: Value, b: Value) -> tuple[Value, int] | No
     if op is not BinaryOp.MUL:
         return None
     return next(((one, int(by.number)) for one, by in ((a, b), (b, a)) if by.number is not None), None)
+
+
+def _by_birth(term: tuple[Value, int]) -> int:
+    return term[0].birth
 
 
 def _depth(value: Value) -> int:

@@ -123,6 +123,7 @@ class Lowering(Loops):
             self.parameters[self.whole(parameter)] = parameter
         yield self.statement(self.kernel.body)
         self.access_indexed()
+        self.join_rows()
         self.drop_dead_decisions()
         return None
 

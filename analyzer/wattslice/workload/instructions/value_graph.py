@@ -278,7 +278,7 @@ def linear(value: Value) -> tuple[Terms, int, Terms]:
     """`value` as terms, offset, and constants that differ between copies of an unrolled loop."""
     if value.shape is Shape.CONSTANT:
         if value.number is None:
-            return (), 0, value.form.copies or ((value, 1),)
+            return (), value.form.offset, value.form.copies or ((value, 1),)
         if math.isfinite(value.number):
             return (), int(value.number), ()
         return ((value, 1),), 0, ()
@@ -325,8 +325,8 @@ class Environment:
         self.components: dict[Value, dict[str, Value]] = {}
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
+        self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
         self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
-        self.neighbours: dict[object, dict[int, Value]] = {}  # loads of one aligned word, by offset in it
         self.here: Span | None = None  # the text being lowered
         self.cuts: list[int] = []  # births at which straight code begins: at loops that stay, arms, barriers
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from wattslice.errors import AbandonedError, FrontendError
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -161,12 +161,16 @@ class Clock:
 
 
 class _HeaderSearch(Struct, frozen=True):
-    """Folders found so far for headers that no include folder has; our fallback headers come last."""
+    """Folders found so far for headers that no include folder has; our fallback headers come last.
+
+    `joined`: headers that clang has to see otherwise than they are (`joined_brackets`).
+    """
 
     source: Path
     files: SourceFiles
-    folders: list[Path]
-    asked: list[str]
+    folders: list[Path] = field(default_factory=list[Path])
+    asked: list[str] = field(default_factory=list[str])
+    joined: list[tuple[Path, bytes]] = field(default_factory=list[tuple[Path, bytes]])
 
     def look_for(self, names: Iterable[str]) -> bool:
         """Search for names not asked for before; whether there is a new folder."""
@@ -234,6 +238,9 @@ def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSe
                 text = search.files.text_of(header)
                 suspicious = suspicious or may_exhaust_stack(text)
                 macros.add(text)
+                if (joined := joined_brackets(text)) != text:
+                    note_text(header, text)
+                    search.joined.append((header, joined))
                 waiting.append((header, search.files.included_by(header)))
     return suspicious or macros.may_exhaust()
 
@@ -263,7 +270,7 @@ def parse_with_repairs(
 
     Raises `FrontendError` when clang gives up, would crash, or takes too long.
     """
-    search = _HeaderSearch(file.resolve(), files, [], [])
+    search = _HeaderSearch(file.resolve(), files)
     own = files.text_of(file)
     # What is known of the texts is given from memory: they may change on the disk, or be newer than it.
     unsaved = ((file, joined_brackets(own)),)
@@ -276,6 +283,8 @@ def parse_with_repairs(
         _tried.add(file)
         flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
         refuse_if_fatal(file, (*flags, f"-include{prelude_of(options)}"), unsaved)
+    given = {name for name, _ in unsaved}
+    unsaved += tuple((name, text) for name, text in search.joined if name.resolve() not in given)
     declared: tuple[Undeclared, ...] = ()
     handle, complaints = _parse_with(file, unsaved, options, search.flags(), declared, clock)
     for _ in range(_MOST_INCLUDE_ROUNDS):

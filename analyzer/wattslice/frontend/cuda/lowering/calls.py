@@ -7,6 +7,7 @@ import re
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
     Body,
     Cell,
@@ -196,7 +197,7 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
     this = object_argument(body, node, span, arguments.pop(0) if is_operator and arguments else None)
     if this is None or this.type.element is None or not is_plain(type_):
         return None
-    if not this.type.element.name.removeprefix("const ").startswith(("std::vector<", "std::array<")):
+    if not this.type.element.name.removeprefix("const ").startswith((*ir.VECTOR_CLASSES, "std::array<")):
         return None
     values = readable_values(body, arguments, span)
     address = Call(callee.mangled_name, ir.ADDRESS_OF + name, (this, *values), pointer_to(type_), span)
@@ -393,7 +394,26 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         arguments = arguments[1:] if is_operator else arguments
     given = (*values, *_referred(body, callee, arguments, span))
     result = pointer_to(type_) if _gives_object(body, callee) else type_
-    return Call(callee.mangled_name, name, given, result, span, is_virtual=_is_virtual(node, callee))
+    return Call(
+        callee.mangled_name,
+        name,
+        given,
+        result,
+        span,
+        is_virtual=_is_virtual(node, callee),
+        looked_at=_looked_at(body, callee, len(values) - len(arguments)),
+    )
+
+
+def _looked_at(body: Body, callee: Node, objects: int) -> frozenset[int]:
+    """The arguments, behind so many objects, that a function which is only declared cannot write through."""
+    info = body.unit.function(callee)
+    if info.body is not None or info.is_builtin or info.is_made_up:
+        return frozenset()
+    types = enumerate(parameter.node.type.canonical for parameter in info.parameters)
+    return frozenset(
+        objects + at for at, type_ in types if type_.kind == K.POINTER and type_.pointee.is_const
+    )
 
 
 def _elements_given(body: Body, callee: Node, arguments: list[Node]) -> list[Location | None]:
@@ -503,7 +523,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
     if info.body is None or info.is_defaulted or body.is_host:
         if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
             value = body.expr(arguments[0])
-            if value.type.kind is TypeKind.ARRAY and type_.name.startswith("std::vector<"):
+            if value.type.kind is TypeKind.ARRAY and type_.name.startswith(ir.VECTOR_CLASSES):
                 return Construct((value,), (), type_, span)
             return value  # copy
         if not arguments and not info.is_builtin:

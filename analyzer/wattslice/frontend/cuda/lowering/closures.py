@@ -140,4 +140,5 @@ def _named(expr: Expr) -> Variable | None:
             pass
         case _:
             return None
-    return None if variable.role is ir.VariableRole.FILE_SCOPE else variable
+    is_shared = variable.role in (ir.VariableRole.FILE_SCOPE, ir.VariableRole.STATIC_LOCAL)
+    return None if is_shared else variable

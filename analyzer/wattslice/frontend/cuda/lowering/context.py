@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.types import is_wide_record, promoted
 from wattslice.frontend.cuda.lowering.unit import (
     DEVICE_LAUNCH,
@@ -450,7 +451,7 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
         ir.VariableRole.FILE_SCOPE,
         unit.spans.span(declaration),
         dynamic=space is MemorySpace.SHARED and type_.kind is TypeKind.ARRAY and type_.length is None,
-        is_constant=clang.is_const,
+        is_constant=clang.is_const or _never_changes(declaration),
         initializer=_initializer(body, declaration, unit.spans.span(declaration)),
     )
     variable = unit.same_variable(declaration, variable)
@@ -458,6 +459,15 @@ def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
     unit.touched.append((declaration, body.is_host, variable))
     del unit.reported[told:]  # told anew where the variable is named anew
     return variable
+
+
+def _never_changes(declaration: Node) -> bool:
+    """Whether an object is const, and its values are written with it."""
+    value = (declaration.definition or declaration).initializer
+    element = declaration.type
+    while not element.is_const and element.kind in (K.CONSTANTARRAY, K.INCOMPLETEARRAY):
+        element = element.element
+    return element.is_const and value is not None and value.kind >= 100
 
 
 def _is_local(declaration: Node) -> bool:

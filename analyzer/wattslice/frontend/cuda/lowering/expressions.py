@@ -35,7 +35,6 @@ from wattslice.frontend.cuda.lowering.types import (
     DIM3_AXES,
     common_type,
     is_wide_record,
-    lane_of,
     pointer_to,
     promoted,
 )
@@ -244,7 +243,7 @@ def aggregate(body: Body, parts: tuple[Expr, ...], type_: Type, span: Span) -> E
         names = DIM3_AXES if type_.name == "dim3" else tuple(field.name for field in type_.fields)
     elif type_.lanes > 1:
         names = tuple("xyzw"[: type_.lanes])
-        parts = tuple(cast(part, lane_of(type_), span) for part in parts)
+        parts = tuple(cast(part, type_.lane, span) for part in parts)
     return Construct(parts, names[: len(parts)], type_, span)
 
 

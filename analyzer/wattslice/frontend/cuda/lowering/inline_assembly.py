@@ -14,7 +14,7 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Location, printed_text
 from wattslice.frontend.cuda.lowering.expressions import convert
 from wattslice.frontend.cuda.lowering.memory import note_pointer, place_for_access, pointee_of
-from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
+from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.ptx.operations import AccessKind, access_kind_of, operation_of, parts_of
 from wattslice.frontend.ptx.syntax.parser import fragment
 from wattslice.frontend.ptx.syntax.syntax import (
@@ -253,7 +253,7 @@ def _load(body: Body, access: _Access, place: MemoryPlace, operands: _Operands) 
         return [load, ExprStmt(store, body.region(), span)]
     kept = body.temporary("loaded", access.kind.type, span)
     result: list[Stmt] = [ir.Declare(kept, value, body.region(), span)]
-    lane = lane_of(access.kind.type)
+    lane = access.kind.type.lane
     for name, target in zip(_LANE_NAMES, targets, strict=False):
         if target is not None:
             part = Read(ir.RegisterPlace(kept, (name,), lane), lane, span)
@@ -276,7 +276,7 @@ def _same_bits(value: Expr, type_: Type) -> Expr:
 
 
 def _store(body: Body, access: _Access, place: MemoryPlace, operands: _Operands) -> Stmt:
-    lane = lane_of(access.kind.type)
+    lane = access.kind.type.lane
     parts = tuple(operands.read(written, lane) for written in access.values)
     value = parts[0]
     if len(parts) > 1:

@@ -20,7 +20,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     pointee_of,
     read,
 )
-from wattslice.frontend.cuda.lowering.types import DIM3_AXES, lane_of, pointer_to, vector_of
+from wattslice.frontend.cuda.lowering.types import DIM3_AXES, pointer_to, vector_of
 from wattslice.frontend.matrix_tiles import Tile, address_of_share, tile_of
 from wattslice.ir import UINT32, Assign, AtomicOp, BuiltinKind, Expr, Intrinsic, Semantics, Span, TypeKind
 from wattslice.ir.builtins import builtin, operations_of
@@ -128,14 +128,14 @@ def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: ir.Type, spa
     if word is not None and len(values) == 1:
         return ir.Extract(values[0], word[1], type_, span)
     if name == "__lowhigh2highlow" and values and values[0].type.lanes == 2:
-        lane = lane_of(values[0].type)
+        lane = values[0].type.lane
         return aggregate(body, tuple(extract(values[0], field, lane, span) for field in "yx"), type_, span)
     half = _HALF_OF_PAIR.match(name)
     if half is not None and values:
         field = "x" if half[1] == "low" else "y"
         if any(value.type.lanes != 2 for value in values):  # a type whose header is not there
             return ir.Extract(values[0], field, type_, span) if len(values) == 1 else None
-        parts = tuple(extract(value, field, lane_of(value.type), span) for value in values)
+        parts = tuple(extract(value, field, value.type.lane, span) for value in values)
         if type_.lanes == 1:
             return convert(body, parts[0], type_, span)
         return aggregate(body, parts, type_, span) if len(parts) > 1 else ir.Construct(parts, (), type_, span)

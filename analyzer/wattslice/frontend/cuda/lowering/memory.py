@@ -21,9 +21,10 @@ from wattslice.frontend.cuda.lowering.context import (
     binding_of,
     location,
 )
-from wattslice.frontend.cuda.lowering.types import common_type, is_wide_record, lane_of, pointer_to
+from wattslice.frontend.cuda.lowering.types import common_type, is_wide_record, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import AddressOf, Expr, MemorySpace, Read, RegisterPlace, Span, Type, TypeKind, Variable
+from wattslice.ir.objects import part_of
 
 
 def in_registers(body: Body, variable: Variable) -> bool:
@@ -198,28 +199,14 @@ def _address_in_variable(body: Body, where: RegisterPlace, type_: Type, span: Sp
     """The address of a register place, with the member's offset (in host code, where records are memory, as
     an operation of its own).
     """
-    offset = _path_offset(where)
+    part = part_of(where.variable.type, where.path)
+    offset = part[0] if part else 0
     if not body.is_host:
         return AddressOf(where.variable, type_, span, offset)
     if not offset:
         return AddressOf(where.variable, type_, span)
     start = AddressOf(where.variable, pointer_to(where.variable.type), span)
     return ir.PointerOffset(start, None, 1, offset, False, False, type_, span)
-
-
-def _path_offset(where: RegisterPlace) -> int:
-    """Bytes from the start of the variable to the member; 0 when the layout is not known."""
-    offset, type_ = 0, where.variable.type
-    for name in where.path:
-        if type_.lanes > 1 and name in "xyzw":
-            lane = lane_of(type_)
-            offset, type_ = offset + "xyzw".index(name) * lane.size_bytes, lane
-            continue
-        found = next((inner for inner in type_.fields if inner.name == name), None)
-        if found is None:
-            return 0
-        offset, type_ = offset + found.offset_bytes, found.type
-    return offset
 
 
 def member(body: Body, base: Location, name: str, offset_bytes: int, type_: Type, span: Span) -> Location:

@@ -39,7 +39,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     pointee_of,
 )
 from wattslice.frontend.cuda.lowering.rejected import rejected, unread, written_by
-from wattslice.frontend.cuda.lowering.types import lane_of, pointer_to
+from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unit import Destruction, Rejections
 from wattslice.ir import (
     Block,
@@ -666,7 +666,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
             body.functions[key] = target
     value = None if initializer is None else body.expr(initializer)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
-        value = value if type_.name == "dim3" or type_.name.startswith("std::vector<") else None
+        value = value if type_.name == "dim3" or type_.name.startswith(ir.VECTOR_CLASSES) else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
     if type_.kind is TypeKind.UNKNOWN and value is not None:
@@ -674,9 +674,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     is_constant = isinstance(value, Constant) and node.type.is_const
     # A const float is no constant expression in C++; a constexpr one is.
     folds = is_constant and (type_.is_integral or "constexpr" in body.unit.spans.line_text(node))
-    variable = Variable(
-        node.spelling, type_, body.home(type_), VariableRole.LOCAL, span, is_constant=is_constant
-    )
+    role = VariableRole.STATIC_LOCAL if body.is_host and node.is_static else VariableRole.LOCAL
+    variable = Variable(node.spelling, type_, body.home(type_), role, span, is_constant=is_constant)
     if isinstance(value, Constant) and folds and type_.lanes == 1:
         body.names[key] = value
     else:
@@ -781,7 +780,7 @@ def _part(body: Body, where: Location, position: int, node: Node, span: Span) ->
         field = type_.fields[position]
         return member(body, where, field.name, field.offset_bytes, field.type, span)
     if type_.lanes > position and type_.lanes > 1:
-        lane = lane_of(type_)
+        lane = type_.lane
         return member(body, where, "xyzw"[position], position * lane.size_bytes, lane, span)
     if type_.kind is TypeKind.ARRAY and type_.element is not None and isinstance(where, Cell):
         index = Constant(position, ir.INT32, span)

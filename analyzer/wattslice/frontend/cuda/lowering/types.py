@@ -84,11 +84,6 @@ def vector_of(scalar: Type, lanes: int, name: str = "") -> Type:
     )
 
 
-def lane_of(vector: Type) -> Type:
-    """The scalar type of a vector's lanes."""
-    return Type(vector.kind, bits=vector.bits, signed=vector.signed, bfloat=vector.bfloat)
-
-
 def pointer_to(element: Type) -> Type:
     """A pointer to `element`."""
     return Type(TypeKind.POINTER, bits=64, element=element)

@@ -328,10 +328,9 @@ def _address(cursor: Cursor, registers: Registers, depth: int) -> Address:
 
 
 # ---------------------------------------------------------------------------
-# Where a PTX instruction comes from: `.file`, `.loc` and the names in `.debug_str`.
+# Where a PTX instruction comes from: `.file` and `.loc`.
 
 
-_STRING_OF_LABEL = re.compile(r"(?<![\w$])([\w$]++):((?:\s*\.b8\s+[\d,\s]+)+)")
 _MOST_INLINED = 32
 """The most calls that inlining removed around one place: also what ends a place inlined into itself."""
 _MOST_LINES = 1 << 24
@@ -341,8 +340,7 @@ _ESCAPE = re.compile(r"\\(.)")
 class Locations:
     """The `.loc` that stands last before an instruction, with the calls that inlining removed."""
 
-    def __init__(self, names: dict[str, str]) -> None:
-        self._names = names
+    def __init__(self) -> None:
         self._seen: dict[tuple[int, int, int], tuple[SourceLocation, int]] = {}
         self.current: SourceLocation | None = None
 
@@ -354,7 +352,6 @@ class Locations:
     def read(self, cursor: Cursor) -> None:
         """What follows `.loc`: `1 9 68, function_name label, inlined_at 1 9 68`."""
         place = _place(cursor)
-        function: str | None = None
         inlined_at: SourceLocation | None = None
         depth = 0
         while cursor.accept(","):
@@ -365,15 +362,14 @@ class Locations:
                 if inlined_at is None or depth > _MOST_INLINED:
                     inlined_at, depth = SourceLocation(*caller), 0
             elif word == "function_name":
-                label = cursor.word("a label")
+                cursor.word("a label")
                 if cursor.accept("+"):
                     integer(cursor, "an offset")
-                function = self._names.get(label)
             else:
                 cursor.fail(f"'{word[:40]}' is not part of .loc")
         if place[1] == 0 and inlined_at is None and self.current is not None:
             return  # line 0: made or moved by the compiler, for what stands around it
-        self.current = SourceLocation(*place, inlined_at, function)
+        self.current = SourceLocation(*place, inlined_at)
         self._seen[place] = self.current, depth + 1
 
 
@@ -386,19 +382,6 @@ def _place(cursor: Cursor) -> tuple[int, int, int]:
     if not all(0 <= number <= _MOST_LINES for number in place):
         cursor.fail(f"no source has line {place[1]}, column {place[2]}")
     return place
-
-
-def function_names(text: str) -> dict[str, str]:
-    """The strings of the `.debug_str` section, by their labels."""
-    begin = text.rfind(".debug_str")
-    if begin < 0:
-        return {}
-    end = text.find("}", begin)
-    names: dict[str, str] = {}
-    for match in _STRING_OF_LABEL.finditer(text, begin, end if end >= 0 else len(text)):
-        numbers = [int(word) for word in re.findall(r"(?<=[\s,])\d{1,3}(?=[,\s]|$)", match[2])]
-        names[match[1]] = bytes(n & 255 for n in numbers).split(b"\0")[0].decode("utf-8", "replace")
-    return names
 
 
 def source_file(cursor: Cursor) -> SourceFile:

@@ -17,7 +17,6 @@ from wattslice.frontend.ptx.syntax import declarations
 from wattslice.frontend.ptx.syntax.declarations import (
     Locations,
     Registers,
-    function_names,
     operand,
     source_file,
 )
@@ -75,7 +74,7 @@ def parse_ptx(text: str, path: Path) -> Module:
     if cursor.token != ".version":
         message = f"not PTX: it begins with {cursor.shown} instead of '.version'"
         raise FrontendError(path, cursor.line, message, "give a text file written by nvcc -ptx or clang -S")
-    module = _ModuleReader(cursor, function_names(text)).read()
+    module = _ModuleReader(cursor).read()
     return _first_of_each(module) if is_extracted else module
 
 
@@ -101,9 +100,9 @@ class _FunctionError(Exception):
 
 
 class _ModuleReader:
-    def __init__(self, cursor: Cursor, names: dict[str, str]) -> None:
+    def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
-        self._locations = Locations(names)
+        self._locations = Locations()
         self._bodies = BodyReader(cursor, self._locations)
         self._files: list[SourceFile] = []
         self._variables: list[Variable] = []
@@ -239,7 +238,7 @@ class _ModuleReader:
 
 def fragment(text: str) -> list[Instruction]:
     """The instructions of PTX that stands inside another language, as far as they can be read."""
-    return BodyReader(Cursor(f"{text};"), Locations({})).instructions()
+    return BodyReader(Cursor(f"{text};"), Locations()).instructions()
 
 
 # ---------------------------------------------------------------------------

@@ -89,15 +89,13 @@ Operand = Register | Sink | Immediate | Symbol | Address | Vector | Pair | Argum
 class SourceLocation(Struct, frozen=True):
     """A place in the program that was compiled, from `.loc`. `file` is a number of `Module.files`.
 
-    `inlined_at` is where the function that holds the place was called, `function` its mangled name (only
-    of inlined ones).
+    `inlined_at` is where the function that holds the place was called (only of inlined ones).
     """
 
     file: int
     line: int
     column: int
     inlined_at: SourceLocation | None = None
-    function: str | None = None
 
 
 class Guard(Struct, frozen=True):

@@ -68,14 +68,14 @@ template <class T, class U = T> WS_HD T exchange(T&, U&&);
 template <class A, class B> struct pair {
   typedef A first_type; typedef B second_type; A first; B second;
   WS_HD pair(); WS_HD pair(const A&, const B&); template <class C, class D> WS_HD pair(const pair<C, D>&);
-  template <class C, class D> WS_HD pair(C&&, D&&);
+  template <class C, class D> WS_HD pair(const C&, const D&);
 };
-template <class A, class B> WS_HD pair<decay_t<A>, decay_t<B>> make_pair(A&&, B&&);
+template <class A, class B> WS_HD pair<decay_t<A>, decay_t<B>> make_pair(const A&, const B&);
 #define WS_COMPARE(OP) template <class A, class B> WS_HD bool operator OP(const pair<A, B>&, const pair<A, B>&);
 WS_COMPARE(<) WS_COMPARE(==) WS_COMPARE(!=) WS_COMPARE(>)
 #undef WS_COMPARE
 template <class... T> struct tuple { WS_HD tuple(); template <class... A> WS_HD tuple(A&&...); };
-template <class... T> WS_HD tuple<decay_t<T>...> make_tuple(T&&...);
+template <class... T> WS_HD tuple<decay_t<T>...> make_tuple(const T&...);
 template <class... T> WS_HD tuple<T&...> tie(T&...);
 template <unsigned long I, class... T> struct ws_nth;
 template <class T, class... R> struct ws_nth<0, T, R...> { typedef T type; };
@@ -210,11 +210,11 @@ template <class T> struct ws_iterator {
   T* data(); const T* data() const; unsigned long size() const; bool empty() const; void clear();            \
   unsigned long capacity() const; unsigned long max_size() const;                                            \
   void push_back(const T&); void pop_back(); void push_front(const T&); void pop_front();                    \
-  template <class... X> T& emplace_back(X&&...); void resize(unsigned long); void resize(unsigned long, const T&); \
+  template <class... X> T& emplace_back(const X&...); void resize(unsigned long); void resize(unsigned long, const T&); \
   void reserve(unsigned long); iterator begin(); iterator end(); const_iterator begin() const;               \
   const_iterator end() const; const_iterator cbegin() const; const_iterator cend() const; iterator rbegin(); \
-  iterator rend(); template <class... X> iterator insert(const_iterator, X&&...); iterator erase(const_iterator); \
-  iterator erase(const_iterator, const_iterator); template <class... X> void assign(X&&...); void swap(N&);  \
+  iterator rend(); template <class... X> iterator insert(const_iterator, const X&...); iterator erase(const_iterator); \
+  iterator erase(const_iterator, const_iterator); template <class... X> void assign(const X&...); void swap(N&);  \
   void shrink_to_fit(); template <class F> void sort(F); void sort(); void remove(const T&);
 template <class T, class A = allocator<T>> struct vector { WS_SEQUENCE(vector, T) };
 template <class T, class A = allocator<T>> struct deque { WS_SEQUENCE(deque, T) };
@@ -235,7 +235,7 @@ template <class T, class C = vector<T>, class P = less<T>> struct priority_queue
   N(); N(initializer_list<V>); iterator begin(); iterator end(); const_iterator begin() const;               \
   const_iterator end() const; iterator find(const K&); const_iterator find(const K&) const;                  \
   unsigned long count(const K&) const; unsigned long size() const; bool empty() const; void clear();         \
-  template <class... X> pair<iterator, bool> insert(X&&...); template <class... X> pair<iterator, bool> emplace(X&&...); \
+  template <class... X> pair<iterator, bool> insert(const X&...); template <class... X> pair<iterator, bool> emplace(const X&...); \
   unsigned long erase(const K&); iterator erase(iterator); iterator lower_bound(const K&); iterator upper_bound(const K&);
 #define WS_MAP(N) template <class K, class T, class P = less<K>, class A = int, class B = int> struct N {    \
   typedef T mapped_type; WS_ASSOCIATIVE(N, WS_ARG(pair<const K, T>)) T& operator[](const K&); T& at(const K&); const T& at(const K&) const; };
@@ -256,7 +256,7 @@ template <class C, class R = char_traits<C>, class A = allocator<C>> struct basi
 #define WS_FIND(F) unsigned long F(const basic_string&, unsigned long = 0) const; unsigned long F(C, unsigned long = 0) const; \
                    unsigned long F(const C*, unsigned long = 0) const;
   WS_FIND(find) WS_FIND(rfind) WS_FIND(find_first_of) WS_FIND(find_last_of) WS_FIND(find_first_not_of) WS_FIND(find_last_not_of)
-  template <class... X> basic_string& replace(X&&...); template <class... X> basic_string& erase(X&&...);
+  template <class... X> basic_string& replace(const X&...); template <class... X> basic_string& erase(const X&...);
 };
 typedef basic_string<char> string;
 typedef basic_string<wchar_t> wstring;

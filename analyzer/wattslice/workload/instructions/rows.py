@@ -1,0 +1,127 @@
+"""Accesses to shared memory that the compiler makes together: LDS.64, LDS.128 and their stores.
+
+ptxas puts neighbours of aligned 8 or 16 bytes together, whatever text they come from, where it knows the
+alignment (`[R.X4]` it does not) and nothing is stored, or for stores loaded, in between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import NamedTuple
+
+from wattslice.workload.instructions.value_graph import LoopLevel, Value, linear
+
+MOST_PLACES = 1 << 12
+"""Copies of an access that are looked at; `loops.FULL_UNROLL_SIZE` leaves fewer."""
+WORD_BYTES = 4
+ROW_WORDS = 4
+
+
+class RowPart(NamedTuple):
+    """An access by `value` to `size_bytes` at `pointer`, in `requests` instructions if alone.
+
+    `settled`: loops whose copies it may not be put together with: others store there, or load. `starts`:
+    what the counters of unrolled loops begin with.
+    """
+
+    value: Value
+    pointer: Value
+    size_bytes: int
+    requests: float
+    settled: frozenset[LoopLevel]
+    arm_depth: int
+
+
+class _Places(NamedTuple):
+    """The offsets that the `copies` of an access have from its unknown `terms`, which are `aligned` to bytes;
+    `joined`: of its runs the share that is in full rounds."""
+
+    terms: frozenset[tuple[Value, int]]
+    offsets: frozenset[int]
+    copies: int
+    aligned: int
+    joined: float
+
+
+def join(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
+    """Let accesses to one object share instructions, where the unknown part of their addresses is the same.
+
+    They share no passes through shared memory: the words remain.
+    """
+    alike: dict[frozenset[tuple[Value, int]], list[tuple[RowPart, _Places]]] = {}
+    for part in parts:
+        if len(part.value.cost) == 1:
+            places = _places(part, starts)
+            alike.setdefault(places.terms, []).append((part, places))
+    for group in alike.values():
+        _join_alike(*zip(*group, strict=True))
+
+
+def _join_alike(parts: tuple[RowPart, ...], found: tuple[_Places, ...]) -> None:
+    unit = min((WORD_BYTES, *(part.size_bytes for part in parts)))
+    units = [
+        {offset + at for offset in places.offsets for at in range(0, part.size_bytes, unit)}
+        for part, places in zip(parts, found, strict=True)
+    ]
+    every = set[int]().union(*units)
+    aligned = math.gcd(*(places.aligned for places in found))
+    alone = sum(len(places.offsets) * part.requests for part, places in zip(parts, found, strict=True))
+    together = min(_accesses(every, unit, aligned), alone)
+    total = sum(map(len, units))
+    for part, places, own in zip(parts, found, units, strict=True):
+        ((kind, _),) = part.value.cost
+        single = part.requests * len(places.offsets) / places.copies
+        number = together * len(own) / total / places.copies
+        number = places.joined * number + (1.0 - places.joined) * max(single, number)
+        part.value.cost = ((kind, number),)
+
+
+def _places(part: RowPart, starts: dict[Value, float]) -> _Places:
+    terms, offset, copies = linear(part.pointer)
+    offsets, number, aligned, joined = {offset}, 1, 0, 1.0
+    unknown: set[tuple[Value, int]] = set()
+    for value, coefficient in (*copies, *terms):
+        level, step, start = value.place.level, value.step, starts.get(value)
+        if (
+            level is None
+            or step is None
+            or step.number is None
+            or level in part.settled
+            or level.arm_depth != part.arm_depth
+            or (level.is_unrolled and value.place.varies != frozenset((level,)))
+            or (not level.is_unrolled and value.guards != (level.guard,))
+            or level.copies != round(level.copies)
+            or not 0 < number * level.copies <= MOST_PLACES
+        ):
+            aligned = math.gcd(aligned, coefficient)
+            unknown.add((value, coefficient))
+            continue
+        count, width = round(level.copies), coefficient * int(step.number)
+        number *= count
+        if start is None or not level.is_unrolled:
+            unknown.add((value, coefficient))
+        if start is None:
+            aligned, start = math.gcd(aligned, coefficient), 0.0
+        elif not level.is_unrolled:
+            aligned = math.gcd(aligned, width * count)
+        first = coefficient * int(start)
+        offsets = {at + first + width * copy for at in offsets for copy in range(count)}
+        if not level.is_unrolled and level.trips and count % ROW_WORDS == 0:
+            joined *= level.trips // ROW_WORDS * ROW_WORDS / level.trips
+    return _Places(frozenset(unknown), frozenset(offsets), number, aligned, joined)
+
+
+def _accesses(units: set[int], unit: int, aligned: int) -> float:
+    """Instructions that access all of `units`, which lie at multiples of `aligned` bytes from the object."""
+    left, number = set(units), 0
+    for count, least in ((ROW_WORDS, ROW_WORDS), (2, 2)):
+        size = count * unit
+        rows: dict[int, list[int]] = {}
+        for at in left if aligned % size == 0 else ():
+            rows.setdefault(at // size, []).append(at)
+        for row in rows.values():
+            if len(row) >= least:
+                number += 1
+                left.difference_update(row)
+    return float(number + len(left))
