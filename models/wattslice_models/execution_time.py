@@ -1,11 +1,11 @@
 """Time of a kernel launch: launch overhead plus the slowest resource (a roofline with many roofs).
 
     t_r = work_r / throughput_r    for each resource r
-    t = t_launch + (t_sm^p + t_memory^p + t_latency^p + t_barrier^p)^(1/p)
+    t = t_launch + (t_sm^p + t_memory^p + t_rows^p + t_latency^p + t_barrier^p)^(1/p)
 
-t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_latency the waiting,
-t_barrier the barriers, in which warps do nothing else. They go on side by side, but not perfectly: the
-exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
+t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_rows the opening of rows of
+DRAM, t_latency the waiting, t_barrier the barriers, in which warps do nothing else. They go on side by side,
+but not perfectly: the exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
 
 Throughputs per SM and clock come from the GPU catalogue; the busiest SM, which gets ceil(blocks / SMs)
 blocks, sets the time of everything that happens inside an SM. Latency is a resource too, by Little's law: a
@@ -38,6 +38,7 @@ class Resource(StrEnum):
     BARRIER = "barriers"
     L2 = "L2 bandwidth"
     DRAM = "DRAM bandwidth"
+    DRAM_ROWS = "opening of DRAM rows"
     LATENCY = "latency"
     LONGEST_BLOCK = "longest block"
     DISPATCH = "start of blocks"
@@ -99,7 +100,17 @@ DEFAULT_TIME_PARAMETERS = TimeParameters()
 
 WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
 _OF_THE_CHIP = (Resource.L2, Resource.DRAM, Resource.DISPATCH)
-_NOT_A_PIPE = frozenset({*WAITING, *_OF_THE_CHIP, Resource.LAUNCH, Resource.BARRIER})
+_NOT_A_PIPE = frozenset({*WAITING, *_OF_THE_CHIP, Resource.LAUNCH, Resource.BARRIER, Resource.DRAM_ROWS})
+ROW_OPENING_NS = 4.0
+"""Between two rows that a channel of DRAM opens (tRRD, a quarter of tFAW): GDDR6 in Ramulator 2 (7 clocks of
+0.57 ns), HBM2 in DRAMsim3 (4 of 1 ns), which says 5 ns of GDDR5. Taken not to follow the memory clock."""
+_CHANNEL_BITS = {
+    **dict.fromkeys(("GDDR5", "GDDR5X", "HBM3", "HBM3e"), 32),
+    **dict.fromkeys(("GDDR6", "GDDR6X"), 16),
+    **dict.fromkeys(("HBM2", "HBM2e"), 64),
+    "GDDR7": 8,
+}
+"""Width of a channel that opens rows on its own, of HBM a pseudo channel; of other kinds not known here."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
@@ -244,7 +255,14 @@ def predict_time(
     l2_bytes_per_s = chip.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz
     seconds[Resource.L2] = moved.l2_bytes / (l2_bytes_per_s * parameters.l2_share)
     bandwidth = gpu.memory_bandwidth_bytes_per_s * memory_clock_scale(gpu, clocks)
-    seconds[Resource.DRAM] = moved.dram_bytes / (bandwidth * chip.dram_efficiency * parameters.dram_share)
+    bandwidth *= chip.dram_efficiency * parameters.dram_share
+    if chip.l2_fill_bytes_per_clock_per_sm is not None:
+        bandwidth = min(bandwidth, chip.l2_fill_bytes_per_clock_per_sm * gpu.sm_count * hertz)
+    seconds[Resource.DRAM] = moved.dram_bytes / bandwidth
+    channels = gpu.memory_bus_bits / _CHANNEL_BITS.get(gpu.memory_type, math.inf)
+    if workload.dram_rows and channels:
+        opening_s = 1e-9 * ROW_OPENING_NS
+        seconds[Resource.DRAM_ROWS] = workload.threads * workload.dram_rows / channels * opening_s
     seconds[Resource.LAUNCH] = parameters.launch_overhead_s
     time_s = parameters.launch_overhead_s + _overlapped_s(seconds, parameters.overlap)
     ranked = sorted(seconds, key=lambda resource: -seconds[resource])
@@ -261,7 +279,7 @@ def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:
     memory = max(seconds[resource] for resource in _OF_THE_CHIP)
     latency = max(seconds[resource] for resource in WAITING)
     sm = max(seconds[resource] for resource in seconds if resource not in _NOT_A_PIPE)
-    parts = (memory, latency, sm, seconds[Resource.BARRIER])
+    parts = (memory, latency, sm, seconds[Resource.BARRIER], seconds.get(Resource.DRAM_ROWS, 0.0))
     slowest = max(parts)
     if not slowest:
         return 0.0

@@ -106,6 +106,8 @@ class Architecture(Struct, frozen=True):
     shared_bytes_per_clock_per_sm: float
     l1_bytes_per_clock_per_sm: float
     l2_bytes_per_clock_per_sm: float
+    l2_fill_bytes_per_clock_per_sm: float | None
+    """What L2 exchanges with DRAM at most: it limits where the core clock is low."""
     dram_efficiency: float
     """Achievable share of the bandwidth on the specification sheet: refresh and turns take the rest."""
     fp64_efficiency: float

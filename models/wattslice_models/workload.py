@@ -83,6 +83,8 @@ class Workload(Struct, frozen=True):
     """Loads from global memory or textures of the same chain. Unknown: all of `global_loads`."""
     footprint_bytes: float | None = None
     """Distinct bytes of global memory that the whole launch touches."""
+    dram_rows: float | None = None
+    """Rows of DRAM opened per thread. Unknown: none, as if all bytes of each moved at once."""
     mean_block: float = 1.0
     """Length of the longest warp of a block, mean over blocks, relative to the mean warp of the launch."""
     longest_block: float = 1.0

@@ -4,8 +4,9 @@ import pytest
 
 from wattslice.counting import count as counting
 from wattslice.counting import sampling
+from wattslice.counting.boundaries import Boundaries
 from wattslice.counting.count import count
-from wattslice.counting.pieces import Planner, Structure, cubic_rule
+from wattslice.counting.pieces import Plan, Planner, Structure, cubic_rule
 from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, total_counts
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
@@ -349,3 +350,27 @@ def test_an_address_that_decides_nothing_does_not_sample_the_grid(tmp_path):
     written, profile = stores(launch_of(tmp_path, body, "k=65536:256", "k.n=16000000"))
     assert profile.sampling is None
     assert written == 16_000_000
+
+
+@pytest.mark.parametrize(
+    ("body", "evaluations"),
+    [
+        # where blocks differ; that they differ nowhere else: nothing is left that all iterations could show
+        (INDEX + "if (blockIdx.x < 1000) x[i] = 1;", 2),
+        # a long loop is run as far as it may in a last evaluation
+        ("if (blockIdx.x < 1000) for (int j = 0; j < 400; ++j) if (j % 5 < 2) x[j] = 1;", 3),
+        ("if (blockIdx.x < 1000) for (int j = 0; j < 9; ++j) if (j % 5 < 2) x[j] = 1;", 2),
+    ],
+)
+def test_what_was_run_as_far_as_it_may_is_not_evaluated_again(tmp_path, monkeypatch, body, evaluations):
+    begun: list[Plan] = []
+
+    def noted(plan: Plan, *others) -> Boundaries:
+        begun.append(plan)
+        return Boundaries(plan, *others)
+
+    monkeypatch.setattr(counting, "Boundaries", noted)
+    launch = launch_of(tmp_path, body, "k=4096:256")
+    _, profile = stores(launch)
+    assert profile.sampling is None
+    assert len(begun) == evaluations

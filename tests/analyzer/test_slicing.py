@@ -4,6 +4,7 @@ from pathlib import Path
 
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import Kernel, MemorySpace
+from wattslice.slicing import slices
 from wattslice.slicing.slices import backward_slice, dependence_graph, slice_kernel
 
 from .source_text import kernel_of
@@ -67,3 +68,20 @@ def test_slicing_gives_the_same_every_time():
     assert [(p.memory_space, p.lines, p.variables) for p in first] == [
         (p.memory_space, p.lines, p.variables) for p in second
     ]
+
+
+def test_a_dependence_is_looked_at_once_however_many_statements_share_it(monkeypatch):
+    text = "".join(f" if (n > {i}) x = x + {i};\n" for i in range(40))
+    uses = "".join(f" a[{i}] = x;\n" for i in range(40))
+    graph = dependence_graph(kernel_of(f"__global__ void k(int* a, int n) {{\n int x = 0;\n{text}{uses}}}"))
+    noted: list[int] = []
+    push = slices.heappush
+
+    def noting(heap: list[tuple[int, int]], item: tuple[int, int]) -> None:
+        noted.append(item[1])
+        push(heap, item)
+
+    monkeypatch.setattr(slices, "heappush", noting)
+    slices.partition(graph)
+    assert sum(map(len, graph.data)) > 1500
+    assert len(noted) < len(graph.statements)

@@ -23,7 +23,7 @@ def moved_by(launch, profile):
     for level in ("l1_bytes", "l2_bytes", "dram_bytes", "shared_passes"):
         parts = math.fsum(getattr(part, level) for part in moved.by_access)
         assert parts == pytest.approx(getattr(moved, level))
-    return replace(moved, by_access=())
+    return replace(moved, by_access=(), dram_rows=round(moved.dram_rows, 12))
 
 
 def test_streaming_moves_every_byte_once_at_every_level(tmp_path):
@@ -32,6 +32,49 @@ def test_streaming_moves_every_byte_once_at_every_level(tmp_path):
     assert (moved.l1_bytes, moved.l2_bytes, moved.dram_bytes) == pytest.approx((8, 8, 8))
     assert moved.footprint_bytes == 2 * 4 * N
     assert moved.gathered == ()
+
+
+def row_bytes(tmp_path, source, launch, *settings):
+    """Of a row of DRAM, what is touched at once, by the access sites of a kernel."""
+    _, profile = counted(tmp_path, source, launch, *settings)
+    return [site.bytes_per_row for site in profile.sites]
+
+
+def test_blocks_beside_one_another_share_rows_of_dram(tmp_path):
+    """A transpose reads what the next block reads on, and writes 16 lines that no block beside it touches."""
+    source = """__global__ void k(const float *x, float *y, int n) {
+      int i = blockIdx.x * 16 + threadIdx.x, j = blockIdx.y * 16 + threadIdx.y;
+      int k = blockIdx.x * 16 + threadIdx.y, l = blockIdx.y * 16 + threadIdx.x;
+      y[k * n + l] = x[j * n + i];
+    }"""
+    sizes = dict(zip(("x", "y"), row_bytes(tmp_path, source, "k=512,512:16,16", "n=8192"), strict=True))
+    assert sorted(sizes.values()) == [64, 2048]
+    moved = moved_by(*counted(tmp_path, source, "k=512,512:16,16", "n=8192"))
+    assert moved.dram_rows == pytest.approx(4 / 2048 + 4 / 64)
+
+
+@pytest.mark.parametrize(
+    ("index", "row"),
+    [
+        ("i", 2048),  # block after block
+        ("blockIdx.x * 100000 + threadIdx.x", 1024),  # each block elsewhere: 256 floats
+        (
+            "threadIdx.x * 8192 + blockIdx.x",
+            2048,
+        ),  # a column: 4 bytes of each row, and the next block the next 4
+        ("threadIdx.x * 8192 + blockIdx.x * 100", 32 * 2048 / 400),
+        ("(blockIdx.x * 7919 % 1000) * 256 + threadIdx.x", 2048),  # no one distance: taken to share rows
+    ],
+)
+def test_rows_of_dram_by_the_distance_of_blocks(tmp_path, index, row):
+    source = f"__global__ void k(const float *x, float *y) {{ {INDEX} y[i] = x[{index}]; }}"
+    assert row_bytes(tmp_path, source, "k=1000:256")[0] == pytest.approx(row)
+
+
+def test_what_data_lead_to_opens_no_rows(tmp_path):
+    source = f"__global__ void k(const int *c, const float *x, float *y) {{ {INDEX} y[i] = x[c[i]]; }}"
+    moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
+    assert moved.dram_rows == pytest.approx(8 / 2048)  # a lower bound
 
 
 def test_strided_access_moves_whole_sectors(tmp_path):

@@ -251,6 +251,26 @@ def test_barriers_do_not_hide_behind_arithmetic():
     assert apart_s == pytest.approx(8 * 8 * 1_000 / rate / 1e9)
 
 
+@pytest.mark.parametrize(("gpu", "channels"), [(V100, 64), (RTX, 24), (load_gpu("gtx_1080_ti"), 11)])
+def test_rows_of_dram_open_one_after_the_other_in_each_channel(gpu, channels):
+    work = replace(streaming(), dram_rows=12.0 / 32)  # a row for each sector
+    found = predict_time(work, gpu, parameters=EXACT)
+    assert found.limited_by is Resource.DRAM_ROWS
+    assert found.time_s == pytest.approx(work.threads * 12 / 32 / channels * 4e-9)
+    in_whole_rows = replace(work, dram_rows=12.0 / 2048)
+    assert predict_time(in_whole_rows, gpu, parameters=EXACT).limited_by is Resource.DRAM
+    strange = replace(gpu, memory_type="core")
+    assert predict_time(work, strange, parameters=EXACT).limited_by is Resource.DRAM
+
+
+def test_what_l2_takes_from_dram_in_a_clock_limits_at_low_clocks():
+    """10.8 bytes a clock and SM of a V100: 807 GB/s, what its memory achieves, need 934 MHz."""
+    slow, fast = (predict_time(streaming(), V100, Clocks(mhz), EXACT).time_s for mhz in (600.0, 1380.0))
+    moved = streaming().threads * 12.0
+    assert slow == pytest.approx(moved / (10.8 * 80 * 600e6))
+    assert fast == pytest.approx(moved / (897e9 * ACHIEVABLE))
+
+
 def test_a_launch_takes_as_long_as_its_longest_block():
     even = Workload(256, 256, 64.0, Instructions(fp32=400.0), dependent_instructions=400.0)
     assert predict_time(even, V100, Clocks(1000.0), EXACT).time_s < 10e-6

@@ -425,7 +425,8 @@ class Boundaries:
         if not isinstance(value, np.ndarray):
             return False
         rows = value.reshape(-1, self._lanes)
-        return bool((rows != rows[:1]).any())
+        # Mostly the first lane tells.
+        return bool(rows[0, 0] != rows[-1, 0]) or bool((rows != rows[:1]).any())
 
     def _difference(
         self, source: _Source, left: Value, right: Value, active: NDArray[np.bool_]
@@ -568,13 +569,14 @@ class Boundaries:
         None: it is not linear in some piece.
         """
         rows, lanes = values.reshape(-1, self._lanes), active.reshape(-1, self._lanes)
-        used = lanes.any(axis=0)
-        if not bool(used.any()):
+        if not np.logical_and.reduce(active):
+            used = lanes.any(axis=0)
+            if not bool(used.any()):
+                return []
+            rows, lanes = rows[:, used], lanes[:, used]
+        if rows[0, 0] == rows[-1, 0] and bool((rows == rows[:1]).all()):
             return []
-        rows, lanes = rows[:, used], lanes[:, used]
-        if bool((rows == rows[:1]).all()):
-            return []
-        if int(np.abs(rows).max()) >= EXACT_LIMIT:
+        if max(int(rows.max()), -int(rows.min())) >= EXACT_LIMIT:
             return None
         low = np.zeros_like(self._extents)
         everywhere = self._solved(rows, self._all)

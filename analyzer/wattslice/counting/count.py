@@ -164,7 +164,7 @@ def _evaluate(
     lanes_of_all = padded_lanes(block) * math.prod(grid)
     work = steps = looks = 0
     most_steps = FIRST_STEPS if lanes_of_all <= LANES_OF_ALL[0] and not is_last else None
-    for _ in range(MOST_ROUNDS):
+    for number in range(MOST_ROUNDS):
         if work + looks + steps * (FREE_LANES + threads.exists.size) > MOST_WORK:
             break
         boundaries = Boundaries(plan, threads.block_lanes, launch.kernel)
@@ -184,6 +184,9 @@ def _evaluate(
             plan, reason = None, "they change at too many blocks"
             break
         same = following.same_blocks(plan)
+        if number + 1 < MOST_ROUNDS and not state.is_limited and following.same_pieces(plan):
+            # All iterations were run: one more evaluation would be the same, if there is work left for it.
+            full = full or work + looks + steps * (FREE_LANES + threads.exists.size) <= MOST_WORK
         if same and full:
             if not boundaries.unsolved:
                 return state, None

@@ -9,7 +9,6 @@ the nodes come to is compared with what was looked at.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
@@ -40,6 +39,8 @@ FEW_ITERATIONS = 512
 """Iterations looked at of a loop whose inner loops are too long to look at all."""
 FEW_CLASSES = 16
 """Classes of iterations that are not too many to run each."""
+_FEW_NUMBERS = 256
+"""Of a row, to find one that may be equal."""
 SURVEY_STEPS = 2000
 """Statements that one look may take, besides some for each operation of the loop."""
 
@@ -390,16 +391,18 @@ def surveyed(looked: LookedAt, tallies: Runs, begun: Lanes, through: Mask) -> Su
 def _rows(tallies: Runs) -> tuple[tuple[int, ...], tuple[int, ...], list[Numbers]]:
     """The regions, the row of each, and the rows, taken out of the tallies: one for equal weights."""
     regions = tuple(sorted(tallies.runs))
-    distinct: dict[bytes, Numbers] = {}
-    digests: list[bytes] = []
+    rows: list[int] = []
+    distinct: list[Numbers] = []
+    alike: dict[bytes, list[int]] = {}  # rows by a few of their numbers
     for region in regions:
         weights = tallies.runs.pop(region)
-        same = (digest for digest, known in distinct.items() if known is weights)
-        digest = next(same, None) or hashlib.blake2b(weights.data, digest_size=16).digest()
-        distinct.setdefault(digest, weights)
-        digests.append(digest)
-    row_of = {digest: row for row, digest in enumerate(distinct)}
-    return regions, tuple(row_of[digest] for digest in digests), list(distinct.values())
+        known = alike.setdefault(weights[:: 1 + weights.size // _FEW_NUMBERS].tobytes(), [])
+        row = next((row for row in known if np.array_equal(distinct[row], weights)), len(distinct))
+        if row == len(distinct):
+            distinct.append(weights)
+            known.append(row)
+        rows.append(row)
+    return regions, tuple(rows), distinct
 
 
 def surveyed_once(looked: LookedAt, tallies: Runs) -> Survey:

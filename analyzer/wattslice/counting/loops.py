@@ -327,6 +327,7 @@ class Loops(ExpressionEvaluator):
             return None
         if by_data:
             short = int(np.max(begun)) * shape.size <= self.allowance
+            state.is_limited |= not short
             if short and loop.kind is not ir.LoopKind.DO and self._is_decided(loop, mask):
                 return None  # run step by step: nothing of the condition depends on data
             if self._measured_trips(loop) is not None:
@@ -456,6 +457,7 @@ class Loops(ExpressionEvaluator):
         """Strata that cover the iterations 0..max trips - 1, their representatives ascending."""
         longest = int(np.max(known.trips))
         is_long = longest * shape.size > self.allowance
+        self.state.is_limited |= is_long
         if (
             shape.iterations_differ
             and longest > 4
@@ -593,6 +595,7 @@ class Loops(ExpressionEvaluator):
         return surveyed(looked, state.tallies, begun, through)
 
     def _plan(self, shape: LoopShape, known: _Trip, mask: Mask) -> Plan:
+        self.state.is_limited = True
         most = max(FEWEST_RUN if self.allowance else FEWEST_AT_LAST, int(self.allowance // shape.size))
         try:
             survey = self._survey(shape, known, mask)
@@ -655,8 +658,10 @@ class Loops(ExpressionEvaluator):
         while strata:
             stratum = strata.pop(0)
             representative, first, end = stratum.representative, stratum.first, stratum.end
-            is_far = np.all(previous == 0) and np.all(representative > 1) and np.all(end - first > 1)
-            if alike and is_far and self._loses(shape, before):
+            is_far = (
+                alike and np.all(previous == 0) and np.all(representative > 1) and np.all(end - first > 1)
+            )
+            if is_far and self._loses(shape, before):
                 # The second iteration knows what the last does not: it counts as the rest, the last as
                 # itself.
                 strata = [_Stratum(1, first, end - 1), _Stratum(representative, end - 1, end)]
@@ -716,8 +721,8 @@ class Loops(ExpressionEvaluator):
         Where only a share `stay` of a lane goes on after each iteration, that is a geometric sum.
         """
         masks = self.state.masks
-        many = bool(np.any(end - first > 1))
         width = end - first
+        many = width > 1 if isinstance(width, int | float) else bool(np.any(width > 1))
         if isinstance(trips, int) and isinstance(width, int | float) and not (stay is not None and many):
             return survivors.scaled(width)
         width = np.clip(trips, first, end) - first
@@ -774,6 +779,7 @@ class Loops(ExpressionEvaluator):
                     running = masks.where(running, condition)
                     if running.is_empty:
                         break
+            state.is_limited |= iteration == limit
             endless = is_endless(loop)
             alike = endless and iteration == 0 and not shape.iterations_differ
             if alike or (endless and frame.left_by_chance) or (iteration == limit and measured is not None):

@@ -157,6 +157,13 @@ class Plan(Struct, frozen=True, eq=False):
         """Whether both evaluate the same blocks, each for as many."""
         return np.array_equal(self.places, other.places) and np.array_equal(self.weights, other.weights)
 
+    def same_pieces(self, other: Plan) -> bool:
+        """Whether both find the same of the same blocks: what stands for what is the same, too."""
+        parts = ("coordinates", "cells", "low", "high")
+        return self.same_blocks(other) and all(
+            np.array_equal(getattr(self, part), getattr(other, part)) for part in parts
+        )
+
 
 def representatives(extent: int, number: int) -> tuple[tuple[int, float], ...]:
     """At most about `number` positions of 0..extent-1 with weights that sum to `extent`.

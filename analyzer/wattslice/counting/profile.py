@@ -114,6 +114,7 @@ class SiteStatistics(Struct, frozen=True):
     `block_reach`, `launch_reach`: what one block, and what all samples touch of the object.
     `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the
     requests for one object the share that is distinct counts what they have in common once.
+    `bytes_per_row`: of a row of DRAM, what blocks that run next to one another touch in one visit.
     None: the address depends on data or on something unknown.
     """
 
@@ -124,6 +125,7 @@ class SiteStatistics(Struct, frozen=True):
     launch_reach: Reach | None
     access_bytes: int
     request_bytes: int
+    bytes_per_row: float | None = None
 
 
 class Sampling(Struct, frozen=True):

@@ -47,6 +47,16 @@ class SampledThreads(Struct, frozen=True, eq=False):
         return slice(block * self.block_lanes, (block + 1) * self.block_lanes)
 
 
+@lru_cache(maxsize=16)
+def places_of_blocks(threads: SampledThreads) -> NDArray[np.float64]:
+    """Places of the sampled blocks along the axes of the grid on which they differ, the fastest one first.
+
+    The last column is 1.
+    """
+    axes = [axis[:: threads.block_lanes] for axis in threads.block_idx if isinstance(axis, np.ndarray)]
+    return np.column_stack([*axes, np.ones(len(threads.block_population))]).astype(np.float64)
+
+
 def _collapse(values: NDArray[np.int64]) -> int | NDArray[np.int64]:
     first = int(values[0])
     return first if bool((values == first).all()) else values

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.counting.profile import Reach, SiteStatistics
-from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads
+from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, places_of_blocks
 from wattslice.counting.values import Pointer, Unknown, Value
 
 SECTOR_BYTES = 32
 BANKS = 32
 BANK_BYTES = 4
+ROW_BYTES = 2048
+"""A row of one bank of DRAM, which has to be opened before anything of it moves: of GDDR chips 2 KB."""
 
 _DRAWN = (
     *(0.6369616873214543, 0.2697867137638703, 0.04097352393619469, 0.016527635528529094),
@@ -89,6 +91,30 @@ def distinct_share(offsets: NDArray[np.int64], active: NDArray[np.bool_]) -> flo
     return distinct / requested if requested else 1.0
 
 
+def bytes_per_row(
+    offsets: NDArray[np.int64], active: NDArray[np.bool_], threads: SampledThreads, block: slice
+) -> float:
+    """Bytes of each row of DRAM that a block touches in one visit, and its neighbours in the grid with it.
+
+    They run at the same time, so that a row that several of them touch is opened once. All of the row where
+    how far neighbours are apart is not one distance.
+    """
+    own = offsets[block][active[block]]
+    sectors = len(np.unique(own // SECTOR_BYTES))
+    alone = SECTOR_BYTES * sectors / len(np.unique(own // ROW_BYTES))
+    lanes = np.arange(0, active.size, threads.block_lanes) + int(np.argmax(active[block]))
+    met = lanes[active[lanes]]
+    places = places_of_blocks(threads)[met // threads.block_lanes]
+    if places.shape[1] == 1:
+        return min(ROW_BYTES, alone)
+    slopes, _, rank, _ = np.linalg.lstsq(places, offsets[met], rcond=None)
+    if rank < places.shape[1] or not np.allclose(places @ slopes, offsets[met], atol=1.0):
+        return ROW_BYTES
+    apart = abs(round(float(slopes[0])))
+    together = ROW_BYTES / apart if 0 < apart < ROW_BYTES else 1.0
+    return min(ROW_BYTES, alone * together)
+
+
 def bank_passes(
     offsets: NDArray[np.int64],
     active: NDArray[np.bool_],
@@ -136,13 +162,14 @@ def _group_passes(words: NDArray[np.int64], words_per_lane: int, groups: int) ->
 
 
 class RequestCost(NamedTuple):
-    """What the requests of one visit cost, as means over warps; `distinct_share`: of a typical block, of
-    shared memory not looked at.
+    """What the requests of one visit cost, as means over warps; `distinct_share`, `bytes_per_row`: of a
+    typical block, of shared memory not looked at.
     """
 
     passes: float
     sectors: float
     distinct_share: float
+    bytes_per_row: float = ROW_BYTES
 
 
 class _Pattern(NamedTuple):
@@ -165,8 +192,10 @@ class _Pattern(NamedTuple):
         distance = int(offsets[0]) - int(self.offsets[0])
         if distance % (BANK_BYTES if asked[1] is ir.MemorySpace.SHARED else SECTOR_BYTES):
             return False
-        as_far = bool((offsets - self.offsets == distance).all())
-        return as_far and (active is self.active or np.array_equal(active, self.active))
+        if int(offsets[-1]) - int(self.offsets[-1]) != distance:
+            return False  # mostly this one tells them apart
+        as_far = offsets is self.offsets or np.logical_and.reduce(offsets - self.offsets == distance)
+        return bool(as_far) and (active is self.active or np.array_equal(active, self.active))
 
 
 _MOST_PATTERNS = 4
@@ -215,8 +244,11 @@ def _looked_at(
         passes = sectors_per_request(*asked, sector_bytes=4)
     else:  # L1 has the banks of shared memory
         passes = bank_passes(*asked, joins_pairs=False) if space is ir.MemorySpace.GLOBAL else 1.0
-    share = distinct_share(offsets[block], active[block]) if bool(active[block].any()) else 1.0
-    return RequestCost(passes, sectors_per_request(*asked), share)
+    if not bool(active[block].any()):
+        return RequestCost(passes, sectors_per_request(*asked), 1.0)
+    share = distinct_share(offsets[block], active[block])
+    row = bytes_per_row(offsets, active, threads, block) if space is ir.MemorySpace.GLOBAL else ROW_BYTES
+    return RequestCost(passes, sectors_per_request(*asked), share, row)
 
 
 DETAILED_VISITS = 6
@@ -239,7 +271,7 @@ class SiteTally:
         self._size_bytes = self._request_bytes = 0
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
-        self._sectors = self._passes = self._distinct = 0.0
+        self._sectors = self._passes = self._distinct = self._rows = 0.0
         self._lanes: slice | None = None  # those of the block whose reach is looked at
         self._launch: Reach | None = None
         self._block: Reach | None = None
@@ -319,6 +351,7 @@ class SiteTally:
             whole, one = (1 + (size - 1) // 32 for size in (self._size_bytes, self._request_bytes))
             self._sectors += weight * one
             self._passes += weight
+            self._rows += weight / ROW_BYTES
             lanes = inner_block.stop - inner_block.start
             self._distinct += weight * 32 / lanes * self._fresh(whole / one)
             return
@@ -330,6 +363,7 @@ class SiteTally:
         self._passes += weight * cost.passes
         self._sectors += weight * cost.sectors
         self._distinct += weight * cost.distinct_share
+        self._rows += weight / cost.bytes_per_row
 
     def _fresh(self, times: float) -> float:
         """Share of new sectors in the requests for one object, which has so many `times` those of one."""
@@ -360,6 +394,7 @@ class SiteTally:
             launch_reach=self._launch if whole else None,
             access_bytes=self._size_bytes,
             request_bytes=self._request_bytes,
+            bytes_per_row=self._detailed / self._rows,
         )
 
 
@@ -369,14 +404,15 @@ def _extended(
     """`reach` and the boxes of all active lanes; each touches `length` units from its place on."""
     low: list[int] = []
     high: list[int] = []
+    all_active = bool(np.logical_and.reduce(active))
     for axis in axes:
         if isinstance(axis, int):
             low.append(axis)
             high.append(axis + length)
         else:
-            touched = axis[active]
-            low.append(int(touched.min()))
-            high.append(int(touched.max()) + length)
+            touched = axis if all_active else axis[active]
+            low.append(int(np.minimum.reduce(touched)))
+            high.append(int(np.maximum.reduce(touched)) + length)
     new = Reach(tuple(low), tuple(high), unit_bytes)
     if reach is None or len(reach.low) != len(low):
         return new

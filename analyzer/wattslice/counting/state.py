@@ -226,6 +226,7 @@ class State:
         self.live = self.masks.all
         self.boundaries: Boundaries | None = None  # of the first evaluations, which find where blocks differ
         self.uncertain = 0  # depth of arms taken only perhaps
+        self.is_limited = False  # with a greater allowance some loop may have been run in another way
         self.loops: list[LoopFrame] = []
         self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
         self._max_steps = self.steps_left = max_steps

@@ -210,6 +210,8 @@ def wrap(value: Scalar, type_: ir.Type) -> Scalar:
 def _wrapped_lanes(value: NDArray[np.int64], type_: ir.Type) -> Lanes:
     if type_.bits == 64:
         return value.view(np.uint64) if not type_.signed and int(np.minimum.reduce(value)) < 0 else value
+    if int(np.maximum.reduce(value.view(np.uint64))) >> (type_.bits - 1) == 0:  # natural and in range: mostly
+        return value
     low = -(1 << (type_.bits - 1)) if type_.signed else 0
     high = low + (1 << type_.bits) - 1
     if int(np.maximum.reduce(value)) > high or int(np.minimum.reduce(value)) < low:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -187,6 +186,7 @@ def _dask(jobs: int, scheduler: str | None) -> Generator[Parallel]:
 @contextlib.contextmanager
 def _ray(jobs: int, scheduler: str | None) -> Generator[Parallel]:
     import logging
+    import tempfile
 
     import ray  # pyright: ignore[reportMissingImports]
     from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]

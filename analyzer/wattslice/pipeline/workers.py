@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
@@ -76,6 +75,8 @@ def on_workers(
 
     `task` must be picklable and must not raise. Raises `WattsliceError` when there is no such cluster.
     """
+    import tempfile  # with all that it imports, not for a single file
+
     check_package(workers.backend)
     remaining = dict(enumerate(items))
     folder = os.getcwd()  # noqa: PTH109

@@ -303,15 +303,18 @@ def _shortest(
 ) -> list[_Distance]:
     """Shortest paths from `criterion`; any number of data dependences is shorter than one of control."""
     best = [_FAR] * len(data)
+    for index in criterion:
+        best[index] = 0
     waiting = [(0, index) for index in criterion]
     while waiting:
         distance, index = heappop(waiting)
-        if distance < best[index]:
-            best[index] = distance
-            for step, neighbours in ((1, data[index]), (_CONTROL, control[index])):
-                for neighbour in neighbours:
-                    if distance + step < best[neighbour]:
-                        heappush(waiting, (distance + step, neighbour))
+        if distance > best[index]:
+            continue  # met again on a shorter way
+        for to_it, neighbours in ((distance + 1, data[index]), (distance + _CONTROL, control[index])):
+            for neighbour in neighbours:
+                if to_it < best[neighbour]:
+                    best[neighbour] = to_it
+                    heappush(waiting, (to_it, neighbour))
     return best
 
 

@@ -120,6 +120,7 @@ def workload(
         l1_bytes=traffic.l1_bytes,
         l2_bytes=traffic.l2_bytes,
         dram_bytes=traffic.dram_bytes,
+        dram_rows=traffic.dram_rows,
         shared_passes=traffic.shared_passes,
         l1_passes=traffic.l1_passes,
         shared_accesses=traffic.shared_accesses,

@@ -51,6 +51,7 @@ class AccessTraffic(Struct, frozen=True):
 class Traffic(Struct, frozen=True):
     """Bytes per launched thread at each level, and shared-memory passes per warp.
 
+    `dram_rows`: rows of DRAM that are opened; what data lead to opens none, a lower bound.
     `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
     extent is unknown. `l1_passes`: of global and texture accesses through L1, as `Workload` has them.
     `gathered`: accesses whose address depends on data; with them
@@ -61,6 +62,7 @@ class Traffic(Struct, frozen=True):
     l1_bytes: float
     l2_bytes: float
     dram_bytes: float
+    dram_rows: float
     shared_passes: float
     l1_passes: float
     shared_accesses: float
@@ -255,6 +257,9 @@ def traffic(
         l1_bytes=(requested + stored) * warps / threads,
         l2_bytes=sum(brought) / threads + stored * warps / threads,
         dram_bytes=sum(moved) / threads,
+        dram_rows=sum(
+            one.dram_bytes / (profile.sites[one.access.site].bytes_per_row or math.inf) for one in by_access
+        ),
         shared_passes=passes,
         l1_passes=l1_passes,
         shared_accesses=shared,

@@ -41,6 +41,7 @@ class WorkloadRow(Struct, frozen=True):
     l1_bytes: float | None
     l2_bytes: float | None
     dram_bytes: float | None
+    dram_rows: float | None
     shared_passes: float | None
     l1_passes: float | None
     shared_accesses: float

@@ -62,7 +62,7 @@ class CountedLimit(Struct, frozen=True):
         return frozenset(resource for resource, share in self.counted if share >= most - NEAR)
 
 
-_NOT_COUNTED = frozenset({*WAITING, Resource.DISPATCH, Resource.BARRIER, Resource.LAUNCH})
+_NOT_COUNTED = frozenset({*WAITING, Resource.DISPATCH, Resource.BARRIER, Resource.LAUNCH, Resource.DRAM_ROWS})
 """What leaves every counted unit idle."""
 
 

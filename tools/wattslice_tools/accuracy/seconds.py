@@ -140,7 +140,7 @@ def _section(boards: tuple[Board, ...]) -> str:
     )
 
 
-def _facts(**facts: float) -> Callable[[Architecture], Architecture]:
+def _facts(**facts: float | None) -> Callable[[Architecture], Architecture]:
     return lambda chip: replace(chip, **facts)
 
 
@@ -172,6 +172,8 @@ TERMS = (
     Term("start of blocks", of_chip=_facts(block_dispatch_cycles=1e-9)),
     Term("bandwidth of L2", of_chip=_facts(l2_bytes_per_clock_per_sm=1e9)),
     Term("achievable share of DRAM bandwidth", of_chip=_facts(dram_efficiency=1.0)),
+    Term("what L2 takes from DRAM in a clock", of_chip=_facts(l2_fill_bytes_per_clock_per_sm=None)),
+    Term("opening of DRAM rows", of_work=_work(dram_rows=None)),
     Term("passes through shared memory", of_chip=_facts(shared_bytes_per_clock_per_sm=1e9)),
     Term(
         "chain of dependences: half of all instructions, all loads",

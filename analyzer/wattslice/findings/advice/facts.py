@@ -140,6 +140,7 @@ class LaunchFacts(Struct, frozen=True):
             l1_bytes=moved.l1_bytes,
             l2_bytes=moved.l2_bytes,
             dram_bytes=moved.dram_bytes,
+            dram_rows=moved.dram_rows,
             shared_passes=moved.shared_passes,
             l1_passes=moved.l1_passes,
             footprint_bytes=moved.footprint_bytes,

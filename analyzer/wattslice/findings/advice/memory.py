@@ -32,7 +32,7 @@ from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.counting.profile import SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.counting.sites import BANK_BYTES, BANKS, SECTOR_BYTES
+from wattslice.counting.sites import BANK_BYTES, BANKS, ROW_BYTES, SECTOR_BYTES
 from wattslice.findings.advice.facts import LaunchFacts, Stake, lanes_of, name_of, variables_behind
 from wattslice.ir.accesses import MemoryAccess, memory_accesses, value_parts
 from wattslice.ir.walking import evaluations
@@ -109,7 +109,7 @@ def _needed(facts: LaunchFacts, access_bytes: int) -> float:
 def _coalesced(facts: LaunchFacts, access: MemoryAccess, _made: RequestCount) -> SiteStatistics:
     statistics = facts.profile.sites[access.site]
     needed = _needed(facts, statistics.access_bytes)
-    return replace(statistics, sectors_per_request=needed, bank_passes=1.0)
+    return replace(statistics, sectors_per_request=needed, bank_passes=1.0, bytes_per_row=ROW_BYTES)
 
 
 def _is_made_up(facts: LaunchFacts, access: MemoryAccess) -> bool:

@@ -12,7 +12,6 @@ import ctypes as ct
 import functools
 import hashlib
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -182,6 +181,8 @@ def prelude_pch(standard: str, gpu_arch: str) -> Path | None:
         target = cache_folder() / f"prelude-{key}.pch"
         if target.is_file():
             return target
+        import tempfile  # not where the prelude is there
+
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # results are kept there, too
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".prelude-", suffix=".tmp")
         os.close(descriptor)

@@ -46,7 +46,6 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind
 from wattslice.frontend.cuda.clang.libclang import INCLUSION_VISITOR, Place, UnitHandle, library, place_of
 from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
 from wattslice.frontend.cuda.clang.parse import ParseAbandonedError, budget_clock, prelude_pch, raw_parse
-from wattslice.frontend.cuda.clang.probe import refuse_if_fatal
 from wattslice.frontend.inputs import (
     is_recording,
     note_file,
@@ -280,6 +279,8 @@ def parse_with_repairs(
     unsaved += tuple((name, joined_brackets(text)) for name, text in open_texts() if name not in own_names)
     is_wary = options.is_wary and file not in _tried and _MAY_GROW.search(own) is not None
     if _look_ahead(file, own, options, search) or is_wary:
+        from wattslice.frontend.cuda.clang.probe import refuse_if_fatal
+
         _tried.add(file)
         flags = (*language_flags(options.standard, options.gpu_arch), *user_flags(options, search.flags()))
         refuse_if_fatal(file, (*flags, f"-include{prelude_of(options)}"), unsaved)
