@@ -1,12 +1,12 @@
 """How many registers a thread needs, estimated from the IR.
 
-The estimate counts what is live at once, twice. In the textual order of the kernel: scalar variables from
-their first definition to their last use (through the end of a loop when the value crosses an iteration), the
-temporaries of the deepest expression, and one 64-bit address for every object a loop walks over. And among
-the values of the lowered kernel (`instructions/liveness.py`), which shares, hoists and unrolls, with what its
-copies load ahead. Arrays of the thread and fragments of matrices lie in registers, all of them, when every
-index is known once loops are unrolled; else in local memory. Parameters live in constant memory and cost
-nothing until they are changed. The weights are fitted to what ptxas reports (see the constants).
+What is live at once is counted twice. In the textual order of the kernel: scalar variables from their first
+definition to their last use (through the end of a loop when the value crosses an iteration), and the
+temporaries of the deepest expression. And among the values of the lowered kernel, in the order that ptxas
+gives its straight code (`instructions/pressure.py`), which shares, hoists, unrolls and loads ahead. Arrays of
+the thread and fragments of matrices lie in registers, all of them, when every index is known once loops are
+unrolled; else in local memory. Parameters live in constant memory and cost nothing until they are changed.
+The weights are fitted to what ptxas reports (see the constants).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from itertools import accumulate
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.workload.instructions.liveness import liveness
@@ -31,9 +31,7 @@ class RegisterPressure(Struct, frozen=True):
 
     `live`: most variables alive at once, temporaries included. `arrays`: of arrays and fragments. `values`:
     most values of the lowered kernel, `ahead` and `ahead_shared`: what a stretch of it loads from global and
-    from shared memory. `addresses`: most addresses walked in one loop. `special_calls`: special functions in
-    the text. `has_doubles`: some arithmetic is double precision. `makes_calls`: something is really called
-    (printf, device runtime), not inlined.
+    from shared memory. `makes_calls`: something is really called (printf, device runtime), not inlined.
     """
 
     live: float
@@ -41,9 +39,6 @@ class RegisterPressure(Struct, frozen=True):
     values: float
     ahead: float
     ahead_shared: float
-    addresses: float
-    special_calls: float
-    has_doubles: bool
     makes_calls: bool
 
 
@@ -57,7 +52,6 @@ class _Interval(Struct):
 class _LoopRange(Struct):
     start: int
     end: int
-    roots: set[ir.Variable] = field(default_factory=set[ir.Variable])
 
 
 def width(type_: ir.Type) -> int:
@@ -96,11 +90,8 @@ class _Walk:
         self.position = 0
         self.intervals: dict[ir.Variable, _Interval] = {}
         self.loops: list[_LoopRange] = []
-        self.open_loops: list[_LoopRange] = []
         self.temporaries: dict[int, int] = {}
-        self.special_calls = 0
         self.makes_calls = False
-        self.has_doubles = False
         self.aliases: dict[ir.Variable, ir.Variable] = {}
         self.parameters = frozenset(kernel.parameters)
         self.indexed = indexed
@@ -136,14 +127,12 @@ class _Walk:
             self.statement(init)
         found = _LoopRange(self.position, self.position)
         self.loops.append(found)
-        self.open_loops.append(found)
         if stmt.condition is not None:
             self.expression(stmt.condition)
         self.block(stmt.body)
         self.position += 1
         if stmt.step is not None:
             self.expression(stmt.step)
-        self.open_loops.pop()
         found.end = self.position
 
     def define(self, variable: ir.Variable) -> None:
@@ -211,12 +200,8 @@ class _Walk:
                         self.define(parameter)
                 self.block(body)
                 need = max(need, width(expr.type))
-            case ir.Intrinsic(operations=operations):
+            case ir.Intrinsic():
                 self.makes_calls |= expr.is_opaque_call or expr.name in _REAL_CALLS
-                self.special_calls += any(o.operation is ir.OperationClass.SPECIAL for o in operations)
-                need = self.operands(expr)
-            case ir.Binary(operand_type=operand_type):
-                self.has_doubles |= operand_type.is_float and operand_type.bits == 64
                 need = self.operands(expr)
             case _:
                 need = self.operands(expr)
@@ -232,12 +217,7 @@ class _Walk:
         return max(own, held)
 
     def memory(self, place: ir.MemoryPlace) -> int:
-        need = self.expression(place.address)
-        if self.open_loops:
-            innermost = self.open_loops[-1]
-            if place.root is not None and place.space is not ir.MemorySpace.LOCAL:
-                innermost.roots.add(place.root)
-        return max(2, need)
+        return max(2, self.expression(place.address))
 
 
 def register_pressure(kernel: ir.Kernel) -> RegisterPressure:
@@ -259,20 +239,18 @@ def register_pressure(kernel: ir.Kernel) -> RegisterPressure:
             deltas[first] += room
             deltas[last] -= room
     peak = max(live + walk.temporaries.get(at, 0) for at, live in enumerate(accumulate(values)))
+    held = max(accumulate(arrays))
     return RegisterPressure(
         live=peak,
-        arrays=max(accumulate(arrays)),
-        values=lowered.live,
+        arrays=held,
+        values=lowered.pressure.beside(held),
         ahead=lowered.ahead,
         ahead_shared=lowered.ahead_shared,
-        addresses=max((2.0 * len(loop.roots) for loop in walk.loops), default=0.0),
-        special_calls=float(walk.special_calls),
-        has_doubles=walk.has_doubles,
         makes_calls=walk.makes_calls,
     )
 
 
-WEIGHTS = (8.68, 0.37, 0.35, 0.72, 1.92, 0.96, 0.17, 0.66, 0.22)
+WEIGHTS = (6.54, 0.3, 1.11, 0.46, 0.6, 0.15)
 """Weights of `features`, fitted with tools/wattslice_tools/wild/registers_check.py to what nvcc 13 reports
 for sm_80; the table of docs/instructions.md says how well. On other architectures unchecked."""
 
@@ -281,17 +259,14 @@ def features(pressure: RegisterPressure) -> tuple[float, ...]:
     """What the estimate weighs: 1 and the parts of `pressure`.
 
     Each ends where ptxas reorders and recomputes rather than take more registers; what lies in arrays has to
-    be held.
+    be held, and leaves less room for loads ahead.
     """
     return (
         1.0,
         min(pressure.live, 24.0),
-        min(pressure.addresses, 32.0),
-        min(pressure.special_calls, 100.0),
-        float(pressure.has_doubles),
         pressure.arrays,
-        min(pressure.values, 48.0),
-        min(pressure.ahead, 16.0),
+        pressure.values,
+        min(pressure.ahead, max(0.0, 16.0 - pressure.arrays)),
         min(pressure.ahead_shared, 32.0),
     )
 

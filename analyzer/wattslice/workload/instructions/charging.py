@@ -136,7 +136,7 @@ class _Charger:
                 for kind, number in value.cost:
                     self.found.append(Charge(kind, region, number * scale, value.span, product_span))
                 if value.access is not None:
-                    site, is_store, number, fresh, address, _ = value.access
+                    site, is_store, number, fresh, address, *_ = value.access
                     moved = strides(address)
                     depth = 0 if value.place.level is None else value.place.level.depth
                     passes = tuple(

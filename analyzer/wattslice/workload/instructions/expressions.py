@@ -298,6 +298,7 @@ class Expressions(Memory):
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
             self.root(region, ((K.BAR, 1.0),), inputs)
+            self.cut()
             self.note_effect(SEEN_BY_OTHERS)
             self.clobber((), True, None)
             return self.joined([], region)

@@ -1,8 +1,4 @@
-"""How many values of a kernel are live at once, in 32-bit registers: what its lowering holds in registers.
-
-A value lives from where the text makes it to its last use; through a loop that uses it and does not change
-it; the counters, sums and pointers that a loop carries, through all of it. Unrolled copies load ahead.
-"""
+"""What the values of a kernel need of registers, where constant trip counts alone unroll its loops."""
 
 from __future__ import annotations
 
@@ -35,22 +31,22 @@ from wattslice.ir.loops import Induction, shape_of
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.kinds import Isa
 from wattslice.workload.instructions.loops import TripCounts, kernel_facts
-from wattslice.workload.instructions.statements import Lowered, lower
-from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value
+from wattslice.workload.instructions.pressure import Pressure, chain, pressure, width
+from wattslice.workload.instructions.statements import lower
+from wattslice.workload.instructions.value_graph import LoopLevel, Value
 
 MOST_TRIPS = 4096
-_PREDICATES = frozenset({K.ISETP, K.FSETP, K.DSETP})
 _GLOBAL = frozenset({K.LDG, K.TEX})
 
 
 class Liveness(NamedTuple):
-    """In 32-bit registers. `live`: most values live at once, each once however often its loop is unrolled.
+    """In 32-bit registers. `pressure`: of the values (`pressure.py`).
 
     `ahead`: most that one stretch without a loop loads from global memory, unrolled copies included;
     `ahead_shared`: from shared memory. `indexed`: arrays of the thread that have to lie in local memory.
     """
 
-    live: float
+    pressure: Pressure
     ahead: float
     ahead_shared: float
     indexed: frozenset[Variable]
@@ -60,7 +56,7 @@ class Liveness(NamedTuple):
 def liveness(kernel: Kernel) -> Liveness:
     """The values of `kernel` that are live at once."""
     found = lower(kernel, constant_trips(kernel), Isa.IMAD)
-    return Liveness(_most(found), *_ahead(found.values), found.indexed)
+    return Liveness(pressure(found), *_ahead(found.values), found.indexed)
 
 
 def constant_trips(kernel: Kernel) -> TripCounts:
@@ -151,81 +147,6 @@ def _constant(expr: Expr, known: dict[Variable, int | float]) -> int | float | N
             return None
 
 
-def _chain(level: LoopLevel | None) -> Iterator[LoopLevel]:
-    while level is not None:
-        yield level
-        level = level.parent
-
-
-def _width(value: Value) -> int:
-    if value.shape is Shape.CONSTANT or (value.cost and all(kind in _PREDICATES for kind, _ in value.cost)):
-        return 0
-    return max(1, -(-value.bits // 32))
-
-
-def _most(found: Lowered) -> float:
-    needed = found.values
-    text_end = max((root.birth for root in found.roots), default=0)
-    users: dict[Value, list[Value]] = {}
-    for value in needed:
-        for one in value.inputs:
-            users.setdefault(one, []).append(value)
-    place: dict[Value, float] = {}
-    for value in sorted(needed, key=lambda one: one.birth):
-        place[value] = value.birth
-        if value.birth > text_end:  # a sum that several addresses share, made just before the first
-            place[value] = (
-                min((place.get(user, text_end) for user in users.get(value, ())), default=0.0) - 0.5
-            )
-    start: dict[LoopLevel, float] = {}
-    end: dict[LoopLevel, float] = {}
-    for value in needed:
-        if value.birth <= text_end:
-            for level in _chain(value.place.level):
-                start[level] = min(start.get(level, place[value]), place[value])
-                end[level] = max(end.get(level, place[value]), place[value])
-    first, last = dict(place), dict(place)
-    for value in sorted(needed, key=lambda one: -place[one]):
-        carried = found.pointers.get(value)
-        later = [one for one in value.inputs if place.get(one, 0.0) > place[value]]
-        if later and value.shape is not Shape.CONSTANT:
-            carried = value.place.level
-        if carried is not None and carried in end:
-            last[value] = max(last[value], end[carried])
-            first[value] = min(first[value], start[carried])
-        is_alias = not value.cost and value not in found.pointers and not later
-        until = last[value] if is_alias else place[value]
-        around = list(_chain(value.place.level))
-        for one in value.inputs:
-            if one not in place or one in later:
-                continue
-            last[one] = max(last[one], until)
-            if around:
-                own = one.place.varies
-                inside = own if own is not None else frozenset(_chain(one.place.level))
-                for level in around:
-                    if level not in inside and level in end:
-                        last[one] = max(last[one], end[level])
-                        first[one] = min(first[one], start[level])
-    changes: list[tuple[float, int]] = []
-    for value in needed:
-        is_start = not value.cost and not value.inputs
-        is_alias = (
-            not value.cost
-            and value not in found.pointers
-            and all(place.get(one, 0.0) <= place[value] for one in value.inputs)
-        )
-        if is_start or is_alias or last[value] <= first[value]:
-            continue
-        width = _width(value)
-        changes += [(first[value], width), (last[value], -width)]
-    live = most = 0
-    for _, change in sorted(changes):
-        live += change
-        most = max(most, live)
-    return float(most)
-
-
 def _ahead(needed: list[Value]) -> tuple[float, float]:
     """The most that a stretch without a loop loads, from global and from shared memory."""
     numbers: dict[LoopLevel | None, list[float]] = {None: [0.0, 0.0]}
@@ -233,11 +154,11 @@ def _ahead(needed: list[Value]) -> tuple[float, float]:
         if value.access is None or value.access.is_store or not value.cost:
             continue
         copies, around = 1.0, None
-        for level in _chain(value.place.level):
+        for level in chain(value.place.level):
             copies *= level.copies
             if not level.is_unrolled:
                 around = level
                 break
         here = numbers.setdefault(around, [0.0, 0.0])
-        here[value.cost[0][0] not in _GLOBAL] += copies * _width(value)
+        here[value.cost[0][0] not in _GLOBAL] += copies * width(value)
     return max(far for far, _ in numbers.values()), max(near for _, near in numbers.values())

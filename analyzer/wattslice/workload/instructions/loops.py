@@ -142,6 +142,8 @@ class Loops(Expressions):
         steps = _steps(stmt, facts)
         level = self.level(stmt, steps)
         outer_stack, outer = self.stack, self.guard
+        if not level.is_unrolled:
+            self.cut()
         self.stack, self.guard = (*outer_stack, level), self.scope()
         level.guard = self.guard
         self.breakable.append(self.guard)
@@ -182,6 +184,8 @@ class Loops(Expressions):
                 level.separate.add(head)
             self.environment[key] = head
         self.close_scope()
+        if not level.is_unrolled:
+            self.cut()
         if not level.is_left:
             self.keep_in_registers(level, stores_stay=facts.has_assembly and not level.is_unrolled)
         self.accesses = around + self.accesses if outer_stack else []

@@ -222,7 +222,9 @@ class Memory(Operators):
             terms = (*address.form.terms, *copies)
             together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
             number = share * type_.requests / together
-            value.access = MemoryRequest(place.site, False, number, fresh, terms, place.type.request_bytes)
+            value.access = MemoryRequest(
+                place.site, False, number, fresh, terms, place.type.request_bytes, (place.space, part)
+            )
             if kind is K.LDS:
                 self.note_row(place, value, pointer, region, version)
         if value.cost:
@@ -408,7 +410,9 @@ class Memory(Operators):
             number, stored = min(number, float(fewer)), self.plain("members", region, tuple(members), ())
         self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, stored))
         terms = (*address.form.terms, *linear(pointer)[2])
-        self.roots[-1].access = MemoryRequest(place.site, True, number, address=terms)
+        self.roots[-1].access = MemoryRequest(
+            place.site, True, number, address=terms, reach=(place.space, part)
+        )
         self.note(place, pointer, None if place.is_volatile else self.roots[-1], is_store=True)
         if place.space is MemorySpace.SHARED and stored is value and not place.is_volatile:
             self.note_row(place, self.roots[-1], pointer, region, None)

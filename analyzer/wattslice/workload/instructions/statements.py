@@ -44,7 +44,8 @@ class Lowered(NamedTuple):
     not branched around, the region whose every run issues it. `values`: those that instructions compute, for
     `roots`, which happen whether or not anybody uses a value. `written`: the instructions, each with
     the text that asked for it; the other lists are merged by kind and region. `pointers`: as in `Charges`;
-    `indexed`: arrays of the thread that have to lie in local memory.
+    `indexed`: arrays of the thread that have to lie in local memory. `cuts`: births at
+    which straight code ends.
     """
 
     instructions: list[Charge]
@@ -56,6 +57,7 @@ class Lowered(NamedTuple):
     written: list[Charge]
     pointers: dict[Value, LoopLevel]
     indexed: frozenset[Variable]
+    cuts: list[int]
 
 
 @lru_cache(maxsize=16)
@@ -77,6 +79,7 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
         instructions,
         pointers,
         frozenset(lowering.indexed),
+        lowering.cuts,
     )
 
 
@@ -235,7 +238,11 @@ class Lowering(Loops):
         outer = self.issuer
         if is_predicated and outer is None:
             self.issuer = stmt.region
-        yield self.arms((stmt.then, *((stmt.otherwise,) if stmt.otherwise else ())), stmt.region, guard)
+        if cost:
+            self.cut()
+        yield self.arms(
+            (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ())), stmt.region, guard, cuts=bool(cost)
+        )
         self.issuer = outer
         return None
 
@@ -249,12 +256,13 @@ class Lowering(Loops):
         self.await_leavers(guard)
         if not any(None in case.labels for case in stmt.cases):
             self.snapshot(guard)  # no way is taken
-        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard)
+        self.cut()
+        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard, cuts=True)
         self.breakable.pop()
         self.leavers_met(guard, stmt.region, guard)
         return None
 
-    def arms(self, blocks: tuple[Block, ...], region: int, guard: Value) -> Steps:
+    def arms(self, blocks: tuple[Block, ...], region: int, guard: Value, *, cuts: bool) -> Steps:
         """Lower what may run, as `guard` decides; merge what it assigned."""
         outer, self.guard = self.guard, guard
         ends: list[dict[EnvironmentKey, Value]] = []
@@ -262,6 +270,8 @@ class Lowering(Loops):
             self.enter_arm()
             yield self.statement(block)
             ends.append(self.leave_arm())
+            if cuts:
+                self.cut()
         self.guard = outer
         self.merge(ends, region, guard)
         return None

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from wattslice.ir import BinaryOp, RegisterPlace, Span, Type, TypeKind, Variable
+from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
 from wattslice.ir.objects import outside_unions, part_of
 from wattslice.workload.instructions.kinds import Cost
 
@@ -78,6 +78,7 @@ class MemoryRequest(NamedTuple):
     """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
     (below 1 where neighbours are loaded together). `fresh`: share of its sectors that no copy of it in an
     unrolled loop touched before. `address`: what it varies with, in bytes. `size_bytes`: of one request.
+    `reach`: the space and the part of it (`memory.Part`) that it touches; None where that is not known.
     """
 
     site: int
@@ -86,6 +87,7 @@ class MemoryRequest(NamedTuple):
     fresh: float = 1.0
     address: Terms = ()
     size_bytes: int = 16
+    reach: tuple[MemorySpace, Variable | MemorySpace | None] | None = None
 
 
 class Placement(NamedTuple):
@@ -326,12 +328,17 @@ class Environment:
         self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
         self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
         self.here: Span | None = None  # the text being lowered
+        self.cuts: list[int] = []  # births at which straight code begins: at loops that stay, arms, barriers
 
     def root(self, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
         """Something that happens whether or not anybody uses its value."""
         place = Placement(region, self.stack[-1] if self.stack else None, self.stack)
         here = (self.guard,)
         self.roots.append(Value(Shape.PLAIN, place, cost, list(inputs), span=self.here, guards=here))
+
+    def cut(self) -> None:
+        """Straight code ends here."""
+        self.cuts.append(Value(Shape.PLAIN, AT_START).birth)
 
     def decide(self, guard: Value, region: int, cost: Cost, inputs: Iterable[Value]) -> None:
         """Part of what `guard` stands for: made where something needs `guard`."""
