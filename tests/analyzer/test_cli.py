@@ -92,25 +92,6 @@ def test_an_analysis_loads_only_what_its_file_needs(tmp_path):
     assert (done.stderr.strip(), b" W" in done.stdout) == (b"", True)
 
 
-def test_an_analysis_imports_numpy_without_its_hints_which_others_still_get(source):
-    code = f"""if True:
-        import sys
-        from wattslice.cli import main
-        if main(["analyze", "--gpu", "v100", "--no-cache", {str(source)!r}]):
-            sys.exit("not analysed")
-        import numpy
-        if sys.modules.keys() & {{"numpy._typing", "numpy.typing"}} or "typing" in vars(numpy):
-            sys.exit("numpy.typing was imported")
-        from numpy.typing import NDArray
-        if numpy.typing.NDArray is not NDArray or NDArray[numpy.int64].__origin__ is not numpy.ndarray:
-            sys.exit("not numpy's")
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=source.parent
-    )
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_process_of_a_command_ends_without_being_torn_down():
     code = """if True:
         import sys

@@ -97,9 +97,11 @@ def bytes_per_row(
     """Bytes of each row of DRAM that a block touches in one visit, and its neighbours in the grid with it.
 
     They run at the same time, so that a row that several of them touch is opened once. All of the row where
-    how far neighbours are apart is not one distance.
+    how far neighbours are apart is not one distance. Rows begin at the first sector: where an array lies in
+    memory is not known.
     """
     own = offsets[block][active[block]]
+    own = own - int(own.min()) // SECTOR_BYTES * SECTOR_BYTES
     sectors = len(np.unique(own // SECTOR_BYTES))
     alone = SECTOR_BYTES * sectors / len(np.unique(own // ROW_BYTES))
     lanes = np.arange(0, active.size, threads.block_lanes) + int(np.argmax(active[block]))
