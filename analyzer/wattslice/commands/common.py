@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 from msgspec.structs import replace
 
-from wattslice.commands.lean_numpy import lean_numpy
 from wattslice.commands.output import FILE, Command, message, progress
 from wattslice.commands.streams import writing
 from wattslice.commands.table import COMMANDS, FAILED
@@ -159,8 +158,7 @@ def analyzed_words(options: Options, report_format: str, *, keep_sources: bool =
 def analyzed(config: Config) -> Analysis:
     """The analysis, with a bar on a terminal while several files are under way."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads cost a third of the import of numpy
-    with lean_numpy():
-        from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
+    from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
     with progress(len(config.files), "files") as tell:
         analysis = analyze_files(config, lambda path: tell(path.name))
