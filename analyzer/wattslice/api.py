@@ -94,7 +94,7 @@ class TextOptions(TypedDict, total=False):
     """
 
     gpu: str | None
-    model: Literal["auto", "regression", "wavelet", "energy"] | None
+    model: Literal["auto", "regression", "wavelet", "wavelet-published", "energy"] | None
     method: Literal["auto", "bspm", "bdpm", "expected"] | None
     delta: float | None
     dense_from: float | None

@@ -71,6 +71,12 @@ def test_an_idle_board_tells_of_static_watts_alone(table):
     assert values(idle)[Effect.LEVEL] == pytest.approx(0.0, abs=1e-9)
 
 
+def test_columns_that_say_nothing_are_told(table):
+    found = calibrated(table, "kernel,power_w,corr_mhz\nidle,40,1200\n")
+    assert [told.split(";")[0] for told in found.doubts] == ["column 'corr_mhz' is passed over"]
+    assert calibrated(table, "# mine\nkernel,power_w,core_mhz\nidle,40,1200\n").doubts == ()
+
+
 def test_a_reading_is_of_the_launch_that_was_told(table):
     plain = calibrated(table, "kernel,power_w\nk.cu:scale,60\n").readings[0]
     small = calibrated(table, 'kernel,power_w,launch\nk.cu:scale,60,"scale=4:64"\n').readings[0]
@@ -98,7 +104,8 @@ def test_the_model_is_kept_and_used(table, tmp_path, monkeypatch, capsys):
     [
         ("kernel,power_w\nk.cu,50\n", "l4", "which kernel was read.*write k.cu:NAME; kernels: add, scale"),
         ("kernel,power_w\nidle,-1\n", "l4", "watts and clocks must be positive"),
-        ("kernel,power_w\nidle,1e9\n", "l4", "idle: 1e.09 W: the L4 cannot draw more than"),
+        ("kernel,power_w\nidle,1e9\n", "l4", "idle: 1e.09 W: an idle L4 cannot draw more than"),
+        ("kernel,power_w\nidle,100\n", "l4", "idle: 100 W: an idle L4 cannot draw more than some 72 W"),
         ("kernel,power_w,core_mhz\nidle,30,99999\n", "l4", "core_mhz 99999: the L4 runs at .* MHz"),
         ("kernel,power_w,memory_mhz\nidle,30,7\n", "l4", "memory_mhz 7: the L4 runs at .* MHz"),
         ("kernel,watts\nidle,50\n", "l4", "without column power_w"),

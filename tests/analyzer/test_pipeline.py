@@ -92,6 +92,7 @@ def test_a_launch_in_another_file_than_the_kernel_names_that_file(tmp_path):
         ("gtx480", "regression"),
         ("v100_pcie", "regression"),
         ("v100_pcie", "wavelet"),
+        ("v100_pcie", "wavelet-published"),
     ],
 )
 @pytest.mark.parametrize("source", [SAXPY, BRANCHY])
@@ -124,6 +125,17 @@ def test_a_gpu_that_nobody_trained_has_no_regression(tmp_path):
     analysis = run(tmp_path, SAXPY, gpu="h200", model="regression")
     assert only(analysis).power_w is None
     assert any("no regression model answers for H200" in entry.message for entry in analysis.diagnostics)
+
+
+@pytest.mark.parametrize(("gpu", "model"), [("v100_pcie", "wavelet"), ("gtx480", "regression")])
+def test_models_of_slices_say_that_they_do_not_see_values(tmp_path, gpu, model):
+    live, zeros = (run(tmp_path, SAXPY, gpu=gpu, model=model, data=(data,)) for data in ("live", "zeros"))
+    assert only(live).power_w == only(zeros).power_w
+    told = [
+        any("do not see what arrays hold" in one.message for one in found.diagnostics)
+        for found in (live, zeros)
+    ]
+    assert told == [False, True]
 
 
 @pytest.mark.parametrize("gpu", ["gtx280", "v100"])

@@ -197,6 +197,15 @@ def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path):
     assert figures(kernel).power_w == pytest.approx(1.2 * before.power_w, rel=1e-6)
 
 
+def test_predictions_are_no_measurements(kernel: Path, capsys: pytest.CaptureFixture[str]):
+    cache = kernel.with_name("predicted.json")
+    common = ("sweep", str(kernel), "--gpu", "v100", "--jobs", "1", *SPACE)
+    assert main([*common, "--format", "kernel-tuner", "-o", str(cache)]) == 0
+    assert train(kernel, cache, *LAUNCH) == 2
+    assert main([*common, "--measured", str(cache)]) == 2
+    assert capsys.readouterr().err.count("holds predictions of wattslice") == 2
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -95,3 +95,27 @@ def test_a_macro_of_the_command_line_that_the_file_defines_again_is_told(tmp_pat
     assert [(d.rule, d.severity, d.line, d.message) for d in diagnostics] == [
         ("PW001", ir.Severity.NOTE, 1, "-D N has no effect after this line, which defines it again")
     ]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (unsigned s = 1; s < {n}; s *= 2)\nif (t % (2 * s) == 0) x[t] += x[t + s];",
+        "for (int i = 0; i < {n}; i++) x[t] += x[i];",
+        "for (unsigned i = 0; i < {n} / 2; i += 4) x[t] += x[i];",
+    ],
+)
+@pytest.mark.parametrize("of_launch", ["blockDim.x", "gridDim.x"])
+def test_what_the_launch_says_is_no_constant_of_the_compiler(loop: str, of_launch: str):
+    def mix(bound: str) -> tuple[float, ...]:
+        body = f"__shared__ int x[512]; unsigned t = threadIdx.x; {loop.format(n=bound)}\na[t] = x[t];"
+        source = (
+            f"__global__ void k(int* a, unsigned n) {{ {body} }}\nint main() {{ k<<<256, 256>>>(0, 256); }}"
+        )
+        kernel, profile = launched(source)
+        lowered = lower_instructions(kernel, profile)
+        return tuple(lowered.number(kind) for kind in (InstructionKind.BRANCH, InstructionKind.ISETP))
+
+    found, told = mix(of_launch), mix("n")
+    assert found == pytest.approx(told, abs=2)
+    assert mix("256u")[0] < told[0]

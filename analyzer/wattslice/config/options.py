@@ -25,6 +25,7 @@ class ModelChoice(Enum):
     AUTO = "auto"
     REGRESSION = "regression"
     WAVELET = "wavelet"
+    WAVELET_PUBLISHED = "wavelet-published"
     ENERGY = "energy"
 
 
@@ -156,7 +157,12 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     gpu: Annotated[str | None, Option("gpu", "ID", "GPU to predict for; `wattslice gpus` lists them.")] = None
     model: Annotated[
         str | None,
-        Option("model", "NAME", "Power model: auto, regression, wavelet or energy.", values=ModelChoice),
+        Option(
+            "model",
+            "NAME",
+            "Power model: auto, regression, wavelet, wavelet-published or energy.",
+            values=ModelChoice,
+        ),
     ] = None
     method: Annotated[
         str | None,

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
+from wattslice.config.options import ModelChoice
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import file_bytes
 from wattslice.frontend.parse_options import DEFAULT_STANDARD
@@ -81,7 +82,10 @@ def made_with(config: Config) -> Made:
         regression: object = published_regression(gpu.id)
     except NoRegressionError:
         regression = None
-    models = [power_model(gpu, name) for name in ("regression", "wavelet")]
+    names = ["regression", "wavelet"]
+    if config.prediction.model is ModelChoice.WAVELET_PUBLISHED:
+        names.append(config.prediction.model.value)
+    models = [power_model(gpu, name) for name in names]
     choice = load_choice(gpu.id)
     variants = all_stored_variants(gpu.id)
     coefficients = (gpu, energy_model(gpu), regression, *models, choice and choice.name, *variants)

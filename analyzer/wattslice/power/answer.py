@@ -99,7 +99,7 @@ def _answer(question: PowerQuestion, work: Workload) -> PowerAnswer:
     if name != ModelChoice.ENERGY.value:
         model = power_model(gpu, name)
         if model is not None:
-            return _by_trained(question, model, work)
+            return _by_trained(question, model, work, name)
         regression = _regression(gpu) if name == ModelChoice.REGRESSION.value else None
         if regression is not None:
             return _by_regression(question, regression, work)
@@ -124,15 +124,15 @@ def _regression(gpu: Gpu) -> RegressionModel | None:
         return None
 
 
-def _by_trained(question: PowerQuestion, model: PowerModel, work: Workload) -> PowerAnswer:
-    """A model of slices that was trained on measurements; seconds by the time model."""
+def _by_trained(question: PowerQuestion, model: PowerModel, work: Workload, name: str) -> PowerAnswer:
+    """The model `name` of slices that was trained on measurements; seconds by the time model."""
     gpu = question.gpu
     subject = Subject(gpu, question.clocks, (RepeatedLaunch(work),))
     watts = trained_watts(model, subject, question.features)
     energy = energy_model(gpu)
     parameters = DEFAULT_TIME_PARAMETERS if isinstance(energy, NoEnergyModel) else energy.time
     timing = predict_time(work, gpu, question.clocks, parameters)
-    return _with_limit(question, watts, timing, work, model.kind.value)
+    return _with_limit(question, watts, timing, work, name)
 
 
 def _with_limit(
@@ -140,6 +140,7 @@ def _with_limit(
 ) -> PowerAnswer:
     limit = question.gpu.power_limit_w
     power_w, high_w = watts.power_w, watts.power_high_w
+    unseen = (_NO_VALUES,) if min(work.live_operands, work.live_data) < 1.0 else ()
     reaches = None
     if limit is not None and power_w is not None and high_w is not None:
         reaches = may_reach(limit, power_w, high_w)
@@ -147,7 +148,7 @@ def _with_limit(
         watts = limited(watts, limit)
     return PowerAnswer(
         model,
-        replace(watts, notes=(*watts.notes, *timing.notes)),
+        replace(watts, notes=(*watts.notes, *unseen, *timing.notes)),
         timing.time_s,
         str(timing.limited_by),
         reaches,
@@ -157,6 +158,7 @@ def _with_limit(
     )
 
 
+_NO_VALUES = "models of slices do not see what arrays hold: the watts are those of any data"
 STAND_IN = "v100"
 """The GPU whose energies divide watts among lines where no energy model speaks for the board."""
 

@@ -29,6 +29,7 @@ _FAILED = {
     Outcome.UNKNOWN: "InvalidConfig",
 }
 _MOST_BYTES = 256 << 20
+_PREDICTED = "(predicted by wattslice)"
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -54,6 +55,11 @@ class TuningSpace(Struct, frozen=True):
     measured_s: tuple[float | None, ...]
     problem: tuple[int, ...]
     measured_w: tuple[float | None, ...] = ()
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether wattslice wrote the times: nobody measured them."""
+        return self.device.endswith(_PREDICTED)
 
     def only(self, kept: Sequence[bool]) -> TuningSpace:
         """With these of the variants only. Raises `WattsliceError` where none is left."""
@@ -162,7 +168,7 @@ def render_cache(sweep: Sweep, problem: tuple[int, ...], goal: Goal) -> str:
     kernels = dict.fromkeys(launch.name for variant in sweep.variants for launch in variant.launches)
     document = {
         "schema_version": SCHEMA_VERSION,
-        "device_name": f"{sweep.gpu_name} (predicted by wattslice)",
+        "device_name": f"{sweep.gpu_name} {_PREDICTED}",
         "kernel_name": "+".join(kernels),
         "problem_size": list(problem) or "unknown",
         "tune_params_keys": names,

@@ -47,6 +47,8 @@ def read_measured(
     """
     if is_cache(path):
         cache = read_cache(path)
+        if cache.is_predicted:
+            raise WattsliceError("holds predictions of wattslice", path=path, remedy="give measured variants")
         found = [
             MeasuredVariant(_picked(dict(macros), names, further, path), time_s, power_w)
             for macros, time_s, power_w in zip(

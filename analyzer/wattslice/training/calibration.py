@@ -7,6 +7,7 @@ always shrink towards that, one reading moves little.
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +92,7 @@ def calibration(table: Path, gpu: Gpu) -> Calibration:
     without = energy_model_of(shared, gpu)
     if isinstance(without, NoEnergyModel):
         raise WattsliceError(without.reason, remedy="choose another --gpu")
-    doubts: list[str] = []
+    doubts = _passed_over(table)
     for row in rows:
         if reason := _impossible(row, gpu, without):
             raise WattsliceError(f"{row.kernel}: {reason}", path=table, remedy="correct or remove this row")
@@ -139,6 +140,16 @@ def _fault(row: ReadingRow) -> str:
     return ""
 
 
+def _passed_over(table: Path) -> list[str]:
+    """Columns of the table that say nothing here, perhaps misspelt."""
+    lines = table.read_text(encoding="utf-8").splitlines()
+    header = next(csv.reader(line for line in lines if not line.startswith("#")))
+    known = ReadingRow.__struct_fields__
+    return [
+        f"column {name!r} is passed over; known: {', '.join(known)}" for name in header if name not in known
+    ]
+
+
 MOST_OVER_LIMIT = 2.0
 """No sensor shows a board above its limit by more; the public sets reach 1.3."""
 
@@ -151,9 +162,10 @@ def _impossible(row: ReadingRow, gpu: Gpu, model: EnergyModel) -> str:
     ):
         if clock is not None and not low <= clock <= high:
             return f"{name} {clock:g}: the {gpu.name} runs at {low:g} to {high:g} MHz"
-    most_w = MOST_OVER_LIMIT * (gpu.power_limit_w or model.reference_w)
+    most_w = (1.0 if row.kernel == IDLE else MOST_OVER_LIMIT) * (gpu.power_limit_w or model.reference_w)
     if row.power_w > most_w:
-        return f"{row.power_w:g} W: the {gpu.name} cannot draw more than some {most_w:.0f} W"
+        what = f"an idle {gpu.name}" if row.kernel == IDLE else f"the {gpu.name}"
+        return f"{row.power_w:g} W: {what} cannot draw more than some {most_w:.0f} W"
     return ""
 
 

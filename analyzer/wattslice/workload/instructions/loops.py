@@ -332,6 +332,8 @@ class Loops(Expressions):
                         return False
                 case Constant() | Binary() | Logical():
                     pass
+                case Builtin():  # the launch says it, not the source
+                    return False
                 case _ if not expr_is_transparent(expr):
                     return False
                 case _:
