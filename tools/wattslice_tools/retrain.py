@@ -5,7 +5,7 @@
 Steps, in this order: `features` (of the public kernels, from the git checkouts in the folder DIR; left out
 without --sources), `joint` (the model of all boards, its held-out runs and its tables), `slices` (regression
 and wavelet networks of the boards with training runs), `rooflines`, `pages` (accuracy.md and lines.md in
-docs/appendix).
+docs/appendix, how far the gate trusts a ratio, what variants teach in docs/sweep.md).
 Samples follow with `pytest --update-golden tests/docs tests/analyzer` and `python docs/pictures/draw.py`.
 OMP_NUM_THREADS=1 makes it faster on a busy machine.
 """
@@ -21,15 +21,17 @@ from pathlib import Path
 
 from wattslice.cli import main as wattslice
 from wattslice.errors import WattsliceError
+from wattslice.gate import ratio_trust
 from wattslice_corpora.records import RecordError
 from wattslice_models.joint_store import FOLDER, held_out_runs, joint_model, save_joint
 from wattslice_models.learners import GENERAL
 from wattslice_models.store import SHIPPED, trained_gpu_ids
-from wattslice_tools.accuracy import accuracy_page, joint_page, known_lines
+from wattslice_tools.accuracy import accuracy_page, joint_page, known_lines, taught_variants
 from wattslice_tools.accuracy.joint_training import public_readings, train_joint
 from wattslice_tools.pages import write_page
 from wattslice_tools.public_sets.__main__ import main as public_sets
 from wattslice_tools.public_sets.checkout import find_recipes
+from wattslice_tools.wild import gate_ratios
 
 PAGE = Path(__file__).parents[2] / "docs" / "appendix" / "accuracy.md"
 
@@ -127,6 +129,8 @@ def _train(*words: str) -> None:
 def _pages() -> None:
     _done(accuracy_page.main([str(PAGE)]), "the page of errors")
     _done(write_page([str(PAGE.with_name("lines.md"))], "accuracy.known_lines", known_lines.page), "lines")
+    gate_ratios.main(["--data", str(ratio_trust.DATA), "-o", str(PAGE.with_name("gate.md"))])
+    _done(taught_variants.main([str(PAGE.parents[1] / "sweep.md")]), "what variants teach")
 
 
 if __name__ == "__main__":

@@ -193,12 +193,12 @@ def quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
     return float(values[order][np.searchsorted(passed, share)])
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, metavar="JSON", help="where to write the curves")
     parser.add_argument("-o", "--output", type=Path, metavar="MD", help="whose section to renew")
     parser.add_argument("--table-only", action="store_true", help="take the curves from the data file")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.table_only:
         publish(options.output, "gate_ratios", table(known_curves()))
         return
