@@ -130,3 +130,30 @@ def _sources(expr: ir.Expr) -> tuple[bool, frozenset[ir.Variable]]:
         elif isinstance(node, ir.Read):
             read.add(node.place.variable)
     return loads, frozenset(read)
+
+
+def is_written_alike(one: ir.Expr, other: ir.Expr) -> bool:
+    """Whether two expressions of registers, indices and pointers are one, written twice.
+
+    It is not looked at whether a register changes between them.
+    """
+    one, other = ir.strip_casts(one), ir.strip_casts(other)
+    match one, other:
+        case ir.Read(), ir.Read():
+            return one.place.variable is other.place.variable and one.place.path == other.place.path
+        case ir.Builtin(), ir.Builtin():
+            return (one.kind, one.axis) == (other.kind, other.axis)
+        case ir.Constant(), ir.Constant():
+            return one.value == other.value
+        case ir.Binary(), ir.Binary():
+            same = one.op is other.op and is_written_alike(one.left, other.left)
+            return same and is_written_alike(one.right, other.right)
+        case ir.PointerOffset(), ir.PointerOffset():
+            moved = (one.scale_bytes, one.offset_bytes, one.subtract)
+            if moved != (other.scale_bytes, other.offset_bytes, other.subtract):
+                return False
+            if one.index is None or other.index is None:
+                return one.index is other.index and is_written_alike(one.pointer, other.pointer)
+            return is_written_alike(one.index, other.index) and is_written_alike(one.pointer, other.pointer)
+        case _:
+            return False

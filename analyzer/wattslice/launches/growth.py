@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from wattslice import ir
-from wattslice.ir.accesses import follows_data, loaded_registers
+from wattslice.ir.accesses import follows_data, is_written_alike, loaded_registers
 
 _MOSTLY = 10
 """So many times the launches to the end are a loop whose launches nearly all find the array at its end."""
@@ -155,7 +155,7 @@ class _Element(NamedTuple):
         expr = ir.strip_casts(expr)
         variable = ir.read_variable(expr)
         load = self.known.get(variable) if variable is not None else expr
-        if not isinstance(load, ir.Load) or not _is_same(load.place.address, self.target.address):
+        if not isinstance(load, ir.Load) or not is_written_alike(load.place.address, self.target.address):
             return False
         self.own.add(id(load))
         return True
@@ -188,27 +188,3 @@ def _scaled(factor: float, bits: int, line: int) -> Growth | None:
         return None
     launches = math.ceil(_BINADES[bits] / abs(math.log2(factor)))
     return Growth(f"multiplied by {factor:g} in line {line}", launches)
-
-
-def _is_same(one: ir.Expr, other: ir.Expr) -> bool:
-    """Whether two addresses are written alike; nothing that changes between them."""
-    one, other = ir.strip_casts(one), ir.strip_casts(other)
-    match one, other:
-        case ir.Read(), ir.Read():
-            return one.place.variable is other.place.variable and one.place.path == other.place.path
-        case ir.Builtin(), ir.Builtin():
-            return (one.kind, one.axis) == (other.kind, other.axis)
-        case ir.Constant(), ir.Constant():
-            return one.value == other.value
-        case ir.Binary(), ir.Binary():
-            same = one.op is other.op and _is_same(one.left, other.left)
-            return same and _is_same(one.right, other.right)
-        case ir.PointerOffset(), ir.PointerOffset():
-            moved = (one.scale_bytes, one.offset_bytes, one.subtract)
-            if moved != (other.scale_bytes, other.offset_bytes, other.subtract):
-                return False
-            if one.index is None or other.index is None:
-                return one.index is other.index and _is_same(one.pointer, other.pointer)
-            return _is_same(one.index, other.index) and _is_same(one.pointer, other.pointer)
-        case _:
-            return False

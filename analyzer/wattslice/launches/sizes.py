@@ -15,6 +15,7 @@ from itertools import product
 from msgspec import Struct
 
 from wattslice import ir
+from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.c_arithmetic import fold
 from wattslice.launches.launch import ASSUMED_SIZE, Dim3, KernelLaunch
 
@@ -371,7 +372,7 @@ class _RotatedLoops:
         while waiting:
             expr = waiting.pop()
             bare = ir.strip_casts(expr)
-            if _is_same(bare, index):
+            if is_written_alike(bare, index):
                 return True
             if expr in steps and isinstance(bare, ir.Binary):
                 waiting += (side for side in (bare.left, bare.right) if ir.read_variable(side) is not None)
@@ -379,19 +380,3 @@ class _RotatedLoops:
                 seen.add(variable)
                 waiting += self._given.get(variable, ())
         return False
-
-
-def _is_same(a: ir.Expr, b: ir.Expr) -> bool:
-    """Whether two expressions of registers and indices are the same one, written twice."""
-    a, b = ir.strip_casts(a), ir.strip_casts(b)
-    match a, b:
-        case ir.Read(), ir.Read():
-            return a.place.variable is b.place.variable and a.place.path == b.place.path
-        case ir.Builtin(), ir.Builtin():
-            return (a.kind, a.axis) == (b.kind, b.axis)
-        case ir.Constant(), ir.Constant():
-            return a.value == b.value
-        case ir.Binary(), ir.Binary():
-            return a.op is b.op and _is_same(a.left, b.left) and _is_same(a.right, b.right)
-        case _:
-            return False
