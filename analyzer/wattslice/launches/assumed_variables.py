@@ -89,14 +89,15 @@ def with_assumed_variables(
     values, latest = _launchable(sites, values, latest, read, fixed)
     values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count, fixed)
     solved = {_place(instance) for instance in latest if _place(instance) in sites and is_read(instance)}
-    # What the assumed values leave unreached stands only where nothing else launches the kernel.
     reached = {instance.node for instance in latest if instance.is_certain}
     launched = {kernel_key(instance) for instance in latest if instance.is_certain and is_read(instance)}
-    kept = [
-        instance
-        for instance in instances
-        if _place(instance) not in solved and (instance.node in reached or kernel_key(instance) not in launched)
-    ]
+
+    def stays(instance: LaunchInstance) -> bool:
+        """Whether a launch stands that assumed values do not come to: a name may mean others, too."""
+        is_run = instance.is_certain and is_read(instance) and instance.times is not None
+        return is_run or instance.node in reached or kernel_key(instance) not in launched
+
+    kept = [instance for instance in instances if _place(instance) not in solved and stays(instance)]
     for instance in latest:
         if _place(instance) in solved and is_read(instance):
             site = sites[_place(instance)]

@@ -28,7 +28,7 @@ from wattslice.launches.evaluator import BudgetExceededError, Evaluator
 from wattslice.launches.host_api import library_call
 from wattslice.launches.instances import LaunchInstance
 from wattslice.launches.launch import ConstantValue
-from wattslice.launches.long_loops import LoopWrites, writes_of
+from wattslice.launches.long_loops import LoopWrites, jumps_of, writes_of
 from wattslice.launches.memory import (
     Closure,
     Delta,
@@ -116,6 +116,9 @@ class Interpreter(Evaluator):
         self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
         self._is_captured = False  # into a graph, which is launched some other time
         self._loop_depth = 0
+        self._varying: frozenset[ir.Variable] = (
+            frozenset()
+        )  # what long loops write of which not all is visited
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
@@ -235,9 +238,23 @@ class Interpreter(Evaluator):
         if decided is None:
             return self._either(stmt.then, stmt.otherwise, condition_of(condition))
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
-        if other is not None:
-            self._speculate(other, stmt.condition)
-        return Flow.NEXT if taken is None else self.execute(taken)
+        if not self._varies(stmt.condition):
+            if other is not None:
+                self._speculate(other, stmt.condition)
+            return Flow.NEXT if taken is None else self.execute(taken)
+        times, self._times = self._times, None
+        flow = Flow.NEXT if taken is None else self.execute(taken)
+        self._times = times
+        if other is not None:  # other iterations may take it
+            if self.unseen(self._graph.launches_in(other)):
+                self._try(other)
+            if any(isinstance(jump, ir.Continue) for jump in jumps_of(other)):
+                self._may_have_left(Flow.CONTINUE)
+        return flow
+
+    def _varies(self, condition: ir.Expr) -> bool:
+        """Whether iterations of a long loop that are not visited may decide otherwise."""
+        return bool(self._varying) and not self._varying.isdisjoint(read_by_condition(condition))
 
     def _try(self, stmt: ir.Stmt | None, *, is_run: bool = False) -> tuple[Flow, Delta]:
         mark, times = self.memory.mark(), self._times
@@ -497,6 +514,13 @@ class Interpreter(Evaluator):
 
         `first`: where the instances of the iteration before these begin, if there was one.
         """
+        varying, self._varying = self._varying, self._varying | writes.steady | writes.others
+        try:
+            return self._sampled(stmt, trips, writes, first)
+        finally:
+            self._varying = varying
+
+    def _sampled(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None) -> Flow:
         assert stmt.step is not None
         mark, times = self.memory.mark(), self._times
         visited = [(len(self.instances), 1)] if first is None else [(first, 1), (len(self.instances), 1)]
@@ -547,7 +571,9 @@ class Interpreter(Evaluator):
                     irregular.add(_site(instance))
                 elif instance.is_certain:
                     numbers[-1][_site(instance)] += instance.times // stands_for
-        irregular.update(site for one in numbers for site in one if any(one[site] != n[site] for n in numbers))
+        irregular.update(
+            site for one in numbers for site in one if any(one[site] != n[site] for n in numbers)
+        )
         for at in range(visited[0][0], len(self.instances)):
             if _site(self.instances[at]) in irregular:
                 self.instances[at] = replace(self.instances[at], times=None)

@@ -147,8 +147,8 @@ def _operators(text: bytes) -> int:
 
 
 # ---------------------------------------------------------------------------
-# ``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter; clang refuses them, and it refuses
-# ``k<<<grid, {32, 8}>>>(x)``, of which nvcc makes a dim3.
+# ``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter, and ``k<<<grid, {32, 8}>>>(x)``,
+# of which nvcc makes a dim3: clang refuses both.
 
 
 _TORN = re.compile(rb"<[ \t]*<[ \t]*<(?P<configuration>[^;{}]*?)>[ \t]*>[ \t]*>(?=\s*\()")
@@ -157,7 +157,7 @@ _BRACE = re.compile(rb"(?P<before><<<|,)[ \t]?(?P<blanks>\s*)\{")
 
 
 def readable_launches(source: bytes) -> bytes:
-    """`source` with such launches as clang reads them; everything else, and nearly every place, stays as it is.
+    """`source` with such launches as clang reads them; everything else stays as it is, and where it is.
 
     The stubs call dim3 `$`, so that it finds room in the blank before a brace; without a blank, what follows
     in the line is a column further to the right.

@@ -41,7 +41,12 @@ from wattslice.frontend.cuda.clang.flags import (
     with_build_flags,
     with_compile_commands,
 )
-from wattslice.frontend.cuda.clang.guards import check_source, readable_launches, may_exhaust_stack, read_source
+from wattslice.frontend.cuda.clang.guards import (
+    check_source,
+    may_exhaust_stack,
+    read_source,
+    readable_launches,
+)
 from wattslice.frontend.cuda.clang.kinds import CursorKind
 from wattslice.frontend.cuda.clang.libclang import INCLUSION_VISITOR, Place, UnitHandle, library, place_of
 from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
