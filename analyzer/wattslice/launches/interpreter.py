@@ -238,18 +238,15 @@ class Interpreter(Evaluator):
         if decided is None:
             return self._either(stmt.then, stmt.otherwise, condition_of(condition))
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
+        if other is not None:
+            self._speculate(other, stmt.condition)
         if not self._varies(stmt.condition):
-            if other is not None:
-                self._speculate(other, stmt.condition)
             return Flow.NEXT if taken is None else self.execute(taken)
         times, self._times = self._times, None
         flow = Flow.NEXT if taken is None else self.execute(taken)
         self._times = times
-        if other is not None:  # other iterations may take it
-            if self.unseen(self._graph.launches_in(other)):
-                self._try(other)
-            if any(isinstance(jump, ir.Continue) for jump in jumps_of(other)):
-                self._may_have_left(Flow.CONTINUE)
+        if other is not None and any(isinstance(jump, ir.Continue) for jump in jumps_of(other)):
+            self._may_have_left(Flow.CONTINUE)
         return flow
 
     def _varies(self, condition: ir.Expr) -> bool:
@@ -310,9 +307,12 @@ class Interpreter(Evaluator):
             return
         self.spend()
         returned = list(self._returned)
-        self._speculating.append(condition)
-        self._try_within_steps(stmt)
-        self._speculating.pop()
+        if condition is not None and self._varies(condition):
+            self._try(stmt)  # other iterations run it
+        else:
+            self._speculating.append(condition)
+            self._try_within_steps(stmt)
+            self._speculating.pop()
         self._returned[:] = returned
 
     def _try_within_steps(self, stmt: ir.Stmt) -> None:
