@@ -225,3 +225,41 @@ def test_what_cannot_teach_is_told(
 def test_options_of_variants_need_variants(kernel: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["train", str(kernel), "--gpu", "v100", *LAUNCH]) == 2
     assert "without --variants there is no use for SOURCE, launches" in capsys.readouterr().err
+
+
+def test_a_launch_in_the_table_counts_before_all_others(kernel: Path):
+    """The same is learnt as with --launch of the right grid, whatever the command line or the host say."""
+    folder = kernel.with_name("kept")
+    kept = folder / "variants" / "copy.cu.copy.json"
+    table = measured_table(kernel)
+    assert train(kernel, table, *LAUNCH, "--out", str(folder)) == 0
+    wanted = json.loads(kept.read_text())["variants"]["taught"]
+    header, *rows = table.read_text().splitlines()
+    lines = [f"{header},launch,board,reason"]
+    for row in rows:
+        tile, block, *_ = map(float, row.split(","))
+        lines.append(f'{row},"copy={4096 // int(tile)},1,1:{int(block)},1,1:0",NVIDIA RTX A4000,')
+    lines.insert(3, "3,32,,,,NVIDIA RTX A4000,it does not build")
+    table.write_text("\n".join(["\ufeff# one comment", *lines]) + "\n")
+    for words in ((), ("--launch", "copy=7:96")):
+        assert train(kernel, table, *words, "--out", str(folder)) == 0
+        found = json.loads(kept.read_text())["variants"]
+        assert found["taught"] == wanted
+        assert found["board"] == "NVIDIA RTX A4000"
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('4,32,1e-3,100,"copy=0:32"', ":4: --launch 'copy=0:32': '0' in the grid is no integer"),
+        ("4,32,-1,100,", ":4: '-1' is no measurement"),
+        ("4,,1e-3,100,", ":4: no column BLOCK, or nothing in it"),
+    ],
+)
+def test_a_fault_of_a_table_names_its_line(
+    kernel: Path, line: str, complaint: str, capsys: pytest.CaptureFixture[str]
+):
+    table = kernel.with_suffix(".csv")
+    table.write_text(f"# where it comes from\nTILE,BLOCK,time_s,power_w,launch\n2,32,1e-3,100,\n{line}\n")
+    assert train(kernel, table, *LAUNCH) == 2
+    assert complaint in capsys.readouterr().err

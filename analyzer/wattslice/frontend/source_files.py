@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text, note_unrepeatable, open_text
+from wattslice.patterns import regex
 
 SUFFIXES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -34,7 +35,7 @@ _MOST_ROOTS = 8
 _TICK_NS = 20_000_000
 _FRESH_S = 5.0
 # Without an anchor, which would try every line: whether only blanks stand before it is looked at afterwards.
-_INCLUDE = re.compile(rb'#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]')
+_INCLUDE = regex(rb'#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]')
 
 
 def included_names(source: bytes) -> tuple[str, ...]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import NamedTuple
 
 from wattslice.frontend.inputs import file_bytes, root_above
 from wattslice.frontend.source_files import Stamp
+from wattslice.patterns import regex
 
 MAX_BYTES = 1 << 20
 _MOST_KEPT = 256
-_WORD = re.compile(rb"\w+")
-_MAIN = re.compile(rb"\bmain\s*\(")
+_WORD = regex(rb"\w+")
+_MAIN = regex(rb"\bmain\s*\(")
 
 
 class Text(NamedTuple):

@@ -27,6 +27,7 @@ from wattslice.frontend.project.build import (
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, logical_lines, text_of_file
 from wattslice.frontend.project.run_settings import runs_in
 from wattslice.frontend.project.settings_files import DEPTH_OF_SETTINGS, FOLDERS_OF_SETTINGS, SUFFIXES
+from wattslice.patterns import regex
 
 _TARGETS = ("run", "test", "check")
 _SCRIPTS = ("run", "run.sh", "run_all.sh", "verify", "verify.sh", "test.sh", "benchmark.sh",
@@ -39,13 +40,13 @@ _STARTERS = frozenset(
      "compute-sanitizer", "numactl", "timeout", "perf", "stdbuf", "taskset", "exec", "optirun", "valgrind"}
 )  # fmt: skip
 """Commands that start the program named behind them."""
-_REDIRECTION = re.compile(r"(?:(?<=\s)|^)(?:\d|&)?(?:>>?|<)\s*(?:&\d?|\S+)|\s\d?>&\d")
-_SEPARATOR = re.compile(r"&&|\|\||[;|&]")
-_SHELL_NAME = re.compile(r"([A-Za-z_]\w*)=(.*)")
-_SHELL_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^{}]*))?\}|\{[^{}]*\}|([A-Za-z_]\w*)|[^\s]?)")
-_SHELL_COMMAND = re.compile(r"\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`")
-_LOOP = re.compile(r"for\s+(\w+)\s+in\s+(\S+)")
-_KEYWORD = re.compile(r"(?:do|then|else|if|while|[({!@])\s+")
+_REDIRECTION = regex(r"(?:(?<=\s)|^)(?:\d|&)?(?:>>?|<)\s*(?:&\d?|\S+)|\s\d?>&\d")
+_SEPARATOR = regex(r"&&|\|\||[;|&]")
+_SHELL_NAME = regex(r"([A-Za-z_]\w*)=(.*)")
+_SHELL_VARIABLE = regex(r"\$(?:\{(\w+)(?::?-([^{}]*))?\}|\{[^{}]*\}|([A-Za-z_]\w*)|[^\s]?)")
+_SHELL_COMMAND = regex(r"\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`")
+_LOOP = regex(r"for\s+(\w+)\s+in\s+(\S+)")
+_KEYWORD = regex(r"(?:do|then|else|if|while|[({!@])\s+")
 
 
 class ProgramArguments(Struct, frozen=True):
@@ -277,7 +278,7 @@ def _sources(build: Makefile | Cmake | None, program: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in found if _SOURCE.search(word) and UNTOLD not in word))
 
 
-_SOURCE = re.compile(r"\.(?:cu|cpp|cc|cxx|c|C|o|obj|cu\.o|cubin)$")
+_SOURCE = regex(r"\.(?:cu|cpp|cc|cxx|c|C|o|obj|cu\.o|cubin)$")
 
 
 def _is_of(main: Path, words: tuple[str, ...]) -> bool:

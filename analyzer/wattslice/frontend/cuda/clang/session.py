@@ -61,6 +61,7 @@ from wattslice.frontend.source_files import (
     included_names,
     including_units,
 )
+from wattslice.patterns import regex
 
 
 def parse_cuda(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ParsedUnit:
@@ -96,7 +97,7 @@ def _names(source: bytes, name: str) -> bool:
     return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", source) is not None
 
 
-_TEMPLATE_KERNEL = re.compile(rb"\btemplate\b[^;{}]*\b__global__\b")
+_TEMPLATE_KERNEL = regex(rb"\btemplate\b[^;{}]*\b__global__\b")
 
 
 def _badness(unit: ParsedUnit) -> tuple[int, int, int]:
@@ -133,7 +134,7 @@ _PARSE_BUDGET_S = 6.0
 _REPAIR_BUDGET_S = 2.0
 
 
-_MAY_GROW = re.compile(rb'\btemplate\b|\bconstexpr\b|#\s*include\s*"')
+_MAY_GROW = regex(rb'\btemplate\b|\bconstexpr\b|#\s*include\s*"')
 _tried: set[Path] = set()
 """Files that were parsed in a process of their own, for those who are wary."""
 
@@ -474,13 +475,11 @@ class ParsedUnit(Struct, frozen=True):
 # What clang itself read for a unit, and where a header would have been taken instead had there been one.
 
 
-_ASKED = re.compile(
+_ASKED = regex(
     rb'#[ \t]*(?:include|include_next|import)[ \t]*[<"]([^>"\n]+)[>"]'
     rb'|__has_include(?:_next)?[ \t]*\([ \t]*[<"]([^>"\n]+)[>"]'
 )
-_COMPUTED = re.compile(
-    rb"#[ \t]*(?:include|include_next|import)[ \t]+[A-Za-z_]|__has_include\w*[ \t]*\([ \t]*\w"
-)
+_COMPUTED = regex(rb"#[ \t]*(?:include|include_next|import)[ \t]+[A-Za-z_]|__has_include\w*[ \t]*\([ \t]*\w")
 
 
 @functools.lru_cache(maxsize=1024)

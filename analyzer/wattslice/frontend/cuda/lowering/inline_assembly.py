@@ -27,13 +27,14 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Vector,
 )
 from wattslice.ir import Expr, ExprStmt, Intrinsic, MemoryPlace, Read, Semantics, Span, Stmt, Type, TypeKind
+from wattslice.patterns import regex
 
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
-_NAMED = re.compile(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"([^\"]*)")
-_VOLATILE = re.compile(r"\s*(?:__)?asm(?:__)?\s+(?:__)?volatile(?:__)?\b")
-_BEGIN = re.compile(r"\basm\b[\w\s]*\(")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
-_NAME = re.compile(r"%\[\s*(\w+)\s*\]")
+_STRING = regex(r'"((?:[^"\\]|\\.)*)"', re.S)
+_NAMED = regex(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"([^\"]*)")
+_VOLATILE = regex(r"\s*(?:__)?asm(?:__)?\s+(?:__)?volatile(?:__)?\b")
+_BEGIN = regex(r"\basm\b[\w\s]*\(")
+_TOKEN = regex(r'"(?:[^"\\]|\\.)*"|[()]')
+_NAME = regex(r"%\[\s*(\w+)\s*\]")
 _LANE_NAMES = "xyzw"
 
 

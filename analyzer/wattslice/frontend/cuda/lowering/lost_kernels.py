@@ -18,6 +18,7 @@ from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.unit import Unit
 from wattslice.ir import Block, Diagnostic, Kernel, Severity, Span
+from wattslice.patterns import regex
 
 
 def lost_kernels(unit: Unit, functions: list[Node], most: int) -> list[Kernel]:
@@ -148,12 +149,12 @@ def _tell(unit: Unit, kernel: WrittenKernel, span: Span) -> Diagnostic:
 # The `__global__` definitions that stand in the text of a file, whatever clang made of them.
 
 
-_MARK = re.compile(rb"\b__global__\b")
-_HEAD_TOKEN = re.compile(NAME.pattern + rb"|\d\w*|[^\s]")
-_BRACE = re.compile(rb"[{}]")
-_INK = re.compile(rb"[^\n]")
-_CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
-_CONSTANT = re.compile(rb"[ \t]*#[ \t]*if[ \t]+(?P<value>[01])[ \t]*(?://|/\*|\r?\Z)")
+_MARK = regex(rb"\b__global__\b")
+_HEAD_TOKEN = regex(NAME.pattern + rb"|\d\w*|[^\s]")
+_BRACE = regex(rb"[{}]")
+_INK = regex(rb"[^\n]")
+_CONDITION = regex(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
+_CONSTANT = regex(rb"[ \t]*#[ \t]*if[ \t]+(?P<value>[01])[ \t]*(?://|/\*|\r?\Z)")
 _LONGEST_HEAD_BYTES = 10_000
 
 

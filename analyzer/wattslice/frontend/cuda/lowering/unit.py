@@ -21,6 +21,7 @@ from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, Unit
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering.types import TypeTable
 from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type, Variable
+from wattslice.patterns import regex
 
 # Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
 # microseconds. The largest of 450 public files has 46 000.
@@ -305,9 +306,9 @@ class SpanFinder:
         return ""
 
 
-_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
-_WORD = re.compile(rb"[A-Za-z_]")
-_STATEMENT_TOKEN = re.compile(
+_COMMENT = regex(rb"//[^\n]*|/\*.*?\*/", re.S)
+_WORD = regex(rb"[A-Za-z_]")
+_STATEMENT_TOKEN = regex(
     rb"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|[][(){};]""", re.S
 )
 
@@ -384,8 +385,8 @@ class Rejections:
 # How functions are called: with their namespaces and template arguments.
 
 
-_USR_VALUE = re.compile(r"#V([a-zA-Z])(-?\d+)")
-_USR_FUNCTION = re.compile(r"#@F@(\w+)#")
+_USR_VALUE = regex(r"#V([a-zA-Z])(-?\d+)")
+_USR_FUNCTION = regex(r"#@F@(\w+)#")
 
 
 def qualified_name(function: Node) -> str:
