@@ -247,6 +247,9 @@ class SpanFinder:
         if self.caller is not None:
             return self.caller.file
         range_ = self._extent(node.raw)
+        last = self._last
+        if last is not None and last.base <= range_.begin <= last.last:
+            return last.name
         if not range_.begin & _MACRO_BIT:
             return self._locate(range_, range_.begin, False)[0]
         file = ct.c_void_p()
