@@ -134,11 +134,11 @@ def _of_target(makefile: Makefile, target: str) -> Iterator[_Started]:
 
 
 def _scripts(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
-    makefile = makefile_of(folder, top)
     for name in _SCRIPTS:
         text = text_of_file(folder / name)
         if text is None:
             continue
+        makefile = makefile_of(folder, top)
         products = frozenset[str]() if makefile is None else _products(makefile)
         found = tuple(_of_script(text, folder / name, products))
         chosen = _chosen(main, folder, top, found, makefile)
@@ -171,8 +171,9 @@ def _cmake_tests(main: Path, folder: Path, top: Path) -> ProgramArguments | None
 
 
 def _settings(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
-    build = makefile_of(main.parent, top) or read_cmake(main.parent, top)
-    of_main = [run for run in runs_in(folder) if run.words and _makes(build, run.program, main)]
+    runs = [run for run in runs_in(folder) if run.words]
+    build = (makefile_of(main.parent, top) or read_cmake(main.parent, top)) if runs else None
+    of_main = [run for run in runs if _makes(build, run.program, main)]
     chosen = next((run for run in of_main if not any(map(_is_data, run.words))), None) or next(
         iter(of_main), None
     )
