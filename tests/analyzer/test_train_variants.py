@@ -1,5 +1,6 @@
 """`wattslice train --variants`: measured variants of one kernel, stored, correct later predictions."""
 
+import gzip
 import json
 import math
 import subprocess
@@ -179,7 +180,7 @@ def test_a_gate_warns_only_where_one_side_is_corrected(
     assert ("not known alike" in told) == (name == "renamed")
 
 
-def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path):
+def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path, capsys: pytest.CaptureFixture[str]):
     rows = swept(kernel)["variants"][::2]
     entries = {
         f"{row['macros']['TILE']},{row['macros']['BLOCK']}": {
@@ -195,6 +196,12 @@ def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path):
     before = figures(kernel)
     assert train(kernel, cache, *LAUNCH) == 0
     assert figures(kernel).power_w == pytest.approx(1.2 * before.power_w, rel=1e-6)
+    compressed = cache.with_name("cache.json.gz")
+    compressed.write_bytes(gzip.compress(cache.read_bytes()))
+    assert train(kernel, compressed, *LAUNCH) == 0
+    compressed.write_bytes(compressed.read_bytes()[:-40])
+    assert train(kernel, compressed, *LAUNCH) == 2
+    assert "cache.json.gz: cannot be read: " in capsys.readouterr().err
 
 
 def test_predictions_are_no_measurements(kernel: Path, capsys: pytest.CaptureFixture[str]):
@@ -263,3 +270,29 @@ def test_a_fault_of_a_table_names_its_line(
     table.write_text(f"# where it comes from\nTILE,BLOCK,time_s,power_w,launch\n2,32,1e-3,100,\n{line}\n")
     assert train(kernel, table, *LAUNCH) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_what_was_not_predicted_or_not_measured_is_counted(kernel: Path, capsys: pytest.CaptureFixture[str]):
+    table = kernel.with_suffix(".csv")
+    rows = ("1,64,1e-3,", "2,64,,20", "4,64,1e-3,20", "64,64,1e-3,20", "8,64,,")
+    table.write_text("\n".join(("TILE,BLOCK,time_s,power_w", *rows)) + "\n")
+    assert train(kernel, table, *LAUNCH) == 0
+    told = capsys.readouterr()
+    assert "seconds: 2 measured variants teach" in told.out
+    assert "watts: 2 measured variants teach" in told.out
+    assert "too few for an interval of their own" in told.out.split("watts:")[1]
+    assert "too few" not in told.out.split("watts:")[0]
+    assert "1 measured variants have no predicted figures and teach nothing: TILE=64 BLOCK=64: " in told.err
+    table.write_text("TILE,BLOCK,power_w\n4,64,110\n")
+    assert train(kernel, table, *LAUNCH) == 0
+    assert "watts: 1 measured variant teaches nothing; they are missed by" in capsys.readouterr().out
+
+
+def test_nothing_is_taught_where_the_launch_is_a_guess(kernel: Path, capsys: pytest.CaptureFixture[str]):
+    table = measured_table(kernel)
+    kernel.write_text(SOURCE.partition("__global__ void other")[0])
+    assert train(kernel, table) == 2
+    assert (
+        "how copy is launched is not known (say it with --launch 'copy=GRID:BLOCK'" in capsys.readouterr().err
+    )
+    assert train(kernel, table, *LAUNCH) == 0

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.launches.launch import LaunchOverride
+from wattslice.launches.launch import LaunchOverride, LaunchSource
 from wattslice.launches.overrides import OverrideError, parse_launch
 from wattslice.power.answer import answering_model
 from wattslice.sweep.kernel_tuner import is_cache, read_cache
@@ -197,10 +197,12 @@ def learn(measured: Sequence[MeasuredVariant], predicted: Sequence[PredictedVari
     return Taught(len(pairs), _fit(times), _fit(watts))
 
 
-def teach(config: Config, space: Space, table: Path) -> StoredVariants:
-    """What the variants in a table teach about the one kernel that each of them launches once.
+def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tuple[PredictedVariant, ...]]:
+    """What the variants in a table teach about the one kernel that each of them launches once; and those of
+    them that teach nothing, as they have no figures.
 
-    Raises `WattsliceError` for a table that teaches nothing, and for variants of several launches.
+    Raises `WattsliceError` for a table that teaches nothing, for variants of several launches, and where a
+    launch is not known.
     """
     measured = read_measured(table)
     made = (one.launch.kernel for one in measured if one.launch is not None)
@@ -219,12 +221,19 @@ def teach(config: Config, space: Space, table: Path) -> StoredVariants:
             remedy="name it with --launch 'KERNEL=GRID:BLOCK'",
         )
     ((launch,), *_) = launches
+    if any(one.launch_source is LaunchSource.ASSUMED for (one,) in launches):
+        raise WattsliceError(
+            f"how {launch.name} is launched is not known",
+            path=table,
+            remedy=f"say it with --launch '{launch.name}=GRID:BLOCK', of expressions over the macros",
+        )
     gpu = load_gpu(config.gpu.gpu_id)
     model = answering_model(gpu, config.prediction.model)
     stamp = prediction_stamp(gpu, model, config.clocks, __version__)
     data = DataFile(table.name, sha256(table))
     boards = ", ".join(dict.fromkeys(one.board for one in measured if one.board))
-    return StoredVariants(Path(launch.file).name, launch.name, boards, stamp, data, taught)
+    stored = StoredVariants(Path(launch.file).name, launch.name, boards, stamp, data, taught)
+    return stored, tuple(one for one in predicted if _work(one) is None)
 
 
 def _fit(pairs: list[tuple[VariantWork, float]]) -> VariantResidual | None:

@@ -155,20 +155,31 @@ def _operators(text: bytes) -> int:
 
 
 # ---------------------------------------------------------------------------
-# ``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter; clang refuses them.
+# ``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter, and ``k<<<grid, {32, 8}>>>(x)``,
+# of which nvcc makes a dim3: clang refuses both.
 
 
 _TORN = regex(rb"<[ \t]*<[ \t]*<(?P<configuration>[^;{}]*?)>[ \t]*>[ \t]*>(?=\s*\()")
+_LAUNCH = regex(rb"<<<(?:(?!<<<|>>>)[^;])*>>>(?=\s*\()")
+_BRACE = regex(rb"(?P<before><<<|,)[ \t]?(?P<blanks>\s*)\{")
 
 
-def joined_brackets(source: bytes) -> bytes:
-    """`source` with such brackets joined; everything else, and every place in it, stays as it is."""
-    if b"<< <" not in source and b"< <<" not in source:
-        return source
-    return _TORN.sub(_joined, source)
+def readable_launches(source: bytes) -> bytes:
+    """`source` with such launches as clang reads them; everything else stays as it is, and where it is.
+
+    The stubs call dim3 `$`, so that it finds room in the blank before a brace; without a blank, what follows
+    in the line is a column further to the right.
+    """
+    if b"<< <" in source or b"< <<" in source:
+        source = _TORN.sub(_joined, source)
+    return _LAUNCH.sub(_constructed, source) if b"<<<" in source else source
 
 
 def _joined(launch: re.Match[bytes]) -> bytes:
     begin, end = launch.span("configuration")
     opening, closing = begin - launch.start(), launch.end() - end
     return b"<<<".ljust(opening) + launch["configuration"] + b">>>".rjust(closing)
+
+
+def _constructed(launch: re.Match[bytes]) -> bytes:
+    return _BRACE.sub(rb"\g<before>\g<blanks>${", launch[0])
