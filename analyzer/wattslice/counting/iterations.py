@@ -232,7 +232,7 @@ def look(
     if one_by_one:
         threads, thread_of = lanes, np.arange(lanes.size)
     elif columns:
-        first, thread_of = _kinds(np.stack([column.astype(np.float64) for column in columns]))
+        first, thread_of = kinds_of(np.stack([column.astype(np.float64) for column in columns]))
         threads = lanes[first]
     else:
         threads, thread_of = lanes[:1], np.zeros(lanes.size, np.intp)
@@ -258,7 +258,7 @@ def look(
     return LookedAt(threads, share, lanes, thread_of, iterations, stands_for, number == longest, kinds)
 
 
-def _kinds(columns: Numbers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def kinds_of(columns: Numbers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Of the distinct of (numbers, lanes), ascending, the first lane of each; and which of them each lane is.
 
     What `np.unique` says along axis 1, in a fraction of its time.
