@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from wattslice.frontend.inputs import file_bytes, followed, note_file, note_text
+from wattslice.patterns import regex
 
 UNTOLD = "\0"
 MOST_BYTES = 1 << 20
@@ -26,13 +27,13 @@ _LONGEST = 1 << 16
 _MOST_WORK = 100_000
 _MOST_RULES = 2_000
 
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = regex(
     r"(?:(?:export|override|private)\s+)*(?P<name>[^\s:#=+?!$(){}]+)\s*(?P<op>::?:?=|\?=|\+=|!=|=)\s*(?P<value>.*)",
     re.DOTALL,
 )
-_CONDITION = re.compile(r"(?P<else>else\b\s*)?(?P<what>ifeq|ifneq|ifdef|ifndef)\b\s*(?P<rest>.*)", re.DOTALL)
-_INCLUDE = re.compile(r"^\s*[-s]?include\s", re.M)
-_PAIR = re.compile(r"\((?P<a>.*),(?P<b>[^,]*)\)\s*$|[\"'](?P<c>[^\"']*)[\"']\s+[\"'](?P<d>[^\"']*)[\"']")
+_CONDITION = regex(r"(?P<else>else\b\s*)?(?P<what>ifeq|ifneq|ifdef|ifndef)\b\s*(?P<rest>.*)", re.DOTALL)
+_INCLUDE = regex(r"^\s*[-s]?include\s", re.M)
+_PAIR = regex(r"\((?P<a>.*),(?P<b>[^,]*)\)\s*$|[\"'](?P<c>[^\"']*)[\"']\s+[\"'](?P<d>[^\"']*)[\"']")
 
 
 class Line(Struct, frozen=True):
@@ -237,13 +238,13 @@ _OF_MAKE = frozenset({"shell", "foreach", "call", "eval", "origin", "flavor", "v
 
 def text_of_file(path: Path) -> str | None:
     """A text of a build; None where there is none, or it is too large or no regular file."""
+    is_there = os.path.isfile(path)  # noqa: PTH113  (dozens; a name that is too long is none)
+    note_file(path, is_there)
+    if not is_there:
+        return None
     try:
-        is_there = path.is_file()
-        note_file(path, is_there)
-        if not is_there:
-            return None
         content = file_bytes(path, MOST_BYTES)
-    except (OSError, ValueError):  # a name too long for the file system
+    except OSError:
         return None
     note_text(path, content)
     return content.decode("utf-8", "replace").replace("\r\n", "\n").replace(UNTOLD, " ")
