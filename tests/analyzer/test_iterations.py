@@ -309,7 +309,7 @@ def test_regions_that_run_together_share_a_row_of_what_was_looked_at():
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_kinds_of_threads_are_those_that_numpy_tells_apart(rows):
-    drawn = np.random.default_rng(rows).integers(-2, 2, (rows, 500)) * 0.5
+    drawn = np.random.default_rng(rows).integers(-2, 2, (rows, 500)).astype(np.float64)
     _, first, kind_of = np.unique(drawn, axis=1, return_index=True, return_inverse=True)
     found = kinds_of(drawn)
     assert found[0].tolist() == first.tolist()

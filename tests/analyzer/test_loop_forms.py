@@ -194,6 +194,7 @@ def test_a_loop_is_unrolled_where_its_trips_are_known(tmp_path, loop, copies, is
         ("for (int i = 0; i < 4096; i++)", 4096, 2048),
         ("for (int i = 0; i < 4097; i++)", None, None),
         ("for (unsigned char i = 250; i > 249; i++)", 6, 253),  # wraps to 0
+        ("for (unsigned char i = 0; i < 250; i += 100)", 23, 76),  # wraps, until it meets 252
         ("for (int i = 1; i < 100; i *= 2)", 7, 8),
     ],
 )
