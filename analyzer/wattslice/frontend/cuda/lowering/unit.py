@@ -361,7 +361,7 @@ class Rejections:
     def extent(self, unit: Unit, node: Node) -> tuple[int, int] | None:
         """First byte of a node and the one behind it; None when it is in another file.
 
-        Of what comes out of a macro: the text up to the end of the statement.
+        Of what comes out of a macro: the text up to the end of the statement, of a block its call.
         """
         found = unit.spans.source(node)
         if found is not None:
@@ -376,7 +376,7 @@ class Rejections:
             level += (sign in b"([{") - (sign in b")]}") if len(sign) == 1 else 0
             if level < 0:
                 return begin, token.start()
-            if not level and sign in b";}":
+            if not level and (sign in b";}" or (sign == b")" and node.kind == C.COMPOUND_STMT)):
                 return begin, token.end()
         return None
 
