@@ -5,7 +5,7 @@
     W = Σ_c ε_c · v_c² · work_c / time
 
 with ε_c ≥ 0, R the board's power limit, s the share of the chip whose clocks run (`clocked_share` as soon as
-any SM works, the rest with the warps that the SMs hold), and v the core voltage relative to that at the boost
+any SM works, the rest with the SMs that the warps wake), and v the core voltage relative to that at the boost
 clock f0; v_c = v inside the chip's core domain, 1 for DRAM, which does not follow the core clock. ε_c depends
 on whether the bits of the values toggle (`live_share`): one for live data, one for idle data. γ < 1: work
 counts for less near the limit. It is the energy roofline of Choi et al. 2013 (E = W ε_flop + Q ε_mem + π0 T)
@@ -25,6 +25,7 @@ from wattslice_models.execution_time import (
     Clocks,
     Resource,
     TimeParameters,
+    TimePrediction,
     Utilisation,
     core_clock_mhz,
     core_clock_range_mhz,
@@ -33,7 +34,7 @@ from wattslice_models.execution_time import (
     predict_time,
 )
 from wattslice_models.gpu import Gpu
-from wattslice_models.types import exceedance
+from wattslice_models.types import Wanted
 from wattslice_models.workload import PASS_BYTES, Workload
 
 
@@ -97,7 +98,7 @@ class EnergyPrediction(Struct, frozen=True):
     """Watts, seconds and joules of one launch.
 
     `power_w` is the average board power, at most the board's limit; `power_high_w` may exceed the limit as
-    far as sensors show boards to do, `uncut_high_w` is where the interval ends without the limit.
+    far as sensors show boards to do. `wanted`: what it would draw without the limit.
     `interval_source` says what the interval may claim. `energy_j` = power_w · time_s. `may_hit_power_limit`:
     see `may_reach`; None when the limit is unknown. `case`: what is known of the board.
     """
@@ -105,7 +106,7 @@ class EnergyPrediction(Struct, frozen=True):
     power_w: float
     power_low_w: float
     power_high_w: float
-    uncut_high_w: float
+    wanted: Wanted
     time_s: float
     energy_j: float
     limited_by: Resource
@@ -121,10 +122,6 @@ class EnergyPrediction(Struct, frozen=True):
     def static_power_w(self) -> float:
         """What the board draws whatever the operations are, before the limit."""
         return math.fsum(part.power_w for part in self.components if part.component in STATIC_COMPONENTS)
-
-    def exceedance(self, budget_w: float) -> float:
-        """Probability that the measured watts exceed `budget_w`: see `wattslice_models.types.exceedance`."""
-        return exceedance(budget_w, self.power_w, self.power_low_w, self.uncut_high_w)
 
 
 class NoEnergyModel(Struct, frozen=True):
@@ -170,13 +167,17 @@ def live_share(component: Component, workload: Workload) -> float:
     return workload.live_data if component is Component.DRAM else 1.0
 
 
-def held_share(workload: Workload, gpu: Gpu) -> float:
-    """How much of the SMs a launch holds, in (0, 1]: SMs with a block, each by the warps of its occupancy.
+def awake_share(timing: TimePrediction, workload: Workload, gpu: Gpu) -> float:
+    """How much of the SMs a launch wakes, in (0, 1]: SMs with a block, each by the warps that it holds.
 
-    Schedulers, register files and shared memory without warps are not clocked.
+    As many warps as a dependent instruction waits clocks, for each scheduler, keep all of them issuing:
+    further ones wake nothing. Schedulers, register files and shared memory without warps are not clocked.
     """
-    busy = min(1.0, workload.blocks / gpu.sm_count)
-    return busy * min(1.0, workload.active_warps_per_sm / gpu.max_warps_per_sm)
+    chip = gpu.architecture
+    issuing = chip.warp_instructions_per_clock_per_sm * chip.dependent_issue_cycles
+    # An SM with a block holds all of its warps.
+    enough = max(workload.warps_per_block, min(issuing, gpu.max_warps_per_sm))
+    return min(1.0, timing.held_warps_per_sm / enough)
 
 
 class VoltageCurve(Struct, frozen=True):
@@ -274,31 +275,31 @@ class EnergyModel(Struct, frozen=True):
             raise ValueError(f"a kernel cannot take {time_s} s")
         asked = clocks or Clocks()
         limit = gpu.power_limit_w
-        clocks, throttled = asked, ()
-        if limit is not None and time_s is None and self._power_w(workload, gpu, asked) > limit:
-            clocks = self._clocks_that_fit(workload, gpu, asked, limit)
+        clocks, throttled, wanted_w = asked, (), 0.0
+        if limit is not None and time_s is None and (asked_w := self._power_w(workload, gpu, asked)) > limit:
+            clocks, wanted_w = self._clocks_that_fit(workload, gpu, asked, limit), asked_w
             throttled = (
-                f"{self._power_w(workload, gpu, asked):.0f} W at {core_clock_mhz(gpu, asked):.0f} MHz would "
+                f"{wanted_w:.0f} W at {core_clock_mhz(gpu, asked):.0f} MHz would "
                 f"exceed the limit of {limit:g} W: watts and seconds are those at {clocks.core_mhz:.0f} MHz, "
                 "the highest clock that it allows",
             )
         timing = predict_time(workload, gpu, clocks, self.time)
         seconds = timing.time_s if time_s is None else time_s
-        components = self.component_powers(workload, gpu, clocks, seconds)
+        components = self.component_powers(workload, gpu, clocks, timing, seconds)
         power_w = math.fsum(component.power_w for component in components)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
         interval = self.doubted if workload.doubt else self.interval
-        low_w, high_w = power_w * interval.low, power_w * interval.high
-        cut_w = high_w
-        reaches = None if limit is None else may_reach(limit, power_w, high_w) or bool(throttled)
+        wanted = Wanted(1.0, interval.low, interval.high).times(max(power_w, wanted_w))
+        low_w, high_w, reaches = wanted.low_w, wanted.high_w, None
         if limit is not None:
-            power_w, low_w = min(power_w, limit), min(low_w, limit)
-            cut_w = min(high_w, limit * self.sensor_peak)
+            power_w = min(power_w, limit)
+            low_w, high_w = min(low_w, power_w), min(high_w, limit * self.sensor_peak)
+            reaches = may_reach(limit, wanted.power_w, wanted.high_w)
         return EnergyPrediction(
             power_w=power_w,
             power_low_w=low_w,
-            power_high_w=cut_w,
-            uncut_high_w=high_w,
+            power_high_w=high_w,
+            wanted=wanted,
             time_s=seconds,
             energy_j=power_w * seconds,
             limited_by=timing.limited_by,
@@ -313,8 +314,9 @@ class EnergyModel(Struct, frozen=True):
 
     def _power_w(self, workload: Workload, gpu: Gpu, clocks: Clocks) -> float:
         """Watts at these clocks, whatever the board's limit."""
-        time_s = predict_time(workload, gpu, clocks, self.time).time_s
-        return math.fsum(part.power_w for part in self.component_powers(workload, gpu, clocks, time_s))
+        timing = predict_time(workload, gpu, clocks, self.time)
+        components = self.component_powers(workload, gpu, clocks, timing, timing.time_s)
+        return math.fsum(part.power_w for part in components)
 
     def _clocks_that_fit(self, workload: Workload, gpu: Gpu, asked: Clocks, limit_w: float) -> Clocks:
         """The highest core clock below the one asked for whose watts the limit allows; at least the lowest
@@ -328,12 +330,13 @@ class EnergyModel(Struct, frozen=True):
         return replace(asked, core_mhz=low)
 
     def component_powers(
-        self, workload: Workload, gpu: Gpu, clocks: Clocks, time_s: float
+        self, workload: Workload, gpu: Gpu, clocks: Clocks, timing: TimePrediction, time_s: float
     ) -> tuple[ComponentPower, ...]:
-        """Watts of every component over `time_s`, before the board's limit."""
+        """Watts of every component over `time_s`, before the board's limit; `timing` as predicted."""
         core_mhz = core_clock_mhz(gpu, clocks)
         voltage = self.voltage.relative_voltage(core_mhz)
-        clocked = self.clocked_share + (1.0 - self.clocked_share) * held_share(workload, gpu)
+        awake = awake_share(timing, workload, gpu)
+        clocked = self.clocked_share + (1.0 - self.clocked_share) * awake
         energy = {
             entry.component: entry.mean_j(live_share(entry.component, workload)) for entry in self.energies
         }

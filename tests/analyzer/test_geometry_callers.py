@@ -11,7 +11,6 @@ import pytest
 
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
-from wattslice.frontend.cuda import read
 from wattslice.frontend.cuda.clang import session
 from wattslice.frontend.cuda.read import read_caller, read_callers, read_cuda, read_definitions
 from wattslice.frontend.inputs import recorded
@@ -118,19 +117,25 @@ def test_definitions_are_found_by_their_text(tmp_path, text, is_there):
 
 def test_c_is_read_as_older_c_only_where_newer_has_errors(tmp_path, monkeypatch):
     standards: list[str] = []
-    once = read._read_once
+    parse = session.parse_cuda
 
     def noted(path, options):
         standards.append(options.standard)
-        return once(path, options)
+        return parse(path, options)
 
-    monkeypatch.setattr(read, "_read_once", noted)
+    monkeypatch.setattr(session, "parse_cuda", noted)
     calls = "int f(int n) { runScale(0, n, 128); return n; }\n"
     for name, text in (("both.c", calls), ("new.c", f"int class = 1;\n{calls}")):
         (tmp_path / name).write_text(f"void runScale(float *x, int n, int threads);\n{text}")
+        os.utime(tmp_path / name, (1e9, 1e9))
         read_caller(tmp_path / name, frozenset({"runScale"}))
     plain = ParseOptions().standard
     assert standards == [plain, plain, DEFAULT_C_STANDARD]
+    for name in ("both.c", "new.c"):
+        program = read_caller(tmp_path / name, frozenset({"nobody"})).program
+        assert program is not None
+        assert not program.functions
+    assert len(standards) == 3  # parsed once for all who ask
 
 
 def test_which_files_are_read(tmp_path):
@@ -285,3 +290,22 @@ def test_host_code_is_lowered_once_for_all_who_ask_for_the_same(tmp_path):
     assert read_caller(path, frozenset(("other",))).program is not program
     path.write_text(MAIN.replace("128", "256"))
     assert read_caller(path, names).program not in (None, program)
+
+
+def test_a_caller_beside_counts_before_those_of_other_programs(tmp_path):
+    for name, text in {
+        "one/k.cu": "__global__ void k(int n) {}\nvoid go(int n) { k<<<n, 64>>>(n); }\n",
+        "one/draw.cpp": "void go(int n);\nvoid draw(int n) { go(n); }\n",
+        "one/app.cpp": "void draw(int n);\nvoid show() { draw(4); }\n",
+        "other/main.cpp": "void draw(int n);\nint main() { draw(9); }\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / "one" / "k.cu"
+    around = Neighbours(partial(read_callers, path))
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    assert (launch.grid, launch.source) == ((4, 1, 1), LaunchSource.HOST_CODE)
+    (tmp_path / "one" / "app.cpp").unlink()
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    assert (launch.grid, launch.source) == ((9, 1, 1), LaunchSource.HOST_CODE)

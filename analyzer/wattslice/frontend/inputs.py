@@ -63,7 +63,7 @@ def open_texts() -> tuple[tuple[Path, bytes], ...]:
     return _open_texts.get()
 
 
-def open_text(path: Path) -> bytes | None:
+def open_text(path: Path | str) -> bytes | None:
     """One of `open_texts`."""
     texts = _open_texts.get()
     return next((text for file, text in texts if str(file) == os.path.realpath(path)), None)
@@ -266,5 +266,5 @@ def repository_root(path: Path) -> Path:
 
 def root_above(folder: Path) -> Path:
     """The nearest of a folder (resolved) and those above it that holds `.git`, else itself."""
-    around = (candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists())
-    return next(around, folder)
+    around = (folder, *folder.parents)
+    return next((place for place in around if os.path.exists(f"{place}/.git")), folder)  # noqa: PTH110

@@ -229,6 +229,6 @@ def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES
     for place in (folder, os.path.dirname(folder)):  # noqa: PTH120
         is_outside = is_top and place != folder
         yield () if is_outside else around.files_in(place, suffixes)
-        inside = () if is_outside else around.listed(place)
+        inside = () if is_outside else around.listed(place).folders
         yield chain.from_iterable(around.files_in(inner, suffixes) for inner in inside)
     yield around.repository_files(folder, suffixes, MAX_SCANNED)

@@ -125,16 +125,16 @@ class Stamp(NamedTuple):
     size_bytes: int
 
     @classmethod
-    def of(cls, path: Path) -> Stamp:
+    def of(cls, path: Path | str) -> Stamp:
         """Raises OSError."""
         if (text := open_text(path)) is not None:
             return cls(None, len(text))
         now_ns = time.time_ns()
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  (thousands)
         young = found.st_mtime_ns > now_ns - _TICK_NS
         return cls(None if young else found.st_mtime_ns, found.st_size)
 
-    def holds_for(self, path: Path) -> bool:
+    def holds_for(self, path: Path | str) -> bool:
         """Whether the file is as it was when it was stamped."""
         try:
             return self.changed_ns is not None and self == Stamp.of(path)

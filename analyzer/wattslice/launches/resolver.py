@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -65,11 +66,14 @@ class HostCode:
         self._steps_left = MAX_STEPS_OF_ALL_READINGS
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
+
+    @cached_property
+    def _relevance(self) -> Relevance:
         try:
             with deep_recursion():
-                self._relevance = relevance_of(program, self._graph)
+                return relevance_of(self._program, self._graph)
         except RecursionError:
-            self._relevance = Relevance()
+            return Relevance()
 
     def launches(
         self, pins: Mapping[str, int | float], given: ProgramArguments | None = None
@@ -465,6 +469,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
         entries = {_name_in_calls(function) for function in launching} - asked
         asked |= entries
         callers = around.callers(frozenset(entries)) if entries and around.callers is not None else ()
+        callers = _beside(wider, callers)
         if not any(caller.functions for caller in callers):
             break
         wider = _together(wider, callers)
@@ -477,6 +482,12 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
             break
         wider = _together(wider, others)
     return None if wider is program else wider
+
+
+def _beside(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
+    """Those in the folders of the program, if there are any: elsewhere the same names may be another's."""
+    folders = {Path(function.span.file).resolve().parent for function in program.functions}
+    return [other for other in others if Path(other.file).resolve().parent in folders] or others
 
 
 def _name_in_calls(function: ir.Function) -> str:

@@ -82,7 +82,8 @@ def read_cmake(folder: Path, top: Path) -> Cmake | None:
     found: Cmake | None = None
     variables: dict[str, str] = {}
     flags: list[tuple[str | None, str]] = []
-    for place in reversed([f for f in (folder, *folder.parents) if f.is_relative_to(top)]):
+    places = (folder, *folder.parents)
+    for place in reversed(places[: places.index(top) + 1]):
         text = text_of_file(place / "CMakeLists.txt")
         if text is None:
             continue

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from wattslice.frontend.project.makefile import UNTOLD, Line, text_of_file
 from wattslice.frontend.project.settings_files import settings_files
+from wattslice.frontend.surroundings import Surroundings
 from wattslice.patterns import regex
 
 _MOST_CHARACTERS = 1 << 18
@@ -34,9 +35,9 @@ class Run(Struct, frozen=True):
     line: Line
 
 
-def runs_in(folder: Path) -> Iterator[Run]:
+def runs_in(folder: Path, around: Surroundings) -> Iterator[Run]:
     """The runs that the settings of a folder name: those beside, then those in its folders for settings."""
-    for path in settings_files(folder):
+    for path in settings_files(folder, around):
         text = text_of_file(path)
         if text is None or len(text) > _MOST_CHARACTERS or not any(name in text for name in _ARGUMENTS):
             continue

@@ -435,7 +435,7 @@ def _is_virtual(node: Node, callee: Node) -> bool:
     return named is None or all(child.kind >= 100 for child in named.children)
 
 
-_OF_C = regex(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse)[A-Z]")
+_OF_C = regex(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse|nccl|vk)[A-Z]|MPI_|nvshmem|omp_|pthread_")
 """Libraries for C, where nothing is passed by reference."""
 
 

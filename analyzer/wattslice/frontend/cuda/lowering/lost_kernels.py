@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from wattslice.frontend.cuda.clang.chunks import ATTRIBUTES, NAME, TOKEN, names_in
+from wattslice.frontend.cuda.clang.chunks import ATTRIBUTES, COMMENT, NAME, TOKEN, names_in
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -48,7 +48,7 @@ def _are_all_seen(unit: Unit, seen: list[Node]) -> bool:
     names = sorted({node.place.offset for node in seen if unit.parsed.is_in_file(node)})
     marks = [mark.start() for mark in _MARK.finditer(source)]
     return len(marks) == len(names) and all(
-        mark < name and not any(end in source[mark:name] for end in (b";", b"{", b"#"))
+        mark < name and _END.search(COMMENT.sub(b"", source[mark:name])) is None
         for mark, name in zip(marks, names, strict=True)
     )
 
@@ -152,6 +152,7 @@ def _tell(unit: Unit, kernel: WrittenKernel, span: Span) -> Diagnostic:
 _MARK = regex(rb"\b__global__\b")
 _HEAD_TOKEN = regex(NAME.pattern + rb"|\d\w*|[^\s]")
 _BRACE = regex(rb"[{}]")
+_END = regex(rb"[;{#]")
 _INK = regex(rb"[^\n]")
 _CONDITION = regex(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
 _CONSTANT = regex(rb"[ \t]*#[ \t]*if[ \t]+(?P<value>[01])[ \t]*(?://|/\*|\r?\Z)")

@@ -166,6 +166,8 @@ def _with_rejected(body: Body, rejections: Rejections, nodes: list[Node], around
         if extent is None or done is None:
             result += lower(body, node)
             continue
+        if whole is not None and extent[0] == whole[0]:  # out of the same macro
+            extent = extent[0], min(extent[1], whole[1])
         if lost := rejections.between(done, extent[0]):
             result += rejected(body, *lost)
         inner = [child for child in node.children if _is_statement(child)] if _is_statement(node) else []

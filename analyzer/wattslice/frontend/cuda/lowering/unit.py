@@ -247,6 +247,9 @@ class SpanFinder:
         if self.caller is not None:
             return self.caller.file
         range_ = self._extent(node.raw)
+        last = self._last
+        if last is not None and last.base <= range_.begin <= last.last:
+            return last.name
         if not range_.begin & _MACRO_BIT:
             return self._locate(range_, range_.begin, False)[0]
         file = ct.c_void_p()
@@ -361,7 +364,7 @@ class Rejections:
     def extent(self, unit: Unit, node: Node) -> tuple[int, int] | None:
         """First byte of a node and the one behind it; None when it is in another file.
 
-        Of what comes out of a macro: the text up to the end of the statement.
+        Of what comes out of a macro: the text up to the end of the statement, of a block its call.
         """
         found = unit.spans.source(node)
         if found is not None:
@@ -376,7 +379,7 @@ class Rejections:
             level += (sign in b"([{") - (sign in b")]}") if len(sign) == 1 else 0
             if level < 0:
                 return begin, token.start()
-            if not level and sign in b";}":
+            if not level and (sign in b";}" or (sign == b")" and node.kind == C.COMPOUND_STMT)):
                 return begin, token.end()
         return None
 
