@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import re
 import tomllib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,11 +12,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from wattslice.errors import WattsliceError
+from wattslice.patterns import regex
 
 _MOST_CHARACTERS = 1 << 14
 """Of a file in which lines are looked for."""
-_PART = re.compile(r"[^.\[\]]+|\[\d+\]")
-_LONG_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){64}""")
+_PART = regex(r"[^.\[\]]+|\[\d+\]")
+_LONG_KEY = regex(r"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){64}""")
 
 
 def parse_json(content: bytes) -> object:

@@ -5,7 +5,7 @@
     W = Σ_c ε_c · v_c² · work_c / time
 
 with ε_c ≥ 0, R the board's power limit, s the share of the chip whose clocks run (`clocked_share` as soon as
-any SM works, the rest with the warps that the SMs hold), and v the core voltage relative to that at the boost
+any SM works, the rest with the SMs that the warps wake), and v the core voltage relative to that at the boost
 clock f0; v_c = v inside the chip's core domain, 1 for DRAM, which does not follow the core clock. ε_c depends
 on whether the bits of the values toggle (`live_share`): one for live data, one for idle data. γ < 1: work
 counts for less near the limit. It is the energy roofline of Choi et al. 2013 (E = W ε_flop + Q ε_mem + π0 T)
@@ -25,6 +25,7 @@ from wattslice_models.execution_time import (
     Clocks,
     Resource,
     TimeParameters,
+    TimePrediction,
     Utilisation,
     core_clock_mhz,
     core_clock_range_mhz,
@@ -170,13 +171,17 @@ def live_share(component: Component, workload: Workload) -> float:
     return workload.live_data if component is Component.DRAM else 1.0
 
 
-def held_share(workload: Workload, gpu: Gpu) -> float:
-    """How much of the SMs a launch holds, in (0, 1]: SMs with a block, each by the warps of its occupancy.
+def awake_share(timing: TimePrediction, workload: Workload, gpu: Gpu) -> float:
+    """How much of the SMs a launch wakes, in (0, 1]: SMs with a block, each by the warps that it holds.
 
-    Schedulers, register files and shared memory without warps are not clocked.
+    As many warps as a dependent instruction waits clocks, for each scheduler, keep all of them issuing:
+    further ones wake nothing. Schedulers, register files and shared memory without warps are not clocked.
     """
-    busy = min(1.0, workload.blocks / gpu.sm_count)
-    return busy * min(1.0, workload.active_warps_per_sm / gpu.max_warps_per_sm)
+    chip = gpu.architecture
+    issuing = chip.warp_instructions_per_clock_per_sm * chip.dependent_issue_cycles
+    # An SM with a block holds all of its warps.
+    enough = max(workload.warps_per_block, min(issuing, gpu.max_warps_per_sm))
+    return min(1.0, timing.held_warps_per_sm / enough)
 
 
 class VoltageCurve(Struct, frozen=True):
@@ -284,7 +289,7 @@ class EnergyModel(Struct, frozen=True):
             )
         timing = predict_time(workload, gpu, clocks, self.time)
         seconds = timing.time_s if time_s is None else time_s
-        components = self.component_powers(workload, gpu, clocks, seconds)
+        components = self.component_powers(workload, gpu, clocks, timing, seconds)
         power_w = math.fsum(component.power_w for component in components)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
         interval = self.doubted if workload.doubt else self.interval
@@ -313,8 +318,9 @@ class EnergyModel(Struct, frozen=True):
 
     def _power_w(self, workload: Workload, gpu: Gpu, clocks: Clocks) -> float:
         """Watts at these clocks, whatever the board's limit."""
-        time_s = predict_time(workload, gpu, clocks, self.time).time_s
-        return math.fsum(part.power_w for part in self.component_powers(workload, gpu, clocks, time_s))
+        timing = predict_time(workload, gpu, clocks, self.time)
+        components = self.component_powers(workload, gpu, clocks, timing, timing.time_s)
+        return math.fsum(part.power_w for part in components)
 
     def _clocks_that_fit(self, workload: Workload, gpu: Gpu, asked: Clocks, limit_w: float) -> Clocks:
         """The highest core clock below the one asked for whose watts the limit allows; at least the lowest
@@ -328,12 +334,13 @@ class EnergyModel(Struct, frozen=True):
         return replace(asked, core_mhz=low)
 
     def component_powers(
-        self, workload: Workload, gpu: Gpu, clocks: Clocks, time_s: float
+        self, workload: Workload, gpu: Gpu, clocks: Clocks, timing: TimePrediction, time_s: float
     ) -> tuple[ComponentPower, ...]:
-        """Watts of every component over `time_s`, before the board's limit."""
+        """Watts of every component over `time_s`, before the board's limit; `timing` as predicted."""
         core_mhz = core_clock_mhz(gpu, clocks)
         voltage = self.voltage.relative_voltage(core_mhz)
-        clocked = self.clocked_share + (1.0 - self.clocked_share) * held_share(workload, gpu)
+        awake = awake_share(timing, workload, gpu)
+        clocked = self.clocked_share + (1.0 - self.clocked_share) * awake
         energy = {
             entry.component: entry.mean_j(live_share(entry.component, workload)) for entry in self.energies
         }

@@ -69,9 +69,13 @@ class Utilisation(Struct, frozen=True):
 
 
 class TimePrediction(Struct, frozen=True):
-    """Seconds of one launch, the resource that sets them, and how busy each resource is, busiest first."""
+    """Seconds of one launch, the resource that sets them, and how busy each resource is, busiest first.
+
+    `held_warps_per_sm`: warps that an SM holds, mean over the SMs and the time that the launch runs on them.
+    """
 
     time_s: float
+    held_warps_per_sm: float
     limited_by: Resource
     utilisations: tuple[Utilisation, ...]
     notes: tuple[str, ...]
@@ -100,7 +104,8 @@ DEFAULT_TIME_PARAMETERS = TimeParameters()
 
 WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
 _OF_THE_CHIP = (Resource.L2, Resource.DRAM, Resource.DISPATCH)
-_NOT_A_PIPE = frozenset({*WAITING, *_OF_THE_CHIP, Resource.LAUNCH, Resource.BARRIER, Resource.DRAM_ROWS})
+_SHARED_BY_SMS = frozenset({*_OF_THE_CHIP, Resource.DRAM_ROWS})
+_NOT_A_PIPE = frozenset({*WAITING, *_SHARED_BY_SMS, Resource.LAUNCH, Resource.BARRIER})
 ROW_OPENING_NS = 4.0
 """Between two rows that a channel of DRAM opens (tRRD, a quarter of tFAW): GDDR6 in Ramulator 2 (7 clocks of
 0.57 ns), HBM2 in DRAMsim3 (4 of 1 ns), which says 5 ns of GDDR5. Taken not to follow the memory clock."""
@@ -268,10 +273,30 @@ def predict_time(
     ranked = sorted(seconds, key=lambda resource: -seconds[resource])
     return TimePrediction(
         time_s,
+        _held_blocks(workload, gpu, seconds, parameters.overlap) * workload.warps_per_block / gpu.sm_count,
         ranked[0],
         tuple(Utilisation(resource, seconds[resource] / time_s) for resource in ranked if seconds[resource]),
         tuple(notes),
     )
+
+
+def _held_blocks(workload: Workload, gpu: Gpu, seconds: dict[Resource, float], exponent: float) -> float:
+    """Blocks that run at a time, mean over the time of the launch (`seconds` of each resource, `exponent` p).
+
+    So many as fit would run all the time if work were even: the mean SM had as much as the busiest, the last
+    round were full and no block outlived the others. That takes less time. In what it really takes the same
+    blocks run as long, so that fewer run at a time (Little's law).
+    """
+    fit = gpu.sm_count * resident_blocks(workload)
+    at_once = min(workload.blocks, fit)
+    share = max(1.0, workload.blocks / gpu.sm_count) / math.ceil(workload.blocks / gpu.sm_count)
+    even = {one: time_s if one in _SHARED_BY_SMS else share * time_s for one, time_s in seconds.items()}
+    even[Resource.LATENCY] = (
+        seconds[Resource.LATENCY] * workload.blocks / at_once / math.ceil(workload.blocks / fit)
+    )
+    even[Resource.LONGEST_BLOCK] = 0.0
+    real_s = _overlapped_s(seconds, exponent)
+    return at_once * _overlapped_s(even, exponent) / real_s if real_s else at_once
 
 
 def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:

@@ -480,17 +480,26 @@ def load_gpu(gpu_id: str) -> Gpu:
     wanted = _normalise(gpu_id)
     if wanted in gpu_ids():
         return read_gpu(_GPU_DIRECTORY / f"{wanted}.toml")
+    if (found := gpu_of_board(gpu_id)) is not None:
+        return found
     names: dict[str, str] = {known: known for known in gpu_ids()}
     for gpu in gpus():
-        spellings = {_normalise(spelling) for spelling in (gpu.name, *gpu.aliases)}
-        if wanted in spellings:
-            return gpu
-        names |= dict.fromkeys(spellings, gpu.id)
+        names |= dict.fromkeys(_spellings(gpu), gpu.id)
     close = [
         name for name in names if wanted in name
     ]  # "2060" means rtx_2060_super, whatever the edit distance
     close += difflib.get_close_matches(wanted, names, n=5, cutoff=0.5)
     raise UnknownGpuError(gpu_id, tuple(dict.fromkeys(names[name] for name in close if wanted))[:5])
+
+
+def gpu_of_board(name: str) -> Gpu | None:
+    """That of a name as drivers print it (``NVIDIA RTX A4000``); None: the catalogue has none."""
+    wanted = _normalise(name)
+    return next((gpu for gpu in gpus() if wanted in _spellings(gpu)), None)
+
+
+def _spellings(gpu: Gpu) -> tuple[str, ...]:
+    return tuple(map(_normalise, (gpu.name, *gpu.aliases)))
 
 
 def _normalise(name: str) -> str:

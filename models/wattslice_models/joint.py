@@ -1,7 +1,7 @@
 """One power model of all boards: what they share, and what each measured board has of its own.
 
     P   = S + limit · (W / limit)^γ, at most the board's power limit
-    S   = I_b + M_b · (memory clock / full) + A_b · (κ + (1 - κ) · held SMs) · v² · f/f0
+    S   = I_b + M_b · (memory clock / full) + A_b · (κ + (1 - κ) · awake SMs) · v² · f/f0
     W   = v² · Σ_c e_c · exp(g″ · HBM + h_b,level + h_b,group(c)) · rate_c
           + e_DRAM · exp(... + h_b,DRAM) · rate_DRAM
     I_b = exp(i0) · (limit / 250 W)^t · exp(g · HBM + g' · GDDR5 + h_b,static), M_b and A_b alike

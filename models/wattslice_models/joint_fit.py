@@ -328,7 +328,7 @@ def _watts(rows: JointRows, layout: Layout, values: Array) -> _Watts:
     least = np.where(rows.idle, term(Term.IDLE_CLOCKS), term(Term.CLOCKED_SHARE))
     active = term(Term.SIZE) * rows.size + term(Term.HBM_ACTIVE) * rows.hbm + effect(Effect.ACTIVE)
     full_w = np.exp(term(Term.ACTIVE) + active) * voltage**2 * rows.core
-    active_w = full_w * (least + (1.0 - least) * rows.held)
+    active_w = full_w * (least + (1.0 - least) * rows.awake)
     # Watts of the work.
     idle_operands, idle_data = np.exp(term(Term.IDLE_OPERANDS)), np.exp(term(Term.IDLE_DATA))
     dead = rows.work - rows.live
@@ -361,7 +361,7 @@ def _watts(rows: JointRows, layout: Layout, values: Array) -> _Watts:
     add(Term.HBM_STATIC, (idle_w + memory_w) * rows.hbm)
     add(Term.HBM_ACTIVE, active_w * rows.hbm)
     add(Term.GDDR5_STATIC, (idle_w + memory_w) * rows.gddr5)
-    add(Term.CLOCKED_SHARE, np.where(rows.idle, 0.0, full_w * (1.0 - rows.held)))
+    add(Term.CLOCKED_SHARE, np.where(rows.idle, 0.0, full_w * (1.0 - rows.awake)))
     add(Term.IDLE_CLOCKS, np.where(rows.idle, full_w, 0.0))
     add(Term.CONCAVITY, dynamic_w * relative * concavity)
     add(Term.VOLTAGE_SLOPE, by_voltage * rising * (rows.core - 1.0))

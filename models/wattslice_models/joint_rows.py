@@ -10,7 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice_models.contract import Example
-from wattslice_models.energy import DYNAMIC_COMPONENTS, component_work, held_share, live_share
+from wattslice_models.energy import DYNAMIC_COMPONENTS, awake_share, component_work, live_share
 from wattslice_models.execution_time import (
     DEFAULT_TIME_PARAMETERS,
     Clocks,
@@ -60,7 +60,7 @@ class JointRows(Struct, frozen=True, eq=False):
     live: Array
     core: Array
     memory: Array
-    held: Array
+    awake: Array
     idle: Mask
     size: Array
     hbm: Array
@@ -122,7 +122,7 @@ def joint_rows(readings: tuple[Reading, ...]) -> JointRows:
         live=np.array([launch.live for launch in launches]),
         core=np.array([core_clock_mhz(*pair) / pair[0].boost_clock_mhz for pair in pairs]),
         memory=np.array([memory_clock_scale(*pair) for pair in pairs]),
-        held=np.array([launch.held for launch in launches]),
+        awake=np.array([launch.awake for launch in launches]),
         idle=np.array([readings[launch.row].example is None for launch in launches]),
         size=np.log(reference_w / SIZE_W),
         hbm=np.array([has_hbm(gpu) for gpu in gpus]),
@@ -135,7 +135,7 @@ def joint_rows(readings: tuple[Reading, ...]) -> JointRows:
 class _Launch(Struct, frozen=True):
     row: int
     time_s: float
-    held: float
+    awake: float
     work: tuple[float, ...]
     live: tuple[float, ...]
 
@@ -146,14 +146,14 @@ def _launches(number: int, reading: Reading) -> list[_Launch]:
         return [_Launch(number, 1.0, 0.0, nothing, nothing)]
     gpu, found = reading.gpu, list[_Launch]()
     for launch in reading.example.subject.launches:
-        time_s = predict_time(launch.workload, gpu, reading.clocks, DEFAULT_TIME_PARAMETERS).time_s
-        per_second = 1e-12 / time_s
+        timing = predict_time(launch.workload, gpu, reading.clocks, DEFAULT_TIME_PARAMETERS)
+        per_second = 1e-12 / timing.time_s
         done = component_work(launch.workload, gpu)
         found.append(
             _Launch(
                 number,
-                launch.repeat * time_s,
-                held_share(launch.workload, gpu),
+                launch.repeat * timing.time_s,
+                awake_share(timing, launch.workload, gpu),
                 tuple(part.number * per_second for part in done),
                 tuple(
                     part.number * per_second * live_share(part.component, launch.workload) for part in done

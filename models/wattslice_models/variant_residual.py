@@ -102,10 +102,14 @@ class Taught(Struct, frozen=True):
         return tuple(self._told(what, residual) for what, residual in found if residual is not None)
 
     def _told(self, what: str, residual: VariantResidual) -> str:
-        errors = dict(residual.errors)
-        told = f"{what}: {self.variants} measured variants teach {residual.gate.value}"
-        told += f"; held out, they are missed by {errors[residual.gate]:.1%}"
-        return told if residual.gate is Gate.NOTHING else told + f", by {errors[Gate.NOTHING]:.1%} without"
+        errors, number = dict(residual.errors), len(residual.log_ratios)
+        teach = "variants teach" if number > 1 else "variant teaches"
+        told, plain = f"{what}: {number} measured {teach} {residual.gate.value}", errors[Gate.NOTHING]
+        if residual.gate is Gate.NOTHING:
+            return f"{told}; they are missed by {plain:.1%}"
+        told += f"; held out, they are missed by {errors[residual.gate]:.1%}, by {plain:.1%} without"
+        has_interval = residual is not self.power or residual.half_width is not None
+        return told if has_interval else f"{told}; too few for an interval of their own"
 
     def factors(self, works: Sequence[VariantWork]) -> tuple[tuple[float, float], ...]:
         """By what to multiply the predicted seconds and watts of each of `works`."""

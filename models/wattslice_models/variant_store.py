@@ -29,11 +29,13 @@ _FOLDER = "variants"
 class StoredVariants(Struct, frozen=True):
     """What the variants in the table `data` taught about `kernel` of a source file named `file`.
 
-    `predicted_with`: what `prediction_stamp` said of the predictions that it corrects.
+    `board`: the name of the one that they were measured on, empty where nobody told. `predicted_with`: what
+    `prediction_stamp` said of the predictions that it corrects.
     """
 
     file: str
     kernel: str
+    board: str
     predicted_with: str
     data: DataFile
     taught: Taught

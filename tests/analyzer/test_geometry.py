@@ -176,6 +176,22 @@ def test_a_long_loop_is_sampled():
     assert launch.grid == (50000, 1, 1)
 
 
+def test_a_launch_that_only_iterations_between_the_visited_ones_make_is_met():
+    (launch,) = launches(main("for (int i = 0; i < 1000; i++) if (i == 700) LAUNCH(4, 32, 7);"))
+    assert (launch.grid, launch.source, launch.assumptions) == ((4, 1, 1), LaunchSource.HOST_CODE, ())
+
+
+def test_a_value_assumed_for_a_counter_takes_no_other_loop_of_that_name_away():
+    never, ever = (
+        "for (int i = 0; i < 0; i++) LAUNCH(i + 1, 64, 7);",
+        "for (int i = 0; i < 3; i++) LAUNCH(5, 32, 7);",
+    )
+    found = [
+        launch for launch in launches(main(f"{ever} LAUNCH(6, 32, 7); {never}")) if launch.times is not None
+    ]
+    assert [(launch.grid[0], launch.times) for launch in found] == [(5, 3), (6, 1)]
+
+
 def test_a_loop_that_never_runs_gives_no_geometry():
     (launch,) = launches(main("int i; for (i = 1000; i < 0; i--) LAUNCH(i, 128, i);"))
     assert (launch.source, dict(launch.assumed_variables)) == (LaunchSource.ASSUMED, {"i": 1024})
@@ -440,6 +456,34 @@ def test_host_code_nested_deeper_than_python_calls():
     assert [(launch.grid[0], launch.source) for launch in found] == [(1, LaunchSource.HOST_CODE)]
 
 
+OVERFLOWS = "int n = 100000; LAUNCH(n * n, 32, 7);"
+
+
+def test_a_number_that_overflows_is_not_known():
+    (launch,) = launches(main(OVERFLOWS))
+    assert launch.source is LaunchSource.ASSUMED
+    assert "100000 * 100000 overflows 32 bits" in launch.assumptions[0].message
+    (launch,) = launches(main("unsigned n = 4000000000u; LAUNCH((n + n) / 100000000, 32, 7);"))
+    assert (launch.grid, launch.source) == ((37, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_an_assumed_size_overflows_no_number_made_of_it():
+    body = "int x = atoi(argv[1]); int n = 4 * x * x * x; LAUNCH((n - 1) / 128 + 1, 128, n);"
+    (launch,) = launches(main(body, "int atoi(const char *);\n"))
+    assert (launch.grid, launch.arguments[0]) == ((8192, 1, 1), 1 << 20)
+    assert dict(launch.assumed_variables) == {"x": 64}
+
+
+def test_every_way_to_a_launch_has_its_own_geometry():
+    helper = "int unknown(void); void go(int n) { LAUNCH(n, 32, n); }"
+    first, second = launches(main("go(16); int m = unknown(); go(m);", helper))
+    assert (first.grid, first.source) == ((16, 1, 1), LaunchSource.HOST_CODE)
+    assert (second.grid, second.source) == ((640, 1, 1), LaunchSource.ASSUMED) or dict(
+        second.assumed_variables
+    )
+    assert dict(second.assumed_variables).keys() == {"m"}
+
+
 UNKNOWN = "int unknown(void);"
 CAPTURE = "int cudaStreamBeginCapture(int, int); int cudaStreamEndCapture(int, int *);"
 LAUNCH_TIMES = [
@@ -448,6 +492,11 @@ LAUNCH_TIMES = [
     ("for (int i = 0; i < 1000; i++) LAUNCH(4, 32, 7);", "", 1000),
     ("for (int i = 0; i < 5; i++) for (int j = 0; j < 3; j++) LAUNCH(4, 32, 7);", "", 15),
     ("for (int i = 0; i < 200; i++) for (int j = 0; j < 30; j++) LAUNCH(4, 32, 7);", "", 6000),
+    ("for (int i = 0; i < 1000; i++) for (int j = 0; j < i; j++) LAUNCH(4, 32, 7);", "", None),
+    ("for (int i = 0; i < 1000; i++) if (i % 10 == 0) LAUNCH(4, 32, 7);", "", None),
+    ("for (int i = 0; i < 1000; i++) { if (i == 700) continue; LAUNCH(4, 32, 7); }", "", None),
+    ("for (int i = 0; i < 1000; i++) if (i == 700) LAUNCH(4, 32, 7);", "", None),
+    ("int a = 0; for (int i = 0; i < 1000; i++) if (a == 0) LAUNCH(4, 32, 7);", "", 1000),
     ("LAUNCH(4, 32, 7); for (int i = 0; i < 4; i++) LAUNCH(4, 32, 7);", "", 5),
     ("for (int i = 0; i < 4; i++) go(7);", "void go(int n) { LAUNCH(4, 32, n); }", 4),
     ("down(5);", "void down(int n) { if (n > 0) { LAUNCH(4, 32, 7); down(n - 1); } }", 5),

@@ -11,7 +11,6 @@ import pytest
 
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
-from wattslice.frontend.cuda import read
 from wattslice.frontend.cuda.clang import session
 from wattslice.frontend.cuda.read import read_caller, read_callers, read_cuda, read_definitions
 from wattslice.frontend.inputs import recorded
@@ -118,19 +117,25 @@ def test_definitions_are_found_by_their_text(tmp_path, text, is_there):
 
 def test_c_is_read_as_older_c_only_where_newer_has_errors(tmp_path, monkeypatch):
     standards: list[str] = []
-    once = read._read_once
+    parse = session.parse_cuda
 
     def noted(path, options):
         standards.append(options.standard)
-        return once(path, options)
+        return parse(path, options)
 
-    monkeypatch.setattr(read, "_read_once", noted)
+    monkeypatch.setattr(session, "parse_cuda", noted)
     calls = "int f(int n) { runScale(0, n, 128); return n; }\n"
     for name, text in (("both.c", calls), ("new.c", f"int class = 1;\n{calls}")):
         (tmp_path / name).write_text(f"void runScale(float *x, int n, int threads);\n{text}")
+        os.utime(tmp_path / name, (1e9, 1e9))
         read_caller(tmp_path / name, frozenset({"runScale"}))
     plain = ParseOptions().standard
     assert standards == [plain, plain, DEFAULT_C_STANDARD]
+    for name in ("both.c", "new.c"):
+        program = read_caller(tmp_path / name, frozenset({"nobody"})).program
+        assert program is not None
+        assert not program.functions
+    assert len(standards) == 3  # parsed once for all who ask
 
 
 def test_which_files_are_read(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from .geometry import launches
 
 HEAD = """
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -24,6 +25,7 @@ KNOWN = [
     ("an array", "int v[4] = {7, 8}; memset(v, 0, sizeof(v)); v[1] += 3; int n = v[1];", 3),
     ("the start of an array", "int v[4]; memset(v, 0, 2 * sizeof(int)); int n = v[1];", 0),
     ("not its rest", "int v[4]; memset(v, 0, 2 * sizeof(int)); int n = v[2];", None),
+    ("mathematics", "int n = 100 * 2 * asin(1.0) + fmod(7.5, 2) + hypot(3.0, 4.0) + atan2(0.0, 1.0);", 320),
     ("no real number of bytes that are not 0", "C c; memset(&c, 1, sizeof(c)); int n = c.f;", None),
 ]  # fmt: skip
 

@@ -240,3 +240,32 @@ def test_a_function_that_nobody_calls_does_not_stand_for_a_run_that_is_not_follo
     int main() {{ {TOO_BUSY} go(s); }}"""
     launch, _ = launches(tmp_path, text)
     assert launch.source is LaunchSource.ASSUMED
+
+
+BRACES = [
+    ("k<<<4, {64}>>>(5);", (4, 1, 1), (64, 1, 1)),
+    ("k<<<{4, 2}, {32, 8, 1}, 0, 0>>>(5);", (4, 2, 1), (32, 8, 1)),
+    ("k<<<dim3(4), {32,\n  8}>>>(5);", (4, 1, 1), (32, 8, 1)),
+    ("k<<<{}, 64>>>(5);", (1, 1, 1), (64, 1, 1)),
+    ("t<int><<<{4}, dim3{2, 2}>>>(5);", (4, 1, 1), (2, 2, 1)),
+]
+
+
+@pytest.mark.parametrize(("statement", "grid", "block"), BRACES)
+def test_braces_between_the_launch_brackets(tmp_path, statement, grid, block):
+    text = f"{K}template <class T> __global__ void t(T n) {{}}\nint main() {{ {statement} }}"
+    (launch,) = [one for one in launches(tmp_path, text) if one.source is LaunchSource.HOST_CODE]
+    assert (launch.grid, launch.block, launch.arguments) == (grid, block, (5,))
+    assert launch.line == 3
+
+
+def test_of_many_processes_the_first_of_one_is_assumed(tmp_path):
+    text = f"""{K}int MPI_Comm_rank(int, int *); int MPI_Comm_size(int, int *);
+    int main() {{
+        int rank, size, rows = 4096; MPI_Comm_rank(0, &rank); MPI_Comm_size(0, &size);
+        int share = rows / size; if (rank == size) share++;
+        k<<<share / 64, 64>>>(rank * share);
+    }}"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.arguments, launch.source) == ((64, 1, 1), (0,), LaunchSource.ASSUMED)
+    assert dict(launch.assumed_variables) == {"rank": 0, "size": 1}

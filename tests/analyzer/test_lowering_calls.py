@@ -228,6 +228,8 @@ def test_inline_assembly_counts_by_mnemonic(tmp_path):
           "g = asm { ld.v2.f32 {%0, t}, [%2]; add.f32 %1, t{1 fp32}(q)"]),
         ('"atom.global.add.u32 %0, [%1], 1;" : "=r"(x) : "l"(q)', ["x = atomic_add(global:u32[q]; 1)"]),
         ('"cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(n), "l"(q)', ["global:u32x4[q]"]),
+        ('"L: ld.global.u32 %0, [%[at]];" : "=r"(x) : "r"((n ? (1) : 2)), [at] "l"(q)',
+         ["x = global:u32[q]"]),
         ('"ld.param.u32 %0, [pointer];" : "=r"(x)', ["x = asm ld.param.u32 %0, [pointer];{}()"]),
     ],
 )  # fmt: skip

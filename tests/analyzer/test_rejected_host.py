@@ -98,3 +98,20 @@ def test_what_throws_does_not_come_back(tmp_path):
     text += " k<<<4, n>>>(n); }"
     (launch,) = launches(tmp_path, text)
     assert (launch.block, launch.source) == ((64, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_a_macro_without_a_semicolon_ends_where_it_is_called(tmp_path):
+    text = f"""#define RANGE(name) {{ lost_t range = {{0}}; range.name = name; lost_push(&range); }}
+    {KERNEL}int main() {{
+        int n = 64;
+        RANGE("first")
+        while (n > 32) {{
+            k<<<4, n>>>(n);
+            n -= 16;
+        }}
+        RANGE("second")
+        for (int i = 0; i < 3; i++) k<<<8, n>>>(n);
+    }}"""
+    found = launches(tmp_path, text)
+    assert [(one.grid[0], one.block[0], one.times) for one in found] == [(4, 48, 2), (8, 32, 3)]
+    assert {one.source for one in found} == {LaunchSource.HOST_CODE}

@@ -38,21 +38,62 @@ def test_folders_and_texts_are_read_once_for_all_questions(
         (folder / f"k{number}.cu").write_text(f"void run{number}(int n) {{ k{number}<<<n, 32>>>(); }}\n")
     (folder / "main.cpp").write_text("int main() { run0(1); run1(2); run2(3); run3(4); }\n")
     listed: list[str] = []
-    plain = os.listdir
+    plain = os.scandir
 
-    def listing(place: str) -> list[str]:
+    def listing(place: str) -> object:
         listed.append(place)
         return plain(place)
 
-    monkeypatch.setattr(os, "listdir", listing)
+    monkeypatch.setattr(os, "scandir", listing)
     around = Surroundings()
     for number in range(4):
         own, names = folder / f"k{number}.cu", frozenset({f"run{number}"})
         assert caller_files(own, names, around) == (folder / "main.cpp",)
         assert definition_files(folder / "main.cpp", names, around) == (own,)
+    assert str(folder) in listed
     assert sorted(listed) == sorted(set(listed))
     (folder / "main.cpp").write_text("int main() {}\n")
     assert caller_files(folder / "k0.cu", frozenset({"run0"})) == ()  # a new look sees what is new
+
+
+def test_a_folder_is_listed_again_only_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "b.cu").write_text("")
+    (tmp_path / "a.txt").write_text("")
+    (tmp_path / "link").symlink_to("inner")
+    os.utime(tmp_path, (1e9, 1e9))
+    own = str(tmp_path)
+    here = Surroundings().listed(own)
+    assert here.files == {".txt": (f"{own}/a.txt",), ".cu": (f"{own}/b.cu",), "": (f"{own}/link",)}
+    assert here.links == {f"{own}/link"}
+    assert [os.path.relpath(path, own) for path in here.folders] == ["inner", "link"]
+    assert Surroundings().files_in(own, (".cu",)) == [f"{own}/b.cu"]
+    assert (
+        Surroundings().listed(f"{own}/b.cu") == Surroundings().listed(f"{own}/gone") == ({}, (), frozenset())
+    )
+    monkeypatch.setattr(os, "scandir", lambda place: pytest.fail("listed again"))  # pyright: ignore[reportUnknownLambdaType]
+    assert Surroundings().listed(own) == here
+    monkeypatch.undo()
+    (tmp_path / "c.cu").write_text("")  # which changes the stamp of the folder
+    assert Surroundings().files_in(own, (".cu",)) == [f"{own}/b.cu", f"{own}/c.cu"]
+
+
+@pytest.mark.parametrize(("sources", "expected"), [(2, 3), (4, 0)])
+def test_the_files_of_a_small_repository_are_those_of_its_own_folders(
+    tmp_path: Path, sources: int, expected: int
+) -> None:
+    for folder in (".git", "b/inner", "a", ".hidden", "elsewhere"):
+        (tmp_path / folder).mkdir(parents=True)
+    for number in range(sources):
+        (tmp_path / "b" / "inner" / f"k{number}.cu").write_text("")
+    (tmp_path / "a" / "z.cu").write_text("")
+    (tmp_path / ".hidden" / "no.cu").write_text("")
+    (tmp_path / "loop").symlink_to(".")
+    found = Surroundings().repository_files(str(tmp_path / "a"), frozenset({".cu"}), 4)
+    assert len(found) == expected
+    assert [Path(path).name for path in found] == ["z.cu", "k0.cu", "k1.cu"][:expected]
 
 
 def test_a_text_is_read_again_only_when_it_has_changed(

@@ -1,5 +1,6 @@
 """`wattslice train --variants`: measured variants of one kernel, stored, correct later predictions."""
 
+import gzip
 import json
 import math
 import subprocess
@@ -179,7 +180,7 @@ def test_a_gate_warns_only_where_one_side_is_corrected(
     assert ("not known alike" in told) == (name == "renamed")
 
 
-def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path):
+def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path, capsys: pytest.CaptureFixture[str]):
     rows = swept(kernel)["variants"][::2]
     entries = {
         f"{row['macros']['TILE']},{row['macros']['BLOCK']}": {
@@ -195,6 +196,12 @@ def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path):
     before = figures(kernel)
     assert train(kernel, cache, *LAUNCH) == 0
     assert figures(kernel).power_w == pytest.approx(1.2 * before.power_w, rel=1e-6)
+    compressed = cache.with_name("cache.json.gz")
+    compressed.write_bytes(gzip.compress(cache.read_bytes()))
+    assert train(kernel, compressed, *LAUNCH) == 0
+    compressed.write_bytes(compressed.read_bytes()[:-40])
+    assert train(kernel, compressed, *LAUNCH) == 2
+    assert "cache.json.gz: cannot be read: " in capsys.readouterr().err
 
 
 def test_predictions_are_no_measurements(kernel: Path, capsys: pytest.CaptureFixture[str]):
@@ -225,3 +232,67 @@ def test_what_cannot_teach_is_told(
 def test_options_of_variants_need_variants(kernel: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["train", str(kernel), "--gpu", "v100", *LAUNCH]) == 2
     assert "without --variants there is no use for SOURCE, launches" in capsys.readouterr().err
+
+
+def test_a_launch_in_the_table_counts_before_all_others(kernel: Path):
+    """The same is learnt as with --launch of the right grid, whatever the command line or the host say."""
+    folder = kernel.with_name("kept")
+    kept = folder / "variants" / "copy.cu.copy.json"
+    table = measured_table(kernel)
+    assert train(kernel, table, *LAUNCH, "--out", str(folder)) == 0
+    wanted = json.loads(kept.read_text())["variants"]["taught"]
+    header, *rows = table.read_text().splitlines()
+    lines = [f"{header},launch,board,reason"]
+    for row in rows:
+        tile, block, *_ = map(float, row.split(","))
+        lines.append(f'{row},"copy={4096 // int(tile)},1,1:{int(block)},1,1:0",NVIDIA RTX A4000,')
+    lines.insert(3, "3,32,,,,NVIDIA RTX A4000,it does not build")
+    table.write_text("\n".join(["\ufeff# one comment", *lines]) + "\n")
+    for words in ((), ("--launch", "copy=7:96")):
+        assert train(kernel, table, *words, "--out", str(folder)) == 0
+        found = json.loads(kept.read_text())["variants"]
+        assert found["taught"] == wanted
+        assert found["board"] == "NVIDIA RTX A4000"
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('4,32,1e-3,100,"copy=0:32"', ":4: --launch 'copy=0:32': '0' in the grid is no integer"),
+        ("4,32,-1,100,", ":4: '-1' is no measurement"),
+        ("4,,1e-3,100,", ":4: no column BLOCK, or nothing in it"),
+    ],
+)
+def test_a_fault_of_a_table_names_its_line(
+    kernel: Path, line: str, complaint: str, capsys: pytest.CaptureFixture[str]
+):
+    table = kernel.with_suffix(".csv")
+    table.write_text(f"# where it comes from\nTILE,BLOCK,time_s,power_w,launch\n2,32,1e-3,100,\n{line}\n")
+    assert train(kernel, table, *LAUNCH) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_what_was_not_predicted_or_not_measured_is_counted(kernel: Path, capsys: pytest.CaptureFixture[str]):
+    table = kernel.with_suffix(".csv")
+    rows = ("1,64,1e-3,", "2,64,,20", "4,64,1e-3,20", "64,64,1e-3,20", "8,64,,")
+    table.write_text("\n".join(("TILE,BLOCK,time_s,power_w", *rows)) + "\n")
+    assert train(kernel, table, *LAUNCH) == 0
+    told = capsys.readouterr()
+    assert "seconds: 2 measured variants teach" in told.out
+    assert "watts: 2 measured variants teach" in told.out
+    assert "too few for an interval of their own" in told.out.split("watts:")[1]
+    assert "too few" not in told.out.split("watts:")[0]
+    assert "1 measured variants have no predicted figures and teach nothing: TILE=64 BLOCK=64: " in told.err
+    table.write_text("TILE,BLOCK,power_w\n4,64,110\n")
+    assert train(kernel, table, *LAUNCH) == 0
+    assert "watts: 1 measured variant teaches nothing; they are missed by" in capsys.readouterr().out
+
+
+def test_nothing_is_taught_where_the_launch_is_a_guess(kernel: Path, capsys: pytest.CaptureFixture[str]):
+    table = measured_table(kernel)
+    kernel.write_text(SOURCE.partition("__global__ void other")[0])
+    assert train(kernel, table) == 2
+    assert (
+        "how copy is launched is not known (say it with --launch 'copy=GRID:BLOCK'" in capsys.readouterr().err
+    )
+    assert train(kernel, table, *LAUNCH) == 0

@@ -15,6 +15,7 @@ from wattslice_models.energy import (
 )
 from wattslice_models.execution_time import Clocks, TimeParameters
 from wattslice_models.gpu import load_gpu
+from wattslice_models.store import energy_model
 from wattslice_models.workload import Instructions, Workload
 
 V100 = load_gpu("v100_pcie")
@@ -98,13 +99,66 @@ def test_work_counts_for_less_near_the_limit_in_every_component_alike():
     assert model(concavity=0.8).predict(idle, V100, None, 1e-3).power_w == pytest.approx(70.0)
 
 
+def active_w(work):
+    return next(
+        part.power_w for part in model().predict(work, V100).components if part.component is Component.ACTIVE
+    )
+
+
 @pytest.mark.parametrize(
-    ("blocks", "warps", "active_w"),
-    [(8000, 64.0, 40.0), (40, 64.0, 30.0), (20, 64.0, 25.0), (8000, 16.0, 25.0), (40, 32.0, 25.0)],
+    ("blocks", "threads", "expected_w"),
+    [
+        (8000, 256, 40.0),
+        (160, 256, 40.0),  # 16 warps on each SM: enough for 4 schedulers, each waiting 4 clocks
+        (80, 256, 30.0),
+        (80, 32, 21.25),
+        (40, 512, 30.0),
+        (1, 1024, 20.0 + 20.0 / 80),
+    ],
 )
-def test_half_of_the_active_power_follows_the_sms_and_the_warps_that_they_hold(blocks, warps, active_w):
-    few = model().predict(replace(WORK, blocks=blocks, active_warps_per_sm=warps), V100)
-    assert {p.component: p.power_w for p in few.components}[Component.ACTIVE] == pytest.approx(active_w)
+def test_half_of_the_active_power_follows_the_sms_and_the_warps_that_they_hold(blocks, threads, expected_w):
+    work = replace(WORK, blocks=blocks, threads_per_block=threads)
+    assert active_w(work) == pytest.approx(expected_w)
+
+
+def test_warps_draw_the_same_active_power_in_small_blocks_as_in_large_ones():
+    small, large = replace(WORK, blocks=640, threads_per_block=32), replace(WORK, blocks=80)
+    assert active_w(small) == pytest.approx(active_w(large))
+    # What the rules would allow beyond the grid does not count.
+    assert active_w(replace(large, active_warps_per_sm=8.0)) == pytest.approx(active_w(large))
+
+
+@pytest.mark.parametrize("gpu_id", ["v100_pcie", "gtx_1080_ti", "rtx_2070_super", "a100"])
+@pytest.mark.parametrize(
+    ("threads", "fp32", "loads"), [(32, 400.0, 0.0), (256, 4000.0, 2.0), (1024, 10.0, 8.0)]
+)
+def test_half_of_the_grid_never_draws_more(gpu_id, threads, fp32, loads):
+    gpu = load_gpu(gpu_id)
+    shipped = energy_model(gpu)
+    assert isinstance(shipped, EnergyModel)
+    moved = {"l1_bytes": 4 * loads, "l2_bytes": 4 * loads, "dram_bytes": 4 * loads}
+    work = Workload(
+        1, threads, 32.0, Instructions(fp32=fp32, load_store=loads), dependent_loads=loads, **moved
+    )
+    watts = [shipped.predict(replace(work, blocks=2**n), gpu).power_w for n in range(18)]
+    assert watts == sorted(watts)
+
+
+def test_one_long_block_alone_draws_what_one_busy_sm_draws():
+    shipped = energy_model(V100)
+    assert isinstance(shipped, EnergyModel)
+    one = Workload(1, 256, 64.0, Instructions(fp32=1e7, integer=1e7), dependent_instructions=2e7)
+    # The same work in one block of 640, the others do nothing.
+    spread = Instructions(fp32=1e7 / 640, integer=1e7 / 640)
+    among = replace(
+        one, blocks=640, instructions=spread, dependent_instructions=2e7 / 640, longest_block=640.0
+    )
+    alone, beside, even = (
+        shipped.predict(work, V100) for work in (one, among, replace(among, longest_block=1.0))
+    )
+    assert beside.time_s == pytest.approx(alone.time_s, rel=0.2)
+    assert beside.power_w == pytest.approx(alone.power_w, rel=0.02)
+    assert even.power_w > 1.5 * alone.power_w
 
 
 def test_idle_values_draw_less_in_multipliers_and_dram():

@@ -1,4 +1,5 @@
 from timeit import repeat
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -282,6 +283,34 @@ def test_a_launch_takes_as_long_as_its_longest_block():
     assert predict_time(in_each, V100, Clocks(1000.0), EXACT).time_s == pytest.approx(
         4 * 8 * 1600 / 1e9, rel=1e-3
     )
+
+
+def held(blocks, threads=256, warps=64.0, **changes):
+    """Warps that an SM of a V100 holds while so many blocks of nothing but arithmetic run."""
+    work = Workload(blocks, threads, warps, Instructions(fp32=400.0), dependent_instructions=400.0)
+    return predict_time(replace(work, **changes), V100, Clocks(1000.0), EXACT).held_warps_per_sm
+
+
+def test_sms_hold_the_warps_of_the_grid_and_no_more_than_fit():
+    assert held(1) == pytest.approx(8 / 80)  # one block of 8 warps, on one SM of 80
+    assert held(80) == pytest.approx(8)
+    assert held(80, threads=32) == pytest.approx(1)
+    assert held(80 * 8) == held(80 * 8 * 100) == pytest.approx(64)
+    assert held(80 * 4, warps=16.0) == pytest.approx(16)
+
+
+def test_sms_run_empty_in_a_last_round_and_beside_a_long_block():
+    # Two rounds of 8 blocks on each SM, the second with one block in all: half of the time nearly nothing.
+    waiting: dict[str, Any] = {"instructions": Instructions(), "warp_instructions": 0.0}
+    assert held(641, **waiting) == pytest.approx(8 * 641 / 2 / 80)
+    # All work in one block of 640: its 8 warps are all that runs.
+    alone: dict[str, Any] = {"longest_block": 640.0, **waiting}
+    assert held(640, **alone) == pytest.approx(8 / 80)
+    alone["longest_block"] = 64.0
+    assert held(640, **alone) == pytest.approx(80 / 80)
+    # What DRAM has to move, fewer blocks move in less time: no SM runs empty for long.
+    moving: dict[str, Any] = {"l1_bytes": 4e5, "l2_bytes": 4e5, "dram_bytes": 4e5, "dependent_loads": 0.0}
+    assert held(641, **moving, **waiting) == pytest.approx(64, rel=0.01)
 
 
 def test_a_prediction_takes_less_than_a_millisecond():

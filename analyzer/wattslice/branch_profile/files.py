@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import cast
 
@@ -28,10 +27,11 @@ from wattslice.branch_profile.profile import (
 from wattslice.documents import Table, Value, parse_json
 from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes, note_text
+from wattslice.patterns import regex
 from wattslice.version import __version__
 
-_ARM = re.compile(r"then|else|default|loop|right|case -?\d+")
-_TOKEN = re.compile(r"([0-9a-f]+)(?:\+(\d+))?")
+_ARM = regex(r"then|else|default|loop|right|case -?\d+")
+_TOKEN = regex(r"([0-9a-f]+)(?:\+(\d+))?")
 _ALONE = (LOOP, RIGHT)
 """Arms that say nothing of the other arms on their line."""
 _LEAST = 1e-15

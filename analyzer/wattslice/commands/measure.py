@@ -1,4 +1,4 @@
-"""`wattslice measure`: a program, a campaign, or single instructions."""
+"""`wattslice measure`: a program, its variants, a campaign, or single instructions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ import shlex
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
 
+from wattslice.commands.common import some_options
 from wattslice.commands.output import CONTEXT, FILE, format_option, message, progress, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError, of_system
 
 if TYPE_CHECKING:
+    from wattslice.sweep.measured import MeasuredVariant
+    from wattslice.sweep.space import Variant
     from wattslice_corpora.measuring.bench import Configuration, Timing
     from wattslice_corpora.measuring.campaign import Progress
     from wattslice_corpora.measuring.instruction_plan import Study
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 _LONGEST_S = 86400.0
 _SWEEP = "roofline"
 """The part of a campaign that can be measured alone."""
+VARIANTS_TABLE = "variants.csv"
+"""In the folder of measured variants."""
 
 
 class _Seconds(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  (not generic before click 8.2)
@@ -58,8 +64,12 @@ class _Options(Struct, frozen=True):
     program_arguments: tuple[str, ...]
     kernel: str
     occurrence: int | None
+    variants: bool
     campaign: bool
     instructions: bool
+    definitions: tuple[str, ...]
+    where: tuple[str, ...]
+    draw: int | None
     only: str | None
     optimization: str | None
     variant: str | None
@@ -86,6 +96,19 @@ class _Options(Struct, frozen=True):
     metavar="N",
     help="The N-th launch of the kernel.  [default: 1]",
 )
+@click.option(
+    "--variants", is_flag=True, help="Measure the variants of FILE.cu that -D TILE=8,16,32 spans, for train."
+)
+@some_options("define")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only variants for which it holds, e.g. 'TILE*BLOCK<=1024'. Repeatable.",
+)
+@click.option(
+    "--draw", type=click.IntRange(min=1), metavar="N", help="Only N variants, drawn at random (--seed)."
+)
 @click.option("--campaign", is_flag=True, help="Measure synthetic slices and the corpus, for training.")
 @click.option("--instructions", is_flag=True, help="Measure the energy of single PTX instructions.")
 @click.option(
@@ -105,7 +128,7 @@ class _Options(Struct, frozen=True):
 )
 @click.option("--out", type=FILE, metavar="DIR", help="Keep rows and raw traces; go on from what is there.")
 @click.option("--time-budget", type=_SECONDS, metavar="S", help="Stop in time; run again to go on.")
-@click.option("--seed", default=0, metavar="N", help="Of the order of a campaign.  [default: 0]")
+@click.option("--seed", default=0, metavar="N", help="Of the order of what is measured.  [default: 0]")
 @click.option("--device", default=0, metavar="N", help="Number of the GPU (nvidia-smi).  [default: 0]")
 @click.option(
     "--window",
@@ -153,6 +176,10 @@ def _check(options: _Options) -> None:
         raise click.UsageError(f"--only {options.only!r}: of a campaign, {_SWEEP!r} can be measured alone")
     if not options.instructions and (options.optimization or options.variant):
         raise click.UsageError("--optimization and --variant are for --instructions")
+    if options.variants and (options.file is None or not options.kernel or options.out is None):
+        raise click.UsageError("--variants needs FILE.cu, --kernel NAME and --out DIR")
+    if not options.variants and (options.definitions or options.where or options.draw):
+        raise click.UsageError("-D, --where and --draw are for --variants; else --nvcc-flags '-D NAME=VALUE'")
     if options.file is None and (options.kernel or options.occurrence):
         raise click.UsageError("--kernel and --occurrence are for a FILE.cu")
     if options.instructions and options.method:
@@ -168,6 +195,13 @@ def _run(options: _Options, folder: Path) -> int:
     from wattslice_corpora.measuring.machine import this_machine
     from wattslice_corpora.measuring.power import Method
 
+    variants: tuple[Variant, ...] = ()
+    if options.variants:
+        from wattslice.sweep.measuring import variants_to_measure
+
+        variants = variants_to_measure(
+            options.kernel, options.definitions, options.where, options.draw, options.seed
+        )
     timing = _timing(options)
     method = None if options.method is None else Method[options.method.replace("-", "_").upper()]
     flags = _flags(options.nvcc_flags)
@@ -182,18 +216,29 @@ def _run(options: _Options, folder: Path) -> int:
         )
         with Journal(folder, identity) as journal:
             tell_found(journal)
-            plan = _plan(options, machine, folder)
+            plan = _plan(options, variants, machine, folder)
             names = tuple((configuration.name, configuration.version) for configuration in plan)
+
+            write = partial(_write_variants, options, board, comments, variants, plan, journal)
             with _told(plan, journal) as tell:
+
+                def told(now: Progress) -> None:
+                    write()
+                    tell(now)
+
                 budget_s = options.time_budget
-                outcome = run_campaign(plan, machine.bench, journal, comments, budget_s, method, tell)
+                outcome = run_campaign(plan, machine.bench, journal, comments, budget_s, method, told)
             table = journal.write_tables(comments, names)
             entries = tuple(entry for entry in journal.entries if (entry.name, entry.version) in names)
+            measured = write()
         if options.campaign:
             write_card(folder, board, machine.key, machine.chip.architecture, timing, method)
     if not entries:
         message("nothing measured: the time budget is too short for any configuration")
-    _report(options, board, entries, outcome.left, table)
+    if variants:
+        _report_variants(options, folder, board, entries, measured, outcome.left)
+    else:
+        _report(options, board, entries, outcome.left, table)
     return FINE if any(entry.row.power_valid for entry in entries) else FAILED
 
 
@@ -215,9 +260,11 @@ def _flags(text: str) -> tuple[str, ...]:
         raise click.UsageError(f"--nvcc-flags {text!r}: {error}") from None
 
 
-def _plan(options: _Options, machine: Machine, folder: Path) -> tuple[Configuration, ...]:
+def _plan(
+    options: _Options, variants: tuple[Variant, ...], machine: Machine, folder: Path
+) -> tuple[Configuration, ...]:
     from wattslice_corpora.measuring.bench import visible
-    from wattslice_corpora.measuring.plan import campaign_plan, file_plan, sweep_plan
+    from wattslice_corpora.measuring.plan import campaign_plan, file_plan, sweep_plan, variant_plan
     from wattslice_corpora.measuring.program import Choice, Command
 
     if options.only is not None:
@@ -225,23 +272,80 @@ def _plan(options: _Options, machine: Machine, folder: Path) -> tuple[Configurat
     if options.file is None:
         weights = _access_weights(machine.board.name)
         return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed, weights)
+    choice = Choice(options.kernel, (options.occurrence or 1) - 1)
+    if variants:
+        definitions = tuple(tuple(f"{name}={value}" for name, value in variant) for variant in variants)
+        version = machine.builder.version(options.file)
+        return variant_plan(
+            options.file, choice, options.program_arguments, definitions, version, machine.key
+        )
     program = machine.builder.build(options.file)
     command = Command(program, options.program_arguments, environment=visible(machine.board))
-    choice = Choice(options.kernel, (options.occurrence or 1) - 1)
     limit_s = machine.timing.start_limit_s
     return file_plan(options.file, command, choice, program.name, machine.key, limit_s)
+
+
+def _write_variants(
+    options: _Options,
+    board: Board,
+    comments: tuple[str, ...],
+    variants: tuple[Variant, ...],
+    plan: tuple[Configuration, ...],
+    journal: Journal,
+) -> tuple[MeasuredVariant, ...]:
+    """The table of those of the `variants` that were measured so far; none: no table."""
+    if not variants:
+        return ()
+    from wattslice.sweep.measured import measured_table
+    from wattslice.sweep.measuring import measured_rows
+    from wattslice_corpora.records import write_text
+
+    rows = measured_rows(board, options.kernel, variants, plan, journal.entries)
+    if rows:
+        program = shlex.join((str(options.file), *options.program_arguments))
+        write_text(journal.folder / VARIANTS_TABLE, measured_table((*comments, f"program: {program}"), rows))
+    return rows
+
+
+def _report_variants(
+    options: _Options,
+    folder: Path,
+    board: Board,
+    entries: tuple[Entry, ...],
+    measured: tuple[MeasuredVariant, ...],
+    left: int,
+) -> None:
+    from wattslice.report.measured import write_measured_variants
+    from wattslice_models.gpu import gpu_of_board
+
+    if left:
+        message(f"{left} variants left: the same command goes on")
+    if not measured:
+        return
+    table = folder / VARIANTS_TABLE
+    if options.report_format == "csv":
+        write_result(table.read_text(encoding="utf-8"), options.output)
+        return
+    capped = sum(entry.row.power_valid and entry.row.capped is True for entry in entries)
+    write_result(lambda stream: write_measured_variants(board, measured, capped, stream), options.output)
+    gpu = gpu_of_board(board.name)
+    gpu_id = "ID" if gpu is None else gpu.id
+    words = ["wattslice", "train", str(options.file), "--variants", str(table), "--gpu", gpu_id]
+    if options.program_arguments:
+        words += ["--args", shlex.join(options.program_arguments)]
+    message(f"next: {shlex.join(words)}")
 
 
 def _access_weights(board: str) -> AccessWeights:
     """What an access is worth on this board; all alike on one that the catalogue does not know."""
     from wattslice_corpora.synthetic import AccessWeights
     from wattslice_models.access_power import access_power_factors
-    from wattslice_models.gpu import UnknownGpuError, load_gpu
+    from wattslice_models.gpu import gpu_of_board
 
-    try:
-        factors = access_power_factors(load_gpu(board))
-    except UnknownGpuError:
+    gpu = gpu_of_board(board)
+    if gpu is None:
         return AccessWeights()
+    factors = access_power_factors(gpu)
     return AccessWeights(factors.shared_memory, factors.constant_memory, factors.texture_memory)
 
 

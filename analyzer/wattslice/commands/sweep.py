@@ -223,8 +223,6 @@ def _space(
     conditions = tuple(Expression(text, "--where") for text in where)
     known = {**extent_names(problem), **known_numbers(plain, settings)}
     if tuner_cache is None:
-        if not macros:
-            raise WattsliceError("nothing varies", remedy="give a macro several values: -D TILE=8,16,32")
         every = variants(macros, conditions, known)
         return Space(every, templates, kernels, tuple(known.items())), plain, None
     tuned = read_cache(tuner_cache)

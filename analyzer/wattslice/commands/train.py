@@ -139,7 +139,7 @@ def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dic
     from wattslice.commands.sweep import fixed_space
     from wattslice.config.gpu_choice import known_gpu
     from wattslice.sweep.measured import teach
-    from wattslice_models.gpu import load_gpu
+    from wattslice_models.gpu import gpu_ids, gpu_of_board, load_gpu
     from wattslice_models.user_folder import user_models
     from wattslice_models.variant_store import save_variants
 
@@ -148,12 +148,19 @@ def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dic
     values = {**values, "paths": (source,), "gpu": gpu_id, "no_cache": True}
     config = configured(options_from({**values, "launches": (), "definitions": ()}))
     space, plain = fixed_space(values, table, config.facts.overrides.settings)
-    stored = teach(with_definitions(config, plain), space, table)
+    stored, left_out = teach(with_definitions(config, plain), space, table)
     try:
         written = save_variants(folder, stored)
     except OSError as error:
         raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
-    lines = (*stored.taught.told(), f"{stored.kernel} in files named {stored.file}, {gpu.name}; {written}")
+    if left_out:
+        macros = " ".join(f"{name}={value}" for name, value in left_out[0].macros)
+        told = f"{len(left_out)} measured variants have no predicted figures and teach nothing"
+        message(f"{told}: {macros}: {left_out[0].reason}")
+    if (known := gpu_of_board(stored.board)) is not None and gpu.id in gpu_ids() and known.id != gpu.id:
+        message(f"measured on {stored.board}: this corrects predictions for {gpu.name}, another board")
+    kept = f"remove {written} to forget it"
+    lines = (*stored.taught.told(), f"for {stored.kernel} in files named {stored.file} on {gpu.name}; {kept}")
     write_result(lambda file: click.echo("\n".join(lines), file), None)
     return FINE
 

@@ -38,6 +38,7 @@ from wattslice.frontend.project.runs import ProgramArguments, parse_arguments
 from wattslice.launches.data import parse_data
 from wattslice.launches.launch import NO_OVERRIDES, ArrayData, Overrides
 from wattslice.launches.overrides import OverrideError, parse_overrides
+from wattslice.patterns import regex
 from wattslice.user_folders import DEFAULT_CACHE_BYTES, default_cache
 from wattslice_models.execution_time import (
     Clocks,
@@ -52,16 +53,16 @@ DEFAULT_BRANCH_THRESHOLD = 0.05
 
 The paper prints no value; this one is ours.
 """
-_CXX_STANDARD = re.compile(r"(c|gnu)\+\+(11|0x|14|1y|17|1z|20|2a|23|2b|26|2c)")
-_C_STANDARD = re.compile(r"(c|gnu)(89|90|99|9x|11|1x|17|18|23|2x)")
+_CXX_STANDARD = regex(r"(c|gnu)\+\+(11|0x|14|1y|17|1z|20|2a|23|2b|26|2c)")
+_C_STANDARD = regex(r"(c|gnu)(89|90|99|9x|11|1x|17|18|23|2x)")
 _STANDARDS = "c++11, c++14, c++17, c++20, c++23 or c++26, or gnu++ for c++"
 """What libclang 18 takes for CUDA; before C++11 there was too little to write down CUDA's header in."""
 
 
 _PORT = r"[^\s/]+:\d{1,5}"
 _ADDRESSES = {
-    Backend.DASK: (re.compile(rf"((tcp|tls|ucx|wss?)://)?{_PORT}|inproc://.+"), "tcp://HOST:8786"),
-    Backend.RAY: (re.compile(rf"auto|local|(ray://)?{_PORT}"), "auto, HOST:6379 or ray://HOST:10001"),
+    Backend.DASK: (regex(rf"((tcp|tls|ucx|wss?)://)?{_PORT}|inproc://.+"), "tcp://HOST:8786"),
+    Backend.RAY: (regex(rf"auto|local|(ray://)?{_PORT}"), "auto, HOST:6379 or ray://HOST:10001"),
 }
 """What addresses of schedulers look like, and how to say it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
@@ -10,8 +9,9 @@ from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.ir import Severity
+from wattslice.patterns import regex
 
-_ENTRY = re.compile(r"(PW[0-9*?]{1,3})(?:=(\w+))?(?:@(.+))?")
+_ENTRY = regex(r"(PW[0-9*?]{1,3})(?:=(\w+))?(?:@(.+))?")
 
 
 class RuleChoice(Struct, frozen=True):

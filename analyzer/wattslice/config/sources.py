@@ -8,13 +8,14 @@ from pathlib import Path
 
 from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import Search, file_bytes, note_search
+from wattslice.patterns import regex
 
 SUFFIXES_IN_FOLDERS = (".cu",)
 """What counts as a source in a folder. Any other file (a ``.c`` kernel, PTX, a header) is named itself."""
 HEADER_SUFFIX = ".cuh"
 """Headers in a folder count where they define a kernel and no source there includes them."""
 _MOST_HEADER_BYTES = 4 << 20
-_INCLUDED = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?([^>\"/\\\n]+)[>\"]", re.M)
+_INCLUDED = regex(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*[/\\])?([^>\"/\\\n]+)[>\"]", re.M)
 
 
 def is_ptx(path: str | Path) -> bool:

@@ -100,10 +100,10 @@ def bytes_per_row(
     how far neighbours are apart is not one distance. Rows begin at the first sector: where an array lies in
     memory is not known.
     """
-    own = offsets[block][active[block]]
-    own = own - int(own.min()) // SECTOR_BYTES * SECTOR_BYTES
-    sectors = len(np.unique(own // SECTOR_BYTES))
-    alone = SECTOR_BYTES * sectors / len(np.unique(own // ROW_BYTES))
+    own = np.sort(offsets[block][active[block]])
+    own = own - int(own[0]) // SECTOR_BYTES * SECTOR_BYTES
+    sectors, rows = (int(_distinct(own[None, :] // size).sum()) for size in (SECTOR_BYTES, ROW_BYTES))
+    alone = SECTOR_BYTES * sectors / rows
     lanes = np.arange(0, active.size, threads.block_lanes) + int(np.argmax(active[block]))
     met = lanes[active[lanes]]
     places = places_of_blocks(threads)[met // threads.block_lanes]

@@ -17,8 +17,9 @@ from wattslice.analysis import Suppression
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.rules import RULES
 from wattslice.ir import Diagnostic, Severity
+from wattslice.patterns import regex
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""
     (?P<comment> //(?:[^\\\n]|\\.|\\\n)* | /\*.*?(?:\*/|\Z) )
     | (?:u8|[uUL])?R"(?P<mark>[^\s()\\]{0,16})\(.*?\)(?P=mark)"
@@ -29,8 +30,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_MEANT = re.compile(r"wattslice:\s*ignore\b")
-_WELL_FORMED = re.compile(r"wattslice:\s*ignore\s*\[(?P<ids>[^\]]*)\]\s*(?P<reason>.*)")
+_MEANT = regex(r"wattslice:\s*ignore\b")
+_WELL_FORMED = regex(r"wattslice:\s*ignore\s*\[(?P<ids>[^\]]*)\]\s*(?P<reason>.*)")
 _EXAMPLE = "such as // wattslice: ignore[PW016] a table of 16 entries"
 
 

@@ -63,7 +63,7 @@ def open_texts() -> tuple[tuple[Path, bytes], ...]:
     return _open_texts.get()
 
 
-def open_text(path: Path) -> bytes | None:
+def open_text(path: Path | str) -> bytes | None:
     """One of `open_texts`."""
     texts = _open_texts.get()
     return next((text for file, text in texts if str(file) == os.path.realpath(path)), None)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from wattslice.frontend.inputs import Search, digest_of_text, note_search
 from wattslice.frontend.surroundings import Surroundings
+from wattslice.patterns import regex
 
 SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 HEADERS = frozenset({".h", ".hpp", ".hxx", ".hh", ".cuh", ".inl", ".inc"})
@@ -65,14 +66,12 @@ def _includes(names: Iterable[str]) -> re.Pattern[bytes]:
 
 
 _MOST_TYPE = 82
-_TYPE = re.compile(
-    rb"(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*:]"
-)
+_TYPE = regex(rb"(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*:]")
 _OLD = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
 _MEMBERS = rb":[^;{}]{1,600}"  # what a constructor initialises
 _BODY = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + _MEMBERS + rb"|" + _OLD + rb")\{"
-_FUNCTION = re.compile(rb"\s*" + _BODY)
-_DEFINED = re.compile(rb"\s*(?:" + _BODY + rb"|(?:\[[^\]\n]{0,80}\]\s*)*[=;{])")
+_FUNCTION = regex(rb"\s*" + _BODY)
+_DEFINED = regex(rb"\s*(?:" + _BODY + rb"|(?:\[[^\]\n]{0,80}\]\s*)*[=;{])")
 
 
 class _Definitions:
@@ -157,7 +156,7 @@ def linking_files(
 
 CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b"
 """A call or launch of a name."""
-_NAME = re.compile(rb"\w+")
+_NAME = regex(rb"\w+")
 
 
 @lru_cache(maxsize=256)
@@ -230,6 +229,6 @@ def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES
     for place in (folder, os.path.dirname(folder)):  # noqa: PTH120
         is_outside = is_top and place != folder
         yield () if is_outside else around.files_in(place, suffixes)
-        inside = () if is_outside else around.listed(place)
+        inside = () if is_outside else around.listed(place).folders
         yield chain.from_iterable(around.files_in(inner, suffixes) for inner in inside)
     yield around.repository_files(folder, suffixes, MAX_SCANNED)

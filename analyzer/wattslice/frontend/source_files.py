@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from wattslice.frontend.inputs import Search, file_bytes, note_search, note_text, note_unrepeatable, open_text
+from wattslice.patterns import regex
 
 SUFFIXES = frozenset(
     (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -34,7 +35,7 @@ _MOST_ROOTS = 8
 _TICK_NS = 20_000_000
 _FRESH_S = 5.0
 # Without an anchor, which would try every line: whether only blanks stand before it is looked at afterwards.
-_INCLUDE = re.compile(rb'#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]')
+_INCLUDE = regex(rb'#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]')
 
 
 def included_names(source: bytes) -> tuple[str, ...]:
@@ -124,16 +125,16 @@ class Stamp(NamedTuple):
     size_bytes: int
 
     @classmethod
-    def of(cls, path: Path) -> Stamp:
+    def of(cls, path: Path | str) -> Stamp:
         """Raises OSError."""
         if (text := open_text(path)) is not None:
             return cls(None, len(text))
         now_ns = time.time_ns()
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  (thousands)
         young = found.st_mtime_ns > now_ns - _TICK_NS
         return cls(None if young else found.st_mtime_ns, found.st_size)
 
-    def holds_for(self, path: Path) -> bool:
+    def holds_for(self, path: Path | str) -> bool:
         """Whether the file is as it was when it was stamped."""
         try:
             return self.changed_ns is not None and self == Stamp.of(path)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
 from wattslice.frontend.inputs import file_bytes, root_above
 from wattslice.frontend.source_files import Stamp
+from wattslice.patterns import regex
 
 MAX_BYTES = 1 << 20
 _MOST_KEPT = 256
-_WORD = re.compile(rb"\w+")
-_MAIN = re.compile(rb"\bmain\s*\(")
+_MOST_KEPT_FOLDERS = 4096
+_WORD = regex(rb"\w+")
+_MAIN = regex(rb"\bmain\s*\(")
 
 
 class Text(NamedTuple):
@@ -24,13 +26,20 @@ class Text(NamedTuple):
     has_main: bool
 
 
+class Folder(NamedTuple):
+    """The paths of what is in a folder, sorted: files by suffix, folders. A link may be both."""
+
+    files: dict[str, tuple[str, ...]]
+    folders: tuple[str, ...]
+    links: frozenset[str]
+
+
 class Surroundings:
     """The disk as it is when first asked: one for each question, or for all questions of one moment."""
 
     def __init__(self) -> None:
         self._resolved: dict[str, str] = {}
-        self._names: dict[str, list[str]] = {}
-        self._files: dict[tuple[str, frozenset[str]], list[str]] = {}
+        self._folders: dict[str, Folder] = {}
         self._texts: dict[str, Text] = {}
         self._roots: dict[str, Path] = {}
         self._below: dict[tuple[str, frozenset[str]], list[str]] = {}
@@ -52,24 +61,17 @@ class Surroundings:
         """The folder that a file really lies in."""
         return os.path.dirname(self.resolved(str(path)))  # noqa: PTH120
 
-    def listed(self, folder: str) -> list[str]:
-        """What is in a folder, sorted; nothing for a file or a folder that may not be read."""
-        known = self._names.get(folder)
+    def listed(self, folder: str) -> Folder:
+        """What is in a folder; nothing where there is none, or it may not be read."""
+        known = self._folders.get(folder)
         if known is None:
-            try:
-                known = sorted(os.listdir(folder))  # noqa: PTH208
-            except OSError:
-                known = []
-            self._names[folder] = known = [os.path.join(folder, name) for name in known]  # noqa: PTH118
+            known = self._folders[folder] = _folder_of(folder)
         return known
 
-    def files_in(self, folder: str, suffixes: frozenset[str]) -> list[str]:
-        """What ends in one of `suffixes` in a folder, sorted."""
-        known = self._files.get((folder, suffixes))
-        if known is None:
-            known = [path for path in self.listed(folder) if os.path.splitext(path)[1] in suffixes]  # noqa: PTH122
-            self._files[folder, suffixes] = known
-        return known
+    def files_in(self, folder: str, suffixes: Collection[str]) -> list[str]:
+        """The files in a folder whose names end in one of `suffixes`, sorted."""
+        files = self.listed(folder).files
+        return sorted(path for suffix in suffixes for path in files.get(suffix, ()))
 
     def repository_files(self, folder: str, suffixes: frozenset[str], most: int) -> list[str]:
         """What ends in one of `suffixes` in the repository around a folder; nothing without one, and where
@@ -81,12 +83,20 @@ class Surroundings:
         known = self._below.get((str(top), suffixes))
         if known is None:
             known = self._below[str(top), suffixes] = []
-            for number, (place, inner, _) in enumerate(os.walk(top)):
-                inner[:] = sorted(name for name in inner if not name.startswith("."))
+            waiting, number = [str(top)], 0
+            while waiting:
+                place = waiting.pop()
                 known += self.files_in(place, suffixes)
-                if len(known) > most or number > most:
+                if max(len(known), number) > most:
                     known.clear()
                     break
+                number += 1
+                inner, hidden = self.listed(place), os.path.join(place, ".")  # noqa: PTH118
+                waiting += (
+                    path
+                    for path in reversed(inner.folders)
+                    if not path.startswith(hidden) and path not in inner.links
+                )
         return known
 
     def text(self, path: str) -> Text:
@@ -107,15 +117,41 @@ class Surroundings:
 
 _kept: dict[str, tuple[Stamp, Text]] = {}
 """Texts last asked for: the files of a folder all ask about the same others."""
+_kept_folders: dict[str, tuple[Stamp, Folder]] = {}
+"""Folders last listed, which all files around them ask about."""
+
+
+def _folder_of(path: str) -> Folder:
+    kept = _kept_folders.get(path)
+    if kept is not None and kept[0].holds_for(path):
+        return kept[1]
+    files: dict[str, list[str]] = {}
+    try:
+        stamp = Stamp.of(path)
+        with os.scandir(path) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+        inner = [entry for entry in entries if entry.is_dir(follow_symlinks=False) or entry.is_symlink()]
+        links = frozenset(entry.path for entry in inner if entry.is_symlink())
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                files.setdefault(os.path.splitext(entry.name)[1], []).append(entry.path)  # noqa: PTH122
+    except OSError:
+        return Folder({}, (), frozenset())
+    by_suffix = {suffix: tuple(paths) for suffix, paths in files.items()}
+    found = Folder(by_suffix, tuple([entry.path for entry in inner]), links)
+    if len(_kept_folders) >= _MOST_KEPT_FOLDERS:
+        _kept_folders.clear()
+    _kept_folders[path] = stamp, found
+    return found
 
 
 def _text_of(path: str) -> Text:
-    file, kept = Path(path), _kept.get(path)
-    if kept is not None and kept[0].holds_for(file):
+    kept = _kept.get(path)
+    if kept is not None and kept[0].holds_for(path):
         return kept[1]
     try:
-        stamp = Stamp.of(file)
-        content = file_bytes(file, MAX_BYTES)
+        stamp = Stamp.of(path)
+        content = file_bytes(Path(path), MAX_BYTES)
     except OSError:
         return Text(b"", frozenset(), has_main=False)
     words = frozenset(_WORD.findall(content))

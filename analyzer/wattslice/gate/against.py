@@ -52,10 +52,11 @@ from wattslice.gate.revision import (
 from wattslice.gate.verdict import Compared
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import MOST_CALLS_APART
+from wattslice.patterns import regex
 
-_FUNCTION = re.compile(rb"\b([A-Za-z_]\w*)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)\s*\{")
-_FILE = re.compile(rb'^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]+)"', re.M)
-_MAIN = re.compile(rb"\bmain\s*\(")
+_FUNCTION = regex(rb"\b([A-Za-z_]\w*)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)\s*\{")
+_FILE = regex(rb'^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]+)"', re.M)
+_MAIN = regex(rb"\bmain\s*\(")
 _NO_NAMES = frozenset((b"if", b"for", b"while", b"switch", b"catch", b"main", b"return"))
 
 

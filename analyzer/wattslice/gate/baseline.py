@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from wattslice.frontend.inputs import file_bytes
 from wattslice.frontend.parse_options import DEFAULT_STANDARD
 from wattslice.gate.records import LaunchRecord, records_of
 from wattslice.launches.launch import Dim3
+from wattslice.patterns import regex
 from wattslice.version import __version__
 from wattslice_corpora.records import write_text
 from wattslice_models.gpu import load_gpu
@@ -175,7 +175,7 @@ def _cells(record: LaunchRecord) -> tuple[str, ...]:
 
 _SHORT = {"\\": "\\\\", "\t": "\\t", "\n": "\\n"}
 _LONG = {short: character for character, short in _SHORT.items()}
-_ESCAPE = re.compile(r"\\(?:[\\tn]|U[0-9a-f]{8})")
+_ESCAPE = regex(r"\\(?:[\\tn]|U[0-9a-f]{8})")
 
 
 def _quoted(text: str) -> str:

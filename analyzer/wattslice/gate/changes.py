@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -24,13 +23,14 @@ from wattslice.gate.records import LaunchRecord, Matching, Pair
 from wattslice.gate.verdict import Compared, idles_by_assumption, losses, names
 from wattslice.ir import Severity
 from wattslice.launches.launch import LaunchSource
+from wattslice.patterns import regex
 from wattslice.units import energy, power, time
 
 MOST_LINES = 3
 WORTH_TELLING = 0.1
 """Share of the whole rise from which on a line whose text stayed is told."""
 
-_IDLE_TEXT = re.compile(r"\s*(?://.*|/\*.*|\*.*|[{}();]*)\s*")
+_IDLE_TEXT = regex(r"\s*(?://.*|/\*.*|\*.*|[{}();]*)\s*")
 """Lines that say nothing: blank, brackets, comments."""
 
 
@@ -177,7 +177,7 @@ VARIANT_FROM = 0.5
 """Bodies at least this much alike count as variants of one kernel, others as two programs."""
 
 _GATHER, _GEOMETRY, _SIZE = "PW016", "PW011", "PW010"
-_PLACES = re.compile(r"\b(?:line \d+|trip_L\d+(?:@\S+)?)")
+_PLACES = regex(r"\b(?:line \d+|trip_L\d+(?:@\S+)?)")
 
 
 class Policy(Struct, frozen=True):

@@ -12,11 +12,10 @@ from msgspec import Struct
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.quoting import Quoter
 from wattslice.launches.launch import Dim3
+from wattslice.patterns import regex
 
-_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
-_COMMENT = re.compile(
-    r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
-)
+_TOKEN = regex(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
+_COMMENT = regex(r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 
 class LaunchRecord(Struct, frozen=True):

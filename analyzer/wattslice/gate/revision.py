@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -22,6 +21,7 @@ from msgspec import Struct
 
 from wattslice.errors import WattsliceError
 from wattslice.launches.data_files import MOST_BYTES
+from wattslice.patterns import regex
 
 _SAFE = (
     "--no-pager", "--no-replace-objects", "--literal-pathspecs", "-c", "core.fsmonitor=false",
@@ -43,7 +43,7 @@ _NEVER_READ = frozenset(
         ".docx", ".ps", ".eps",
     )
 )  # fmt: skip
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT = regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LFS = b"version https://git-lfs.github.com/spec/"
 
 

@@ -7,7 +7,6 @@ nor gone.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
@@ -24,9 +23,10 @@ from wattslice.findings.findings import (
     with_suppressions,
 )
 from wattslice.ir import Diagnostic, Severity
+from wattslice.patterns import regex
 from wattslice.units import probability
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 def losses(analysis: Analysis) -> tuple[Diagnostic, ...]:

@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.ir import OperationClass, OperationCount, Semantics, Type, TypeKind
+from wattslice.patterns import regex
 
 
 class Cost(Enum):
@@ -332,7 +333,7 @@ def _class_of(type_: Type) -> OperationClass:
     return {16: OperationClass.FP16, 64: OperationClass.FP64}.get(type_.bits, OperationClass.FP32)
 
 
-_SIGNATURE = re.compile(r"([\w ]+\*?)\(([^()]*)\)")
+_SIGNATURE = regex(r"([\w ]+\*?)\(([^()]*)\)")
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from wattslice.ir.operators import (
     Semantics,
     UnaryOp,
 )
+from wattslice.patterns import regex
 
 
 class Span(Struct, frozen=True):
@@ -747,7 +747,7 @@ class Program(Struct, frozen=True, eq=False):
     origin: Program | None = None
 
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = regex(r"\r\n|\n|\r")
 
 
 def numbered_lines(text: str) -> tuple[str, ...]:

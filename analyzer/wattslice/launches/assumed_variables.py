@@ -39,8 +39,16 @@ Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
 """Reads the launches again, with more variables fixed."""
 
 
+_Place = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
+"""A launch in the source, and the calls that lead to it."""
+
+
+def _place(instance: LaunchInstance) -> _Place:
+    return instance.node, instance.path
+
+
 class _Site(Struct):
-    """What is known of one launch in the source that could not be read."""
+    """What is known of one launch, reached by one way, that could not be read."""
 
     causes: dict[str, Unknown]  # variables its geometry needs, with the reason why each is unknown
     others: dict[str, Unknown]  # variables its arguments need
@@ -55,11 +63,16 @@ def with_assumed_variables(
     """
     running = {kernel_key(instance) for instance in instances if instance.is_certain}
     known = {
-        instance.node
+        _place(instance)
         for instance in instances
         if is_read(instance) and (instance.is_certain or kernel_key(instance) not in running)
     }
-    sites = {instance.node: _Site({}, {}) for instance in instances if instance.node not in known}
+    nodes = {node for node, _ in known}
+    sites = {
+        _place(instance): _Site({}, {})
+        for instance in instances
+        if _place(instance) not in known and (instance.is_certain or instance.node not in nodes)
+    }
     values: dict[str, int | float] = dict(agreed)
     latest = instances
     for _ in range(_ROUNDS):
@@ -75,18 +88,19 @@ def with_assumed_variables(
     fixed = {*agreed, *_likely(sites)}
     values, latest = _launchable(sites, values, latest, read, fixed)
     values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count, fixed)
-    solved = {instance.node for instance in latest if instance.node in sites and is_read(instance)}
-    # What the assumed values leave unreached stands only where nothing else launches the kernel.
+    solved = {_place(instance) for instance in latest if _place(instance) in sites and is_read(instance)}
     reached = {instance.node for instance in latest if instance.is_certain}
     launched = {kernel_key(instance) for instance in latest if instance.is_certain and is_read(instance)}
-    kept = [
-        instance
-        for instance in instances
-        if instance.node not in solved and (instance.node in reached or kernel_key(instance) not in launched)
-    ]
+
+    def stays(instance: LaunchInstance) -> bool:
+        """Whether a launch stands that assumed values do not come to: a name may mean others, too."""
+        is_run = instance.is_certain and is_read(instance) and instance.times is not None
+        return is_run or instance.node in reached or kernel_key(instance) not in launched
+
+    kept = [instance for instance in instances if _place(instance) not in solved and stays(instance)]
     for instance in latest:
-        if instance.node in solved and is_read(instance):
-            site = sites[instance.node]
+        if _place(instance) in solved and is_read(instance):
+            site = sites[_place(instance)]
             used = {**{name: why for name, why in site.others.items() if name in values}, **site.causes}
             if not site.causes:  # read only with what is assumed for other sites
                 every = ((name, why) for other in sites.values() for name, why in other.causes.items())
@@ -96,18 +110,18 @@ def with_assumed_variables(
     return without_dead(with_assumed_arguments(kept, latest))
 
 
-def _note_causes(sites: Mapping[ir.LaunchCall, _Site], latest: Sequence[LaunchInstance]) -> bool:
+def _note_causes(sites: Mapping[_Place, _Site], latest: Sequence[LaunchInstance]) -> bool:
     """Add the unknown variables of sites that are not read yet; False when there are no new ones."""
     running = {kernel_key(instance) for instance in latest if instance.is_certain}
     done = {
-        instance.node
+        _place(instance)
         for instance in latest
         if is_read(instance) and (instance.is_certain or kernel_key(instance) not in running)
     }
     found = False
     for instance in latest:
-        site = sites.get(instance.node)
-        if site is None or instance.node in done:
+        site = sites.get(_place(instance))
+        if site is None or _place(instance) in done:
             continue
         for unknown in (*_unknowns(instance.grid), *_unknowns(instance.block)):
             if unknown.variable is not None and unknown.variable not in site.causes:
@@ -136,7 +150,7 @@ _State = tuple[dict[str, int | float], Sequence[LaunchInstance]]
 
 
 def _launchable(
-    sites: Mapping[ir.LaunchCall, _Site],
+    sites: Mapping[_Place, _Site],
     values: dict[str, int | float],
     latest: Sequence[LaunchInstance],
     read: Reader,
@@ -146,9 +160,9 @@ def _launchable(
 
     Smaller ones, for blocks that are too large; else one of them larger, for grids of no block.
     """
-    done = {instance.node for instance in latest if is_read(instance)}
-    wanted = {name for node in done if node in sites for name in sites[node].causes}
-    failing = {name for node, site in sites.items() if node not in done for name in site.causes}
+    done = {_place(instance) for instance in latest if is_read(instance)}
+    wanted = {name for place in done if place in sites for name in sites[place].causes}
+    failing = {name for place, site in sites.items() if place not in done for name in site.causes}
     shrunk = failing - wanted - fixed
     if not shrunk:
         return values, latest
@@ -156,13 +170,13 @@ def _launchable(
     for change in changes[:_MAX_CHANGES]:
         changed = {**values, **change}
         again = read(changed)
-        if {instance.node for instance in again if is_read(instance)} > done:
+        if {_place(instance) for instance in again if is_read(instance)} > done:
             return changed, again
     return values, latest
 
 
 def _filling(
-    sites: Mapping[ir.LaunchCall, _Site],
+    sites: Mapping[_Place, _Site],
     values: dict[str, int | float],
     latest: Sequence[LaunchInstance],
     read: Reader,
@@ -170,9 +184,9 @@ def _filling(
     fixed: set[str],
 ) -> _State:
     """Larger values for variables that alone decide launches too small for the GPU."""
-    done = {instance.node for instance in latest if is_read(instance)}
+    done = {_place(instance) for instance in latest if is_read(instance)}
     shared = {name for site in sites.values() if len(site.causes) > 1 for name in site.causes}
-    alone = {name for node in done if node in sites for name in sites[node].causes} - shared - fixed
+    alone = {name for place in done if place in sites for name in sites[place].causes} - shared - fixed
     while alone:
         blocks = _most_blocks(sites, latest)
         alone = {name for name in alone if blocks.get(name, wanted_blocks) < wanted_blocks}
@@ -181,7 +195,7 @@ def _filling(
             break
         again = read(larger)
         grown = _most_blocks(sites, again)
-        if not {instance.node for instance in again if is_read(instance)} >= done or all(
+        if not {_place(instance) for instance in again if is_read(instance)} >= done or all(
             grown[name] <= blocks[name] for name in alone
         ):
             break
@@ -189,16 +203,16 @@ def _filling(
     return values, latest
 
 
-def _likely(sites: Mapping[ir.LaunchCall, _Site]) -> set[str]:
+def _likely(sites: Mapping[_Place, _Site]) -> set[str]:
     """Variables whose assumed value stands in the host code."""
     return {name for site in sites.values() for name, why in site.causes.items() if why.likely is not None}
 
 
-def _most_blocks(sites: Mapping[ir.LaunchCall, _Site], instances: Sequence[LaunchInstance]) -> dict[str, int]:
+def _most_blocks(sites: Mapping[_Place, _Site], instances: Sequence[LaunchInstance]) -> dict[str, int]:
     most: dict[str, int] = {}
     for instance in instances:
         grid = geometry_of(instance).grid
-        site = sites.get(instance.node)
+        site = sites.get(_place(instance))
         if grid is not None and site is not None:
             for name in site.causes:
                 most[name] = max(most.get(name, 0), grid[0] * grid[1] * grid[2])

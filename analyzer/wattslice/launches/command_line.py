@@ -16,6 +16,7 @@ from typing import NamedTuple
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches.memory import Memory, Pointer, Record, Storage, Unknown, Value, is_text_object
+from wattslice.patterns import regex
 
 _POINTER_BYTES = 8
 _LONGEST = 4096
@@ -88,12 +89,12 @@ def _words(arguments: tuple[Value, ...]) -> list[str] | None:
 # ----------------------------------------------------------------------------- numbers in texts
 
 _INTEGER = {
-    0: re.compile(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*))"),
-    8: re.compile(r"\s*([+-]?[0-7]+)"),
-    10: re.compile(r"\s*([+-]?\d+)"),
-    16: re.compile(r"\s*([+-]?(?:0[xX])?[0-9a-fA-F]+)"),
+    0: regex(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*))"),
+    8: regex(r"\s*([+-]?[0-7]+)"),
+    10: regex(r"\s*([+-]?\d+)"),
+    16: regex(r"\s*([+-]?(?:0[xX])?[0-9a-fA-F]+)"),
 }
-_FLOAT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+_FLOAT = regex(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 _SMALLEST, _LARGEST = -(1 << 63), (1 << 64) - 1
 
 
@@ -162,7 +163,7 @@ def _clipped(number: int, type_: ir.Type) -> int:
     return min(max(number, -(1 << bits) if type_.signed else _SMALLEST), (1 << bits) - 1)
 
 
-_CONVERSION = re.compile(r"%(\*?)(\d*)(hh|h|ll|l|z|j|L)?([diuxXofeEgGsc%])|\s+|(.)", re.DOTALL)
+_CONVERSION = regex(r"%(\*?)(\d*)(hh|h|ll|l|z|j|L)?([diuxXofeEgGsc%])|\s+|(.)", re.DOTALL)
 _SIZES = {"hh": 8, "h": 16, "": 32, "l": 64, "ll": 64, "z": 64, "j": 64}
 
 

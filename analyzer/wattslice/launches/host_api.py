@@ -56,10 +56,20 @@ _OF_ONE: dict[str, Callable[[Number], Number]] = {
     "sin": math.sin,
     "cos": math.cos,
     "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
     "atan": math.atan,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "log1p": math.log1p,
+    "expm1": math.expm1,
 }
 _OF_TWO: dict[str, Callable[[Number, Number], Number]] = {
     "pow": math.pow,
+    "fmod": math.fmod,
+    "atan2": math.atan2,
+    "hypot": math.hypot,
     "min": lambda x, y: min(x, y),
     "max": lambda x, y: max(x, y),
     "fmin": lambda x, y: min(x, y),
@@ -344,6 +354,8 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
                     memory.write(pointer.storage, pointer.offset, value, ir.INT32)
             if any(isinstance(pointer, Pointer) for pointer, _ in pairs):
                 return 0
+    if name in _OF_ONE_PROCESS:
+        return _of_one_process(memory, name, arguments)
     is_option = _looks_at_options(name, node, arguments)
     why = Unknown(f"set by {name}()", is_option=is_option)
     first = arguments[0] if arguments else None
@@ -385,6 +397,27 @@ def _reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
 
 
 _MOST_REACHED = 256
+
+_OF_ONE_PROCESS = {
+    "MPI_Comm_size": 1,
+    "MPI_Comm_rank": 0,
+    "nvshmem_n_pes": 1,
+    "nvshmem_my_pe": 0,
+    "omp_get_max_threads": 1,
+    "omp_get_num_threads": 1,
+    "omp_get_thread_num": 0,
+}
+"""What the first of one process, or thread, is told of how many there are and which it is: one GPU is
+predicted for."""
+
+
+def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
+    """Unknown, most likely that of one process."""
+    why = Unknown(f"the result of {name}()", likely=_OF_ONE_PROCESS[name])
+    if name.startswith("MPI_") and len(arguments) > 1 and isinstance(target := arguments[1], Pointer):
+        memory.write(target.storage, target.offset, why, ir.INT32)
+        return 0
+    return why
 
 
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:

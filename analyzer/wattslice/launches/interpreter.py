@@ -9,7 +9,8 @@ loops are visited at their first, middle and last iteration. Steps are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from wattslice.launches.evaluator import BudgetExceededError, Evaluator
 from wattslice.launches.host_api import library_call
 from wattslice.launches.instances import LaunchInstance
 from wattslice.launches.launch import ConstantValue
-from wattslice.launches.long_loops import LoopWrites, writes_of
+from wattslice.launches.long_loops import LoopWrites, jumps_of, writes_of
 from wattslice.launches.memory import (
     Closure,
     Delta,
@@ -61,6 +62,8 @@ MAX_RECURSION_DEPTH = 40
 SHARE_OF_NOT_RUN = 0.75
 """Of the steps, for code that is visited only to see its launches."""
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
+_Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
+"""A launch, the calls that lead to it, and the kernel of a pointer."""
 
 
 class Flow(Enum):
@@ -113,6 +116,9 @@ class Interpreter(Evaluator):
         self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
         self._is_captured = False  # into a graph, which is launched some other time
         self._loop_depth = 0
+        self._varying: frozenset[ir.Variable] = (
+            frozenset()
+        )  # what long loops write of which not all is visited
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
@@ -234,7 +240,18 @@ class Interpreter(Evaluator):
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
         if other is not None:
             self._speculate(other, stmt.condition)
-        return Flow.NEXT if taken is None else self.execute(taken)
+        if not self._varies(stmt.condition):
+            return Flow.NEXT if taken is None else self.execute(taken)
+        times, self._times = self._times, None
+        flow = Flow.NEXT if taken is None else self.execute(taken)
+        self._times = times
+        if other is not None and any(isinstance(jump, ir.Continue) for jump in jumps_of(other)):
+            self._may_have_left(Flow.CONTINUE)
+        return flow
+
+    def _varies(self, condition: ir.Expr) -> bool:
+        """Whether iterations of a long loop that are not visited may decide otherwise."""
+        return bool(self._varying) and not self._varying.isdisjoint(read_by_condition(condition))
 
     def _try(self, stmt: ir.Stmt | None, *, is_run: bool = False) -> tuple[Flow, Delta]:
         mark, times = self.memory.mark(), self._times
@@ -290,9 +307,12 @@ class Interpreter(Evaluator):
             return
         self.spend()
         returned = list(self._returned)
-        self._speculating.append(condition)
-        self._try_within_steps(stmt)
-        self._speculating.pop()
+        if condition is not None and self._varies(condition):
+            self._try(stmt)  # other iterations run it
+        else:
+            self._speculating.append(condition)
+            self._try_within_steps(stmt)
+            self._speculating.pop()
         self._returned[:] = returned
 
     def _try_within_steps(self, stmt: ir.Stmt) -> None:
@@ -384,7 +404,7 @@ class Interpreter(Evaluator):
             if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
                 is_long = (begin - self.steps_left) * (trips - 1) > self.steps_left * SHARE_OF_LOOP
                 if is_long and not (writes := self._writes(stmt)).may_end_early:
-                    return self._sample(stmt, trips - 1, writes)
+                    return self._sample(stmt, trips - 1, writes, known)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
                 holds = truth(value)
@@ -489,18 +509,31 @@ class Interpreter(Evaluator):
         value = self.memory.read(self.memory.storage(variable), 0, variable.type)
         return value if isinstance(value, int) else None
 
-    def _sample(self, stmt: ir.Loop, trips: int, writes: LoopWrites) -> Flow:
-        """A long counted loop: two iterations to see what changes by a constant, the middle and the last."""
+    def _sample(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None = None) -> Flow:
+        """A long counted loop: two iterations to see what changes by a constant, the middle and the last.
+
+        `first`: where the instances of the iteration before these begin, if there was one.
+        """
+        varying, self._varying = self._varying, self._varying | writes.steady | writes.others
+        try:
+            return self._sampled(stmt, trips, writes, first)
+        finally:
+            self._varying = varying
+
+    def _sampled(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None) -> Flow:
         assert stmt.step is not None
         mark, times = self.memory.mark(), self._times
+        visited = [(len(self.instances), 1)] if first is None else [(first, 1), (len(self.instances), 1)]
         flow = self._once(stmt)
         after_first = self.memory.changes_since(mark)
         if flow is not Flow.NEXT:
             return flow
+        visited.append((len(self.instances), 1))
         flow = self._once(stmt)
         after_second = self.memory.changes_since(mark)
         steady = {self.memory.storage(variable) for variable in writes.steady}
         for iteration, stands_for in ((trips // 2, trips - 3), (trips - 1, 1)):
+            visited.append((len(self.instances), stands_for))
             self._times = None if times is None else times * stands_for
             for variable in writes.others:
                 storage = self.memory.storage(variable)
@@ -520,7 +553,30 @@ class Interpreter(Evaluator):
             if flow is not Flow.NEXT:
                 break
         self._times = times
+        self._uncount_irregular(visited)
         return flow if flow is Flow.EXIT else Flow.NEXT
+
+    def _uncount_irregular(self, visited: Sequence[tuple[int, int]]) -> None:
+        """Launches that not every iteration of a long loop makes as often: nobody knows how many there are.
+
+        `visited`: where the instances of each iteration begin, and for how many iterations it stands.
+        """
+        ends = [*(start for start, _ in visited[1:]), len(self.instances)]
+        irregular: set[_Site] = set()
+        numbers: list[Counter[_Site]] = []
+        for (start, stands_for), end in zip(visited, ends, strict=True):
+            numbers.append(Counter())
+            for instance in self.instances[start:end]:
+                if instance.times is None:
+                    irregular.add(_site(instance))
+                elif instance.is_certain:
+                    numbers[-1][_site(instance)] += instance.times // stands_for
+        irregular.update(
+            site for one in numbers for site in one if any(one[site] != n[site] for n in numbers)
+        )
+        for at in range(visited[0][0], len(self.instances)):
+            if _site(self.instances[at]) in irregular:
+                self.instances[at] = replace(self.instances[at], times=None)
 
     def _writes(self, stmt: ir.Loop) -> LoopWrites:
         found = self._loop_writes.get(stmt)
@@ -820,6 +876,10 @@ class Interpreter(Evaluator):
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         result = self.returned_by(node.body)
         return Unknown(f"the result of {node.name}()") if result is None else convert(result, node.type)
+
+
+def _site(instance: LaunchInstance) -> _Site:
+    return instance.node, instance.path, instance.kernel
 
 
 def _ends(stmt: ir.Stmt | None) -> bool:

@@ -49,7 +49,7 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
         variable = _stepped(expr, written)
         if variable is not None:
             steps[variable] = steps.get(variable, 0) + 1
-    is_skipping = any(True for stmt in _jumps(loop.body) if isinstance(stmt, ir.Continue))
+    is_skipping = any(True for stmt in jumps_of(loop.body) if isinstance(stmt, ir.Continue))
     in_step = {v for e in (() if loop.step is None else ir.comma_parts(loop.step)) for v in _written_by(e)}
     steady = {v for v, n in steps.items() if written[v] == n and (not is_skipping or v in in_step)}
     return LoopWrites(
@@ -114,12 +114,12 @@ def _stepped(expr: ir.Expr, written: Iterable[ir.Variable]) -> ir.Variable | Non
     return expr.target.variable
 
 
-def _jumps(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+def jumps_of(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
     """The jumps in the body of a loop that concern this loop."""
     if isinstance(stmt, (ir.Break, ir.Continue, ir.Return)):
         yield stmt
     for inner in ir.nested_statements(stmt):
-        for jump in _jumps(inner):
+        for jump in jumps_of(inner):
             if isinstance(jump, ir.Return) or not (
                 isinstance(stmt, ir.Loop) or (isinstance(stmt, ir.Switch) and isinstance(jump, ir.Break))
             ):
@@ -132,7 +132,7 @@ def _may_end_early(stmt: ir.Stmt, written: set[ir.Variable]) -> bool:
         inner for inner in ir.walk_statements(stmt) if isinstance(inner, (ir.If, ir.Switch, ir.Loop))
     )
     for inner in decisions:
-        leaves = any(isinstance(jump, (ir.Break, ir.Return)) for jump in _jumps(inner))
+        leaves = any(isinstance(jump, (ir.Break, ir.Return)) for jump in jumps_of(inner))
         reads = (
             node.place.variable
             for expr in ir.statement_expressions(inner)

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.ir.c_arithmetic import converted, fold
+from wattslice.ir.c_arithmetic import EXACT, converted, fold
 
 
 class Unknown(Struct, frozen=True, eq=False):
@@ -19,7 +19,8 @@ class Unknown(Struct, frozen=True, eq=False):
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
     `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
-    in this object, which a write through it may change.
+    in this object, which a write through it may change. `overflows`: other values that it is computed from
+    settle it, not the variable that holds it.
     """
 
     reason: str
@@ -28,6 +29,7 @@ class Unknown(Struct, frozen=True, eq=False):
     likely: int | float | None = None
     least: int | None = None  # no number below it is possible: argc is at least 1
     around: Pointer | None = None
+    overflows: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -188,7 +190,13 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
     result = fold(op, left, right, operand_type)
     if result is None:
         return Unknown(f"{left} {op.value} {right} in the host code has no value")
+    exact = EXACT[op](left, right) if op in _MAY_OVERFLOW and type(result) is int else result
+    if exact != result and operand_type.signed:
+        return Unknown(f"{left} {op.value} {right} overflows {operand_type.bits} bits", overflows=True)
     return result if op in ir.COMPARISONS else convert(result, operand_type)
+
+
+_MAY_OVERFLOW = (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL)
 
 
 def _by_least(op: ir.BinaryOp, left: Value, right: Value) -> int | None:
@@ -570,7 +578,7 @@ def _undecided(cell: Cell, likely: Value, condition: Unknown) -> Unknown:
 
 def _named(value: Value, storage: Storage) -> Value:
     """An unknown value remembers the first variable that held it: what --set can settle."""
-    if isinstance(value, Unknown) and value.variable is None and storage.is_scalar:
+    if isinstance(value, Unknown) and value.variable is None and storage.is_scalar and not value.overflows:
         return replace(value, variable=storage.name)
     return value
 

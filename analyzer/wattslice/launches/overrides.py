@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -21,13 +20,14 @@ from wattslice.launches.launch import (
     trip_name,
 )
 from wattslice.launches.tensors import names_size
+from wattslice.patterns import regex
 
 _LAUNCH_SYNTAX = "write --launch 'KERNEL=gx,gy,gz:bx,by,bz' with optional ':shared_memory_bytes'"
 _SET_SYNTAX = "write --set NAME=NUMBER or --set KERNEL.NAME=NUMBER"
-_NAME = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\Z")
-_KERNEL = re.compile(r"[A-Za-z_]\w*(?:<[^=]*>)?(?:::[A-Za-z_]\w*(?:<[^=]*>)?)*\Z")
-_TRIP = re.compile(r"trip_L\d+(?:@.+)?")
-_TRIP_OF = re.compile(rf"(?:(?P<kernel>[^@]+)\.)?(?P<trip>{_TRIP.pattern})")
+_NAME = regex(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\Z")
+_KERNEL = regex(r"[A-Za-z_]\w*(?:<[^=]*>)?(?:::[A-Za-z_]\w*(?:<[^=]*>)?)*\Z")
+_TRIP = regex(r"trip_L\d+(?:@.+)?")
+_TRIP_OF = regex(rf"(?:(?P<kernel>[^@]+)\.)?(?P<trip>{_TRIP.pattern})")
 _SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 

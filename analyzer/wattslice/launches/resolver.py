@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -65,11 +66,14 @@ class HostCode:
         self._steps_left = MAX_STEPS_OF_ALL_READINGS
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
+
+    @cached_property
+    def _relevance(self) -> Relevance:
         try:
             with deep_recursion():
-                self._relevance = relevance_of(program, self._graph)
+                return relevance_of(self._program, self._graph)
         except RecursionError:
-            self._relevance = Relevance()
+            return Relevance()
 
     def launches(
         self, pins: Mapping[str, int | float], given: ProgramArguments | None = None

@@ -24,10 +24,11 @@ from wattslice.lsp.documents import Document, Encoding, LineMap, split_lines, wi
 from wattslice.lsp.repairs import Repair, repair
 from wattslice.lsp.settings_files import SettingsFile, has_entry, with_entry
 from wattslice.lsp.views import View
+from wattslice.patterns import regex
 
 WRITE_SETTINGS = "wattslice.writeSettings"
 """Our command: the document's uri, and entries as ``{"key": ..., "value": ...}``."""
-_IGNORE = re.compile(r"//[ \t]*wattslice:[ \t]*ignore\[[^\]]*(?=\])")
+_IGNORE = regex(r"//[ \t]*wattslice:[ \t]*ignore\[[^\]]*(?=\])")
 
 
 class Abilities(Struct, frozen=True):
@@ -225,7 +226,7 @@ def _position(text: str, offset: int, encoding: Encoding) -> types.Position:
 
 
 _KEYS = {"--set": "set", "--launch": "launch"}
-_LOOP = re.compile(r"trip_L(\d+)(?:@(.+))?")
+_LOOP = regex(r"trip_L(\d+)(?:@(.+))?")
 
 
 class SettingEntry(Struct, frozen=True):

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from wattslice.patterns import regex
 from wattslice.profiling.probes.source_text import without_text
 
 # Only these end a line in the protocol and for compilers; str.splitlines() also breaks at form feeds.
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE = regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 class Document:
@@ -168,7 +169,7 @@ def _matches(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     return found
 
 
-_CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b[ \t]*(.*)")
+_CONDITION = regex(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b[ \t]*(.*)")
 _NEVER, _ALWAYS = ("0", "false", "(0)"), ("1", "true", "(1)")
 _PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from wattslice.analysis import Advice, BranchClass, KernelAnalysis, SliceAnalysis
@@ -12,12 +11,13 @@ from wattslice.ir.operation_counts import FIELD_NAMES
 from wattslice.launches.launch import Assumption
 from wattslice.lsp.actions import settings_for
 from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text, table
+from wattslice.patterns import regex
 from wattslice.report.text import fills, launch_text
 from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 
 _MOST_LAUNCHES = 4
 """Summarised one by one; of further ones only their number is told."""
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 
 
 def hover_text(view: View, line: int, text: str, column: int) -> str:

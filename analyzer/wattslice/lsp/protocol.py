@@ -26,6 +26,8 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol
 
+from wattslice.patterns import regex
+
 if TYPE_CHECKING:
     from cattrs import Converter
     from pygls.lsp.server import LanguageServer
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 MOST_NESTING = 128
 """Levels of arrays and objects in a message; the protocol's own messages have about ten."""
-_STRING = re.compile(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
+_STRING = regex(rb'"(?:[^"\\]+|\\.)*"', re.DOTALL)
 _OPEN, _CLOSE = b"[{", b"]}"
 _DOCUMENTS = (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE, types.TEXT_DOCUMENT_DID_CLOSE)
 
@@ -177,7 +179,7 @@ MOST_BYTES = 256 << 20
 """Of one message; the largest source that is analysed has 4 MiB, and JSON may escape every byte of it."""
 _MOST_HEADER_BYTES = 8 << 10
 _MOST_HEADER_LINES = 64
-_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,12})[ \t]*", re.IGNORECASE)
+_LENGTH = regex(rb"content-length[ \t]*:[ \t]*(\d{1,12})[ \t]*", re.IGNORECASE)
 _CHUNK = 1 << 20
 
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from wattslice.findings.findings import Finding
+from wattslice.patterns import regex
 from wattslice.units import energy
 
-_PADDED = re.compile(r"pad the rows of '(\w+)'")
-_RESTRICTED = re.compile(r"declare '(\w+)' __restrict__")
-_LITERAL = re.compile(r"write ([\d.]+(?:[eE][+-]?\d+)?)f\b")
-_CALL = re.compile(r"\bcall (?:the function for floats, )?(\w+)f\b")
-_LOOP = re.compile(r"\s*(?:for|while)\s*\(")
+_PADDED = regex(r"pad the rows of '(\w+)'")
+_RESTRICTED = regex(r"declare '(\w+)' __restrict__")
+_LITERAL = regex(r"write ([\d.]+(?:[eE][+-]?\d+)?)f\b")
+_CALL = regex(r"\bcall (?:the function for floats, )?(\w+)f\b")
+_LOOP = regex(r"\s*(?:for|while)\s*\(")
 _OF_DECLARATIONS = ("PW042", "PW053", "PW054")
 _MOST_LINES = 200
 """How far above an advice its declaration or loop is looked for."""

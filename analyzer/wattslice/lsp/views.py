@@ -16,6 +16,7 @@ from wattslice.config.budgets import Budget
 from wattslice.findings.findings import Finding, decision, findings_of
 from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.lsp.documents import Document, Encoding, LineMap, definition_line, live_text, width
+from wattslice.patterns import regex
 from wattslice.report.annotated import stake_words
 from wattslice.units import UNKNOWN, energy, percent, power, printable, three_digits, time
 
@@ -229,7 +230,7 @@ def _interval(launches: tuple[KernelAnalysis, ...]) -> str:
 
 
 # Only what would mean something: editors that show the text as it is show the backslashes too.
-_SPECIAL = re.compile(r"([\\`*<|&~]|\](?=[(\[:])|\b_|_\b)")
+_SPECIAL = regex(r"([\\`*<|&~]|\](?=[(\[:])|\b_|_\b)")
 
 
 def code(text: str) -> str:

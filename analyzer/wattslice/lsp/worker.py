@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -18,12 +17,13 @@ from wattslice.config.budgets import Budget
 from wattslice.config.config import Config
 from wattslice.errors import AbandonedError, WattsliceError
 from wattslice.lsp.client_settings import Setup
+from wattslice.patterns import regex
 
 if TYPE_CHECKING:
     from wattslice.pipeline.incremental import IncrementalAnalyzer
 
 
-_LONE_CR = re.compile(r"\r(?!\n)")
+_LONE_CR = regex(r"\r(?!\n)")
 """Ends a line for editors and compilers; the sources of our own are read by LF."""
 _MOST_S = 15.0
 """For one analysis: meanwhile nobody hears of other documents."""

@@ -23,6 +23,7 @@ from wattslice.frontend.inputs import Inputs, note_inputs, note_unrepeatable, re
 from wattslice.frontend.limits import MOST_S, limited
 from wattslice.frontend.project.runs import ProgramArguments, find_arguments
 from wattslice.frontend.source_files import mentions
+from wattslice.frontend.surroundings import Surroundings
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.ir.walking import deep_recursion, no_collections
 from wattslice.launches.data import check_data
@@ -249,19 +250,19 @@ def _is_lasting(result: FileAnalysis) -> bool:
 
 def neighbours_of(path: Path, config: Config) -> Neighbours:
     """Reads the files around a CUDA file, and says how its program is run: as its build does it by itself."""
-    given = config.facts.program_arguments
+    given, around = config.facts.program_arguments, Surroundings()
 
     def arguments(main: Path) -> ProgramArguments | None:
-        return find_arguments(main) if given is None else given
+        return find_arguments(main, around) if given is None else given
 
     if path.suffix == ".c" or is_ptx(path):  # kernels no other file is asked about
         return Neighbours(arguments=arguments)
     return Neighbours(
-        partial(read_callers, path, options=config.parse),
-        partial(read_launcher, path, options=config.parse),
+        partial(read_callers, path, options=config.parse, around=around),
+        partial(read_launcher, path, options=config.parse, around=around),
         arguments,
-        partial(read_definitions, path, options=config.parse),
-        partial(read_linking, path, options=config.parse),
+        partial(read_definitions, path, options=config.parse, around=around),
+        partial(read_linking, path, options=config.parse, around=around),
     )
 
 

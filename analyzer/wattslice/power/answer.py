@@ -152,7 +152,7 @@ def _with_limit(
         timing.time_s,
         str(timing.limited_by),
         reaches,
-        _energies(question.gpu).component_powers(work, question.gpu, question.clocks, timing.time_s),
+        _energies(question.gpu).component_powers(work, question.gpu, question.clocks, timing, timing.time_s),
         timing.utilisations,
         "PW031" if watts.power_w is None else "",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Callable
 from functools import cache
@@ -16,6 +15,7 @@ from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import power_limit_warning, why_unknown
 from wattslice.launches.overrides import OverrideError
+from wattslice.patterns import regex
 from wattslice.pipeline.files import analyze_files
 from wattslice.projection.workflow import KernelUse, Workflow
 from wattslice_models.execution_time import TimeParameters
@@ -166,7 +166,7 @@ def _reason(kernel: KernelAnalysis, analysis: Analysis) -> str:
 
 
 _KEYS = {"--set": "set", "--launch": "launch", "--profile": "profile", "-D": "define", "-I": "include"}
-_OPTION = re.compile(rf"(?<!\S)({'|'.join(_KEYS)})(?=[\s:]|$)")
+_OPTION = regex(rf"(?<!\S)({'|'.join(_KEYS)})(?=[\s:]|$)")
 _LISTS = ("set", "launch")
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from wattslice import units
 from wattslice.report.terminal import make_console, plain_table, print_stripped
+from wattslice.sweep.measured import MeasuredVariant
 from wattslice.units import printable
 from wattslice_corpora.measuring.journal import Entry
 from wattslice_corpora.measuring.power import Method
@@ -22,8 +23,7 @@ _MOST_FAILURES = 10
 def write_measured(board: Board, entries: tuple[Entry, ...], file: TextIO) -> None:
     """A line per measured launch, its watts by every method, and why watts are not to be believed."""
     console = make_console(file)
-    limit = f" · limit {units.power(board.power_limit_w)}" if board.power_limit_w else ""
-    print_stripped(console, Text(f"{board.name} · driver {board.driver}{limit}"), Text())
+    print_stripped(console, _about(board), Text())
     print_stripped(console, _launches(entries), Text(), _methods(entries))
     for entry in entries:
         if entry.row.reason:
@@ -54,6 +54,33 @@ def _methods(entries: tuple[Entry, ...]) -> Table:
         watts = (None if entry.powers is None else entry.powers.by(method) for method in Method)
         table.add_row(_name(entry), *(units.power(power_w) for power_w in watts))
     return table
+
+
+def write_measured_variants(
+    board: Board, variants: tuple[MeasuredVariant, ...], capped: int, file: TextIO
+) -> None:
+    """A line per variant, by the macros that vary; `capped`: how many were held at the power limit."""
+    console = make_console(file)
+    print_stripped(console, _about(board), Text())
+    names = [name for name, _ in variants[0].macros]
+    shown = [at for at in range(len(names)) if len({one.macros[at] for one in variants}) > 1]
+    table = plain_table((), (*(printable(names[at]) for at in shown), "time", "energy", "power"), gap=1)
+    for one in variants:
+        energy_j = None if one.time_s is None or one.power_w is None else one.time_s * one.power_w
+        figures = (units.time(one.time_s), units.energy(energy_j), units.power(one.power_w))
+        table.add_row(*(printable(one.macros[at][1]) for at in shown), *figures)
+    print_stripped(console, table)
+    for one in variants:
+        if one.reason:
+            macros = " ".join(f"{names[at]}={one.macros[at][1]}" for at in shown)
+            print_stripped(console, Text(printable(f"no figures: {macros}: {one.reason}")))
+    if capped:
+        print_stripped(console, Text(f"at the power limit: {capped} of them would draw more"))
+
+
+def _about(board: Board) -> Text:
+    limit = f" · limit {units.power(board.power_limit_w)}" if board.power_limit_w else ""
+    return Text(f"{board.name} · driver {board.driver}{limit}")
 
 
 def _name(entry: Entry) -> str:

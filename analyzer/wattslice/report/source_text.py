@@ -8,13 +8,13 @@ white.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from msgspec import Struct
 
 from wattslice.ir import MemorySpace
+from wattslice.patterns import regex
 
 
 class TextKind(Enum):
@@ -43,13 +43,13 @@ _WORDS = (
     "this throw true try typedef typename union unsigned using virtual void volatile while half"
 )
 _KEYWORDS = frozenset(_WORDS.split())
-_PIECE = re.compile(
+_PIECE = regex(
     r"""(?P<comment>//.*|/\*.*?(?:\*/|$))"""
     r"""|(?P<string>"(?:[^"\\]|\\.)*+(?:"|$)|(?<!\w)'(?:[^'\\]|\\.)*+(?:'|$))"""
     r"""|(?P<word>[A-Za-z_]\w*)"""
     r"""|(?P<number>\.?\d(?:[\w.']|(?<=[eEpP])[+-])*)"""
 )
-_DIRECTIVE = re.compile(r"\s*#\s*\w+")
+_DIRECTIVE = regex(r"\s*#\s*\w+")
 
 
 def pieces(lines: Iterable[str]) -> Iterator[tuple[Piece, ...]]:

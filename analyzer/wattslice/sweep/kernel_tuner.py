@@ -6,8 +6,10 @@ The format is that of its JSON schema ``cache/1.1.0``; files of versions before 
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ _FAILED = {
     Outcome.UNKNOWN: "InvalidConfig",
 }
 _MOST_BYTES = 256 << 20
+_COMPRESSED = ".json.gz"
 _PREDICTED = "(predicted by wattslice)"
 
 
@@ -86,18 +89,22 @@ def fixed_definitions(space: TuningSpace) -> tuple[str, ...]:
 
 
 def is_cache(path: Path) -> bool:
-    """Whether a table of variants is a cache file, by its name."""
-    return path.suffix.lower() == ".json"
+    """Whether a table of variants is a cache file, perhaps compressed, by its name."""
+    return path.name.lower().endswith((".json", _COMPRESSED))
 
 
 def read_cache(path: Path) -> TuningSpace:
     """Raises `WattsliceError` for what is no cache file of Kernel Tuner."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        is_compressed = path.name.lower().endswith(_COMPRESSED)
+        with gzip.open(path) if is_compressed else path.open("rb") as stream:
+            content = stream.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
             raise WattsliceError(f"over {_MOST_BYTES >> 20} MiB", path=path, remedy="give a smaller cache")
-        text = path.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise WattsliceError(f"cannot be read: {error.strerror}", path=path) from None
+        text = content.decode().strip()
+    except (OSError, EOFError, zlib.error) as error:
+        told = getattr(error, "strerror", None) or str(error)
+        raise WattsliceError(f"cannot be read: {told}", path=path) from None
     except UnicodeDecodeError:
         raise WattsliceError("is no text", path=path, remedy="give a cache file of Kernel Tuner") from None
     found = _decoded(text) or _decoded(text.rstrip(",") + "}}")

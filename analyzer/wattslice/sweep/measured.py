@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,6 +14,8 @@ from msgspec.structs import replace
 
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.launches.launch import LaunchOverride, LaunchSource
+from wattslice.launches.overrides import OverrideError, parse_launch
 from wattslice.power.answer import answering_model
 from wattslice.sweep.kernel_tuner import is_cache, read_cache
 from wattslice.sweep.run import Outcome, PredictedVariant, Space, predict
@@ -24,24 +28,50 @@ from wattslice_models.variant_residual import Taught, VariantResidual, VariantWo
 from wattslice_models.variant_store import StoredVariants, prediction_stamp, stored_variants
 
 _TIMES = (("time_s", 1.0), ("time_ms", 1e-3))
-_WATTS = "power_w"
-_FIGURES = (*(column for column, _ in _TIMES), _WATTS)
+_BOARD, _LAUNCH, _WATTS, _REASON = "board", "launch", "power_w", "reason"
+RESERVED = (_BOARD, _LAUNCH, *(column for column, _ in _TIMES), _WATTS, _REASON)
+"""Columns that are no macros."""
 
 
 class MeasuredVariant(Struct, frozen=True):
-    """Seconds of all launches of a variant and mean watts of the board; None: not measured."""
+    """Seconds of all launches of a variant and mean watts of the board; None: not measured.
+
+    `board`: its name, `launch`: the only one that was measured, where the table tells them. `reason`: why
+    there are no figures.
+    """
 
     macros: Variant
     time_s: float | None
     power_w: float | None
+    board: str = ""
+    launch: LaunchOverride | None = None
+    reason: str = ""
+
+
+def measured_table(comments: Sequence[str], rows: Sequence[MeasuredVariant]) -> str:
+    """At least one variant, all of the same macros, as a table that `read_measured` reads."""
+    text = io.StringIO()
+    text.writelines(f"# {' '.join(comment.split())}\n" for comment in comments)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*(name for name, _ in rows[0].macros), _BOARD, _LAUNCH, _TIMES[0][0], _WATTS, _REASON))
+    for row in rows:
+        launch = "" if row.launch is None else _launch_text(row.launch)
+        values = (value for _, value in row.macros)
+        writer.writerow((*values, row.board, launch, row.time_s, row.power_w, row.reason))
+    return text.getvalue()
+
+
+def _launch_text(launch: LaunchOverride) -> str:
+    extents = (launch.grid, launch.block, (launch.dynamic_shared_bytes or 0,))
+    return f"{launch.kernel}={':'.join(','.join(map(str, extent)) for extent in extents)}"
 
 
 def read_measured(
     path: Path, names: Sequence[str] | None = None, further: Sequence[str] = ()
 ) -> tuple[MeasuredVariant, ...]:
-    """A table with a column for each macro of `names`, `time_s` or `time_ms`, and `power_w`; or a cache file
-    of Kernel Tuner. Macros out of `further` are taken where it has them, other columns are passed over.
-    Without `names` every other column is a macro.
+    """A table with a column for each macro of `names`, `time_s` or `time_ms`, and `power_w`, perhaps with
+    `board` and `launch`; or a cache file of Kernel Tuner. Macros out of `further` are taken where it has
+    them, other columns are passed over. Without `names` every column that is not `RESERVED` is a macro.
 
     Raises `WattsliceError` for what is neither.
     """
@@ -50,7 +80,7 @@ def read_measured(
         if cache.is_predicted:
             raise WattsliceError("holds predictions of wattslice", path=path, remedy="give measured variants")
         found = [
-            MeasuredVariant(_picked(dict(macros), names, further, path), time_s, power_w)
+            MeasuredVariant(_picked(dict(macros), names, further, path), time_s, power_w, cache.device)
             for macros, time_s, power_w in zip(
                 cache.variants, cache.measured_s, cache.measured_w, strict=True
             )
@@ -65,26 +95,36 @@ def read_measured(
 
 def _rows(path: Path, names: Sequence[str] | None, further: Sequence[str]) -> list[MeasuredVariant]:
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(line for line in stream if not line.startswith("#"))
-            times = [(column, unit) for column, unit in _TIMES if column in (reader.fieldnames or ())]
-            if not times and _WATTS not in (reader.fieldnames or ()):
-                raise WattsliceError(
-                    f"neither seconds nor watts in the header {', '.join(reader.fieldnames or ())}",
-                    path=path,
-                    line=max(1, reader.line_num),
-                    remedy="columns time_s or time_ms, and power_w",
-                )
-            return [
-                MeasuredVariant(
-                    _picked(row, names, further, path, reader.line_num),
-                    next((_number(row[column], unit, path, reader.line_num) for column, unit in times), None),
-                    _number(row.get(_WATTS), 1.0, path, reader.line_num),
-                )
-                for row in reader
-            ]
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        comments = list(takewhile(lambda line: line.startswith("#"), lines))
+        reader = csv.DictReader("" if line.startswith("#") else line for line in lines[len(comments) :])
+        header = reader.fieldnames or ()
+        times = [(column, unit) for column, unit in _TIMES if column in header]
+        if not times and _WATTS not in header:
+            raise WattsliceError(
+                f"neither seconds nor watts in the header {', '.join(header)}",
+                path=path,
+                line=len(comments) + 1,
+                remedy="columns time_s or time_ms, and power_w",
+            )
+        found: list[MeasuredVariant] = []
+        for row in reader:
+            line = len(comments) + reader.line_num
+            time_s = next((_number(row[column], unit, path, line) for column, unit in times), None)
+            power_w = _number(row.get(_WATTS), 1.0, path, line)
+            macros, launch = _picked(row, names, further, path, line), _launch(row.get(_LAUNCH), path, line)
+            board, reason = row.get(_BOARD) or "", row.get(_REASON) or ""
+            found.append(MeasuredVariant(macros, time_s, power_w, board, launch, reason))
+        return found
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise WattsliceError(f"cannot be read: {error}", path=path) from None
+
+
+def _launch(text: str | None, path: Path, line: int) -> LaunchOverride | None:
+    try:
+        return parse_launch(text) if text else None
+    except OverrideError as error:
+        raise WattsliceError(error.message, path=path, line=line, remedy=error.remedy) from None
 
 
 def _picked(
@@ -95,7 +135,7 @@ def _picked(
     line: int | None = None,
 ) -> Variant:
     if names is None:
-        names = [name for name in row if name not in _FIGURES]
+        names = [name for name in row if name not in RESERVED]
     if missing := [name for name in names if not row.get(name)]:
         remedy = f"one for each macro that varies; columns: {', '.join(row)}"
         raise WattsliceError(f"no column {missing[0]}, or nothing in it", path=path, line=line, remedy=remedy)
@@ -118,11 +158,24 @@ def _number(text: str | None, unit: float, path: Path, line: int) -> float | Non
 def predict_measured(
     config: Config, space: Space, measured: Sequence[MeasuredVariant]
 ) -> tuple[PredictedVariant, ...]:
-    """The predictions of measured variants, each with its own macros in place of those of `config`."""
+    """The predictions of measured variants, each with its own macros and launch in place of those of `config`
+    and `space`.
+
+    Raises `WattsliceError` for variants of several launches where the table tells the one that was measured.
+    """
     own = {name for name, _ in measured[0].macros}
     defines = tuple(text for text in config.parse.defines if text.partition("=")[0] not in own)
     config = replace(config, parse=replace(config.parse, defines=defines))
-    return predict(config, replace(space, variants=tuple(one.macros for one in measured)))
+    launches = tuple(one.launch for one in measured)
+    found = predict(config, replace(space, variants=tuple(one.macros for one in measured), made=launches))
+    for launch, one in zip(launches, found, strict=True):
+        if launch is not None and len(one.launches) > 1:
+            names = ", ".join(dict.fromkeys(made.name for made in one.launches))
+            raise WattsliceError(
+                f"{launch.kernel} alone was measured, and variants launch {names}",
+                remedy=f"--kernel {launch.kernel}",
+            )
+    return found
 
 
 def learn(measured: Sequence[MeasuredVariant], predicted: Sequence[PredictedVariant]) -> Taught:
@@ -144,12 +197,16 @@ def learn(measured: Sequence[MeasuredVariant], predicted: Sequence[PredictedVari
     return Taught(len(pairs), _fit(times), _fit(watts))
 
 
-def teach(config: Config, space: Space, table: Path) -> StoredVariants:
-    """What the variants in a table teach about the one kernel that each of them launches once.
+def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tuple[PredictedVariant, ...]]:
+    """What the variants in a table teach about the one kernel that each of them launches once; and those of
+    them that teach nothing, as they have no figures.
 
-    Raises `WattsliceError` for a table that teaches nothing, and for variants of several launches.
+    Raises `WattsliceError` for a table that teaches nothing, for variants of several launches, and where a
+    launch is not known.
     """
     measured = read_measured(table)
+    made = (one.launch.kernel for one in measured if one.launch is not None)
+    space = replace(space, kernels=tuple(dict.fromkeys((*space.kernels, *made))))
     config = replace(config, prediction=replace(config.prediction, variants=False))
     predicted = predict_measured(config, space, measured)
     taught = learn(measured, predicted)
@@ -164,11 +221,19 @@ def teach(config: Config, space: Space, table: Path) -> StoredVariants:
             remedy="name it with --launch 'KERNEL=GRID:BLOCK'",
         )
     ((launch,), *_) = launches
+    if any(one.launch_source is LaunchSource.ASSUMED for (one,) in launches):
+        raise WattsliceError(
+            f"how {launch.name} is launched is not known",
+            path=table,
+            remedy=f"say it with --launch '{launch.name}=GRID:BLOCK', of expressions over the macros",
+        )
     gpu = load_gpu(config.gpu.gpu_id)
     model = answering_model(gpu, config.prediction.model)
     stamp = prediction_stamp(gpu, model, config.clocks, __version__)
     data = DataFile(table.name, sha256(table))
-    return StoredVariants(Path(launch.file).name, launch.name, stamp, data, taught)
+    boards = ", ".join(dict.fromkeys(one.board for one in measured if one.board))
+    stored = StoredVariants(Path(launch.file).name, launch.name, boards, stamp, data, taught)
+    return stored, tuple(one for one in predicted if _work(one) is None)
 
 
 def _fit(pairs: list[tuple[VariantWork, float]]) -> VariantResidual | None:

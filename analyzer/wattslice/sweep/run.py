@@ -111,13 +111,22 @@ def _predicted(variants: Sequence[PredictedVariant]) -> Iterator[PredictedVarian
 class Space(Struct, frozen=True):
     """What to predict: the variants, the launches of each, and the kernels that count (empty: all).
 
-    `known`: further numbers that the launches may name.
+    `known`: further numbers that the launches may name. `made`: of each variant the launch that it is known
+    to make, in place of those for the same kernel; empty: of none.
     """
 
     variants: tuple[Variant, ...]
     launches: tuple[LaunchTemplate, ...] = ()
     kernels: tuple[str, ...] = ()
     known: tuple[tuple[str, int], ...] = ()
+    made: tuple[LaunchOverride | None, ...] = ()
+
+    def launches_of(self, place: int) -> tuple[LaunchOverride, ...]:
+        """Of the variant at `place`. Raises `ExpressionError`; `OverrideError` where it can be no launch."""
+        made = self.made[place] if self.made else None
+        names = numbers(self.variants[place], dict(self.known))
+        others = (one for one in self.launches if made is None or one.kernel != made.kernel)
+        return (*(one.launch(names) for one in others), *(() if made is None else (made,)))
 
 
 def predict(
@@ -132,8 +141,7 @@ def predict(
     tasks: dict[int, _Task] = {}
     for place, variant in enumerate(space.variants):
         try:
-            names = numbers(variant, dict(space.known))
-            launches = tuple(template.launch(names) for template in space.launches)
+            launches = space.launches_of(place)
         except OverrideError as error:
             found[place] = _Answer(PredictedVariant(variant, Outcome.NOT_LAUNCHED, error.message))
             done(place)

@@ -75,8 +75,10 @@ def variants(
     """Every combination for which all of `where` hold; the last macro changes fastest.
 
     `known`: further names of the expressions. One that has no value does not hold.
-    Raises `WattsliceError` for too many combinations, and where none is left.
+    Raises `WattsliceError` without a macro, for too many combinations, and where none is left.
     """
+    if not macros:
+        raise WattsliceError("nothing varies", remedy="give a macro several values: -D TILE=8,16,32")
     if (number := math.prod(len(macro.values) for macro in macros)) > MOST_VARIANTS:
         raise WattsliceError(f"{number} variants, at most {MOST_VARIANTS}", remedy="give fewer values")
     combined = itertools.product(*(macro.values for macro in macros))

@@ -11,12 +11,12 @@ The weights are fitted to what ptxas reports (see the constants).
 
 from __future__ import annotations
 
-import re
 from itertools import accumulate
 
 from msgspec import Struct
 
 from wattslice import ir
+from wattslice.patterns import regex
 from wattslice.workload.instructions.liveness import liveness
 from wattslice_models.gpu import Gpu
 
@@ -61,7 +61,7 @@ def width(type_: ir.Type) -> int:
     return max(1, -(-type_.size_bytes // 4)) if type_.size_bytes else 1
 
 
-_FRAGMENT = re.compile(r"fragment<[^,]*\bmatrix_([ab]), (\d+), (\d+), (\d+),")
+_FRAGMENT = regex(r"fragment<[^,]*\bmatrix_([ab]), (\d+), (\d+), (\d+),")
 _WARP = 32
 
 

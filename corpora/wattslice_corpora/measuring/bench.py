@@ -26,6 +26,7 @@ class Configuration(Struct, frozen=True):
 
     `version`: changes whenever the program does; a result of another version does not count.
     `dataset`: key of the data set the row belongs to; `input`: what the data are, as in `MeasuredRow`.
+    `definitions`: macros that the program is built with, ``NAME=VALUE`` each.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Configuration(Struct, frozen=True):
     choice: Choice
     arguments: tuple[str, ...] = ()
     input: str = ""
+    definitions: tuple[str, ...] = ()
 
 
 class Timing(Struct, frozen=True):
@@ -79,7 +81,7 @@ class GpuBench:
         self._timing = timing
         self._board = sensor.board()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="nvcc")
-        self._builds: dict[Path, Future[Path]] = {}
+        self._builds: dict[tuple[Path, tuple[str, ...]], Future[Path]] = {}
 
     def board(self) -> Board:
         """Which GPU this is."""
@@ -88,15 +90,15 @@ class GpuBench:
     def prepare(self, configurations: tuple[Configuration, ...]) -> None:
         """Starts building the programs."""
         for configuration in configurations:
-            self._build(configuration.source)
+            self._build(configuration)
 
-    def program(self, source: Path) -> Path:
-        """What was built of `source`, when it is ready. Raises as `Builder.build`."""
-        return self._build(source).result()
+    def program(self, configuration: Configuration) -> Path:
+        """What was built, when it is ready. Raises as `Builder.build`."""
+        return self._build(configuration).result()
 
     def measure(self, configuration: Configuration) -> Measured:
         """Idle, then the program, sampled throughout."""
-        program = self.program(configuration.source)
+        program = self.program(configuration)
         command = Command(program, configuration.arguments, environment=visible(self._board))
         timing = self._timing
         with Sampler(self._sensor, timing.period_s, seed=zlib.crc32(configuration.name.encode())) as sampler:
@@ -119,10 +121,11 @@ class GpuBench:
         self._pool.shutdown(cancel_futures=True)
         self._sensor.close()
 
-    def _build(self, source: Path) -> Future[Path]:
-        if source not in self._builds:
-            self._builds[source] = self._pool.submit(self._builder.build, source)
-        return self._builds[source]
+    def _build(self, configuration: Configuration) -> Future[Path]:
+        built_of = configuration.source, configuration.definitions
+        if built_of not in self._builds:
+            self._builds[built_of] = self._pool.submit(self._builder.build, *built_of)
+        return self._builds[built_of]
 
 
 def visible(board: Board) -> tuple[tuple[str, str], ...]:

@@ -37,9 +37,13 @@ class Builder(Struct, frozen=True):
     flags: tuple[str, ...] = ()
 
     def build(self, source: Path, definitions: tuple[str, ...] = ()) -> Path:
-        """The executable. Raises `ConfigurationError` with the compiler's words when it does not compile."""
+        """The executable; `definitions`: ``NAME=VALUE`` each.
+
+        Raises `ConfigurationError` with the compiler's words when it does not compile, and where the source
+        defines one of the macros again.
+        """
         flags = (*self.flags, *(f"-D{definition}" for definition in definitions))
-        program = self.folder / f"{source.stem[:40]}-{self._key(source, flags)}"
+        program = self.folder / f"{source.stem[:40]}-{self.version(source, definitions)}"
         if program.exists():
             return program
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -69,11 +73,15 @@ class Builder(Struct, frozen=True):
             draft.unlink(missing_ok=True)
             said = _first_error(done.stderr or done.stdout).replace(f"{source.parent}/", "")
             raise ConfigurationError(f"{source.name}: does not build: {said}")
+        if again := _redefined(done.stderr, definitions):
+            draft.unlink(missing_ok=True)
+            raise ConfigurationError(f"{source.name}: defines {again} again: -D {again} has no effect")
         draft.replace(program)
         return program
 
-    def _key(self, source: Path, flags: tuple[str, ...]) -> str:
-        """Of everything that makes the program: what it includes and what it is linked with count too."""
+    def version(self, source: Path, definitions: tuple[str, ...] = ()) -> str:
+        """A hash of all that makes the program: what it includes and what it is linked with count too."""
+        flags = (*self.flags, *(f"-D{definition}" for definition in definitions))
         linked = (Path(flag) for flag in flags if Path(flag).is_file())
         contents = (sha256(path) for path in (*self._read(source, flags), _LOOP, *linked))
         settings = "\0".join((*contents, self.nvcc, self.architecture, *flags))
@@ -103,6 +111,12 @@ def find_nvcc() -> str:
     raise MeasureError(
         "nvcc not found: measuring builds the kernels; install the CUDA toolkit or set CUDA_HOME"
     )
+
+
+def _redefined(said: str, definitions: tuple[str, ...]) -> str:
+    """Which of the macros the source defines with another value; empty: none."""
+    names = (re.split(r"[(=]", definition, maxsplit=1)[0] for definition in definitions)
+    return next((name for name in names if re.search(rf"""["']{name}["'] (?:macro )?redefined""", said)), "")
 
 
 def _first_error(text: str) -> str:

@@ -33,7 +33,7 @@ from wattslice_corpora.synthetic import (
 )
 from wattslice_corpora.synthetic.grid import UNWEIGHTED
 
-SLICES, SWEEP, KERNELS, MEASURED = "slices", "sweep", "kernels", "measured"
+SLICES, SWEEP, KERNELS, MEASURED, VARIANTS = "slices", "sweep", "kernels", "measured", "variants"
 """What the keys of the data sets begin with."""
 
 _ROUNDS = 6
@@ -114,17 +114,46 @@ def file_plan(
     kernels = (choice.kernel,)
     if not choice.kernel:
         kernels = tuple(dict.fromkeys(launch.name for launch in launches(command, start_limit_s)))
+    dataset = f"{MEASURED}-{board}"
     return tuple(
-        Configuration(
-            name=_file_name(file, name, (*command.arguments, str(choice.occurrence + 1))),
-            version=version,
-            dataset=f"{MEASURED}-{board}",
-            benchmark=file.stem,
-            source=file,
-            choice=Choice(name, choice.occurrence),
-            arguments=command.arguments,
-        )
+        _launch_of(file, Choice(name, choice.occurrence), command.arguments, version, dataset)
         for name in kernels
+    )
+
+
+def variant_plan(
+    file: Path,
+    choice: Choice,
+    arguments: tuple[str, ...],
+    variants: tuple[tuple[str, ...], ...],
+    version: str,
+    board: str,
+) -> tuple[Configuration, ...]:
+    """The chosen launch of the program that `file` is with each of `variants`, ``NAME=VALUE`` of macros."""
+    dataset = f"{VARIANTS}-{board}"
+    return tuple(
+        _launch_of(file, choice, arguments, version, dataset, definitions) for definitions in variants
+    )
+
+
+def _launch_of(
+    file: Path,
+    choice: Choice,
+    arguments: tuple[str, ...],
+    version: str,
+    dataset: str,
+    definitions: tuple[str, ...] = (),
+) -> Configuration:
+    words = (*definitions, *arguments, str(choice.occurrence + 1))
+    return Configuration(
+        name=_file_name(file, choice.kernel, words),
+        version=version,
+        dataset=dataset,
+        benchmark=file.stem,
+        source=file,
+        choice=choice,
+        arguments=arguments,
+        definitions=definitions,
     )
 
 

@@ -1,6 +1,7 @@
 // A stand-in for the CUDA runtime on a machine without a GPU: kernels compute nothing and take FAKE_KERNEL_US.
 // What the "GPU" is doing stands in the file FAKE_GPU_STATE, where the stand-in for NVML (nvml.cpp) reads it.
-// FAKE_WATTS=program: watts and microseconds follow from the program's name; else 300 W.
+// FAKE_WATTS=program: watts and microseconds follow from the program's name; FAKE_WATTS=launch: as many microseconds as
+// blocks, 100 W and a quarter of a watt for each thread of a block above idle; else 300 W.
 // A kernel of a library takes FAKE_US_PER_KB microseconds for every KiB of its file instead.
 // FAKE_CRASH=launch: the fifth launch ends the program by a signal. FAKE_HANG=1: synchronising never returns.
 #include <cuda_runtime_api.h>
@@ -37,14 +38,28 @@ unsigned nameHash() {
     return hash;
 }
 
-double aboveIdleW() { return getenv("FAKE_WATTS") ? 60.0 + nameHash() % 400 : 230.0; }
+dim3 lastGrid, lastBlock;
+
+bool wattsAreOf(const char* what) {
+    const char* text = getenv("FAKE_WATTS");
+    return text && strcmp(text, what) == 0;
+}
+
+double aboveIdleW() {
+    return wattsAreOf("program")  ? 60.0 + nameHash() % 400
+           : wattsAreOf("launch") ? 100.0 + 0.25 * lastBlock.x * lastBlock.y * lastBlock.z
+                                  : 230.0;
+}
 
 long long kernelNs() {
     if (libraryNs > 0) {
         return libraryNs;
     }
-    if (getenv("FAKE_WATTS")) {
+    if (wattsAreOf("program")) {
         return (60 + nameHash() % 1009) * 1000LL;
+    }
+    if (wattsAreOf("launch")) {
+        return 1000LL * lastGrid.x * lastGrid.y * lastGrid.z;
     }
     const char* text = getenv("FAKE_KERNEL_US");
     return (text ? atoll(text) : 100) * 1000LL;
@@ -108,7 +123,8 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, 
     return cudaSuccess;
 }
 
-cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) {
+cudaError_t cudaLaunchKernel(const void*, dim3 grid, dim3 block, void**, size_t, cudaStream_t) {
+    lastGrid = grid, lastBlock = block;
     if (getenv("FAKE_CRASH") && ++launchesSeen == 5) {
         raise(SIGSEGV);
     }

@@ -78,7 +78,7 @@ def this_lab(device: int, builds: Path, flags: tuple[str, ...]) -> Generator[Lab
         def count(configuration: Configuration) -> dict[str, float]:
             if not profilers:
                 profilers.append(Profiler())
-            program = machine.bench.program(configuration.source)
+            program = machine.bench.program(configuration)
             return profilers[0].count(program, configuration, visible(machine.board))
 
         def check(folder: Path) -> object:

@@ -17,7 +17,6 @@ rounded to float at once; a comparison of such; a choice between floats and cons
 from __future__ import annotations
 
 import math
-import re
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -32,6 +31,7 @@ from wattslice.counting.profile import Reach, SiteStatistics
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.advice.rewriting import changed_in, loops_around, rewritten
 from wattslice.ir.walking import evaluations
+from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import call_cost, measured
 from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.value_graph import Cost
@@ -244,7 +244,7 @@ _RULES: dict[str, tuple[Callable[[frozenset[ir.Expr], Any, Any], Any], _Tell]] =
 }
 
 
-_LITERAL = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
+_LITERAL = regex(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 """A floating-point literal without suffix."""
 WEAK = 1.0 / 8.0
 """Rate of fp64 over that of fp32 up to which a GPU is weak at it: consumer boards have 1/24 to 1/64, Tesla

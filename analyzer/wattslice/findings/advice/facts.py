@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -18,6 +17,7 @@ from wattslice.findings.quoting import Quoter
 from wattslice.ir.accesses import MemoryAccess, register_assignments, value_parts
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import KernelLaunch, LaunchSource
+from wattslice.patterns import regex
 from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
 from wattslice.workload.instructions.statements import RequestCount, lower_instructions
 from wattslice.workload.launch_work import PIPE_OF, LaunchWork, Residency, instructions_by_pipe, launch_work
@@ -34,7 +34,7 @@ COSTLY_SHARE = 0.10
 
 _MOST_LATENCY = 4.0
 """Of an instruction that may be spared, in those of a single fp32 operation."""
-_BULK = re.compile(r"_matrix_sync|mem(cpy|move|set)")
+_BULK = regex(r"_matrix_sync|mem(cpy|move|set)")
 
 
 class Stake(Struct, frozen=True):

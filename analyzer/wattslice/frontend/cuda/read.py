@@ -17,6 +17,7 @@ from wattslice.frontend.inputs import Inputs, note_inputs, recorded
 from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.frontend.source_files import Stamp
+from wattslice.frontend.surroundings import Surroundings
 from wattslice.ir import Program
 
 if TYPE_CHECKING:
@@ -59,24 +60,27 @@ class CallerProgram(Struct, frozen=True):
 
 
 def read_callers(
-    path: Path, names: frozenset[str], options: ParseOptions | None = None
+    path: Path, names: frozenset[str], options: ParseOptions | None = None, around: Surroundings | None = None
 ) -> tuple[Program, ...]:
     """The host functions near `path` that call `names`, with their own callers; never fails."""
-    return _read_all(caller_files(path, names), names, options)
+    return _read_all(caller_files(path, names, around), names, options)
 
 
 def read_definitions(
-    path: Path, names: frozenset[str], options: ParseOptions | None = None
+    path: Path, names: frozenset[str], options: ParseOptions | None = None, around: Surroundings | None = None
 ) -> tuple[Program, ...]:
     """The host code near `path` that defines `names`; never fails."""
-    return _read_all(definition_files(path, names), names, options)
+    return _read_all(definition_files(path, names, around), names, options)
 
 
 def read_linking(
-    path: Path, kernels: frozenset[str], options: ParseOptions | None = None
+    path: Path,
+    kernels: frozenset[str],
+    options: ParseOptions | None = None,
+    around: Surroundings | None = None,
 ) -> tuple[Program, ...]:
     """The host code near `path` that may launch its `kernels` without including it; never fails."""
-    return _read_all(linking_files(path, kernels), kernels, options)
+    return _read_all(linking_files(path, kernels, around), kernels, options)
 
 
 def _read_all(
@@ -86,37 +90,35 @@ def _read_all(
     return tuple(caller.program for caller in found if caller.program is not None)
 
 
-def read_launcher(path: Path, kernels: frozenset[str], options: ParseOptions | None = None) -> Program | None:
+def read_launcher(
+    path: Path,
+    kernels: frozenset[str],
+    options: ParseOptions | None = None,
+    around: Surroundings | None = None,
+) -> Program | None:
     """The host functions of the file that includes `path` and launches its `kernels`; never fails."""
-    return first_launcher(path, kernels, lambda file: read_caller(file, kernels, options))
+    return first_launcher(path, kernels, lambda file: read_caller(file, kernels, options), around)
 
 
 def first_launcher(
-    path: Path, kernels: frozenset[str], read: Callable[[Path], CallerProgram]
+    path: Path,
+    kernels: frozenset[str],
+    read: Callable[[Path], CallerProgram],
+    around: Surroundings | None = None,
 ) -> Program | None:
     """The first of `launcher_files` that is found to include this very file."""
     own = path.resolve()
-    for file in launcher_files(path, kernels):
+    for file in launcher_files(path, kernels, around):
         caller = read(file)
         if caller.program is not None and any(included.resolve() == own for included in caller.files[1:]):
             return caller.program
     return None
 
 
-def _errors(parsed: ParsedUnit) -> int:
-    return sum(entry.is_error for entry in parsed.diagnostics)
-
-
 def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:
     """The host functions of one file that call `names`; never fails."""
     try:
-        options = replace(options or ParseOptions(), compile_commands=None)
-        parsed = _read_once(caller, options)
-        for standard in (DEFAULT_C_STANDARD, "gnu89") if caller.suffix == ".c" else ():
-            if not _errors(parsed):
-                break
-            plain = _read_once(caller, replace(options, standard=standard))  # C that is no C++
-            parsed = min(parsed, plain, key=_errors)
+        parsed = _read_once(caller, replace(options or ParseOptions(), compile_commands=None))
         return CallerProgram(_lowered_once(parsed, names), (caller, *parsed.included_files))
     except (FrontendError, RecursionError):
         return CallerProgram(None, (caller,))
@@ -160,15 +162,29 @@ def _read_before(path: Path, options: ParseOptions) -> ParsedUnit | None:
     return known.parsed
 
 
-def _read_once(path: Path, options: ParseOptions) -> ParsedUnit:
-    """The file, parsed only where it is not remembered. Raises `FrontendError` as `parse_cuda` does."""
+def _errors(parsed: ParsedUnit) -> int:
+    return sum(entry.is_error for entry in parsed.diagnostics)
+
+
+def _parse_caller(caller: Path, options: ParseOptions) -> ParsedUnit:
+    """The file as C++, or as the C that it rather is. Raises `FrontendError` as `parse_cuda` does."""
     from wattslice.frontend.cuda.clang.session import parse_cuda
 
+    parsed = parse_cuda(caller, options)
+    for standard in (DEFAULT_C_STANDARD, "gnu89") if caller.suffix == ".c" else ():
+        if not _errors(parsed):
+            break
+        parsed = min(parsed, parse_cuda(caller, replace(options, standard=standard)), key=_errors)
+    return parsed
+
+
+def _read_once(path: Path, options: ParseOptions) -> ParsedUnit:
+    """The file, parsed only where it is not remembered. Raises `FrontendError` as `parse_cuda` does."""
     known = _read_before(path, options)
     if known is not None:
         return known
     with recorded() as recording:
-        parsed = parse_cuda(path, options)
+        parsed = _parse_caller(path, options)
     inputs = recording.inputs
     note_inputs(inputs)
     if inputs is not None:

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from wattslice.frontend.inputs import followed, is_folder, note_file, repository_root
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, read_makefile, text_of_file
+from wattslice.patterns import regex
 
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 DATABASES = ("compile_commands.json", "build/compile_commands.json")
@@ -67,10 +68,10 @@ class Cmake(Struct):
     """`-D` and `-I` of a target, None: of all."""
 
 
-_COMMAND = re.compile(r"([A-Za-z_]\w*)\s*\(")
-_ARGUMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|#[^\n]*|([^\s()"#]+)|([()])', re.DOTALL)
-_REFERENCE = re.compile(r"\$\{([^${}]+)\}")
-_FILE_OF_TARGET = re.compile(r"\$<TARGET_FILE:([^>]+)>")
+_COMMAND = regex(r"([A-Za-z_]\w*)\s*\(")
+_ARGUMENT = regex(r'"((?:[^"\\]|\\.)*)"|#[^\n]*|([^\s()"#]+)|([()])', re.DOTALL)
+_REFERENCE = regex(r"\$\{([^${}]+)\}")
+_FILE_OF_TARGET = regex(r"\$<TARGET_FILE:([^>]+)>")
 _KEYWORDS = frozenset({"PRIVATE", "PUBLIC", "INTERFACE", "SYSTEM", "BEFORE", "AFTER", "WIN32",
                        "MACOSX_BUNDLE", "EXCLUDE_FROM_ALL", "STATIC", "SHARED", "MODULE",
                        "OBJECT"})  # fmt: skip
@@ -81,7 +82,8 @@ def read_cmake(folder: Path, top: Path) -> Cmake | None:
     found: Cmake | None = None
     variables: dict[str, str] = {}
     flags: list[tuple[str | None, str]] = []
-    for place in reversed([f for f in (folder, *folder.parents) if f.is_relative_to(top)]):
+    places = (folder, *folder.parents)
+    for place in reversed(places[: places.index(top) + 1]):
         text = text_of_file(place / "CMakeLists.txt")
         if text is None:
             continue
@@ -234,7 +236,7 @@ class CompileFlags(Struct, frozen=True):
     include_directories: tuple[Path, ...] = ()
 
 
-_DEFINITION = re.compile(r"[A-Za-z_]\w*(\([^()]*\))?(=.*)?", re.DOTALL)
+_DEFINITION = regex(r"[A-Za-z_]\w*(\([^()]*\))?(=.*)?", re.DOTALL)
 
 
 def flags_in(words: list[str], base: Path, top: Path) -> CompileFlags:
@@ -265,7 +267,7 @@ def flags_in(words: list[str], base: Path, top: Path) -> CompileFlags:
     return CompileFlags(tuple(dict.fromkeys(definitions)), tuple(dict.fromkeys(folders)))
 
 
-_COMPILED = re.compile(r"\.(?:cu|cpp|cc|cxx|c|C)$")
+_COMPILED = regex(r"\.(?:cu|cpp|cc|cxx|c|C)$")
 
 
 def compile_flags(source: Path) -> CompileFlags:

@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from wattslice.frontend.inputs import file_bytes, followed, note_file, note_text
+from wattslice.patterns import regex
 
 UNTOLD = "\0"
 MOST_BYTES = 1 << 20
@@ -26,13 +27,13 @@ _LONGEST = 1 << 16
 _MOST_WORK = 100_000
 _MOST_RULES = 2_000
 
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = regex(
     r"(?:(?:export|override|private)\s+)*(?P<name>[^\s:#=+?!$(){}]+)\s*(?P<op>::?:?=|\?=|\+=|!=|=)\s*(?P<value>.*)",
     re.DOTALL,
 )
-_CONDITION = re.compile(r"(?P<else>else\b\s*)?(?P<what>ifeq|ifneq|ifdef|ifndef)\b\s*(?P<rest>.*)", re.DOTALL)
-_INCLUDE = re.compile(r"^\s*[-s]?include\s", re.M)
-_PAIR = re.compile(r"\((?P<a>.*),(?P<b>[^,]*)\)\s*$|[\"'](?P<c>[^\"']*)[\"']\s+[\"'](?P<d>[^\"']*)[\"']")
+_CONDITION = regex(r"(?P<else>else\b\s*)?(?P<what>ifeq|ifneq|ifdef|ifndef)\b\s*(?P<rest>.*)", re.DOTALL)
+_INCLUDE = regex(r"^\s*[-s]?include\s", re.M)
+_PAIR = regex(r"\((?P<a>.*),(?P<b>[^,]*)\)\s*$|[\"'](?P<c>[^\"']*)[\"']\s+[\"'](?P<d>[^\"']*)[\"']")
 
 
 class Line(Struct, frozen=True):

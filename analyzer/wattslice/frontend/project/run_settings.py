@@ -5,9 +5,7 @@ An object or a section with `args` is a run of the program that it names, or tha
 
 from __future__ import annotations
 
-import configparser
 import json
-import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,14 +15,16 @@ from msgspec import Struct
 
 from wattslice.frontend.project.makefile import UNTOLD, Line, text_of_file
 from wattslice.frontend.project.settings_files import settings_files
+from wattslice.frontend.surroundings import Surroundings
+from wattslice.patterns import regex
 
 _MOST_CHARACTERS = 1 << 18
 _DEEPEST = 8
 _PROGRAM = ("program", "executable", "binary", "exe")
 _ARGUMENTS = ("args", "arguments")
-_COMMENT = re.compile(r"(?m)^\s*//.*$")
-_COMMA_TOO_MANY = re.compile(r",(?=\s*[}\]])")
-_VARIABLE = re.compile(r"\$\{[^}]*\}|\$\(\w+\)|%\w+%")
+_COMMENT = regex(r"(?m)^\s*//.*$")
+_COMMA_TOO_MANY = regex(r",(?=\s*[}\]])")
+_VARIABLE = regex(r"\$\{[^}]*\}|\$\(\w+\)|%\w+%")
 
 
 class Run(Struct, frozen=True):
@@ -35,9 +35,9 @@ class Run(Struct, frozen=True):
     line: Line
 
 
-def runs_in(folder: Path) -> Iterator[Run]:
+def runs_in(folder: Path, around: Surroundings) -> Iterator[Run]:
     """The runs that the settings of a folder name: those beside, then those in its folders for settings."""
-    for path in settings_files(folder):
+    for path in settings_files(folder, around):
         text = text_of_file(path)
         if text is None or len(text) > _MOST_CHARACTERS or not any(name in text for name in _ARGUMENTS):
             continue
@@ -95,6 +95,8 @@ def _split(text: str) -> list[str] | None:
 
 
 def _of_ini(text: str) -> _Named:
+    import configparser  # few projects have such a file
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)

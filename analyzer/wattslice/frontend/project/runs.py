@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -27,6 +28,8 @@ from wattslice.frontend.project.build import (
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, logical_lines, text_of_file
 from wattslice.frontend.project.run_settings import runs_in
 from wattslice.frontend.project.settings_files import DEPTH_OF_SETTINGS, FOLDERS_OF_SETTINGS, SUFFIXES
+from wattslice.frontend.surroundings import Surroundings
+from wattslice.patterns import regex
 
 _TARGETS = ("run", "test", "check")
 _SCRIPTS = ("run", "run.sh", "run_all.sh", "verify", "verify.sh", "test.sh", "benchmark.sh",
@@ -39,13 +42,13 @@ _STARTERS = frozenset(
      "compute-sanitizer", "numactl", "timeout", "perf", "stdbuf", "taskset", "exec", "optirun", "valgrind"}
 )  # fmt: skip
 """Commands that start the program named behind them."""
-_REDIRECTION = re.compile(r"(?:(?<=\s)|^)(?:\d|&)?(?:>>?|<)\s*(?:&\d?|\S+)|\s\d?>&\d")
-_SEPARATOR = re.compile(r"&&|\|\||[;|&]")
-_SHELL_NAME = re.compile(r"([A-Za-z_]\w*)=(.*)")
-_SHELL_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^{}]*))?\}|\{[^{}]*\}|([A-Za-z_]\w*)|[^\s]?)")
-_SHELL_COMMAND = re.compile(r"\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`")
-_LOOP = re.compile(r"for\s+(\w+)\s+in\s+(\S+)")
-_KEYWORD = re.compile(r"(?:do|then|else|if|while|[({!@])\s+")
+_REDIRECTION = regex(r"(?:(?<=\s)|^)(?:\d|&)?(?:>>?|<)\s*(?:&\d?|\S+)|\s\d?>&\d")
+_SEPARATOR = regex(r"&&|\|\||[;|&]")
+_SHELL_NAME = regex(r"([A-Za-z_]\w*)=(.*)")
+_SHELL_VARIABLE = regex(r"\$(?:\{(\w+)(?::?-([^{}]*))?\}|\{[^{}]*\}|([A-Za-z_]\w*)|[^\s]?)")
+_SHELL_COMMAND = regex(r"\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`")
+_LOOP = regex(r"for\s+(\w+)\s+in\s+(\S+)")
+_KEYWORD = regex(r"(?:do|then|else|if|while|[({!@])\s+")
 
 
 class ProgramArguments(Struct, frozen=True):
@@ -85,11 +88,11 @@ def parse_arguments(text: str) -> ProgramArguments:
     return ProgramArguments(tuple(shlex.split(text)), "--args")
 
 
-def find_arguments(main: Path) -> ProgramArguments | None:
+def find_arguments(main: Path, around: Surroundings | None = None) -> ProgramArguments | None:
     """How the program whose `main` is in this file is run; None where nobody says so, or without a word."""
     main = main.resolve()
     folders = folders_above(main)
-    kinds = (_run_targets, _cmake_tests, _scripts, _settings)
+    kinds = (_run_targets, _cmake_tests, _scripts, partial(_settings, around or Surroundings()))
     runs = (kind(main, folder, folders[-1]) for kind in kinds for folder in folders)
     return next((run for run in runs if run is not None and run.words), None)
 
@@ -133,11 +136,11 @@ def _of_target(makefile: Makefile, target: str) -> Iterator[_Started]:
 
 
 def _scripts(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
-    makefile = makefile_of(folder, top)
     for name in _SCRIPTS:
         text = text_of_file(folder / name)
         if text is None:
             continue
+        makefile = makefile_of(folder, top)
         products = frozenset[str]() if makefile is None else _products(makefile)
         found = tuple(_of_script(text, folder / name, products))
         chosen = _chosen(main, folder, top, found, makefile)
@@ -169,9 +172,10 @@ def _cmake_tests(main: Path, folder: Path, top: Path) -> ProgramArguments | None
     return None if chosen is None else _told("add_test", chosen, folder)
 
 
-def _settings(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
-    build = makefile_of(main.parent, top) or read_cmake(main.parent, top)
-    of_main = [run for run in runs_in(folder) if run.words and _makes(build, run.program, main)]
+def _settings(around: Surroundings, main: Path, folder: Path, top: Path) -> ProgramArguments | None:
+    runs = [run for run in runs_in(folder, around) if run.words]
+    build = (makefile_of(main.parent, top) or read_cmake(main.parent, top)) if runs else None
+    of_main = [run for run in runs if _makes(build, run.program, main)]
     chosen = next((run for run in of_main if not any(map(_is_data, run.words))), None) or next(
         iter(of_main), None
     )
@@ -277,7 +281,7 @@ def _sources(build: Makefile | Cmake | None, program: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in found if _SOURCE.search(word) and UNTOLD not in word))
 
 
-_SOURCE = re.compile(r"\.(?:cu|cpp|cc|cxx|c|C|o|obj|cu\.o|cubin)$")
+_SOURCE = regex(r"\.(?:cu|cpp|cc|cxx|c|C|o|obj|cu\.o|cubin)$")
 
 
 def _is_of(main: Path, words: tuple[str, ...]) -> bool:

@@ -5,9 +5,12 @@ Imports the standard library and what needs nothing else, as `inputs.py` does.
 
 from __future__ import annotations
 
+import os
+from itertools import islice
 from pathlib import Path
 
 from wattslice.frontend.inputs import Search, note_search
+from wattslice.frontend.surroundings import Surroundings
 
 FOLDERS_OF_SETTINGS = (".vscode", "config", "configs", "bench", "benchmark", "benchmarks", "test", "tests")
 DEPTH_OF_SETTINGS = 3
@@ -16,20 +19,17 @@ SUFFIXES = (".json", ".cfg", ".ini")
 _MOST_FILES = 40
 
 
-def settings_files(folder: Path) -> tuple[Path, ...]:
+def settings_files(folder: Path, around: Surroundings | None = None) -> tuple[Path, ...]:
     """Files that may be settings, the nearest first."""
-    places, level = [folder], [folder / name for name in FOLDERS_OF_SETTINGS]
+    around = around or Surroundings()
+    own = str(folder)
+    inner = around.listed(own).folders
+    level = [path for name in FOLDERS_OF_SETTINGS if (path := os.path.join(own, name)) in inner]  # noqa: PTH118
+    places = [own]
     for _ in range(DEPTH_OF_SETTINGS):
         places += level
-        level = [path for place in level for path in _entries(place) if path.is_dir()][:_MOST_FILES]
-    files = (path for place in places for path in _entries(place) if path.suffix in SUFFIXES)
-    found = tuple(path for path, _ in zip(files, range(_MOST_FILES), strict=False))
+        level = [path for place in level for path in around.listed(place).folders][:_MOST_FILES]
+    files = (path for place in places for path in around.files_in(place, SUFFIXES))
+    found = tuple(map(Path, islice(files, _MOST_FILES)))
     note_search(Search.SETTINGS, folder, (), found)
     return found
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from wattslice.frontend.ptx.syntax.syntax import TYPE_BITS
 from wattslice.ir import BOOL, AtomicOp, MemorySpace, OperationClass, Type, TypeKind
+from wattslice.patterns import regex
 
-_TYPE = re.compile(r"([busf])(\d+)")
+_TYPE = regex(r"([busf])(\d+)")
 _TWO = frozenset({"fma", "mad", "mad24"})
 MIXED = frozenset({"add", "sub", "fma"})
 """Operations that work in the first type they name where they name two: `fma.rn.f32.f16` in f32."""

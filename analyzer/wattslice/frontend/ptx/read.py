@@ -7,7 +7,6 @@ CUDA source; without, into the PTX file.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -35,6 +34,7 @@ from wattslice.frontend.ptx.syntax.parser import parse_ptx
 from wattslice.frontend.ptx.syntax.syntax import Function, Instruction, Parameter, SourceLocation
 from wattslice.ir import Kernel, Program, Severity, TypeKind
 from wattslice.ir.walking import deep_recursion
+from wattslice.patterns import regex
 
 MAX_BYTES = 64 << 20
 
@@ -319,8 +319,8 @@ def _as_written(mangled: str) -> str:
     return _INTERNAL.sub("", mangled)
 
 
-_ANONYMOUS = re.compile(r"(?P<length>\d+)(?P<name>_GLOBAL__N_)")
-_INTERNAL = re.compile(r"L(?=\d)")
+_ANONYMOUS = regex(r"(?P<length>\d+)(?P<name>_GLOBAL__N_)")
+_INTERNAL = regex(r"L(?=\d)")
 
 
 def _difference(function: Function, kernel: Kernel) -> str | None:

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from wattslice.errors import WattsliceError
+from wattslice.patterns import regex
 from wattslice.user_folders import DEFAULT_CACHE_BYTES, OTHER_CACHE
 
 NAME = "results"
-_RESULT = re.compile(r"[0-9a-f]{64}")
-_ENTRY = re.compile(r"(?:answer-|program-)?[0-9a-f]{64}")
-_SCRATCH = re.compile(r"\.(?:answer-|program-)?[0-9a-f]{64}\.[0-9a-f]{16}\.tmp")
+_RESULT = regex(r"[0-9a-f]{64}")
+_ENTRY = regex(r"(?:answer-|program-)?[0-9a-f]{64}")
+_SCRATCH = regex(r"\.(?:answer-|program-)?[0-9a-f]{64}\.[0-9a-f]{16}\.tmp")
 _MOST_BYTES = 64 << 20
 _ABANDONED_S = 3600.0
 _KEPT_SHARE = 0.8

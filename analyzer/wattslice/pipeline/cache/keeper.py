@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import platform
-import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -25,6 +24,7 @@ from msgspec.structs import replace
 from wattslice.config.config import Config, Execution
 from wattslice.config.gpu_choice import GpuChoice
 from wattslice.frontend.inputs import Inputs, note_inputs, recorded
+from wattslice.patterns import regex
 from wattslice.pipeline.cache.current import (
     CurrentInputs,
     files_below,
@@ -242,7 +242,7 @@ def kept_program_digest(execution: Execution) -> str:
 
 
 _LIBRARIES = ("libclang-", "numpy-")
-_DIGEST = re.compile(rb"[0-9a-f]{64}")
+_DIGEST = regex(rb"[0-9a-f]{64}")
 
 
 @functools.cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from wattslice import ir
 from wattslice.ir.builtins import value_of
 from wattslice.ir.c_arithmetic import converted
+from wattslice.patterns import regex
 from wattslice.profiling.interpreter import warp
 from wattslice.profiling.interpreter.arithmetic import converter, fused, quotient, remainder, truth
 from wattslice.profiling.interpreter.compiler import Compiler, compiles, convert, fails
@@ -27,10 +27,10 @@ _NOTHING_WORDS = """
     producer_commit consumer_wait consumer_release
 """
 _NOTHING = frozenset(_NOTHING_WORDS.split())
-_BIT_CAST = re.compile(r"__\w+_as_\w+$|(float_as_int|int_as_float|bit_cast)$")
-_FMA = re.compile(r"(?:__)?f(?:ma|maf)(?:_rn)?$|__hfma2?(?:_rn)?$|__(?:builtin|nv)_fmaf?$|__fmaf?_rn$")
-_HALF_COMPARISON = re.compile(r"__h(eq|ne|lt|le|gt|ge)$")
-_ROUNDING = re.compile(r"__(?:float|double|half)2u?(?:int|ll|short|char)_(r[nzud])$")
+_BIT_CAST = regex(r"__\w+_as_\w+$|(float_as_int|int_as_float|bit_cast)$")
+_FMA = regex(r"(?:__)?f(?:ma|maf)(?:_rn)?$|__hfma2?(?:_rn)?$|__(?:builtin|nv)_fmaf?$|__fmaf?_rn$")
+_HALF_COMPARISON = regex(r"__h(eq|ne|lt|le|gt|ge)$")
+_ROUNDING = regex(r"__(?:float|double|half)2u?(?:int|ll|short|char)_(r[nzud])$")
 _COMPARE: dict[str, Callable[[Value, Value], Value]] = {
     "eq": np.equal,
     "ne": np.not_equal,

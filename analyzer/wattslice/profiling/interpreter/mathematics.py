@@ -6,13 +6,13 @@ Functions of float32 are computed in float64 and rounded: nearer to the exact re
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from wattslice.patterns import regex
 from wattslice.profiling.interpreter.layout import Dtype, Value
 
 Real = Callable[..., Any]
@@ -169,10 +169,10 @@ SEVERAL: dict[str, Callable[[Any], tuple[Any, ...]]] = {
 }
 """Functions with several results: that of the call first, then what goes through the pointers."""
 
-_ROUNDED = re.compile(r"__[fd](add|sub|mul|div|rcp|sqrt|rsqrt)_(r[nzud])$")
-_FAST = re.compile(r"__(\w+?)f?$")
-_HALF = re.compile(r"__?h(add|sub|mul|div|max|min|neg|abs)2?(?:_rn)?$|__h(2div)$")
-_HALF_FUNCTION = re.compile(
+_ROUNDED = regex(r"__[fd](add|sub|mul|div|rcp|sqrt|rsqrt)_(r[nzud])$")
+_FAST = regex(r"__(\w+?)f?$")
+_HALF = regex(r"__?h(add|sub|mul|div|max|min|neg|abs)2?(?:_rn)?$|__h(2div)$")
+_HALF_FUNCTION = regex(
     r"h2?(sqrt|rsqrt|rcp|exp|exp2|exp10|log|log2|log10|sin|cos|tanh|floor|ceil|rint|trunc)(?:_approx)?$"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
+from wattslice.patterns import regex
 from wattslice.profiling.interpreter.arithmetic import converter
 from wattslice.profiling.interpreter.compiler import Compiler, compiles
 from wattslice.profiling.interpreter.errors import InterpreterError, UnsupportedError
@@ -19,7 +19,7 @@ from wattslice.profiling.interpreter.launch import Addressing, Texture
 from wattslice.profiling.interpreter.layout import Value, dtype_of, is_block, stored_dtype
 from wattslice.profiling.interpreter.machine import Evaluate, Machine
 
-_FUNCTION = re.compile(r"(tex|surf)([123])D(fetch|read|write)?$")
+_FUNCTION = regex(r"(tex|surf)([123])D(fetch|read|write)?$")
 _FLOAT = np.dtype(np.float32)
 _INT64 = np.dtype(np.int64)
 Positions = NDArray[np.int64]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
+from wattslice.patterns import regex
 from wattslice.profiling.interpreter.arithmetic import truth
 from wattslice.profiling.interpreter.compiler import Compiler
 from wattslice.profiling.interpreter.errors import InterpreterError, UnsupportedError
@@ -18,12 +17,12 @@ from wattslice.profiling.interpreter.machine import Evaluate, Machine
 
 _INT64 = np.dtype(np.int64)
 _UINT32 = np.dtype(np.uint32)
-_SHUFFLE = re.compile(r"(?:__)?shfl(?:_(up|down|xor))?(_sync)?$")
-_VOTE = re.compile(r"(?:__)?(any|all|ballot|uni|match_any|match_all)(_sync)?$")
-_REDUCE = re.compile(r"__reduce_(add|min|max|and|or|xor)_sync$")
-_BLOCK = re.compile(r"__syncthreads(?:_(count|and|or))?$")
-_SPECIAL_REGISTER = re.compile(r"asm mov\.[usb]32 %0, %+(laneid|warpid|lanemask_(?:lt|le|eq|ge|gt));?$")
-_TILE = re.compile(r"thread_block_tile<(\d+)")
+_SHUFFLE = regex(r"(?:__)?shfl(?:_(up|down|xor))?(_sync)?$")
+_VOTE = regex(r"(?:__)?(any|all|ballot|uni|match_any|match_all)(_sync)?$")
+_REDUCE = regex(r"__reduce_(add|min|max|and|or|xor)_sync$")
+_BLOCK = regex(r"__syncthreads(?:_(count|and|or))?$")
+_SPECIAL_REGISTER = regex(r"asm mov\.[usb]32 %0, %+(laneid|warpid|lanemask_(?:lt|le|eq|ge|gt));?$")
+_TILE = regex(r"thread_block_tile<(\d+)")
 
 
 def compile_warp_function(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | None:

@@ -16,6 +16,7 @@ from wattslice.frontend.cuda.clang.session import ParsedUnit, parse_cuda
 from wattslice.frontend.cuda.lowering.program import lower_program
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.ir.walking import deep_recursion
+from wattslice.patterns import regex
 from wattslice.profiling.probes.counts import InstrumentedSource, NotProbed, Probe, ProbeError
 from wattslice.profiling.probes.instrument import BranchWriter, instrument
 from wattslice.profiling.probes.reach import Position, Reach, reach
@@ -142,8 +143,8 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)[^\n]*', re.MULTILINE)
-_ONCE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
+_INCLUDE = regex(rb'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)[^\n]*', re.MULTILINE)
+_ONCE = regex(rb"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
 
 
 class _Include(Struct, frozen=True):

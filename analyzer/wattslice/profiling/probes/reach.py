@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.ir import Constant, If, Loop, Program, Select, Span, Switch
 from wattslice.ir.walking import expressions_below, walk_statements
+from wattslice.patterns import regex
 
 _FUNCTIONS = (
     C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.CONVERSION_FUNCTION, C.LAMBDA_EXPR,
@@ -21,7 +21,7 @@ _SCOPES = (
     C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUCT_DECL, C.UNION_DECL,
     C.CLASS_TEMPLATE, C.CLASS_TEMPLATE_PARTIAL_SPECIALIZATION,
 )  # fmt: skip
-_CONSTEXPR = re.compile(rb"\b(?:constexpr|consteval)\b")
+_CONSTEXPR = regex(rb"\b(?:constexpr|consteval)\b")
 
 
 class Position(Struct, frozen=True):

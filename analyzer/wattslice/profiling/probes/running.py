@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +19,7 @@ from msgspec import Struct
 
 from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.parse_options import ParseOptions
+from wattslice.patterns import regex
 from wattslice.profiling.probes.counts import (
     FILE_VARIABLE,
     NotProbed,
@@ -32,7 +32,7 @@ from wattslice.profiling.probes.emit import emit_probes
 TIMEOUT_S = 600.0
 _MOST_TOLD, _MOST_KEPT = 500, 64 * 1024
 # What the stand-in rewrites must be in the text that it gets, not in a header that the compiler reads.
-_REWRITTEN = re.compile(rb"<<<|\b__(?:shared|global|constant)__\b")
+_REWRITTEN = regex(rb"<<<|\b__(?:shared|global|constant)__\b")
 
 
 class Build(Enum):

@@ -8,8 +8,10 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-_HIDDEN = re.compile(rb"//(?:\\\r?\n|[^\n])*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.DOTALL)
-_DIRECTIVE = re.compile(rb"^[ \t]*#", re.MULTILINE)
+from wattslice.patterns import regex
+
+_HIDDEN = regex(rb"//(?:\\\r?\n|[^\n])*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.DOTALL)
+_DIRECTIVE = regex(rb"^[ \t]*#", re.MULTILINE)
 _BLANK = b" \t\r\n\f\v"
 
 

@@ -6,12 +6,11 @@ whatever their kind, and all of them stand in the summary.
 
 from __future__ import annotations
 
-import re
-
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import Finding
 from wattslice.findings.rules import RULES
 from wattslice.ir import Severity
+from wattslice.patterns import regex
 from wattslice.report.ci.places import SourceTree, clean, importance
 from wattslice.units import energy, power, printable, time
 
@@ -140,7 +139,7 @@ def _finding_row(finding: Finding, tree: SourceTree) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-_MEANS_SOMETHING = re.compile(r"([\\`*_\[\]<>|~&@:#!$])")
+_MEANS_SOMETHING = regex(r"([\\`*_\[\]<>|~&@:#!$])")
 
 
 def escaped(text: str) -> str:

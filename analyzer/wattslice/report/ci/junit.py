@@ -7,7 +7,6 @@ Time is left out: a kernel's predicted seconds are not those of a test.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from xml.etree import ElementTree
@@ -15,10 +14,11 @@ from xml.etree import ElementTree
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.findings import GATE_RULES, Finding, plain_reason, unread_files, why_unknown
 from wattslice.ir import Severity
+from wattslice.patterns import regex
 from wattslice.report.ci.gcc import finding_line
 from wattslice.report.ci.places import SourceTree, clean
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WHOLE_RUN = "wattslice"
 _WHOLE_FILE = "(file)"
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
@@ -21,11 +20,12 @@ from msgspec.structs import replace
 from wattslice.findings.findings import Finding
 from wattslice.findings.quoting import text_of
 from wattslice.ir import Severity, numbered_lines
+from wattslice.patterns import regex
 
 _SAFE = "/!$&'()*+,;=@-._~"
 """What RFC 3986 allows in a path, less the colon, which a relative reference must not have early on."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = regex("[\ud800-\udfff]")
 
 _OPEN = 16
 """Files whose lines are kept: findings come file by file."""

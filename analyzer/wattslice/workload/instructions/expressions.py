@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, cast
@@ -40,6 +39,7 @@ from wattslice.ir import (
     TypeKind,
     Unary,
 )
+from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import Cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SECTOR_BYTES, SEEN_BY_OTHERS, Memory
@@ -94,7 +94,7 @@ def drive(graph: Environment, first: Steps) -> None:
             result = None
 
 
-_CONVERTS = re.compile(r"(__)?\w+?2(?!(hi|lo)int)\w+")
+_CONVERTS = regex(r"(__)?\w+?2(?!(hi|lo)int)\w+")
 """``__float2int_rn``; ``__double2hiint`` takes one of two registers, ``__float_as_int`` the same one."""
 _PURE = frozenset(
     {

@@ -7,7 +7,6 @@ Whether it is unrolled, what its counters cost, and what changes from one iterat
 from __future__ import annotations
 
 import math
-import re
 from abc import abstractmethod
 from functools import lru_cache
 from typing import NamedTuple
@@ -59,6 +58,7 @@ from wattslice.ir import (
 from wattslice.ir.loops import Bound, Induction, LoopShape, shape_of
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions
+from wattslice.patterns import regex
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
 from wattslice.workload.instructions.kinds import Cost, InstructionKind
 from wattslice.workload.instructions.operators import is_power
@@ -711,8 +711,8 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
     return bodies
 
 
-_EXCHANGE = re.compile(r"(__)?(shfl|ballot|any|all|match|reduce|uni|activemask)(_|$)")
-_ASSEMBLY = re.compile(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
+_EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|activemask)(_|$)")
+_ASSEMBLY = regex(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
 """Functions that the headers of CUDA 13 write in inline assembly (SASS: stores stay in loops with them)."""
 
 

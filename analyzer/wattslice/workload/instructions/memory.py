@@ -75,7 +75,7 @@ class _Access(NamedTuple):
 
 
 _Row = tuple[MemorySpace, Variable | None, bool, object, int, LoopLevel | None, int | None]
-"""Space, object, stores or loads, what is stored there, arms passed, loop around, region where it is hoisted."""
+"""Space, object, stores or loads, contents, arms passed, loop around, region where it is hoisted."""
 
 
 class Predicated(NamedTuple):

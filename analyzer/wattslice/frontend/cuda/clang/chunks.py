@@ -17,7 +17,9 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-TOKEN = re.compile(
+from wattslice.patterns import regex
+
+TOKEN = regex(
     rb"""(?P<directive>^[ \t]*\#(?:[^\n\\/]++|(?:\\\r?\n)++|/\*.*?(?:\*/|\Z)|[\\/])*+)
       | (?P<skipped>//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+ | /\*.*?(?:\*/|\Z)
           | \bR"(?P<fence>[^()\\\s]{0,16})\(.*?\)(?P=fence)"
@@ -25,15 +27,15 @@ TOKEN = re.compile(
       | [{};]""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_BLANK = re.compile(rb"(?:\s++|//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
-_SCOPE = re.compile(rb"\s*(?:(?:inline\s+)?namespace\b[\w:\s]*|extern\s*\"C(?:\+\+)?\"\s*)\Z")
-_DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
-_CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
-_SPLICED = re.compile(rb"[\w\x80-\xff/*#](?:\\[ \t]*\r?\n)+[\w\x80-\xff/*#]")
-_LOCAL_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+(?!push_macro|pop_macro)")
-_EVERYBODYS = re.compile(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
+_BLANK = regex(rb"(?:\s++|//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+_SCOPE = regex(rb"\s*(?:(?:inline\s+)?namespace\b[\w:\s]*|extern\s*\"C(?:\+\+)?\"\s*)\Z")
+_DEFINE = regex(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
+_CONDITION = regex(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
+_SPLICED = regex(rb"[\w\x80-\xff/*#](?:\\[ \t]*\r?\n)+[\w\x80-\xff/*#]")
+_LOCAL_DIRECTIVE = regex(rb"[ \t]*#[ \t]*pragma[ \t]+(?!push_macro|pop_macro)")
+_EVERYBODYS = regex(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\b")
 """In what is no plain function: it may change what others mean without being named."""
-_TELLING = re.compile(rb"\b(?:constexpr|consteval|auto|decltype)\b|::")
+_TELLING = regex(rb"\b(?:constexpr|consteval|auto|decltype)\b|::")
 """In the head of a function: its value, its type, or what it is a part of, depends on its body."""
 _KEYWORDS = frozenset(
     b"void bool char short int long float double signed unsigned const volatile static extern inline return "
@@ -289,11 +291,9 @@ def _head_of(text: bytes, place: bytes) -> Head | None:
 # The heads of functions, up to their bodies: is this one, and of which function?
 
 
-COMMENT = re.compile(
-    rb"//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]++|\\.)*+\"", re.DOTALL
-)
-NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-_HEADER_TOKEN = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|\d\w*|::|[^\s]")
+COMMENT = regex(rb"//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]++|\\.)*+\"", re.DOTALL)
+NAME = regex(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_HEADER_TOKEN = regex(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|\d\w*|::|[^\s]")
 # What is before a parenthesis and is no function's name.
 ATTRIBUTES = frozenset((b"__launch_bounds__", b"__attribute__", b"__align__", b"alignas", b"__declspec"))
 _NO_PLAIN_FUNCTION = frozenset(

@@ -12,6 +12,7 @@ from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.libclang import UnitHandle, library, place_of, text
 from wattslice.frontend.cuda.clang.made_up import namespace_members, template_declaration
 from wattslice.frontend.source_files import SourceFiles
+from wattslice.patterns import regex
 
 
 class Severity(IntEnum):
@@ -39,7 +40,7 @@ class ParseDiagnostic(Struct, frozen=True):
         return self.severity >= Severity.ERROR
 
 
-_MISSING_FILE = re.compile(r"^'(?P<name>[^']+)' file not found")
+_MISSING_FILE = regex(r"^'(?P<name>[^']+)' file not found")
 
 
 def diagnostics_of(handle: UnitHandle) -> tuple[ParseDiagnostic, ...]:
@@ -101,7 +102,7 @@ class Undeclared(Struct, frozen=True):
     members: tuple[str, ...] = ()
 
 
-_UNDECLARED = re.compile(r"^(?:use of undeclared|unknown type|no template named|no type named)"
+_UNDECLARED = regex(r"^(?:use of undeclared|unknown type|no template named|no type named)"
                          r"(?: identifier| name)? ?'(?P<name>\w+)'(?P<in>.* in )?")  # fmt: skip
 
 
@@ -129,7 +130,7 @@ def undeclared_names(diagnostics: tuple[ParseDiagnostic, ...], files: SourceFile
     return tuple(found.values())
 
 
-_OPENS_CAST = re.compile(rb"(?:\breturn|[^\w\s)\]]|^)\s*\($")
+_OPENS_CAST = regex(rb"(?:\breturn|[^\w\s)\]]|^)\s*\($")
 
 
 def _role_at(diagnostic: ParseDiagnostic, name: str, files: SourceFiles) -> Role:
@@ -172,10 +173,10 @@ def _role_at(diagnostic: ParseDiagnostic, name: str, files: SourceFiles) -> Role
     return Role.VALUE
 
 
-_NO_RECORD = re.compile(
+_NO_RECORD = regex(
     r"^member reference (?:base )?type '(?:const )?(?P<name>\w+)[ *]*' \(aka '[^']*\bint\b[^']*'\) is not"
 )
-_MEMBER = re.compile(rb"(?:\.|->)[ \t]*([A-Za-z_]\w*)\b(?![ \t]*\()")
+_MEMBER = regex(rb"(?:\.|->)[ \t]*([A-Za-z_]\w*)\b(?![ \t]*\()")
 _MOST_MEMBERS = 200
 
 

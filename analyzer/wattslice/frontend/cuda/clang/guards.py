@@ -7,25 +7,26 @@ from pathlib import Path
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import file_bytes, note_text
+from wattslice.patterns import regex
 
 _MOST_BYTES = 4 << 20
 _MOST_NESTING = 2_000
 _OPEN, _CLOSE = frozenset(b"([{"), frozenset(b")]}")
 _UNINTERESTING = bytes(sorted(set(range(256)) - _OPEN - _CLOSE - {10}))
-_BRACES = re.compile(rb"[{}]")
-_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_STATEMENT_ENDS = re.compile(rb"[{};]")
+_BRACES = regex(rb"[{}]")
+_COMMENT = regex(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_STATEMENT_ENDS = regex(rb"[{};]")
 # A statement that is the body of another one without braces around it.
-_NESTED = re.compile(rb"\)\s*(?:for|while|if|do|switch)\b|\b(?:else|do)\b")
+_NESTED = regex(rb"\)\s*(?:for|while|if|do|switch)\b|\b(?:else|do)\b")
 # An #include whose name a macro makes may be a pipe or a device, which is read without end.
-_MADE_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[a-z_]*[ \t]+[A-Za-z_]", re.MULTILINE)
+_MADE_INCLUDE = regex(rb"^[ \t]*#[ \t]*include[a-z_]*[ \t]+[A-Za-z_]", re.MULTILINE)
 # Clang calls itself for each of the lines that continue each other.
-_CONTINUED = re.compile(rb"(?:\\[ \t]*+\r?+\n){1000}")
+_CONTINUED = regex(rb"(?:\\[ \t]*+\r?+\n){1000}")
 # {[100000000] = 1} makes clang write down all elements before.
-_FAR_ELEMENT = re.compile(rb"[{,]\s*\[[^\]\n]*(?:\d{6}|<<|\*|[eE]\d|0[xX][\da-fA-F]{5})[^\]\n]*\]\s*=[^=]")
+_FAR_ELEMENT = regex(rb"[{,]\s*\[[^\]\n]*(?:\d{6}|<<|\*|[eE]\d|0[xX][\da-fA-F]{5})[^\]\n]*\]\s*=[^=]")
 # Directives and empty lines are no statement, however many of them stand in a row.
-_DIRECTIVE = re.compile(rb"^\s*(?:#[^\n]*)?\n", re.MULTILINE)
-_ELSE_IF = re.compile(rb"\belse\b")
+_DIRECTIVE = regex(rb"^\s*(?:#[^\n]*)?\n", re.MULTILINE)
+_ELSE_IF = regex(rb"\belse\b")
 _OPERATORS = b"+-*/%&|^!~?<>="
 _MANY_OPERATORS, _MANY_NESTED, _MANY_ELSES = 1_500, 500, 1_500
 # Bytes of a statement, and of it between two commas. A long table of numbers is no deep expression.
@@ -147,20 +148,31 @@ def _operators(text: bytes) -> int:
 
 
 # ---------------------------------------------------------------------------
-# ``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter; clang refuses them.
+# ``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter, and ``k<<<grid, {32, 8}>>>(x)``,
+# of which nvcc makes a dim3: clang refuses both.
 
 
-_TORN = re.compile(rb"<[ \t]*<[ \t]*<(?P<configuration>[^;{}]*?)>[ \t]*>[ \t]*>(?=\s*\()")
+_TORN = regex(rb"<[ \t]*<[ \t]*<(?P<configuration>[^;{}]*?)>[ \t]*>[ \t]*>(?=\s*\()")
+_LAUNCH = regex(rb"<<<(?:(?!<<<|>>>)[^;])*>>>(?=\s*\()")
+_BRACE = regex(rb"(?P<before><<<|,)[ \t]?(?P<blanks>\s*)\{")
 
 
-def joined_brackets(source: bytes) -> bytes:
-    """`source` with such brackets joined; everything else, and every place in it, stays as it is."""
-    if b"<< <" not in source and b"< <<" not in source:
-        return source
-    return _TORN.sub(_joined, source)
+def readable_launches(source: bytes) -> bytes:
+    """`source` with such launches as clang reads them; everything else stays as it is, and where it is.
+
+    The stubs call dim3 `$`, so that it finds room in the blank before a brace; without a blank, what follows
+    in the line is a column further to the right.
+    """
+    if b"<< <" in source or b"< <<" in source:
+        source = _TORN.sub(_joined, source)
+    return _LAUNCH.sub(_constructed, source) if b"<<<" in source else source
 
 
 def _joined(launch: re.Match[bytes]) -> bytes:
     begin, end = launch.span("configuration")
     opening, closing = begin - launch.start(), launch.end() - end
     return b"<<<".ljust(opening) + launch["configuration"] + b">>>".rjust(closing)
+
+
+def _constructed(launch: re.Match[bytes]) -> bytes:
+    return _BRACE.sub(rb"\g<before>\g<blanks>${", launch[0])

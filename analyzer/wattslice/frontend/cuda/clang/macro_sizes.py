@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 
-_DEFINE = re.compile(
+from wattslice.patterns import regex
+
+_DEFINE = regex(
     rb"^[ \t]*(?:#|%:)[ \t]*define[ \t]+(\w+)(\([^()\n]*\))?((?:[^\\\n]++|(?:\\\r?\n)++|\\)*+)", re.MULTILINE
 )
-_TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.]*|[^\s\w]")
-_PARAMETER = re.compile(rb"\w+")
-_STATEMENT_ENDS = re.compile(rb"[{};]")
+_TOKEN = regex(rb"[A-Za-z_]\w*|\d[\w.]*|[^\s\w]")
+_PARAMETER = regex(rb"\w+")
+_STATEMENT_ENDS = regex(rb"[{};]")
 _LARGE = 2_000
 _MOST_TOKENS = 400_000.0
 _MOST_NESTED = 4_000.0  # in one expression these exhaust clang's stack: so many casts do

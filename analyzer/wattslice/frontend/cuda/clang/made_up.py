@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 
+from wattslice.patterns import regex
+
 _HD = "__attribute__((host, device))"
-_MEMBER = re.compile(rb"(?:\.|->)[ \t]*([A-Za-z_]\w*)\b([ \t]*\()?")
+_MEMBER = regex(rb"(?:\.|->)[ \t]*([A-Za-z_]\w*)\b([ \t]*\()?")
 _RESERVED = frozenset({"template", "operator", "x", "y", "z", "w"})
 _MOST = 200
 _ARGUMENTS = rb"(?:[ \t]*<(?P<args>[^;(){}<>]*(?:<[^<>;(){}]*>[^;(){}<>]*)*)>)?"
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[^\n]*|//[^\n]*", re.M)
+_INCLUDE = regex(rb"^[ \t]*#[ \t]*include[^\n]*|//[^\n]*", re.M)
 _BEHIND = rb"\s*(?P<next>[({;]|[A-Za-z_&*>,)])?"
 
 

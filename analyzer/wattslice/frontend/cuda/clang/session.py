@@ -41,7 +41,12 @@ from wattslice.frontend.cuda.clang.flags import (
     with_build_flags,
     with_compile_commands,
 )
-from wattslice.frontend.cuda.clang.guards import check_source, joined_brackets, may_exhaust_stack, read_source
+from wattslice.frontend.cuda.clang.guards import (
+    check_source,
+    may_exhaust_stack,
+    read_source,
+    readable_launches,
+)
 from wattslice.frontend.cuda.clang.kinds import CursorKind
 from wattslice.frontend.cuda.clang.libclang import INCLUSION_VISITOR, Place, UnitHandle, library, place_of
 from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
@@ -61,6 +66,7 @@ from wattslice.frontend.source_files import (
     included_names,
     including_units,
 )
+from wattslice.patterns import regex
 
 
 def parse_cuda(path: Path, options: ParseOptions | None = None, source: bytes | None = None) -> ParsedUnit:
@@ -96,7 +102,7 @@ def _names(source: bytes, name: str) -> bool:
     return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", source) is not None
 
 
-_TEMPLATE_KERNEL = re.compile(rb"\btemplate\b[^;{}]*\b__global__\b")
+_TEMPLATE_KERNEL = regex(rb"\btemplate\b[^;{}]*\b__global__\b")
 
 
 def _badness(unit: ParsedUnit) -> tuple[int, int, int]:
@@ -133,7 +139,7 @@ _PARSE_BUDGET_S = 6.0
 _REPAIR_BUDGET_S = 2.0
 
 
-_MAY_GROW = re.compile(rb'\btemplate\b|\bconstexpr\b|#\s*include\s*"')
+_MAY_GROW = regex(rb'\btemplate\b|\bconstexpr\b|#\s*include\s*"')
 _tried: set[Path] = set()
 """Files that were parsed in a process of their own, for those who are wary."""
 
@@ -162,7 +168,7 @@ class Clock:
 class _HeaderSearch(Struct, frozen=True):
     """Folders found so far for headers that no include folder has; our fallback headers come last.
 
-    `joined`: headers that clang has to see otherwise than they are (`joined_brackets`).
+    `joined`: headers that clang has to see otherwise than they are (`readable_launches`).
     """
 
     source: Path
@@ -237,7 +243,7 @@ def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSe
                 text = search.files.text_of(header)
                 suspicious = suspicious or may_exhaust_stack(text)
                 macros.add(text)
-                if (joined := joined_brackets(text)) != text:
+                if (joined := readable_launches(text)) != text:
                     note_text(header, text)
                     search.joined.append((header, joined))
                 waiting.append((header, search.files.included_by(header)))
@@ -272,11 +278,11 @@ def parse_with_repairs(
     search = _HeaderSearch(file.resolve(), files)
     own = files.text_of(file)
     # What is known of the texts is given from memory: they may change on the disk, or be newer than it.
-    unsaved = ((file, joined_brackets(own)),)
+    unsaved = ((file, readable_launches(own)),)
     if file != asked:
-        unsaved = (*unsaved, (asked.resolve(), joined_brackets(source)))
+        unsaved = (*unsaved, (asked.resolve(), readable_launches(source)))
     own_names = (file.resolve(), asked.resolve())
-    unsaved += tuple((name, joined_brackets(text)) for name, text in open_texts() if name not in own_names)
+    unsaved += tuple((name, readable_launches(text)) for name, text in open_texts() if name not in own_names)
     is_wary = options.is_wary and file not in _tried and _MAY_GROW.search(own) is not None
     if _look_ahead(file, own, options, search) or is_wary:
         from wattslice.frontend.cuda.clang.probe import refuse_if_fatal
@@ -474,13 +480,11 @@ class ParsedUnit(Struct, frozen=True):
 # What clang itself read for a unit, and where a header would have been taken instead had there been one.
 
 
-_ASKED = re.compile(
+_ASKED = regex(
     rb'#[ \t]*(?:include|include_next|import)[ \t]*[<"]([^>"\n]+)[>"]'
     rb'|__has_include(?:_next)?[ \t]*\([ \t]*[<"]([^>"\n]+)[>"]'
 )
-_COMPUTED = re.compile(
-    rb"#[ \t]*(?:include|include_next|import)[ \t]+[A-Za-z_]|__has_include\w*[ \t]*\([ \t]*\w"
-)
+_COMPUTED = regex(rb"#[ \t]*(?:include|include_next|import)[ \t]+[A-Za-z_]|__has_include\w*[ \t]*\([ \t]*\w")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -74,6 +72,7 @@ from wattslice.ir import (
     TypeKind,
 )
 from wattslice.ir.c_arithmetic import converted
+from wattslice.patterns import regex
 
 
 @expression(C.CALL_EXPR)
@@ -436,7 +435,7 @@ def _is_virtual(node: Node, callee: Node) -> bool:
     return named is None or all(child.kind >= 100 for child in named.children)
 
 
-_OF_C = re.compile(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse)[A-Z]")
+_OF_C = regex(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse)[A-Z]")
 """Libraries for C, where nothing is passed by reference."""
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec.structs import replace
 
 from wattslice import ir
@@ -24,8 +22,9 @@ from wattslice.ir import (
     TypeKind,
     Variable,
 )
+from wattslice.patterns import regex
 
-_CAPTURES = re.compile(r"\[(?P<list>[^\]]*)\]")
+_CAPTURES = regex(r"\[(?P<list>[^\]]*)\]")
 
 
 @expression(C.LAMBDA_EXPR)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -13,6 +12,7 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body
 from wattslice.frontend.cuda.lowering.expressions import known_value
 from wattslice.ir import Type
+from wattslice.patterns import regex
 
 FEWEST_FOLDED = 8
 """Statements of a block from which on repetitions are looked for."""
@@ -116,10 +116,10 @@ def _steps(body: Body, nodes: Sequence[Node], looks: list[_Looks]) -> tuple[Prog
     return tuple(found)
 
 
-_INTEGER = re.compile(rb"(?<![\w.])(0|[1-9]\d*)(?![\d.eExX'])")
-_FRACTION = re.compile(rb"(?<![\w.])\d+\.\d+(?![\d.eE'])")
-_NAME = re.compile(rb"[A-Za-z_]\w*")
-_SUFFIXED = re.compile(rb"\b\d[\w.]*")
+_INTEGER = regex(rb"(?<![\w.])(0|[1-9]\d*)(?![\d.eExX'])")
+_FRACTION = regex(rb"(?<![\w.])\d+\.\d+(?![\d.eE'])")
+_NAME = regex(rb"[A-Za-z_]\w*")
+_SUFFIXED = regex(rb"\b\d[\w.]*")
 _KEYWORDS = frozenset(
     b"bool char const double else float for if int long short signed unsigned void while".split()
 )

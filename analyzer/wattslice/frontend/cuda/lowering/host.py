@@ -25,12 +25,13 @@ from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import decayed
 from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable, walk_statements
+from wattslice.patterns import regex
 
-_LAUNCH = re.compile(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
+_LAUNCH = regex(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
 _LAUNCHING = (b"<<<", b"Launch", b"cudaGraph")
-_DISPATCH = re.compile(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
-_NAME = re.compile(rb"[A-Za-z_]\w*")
-_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]++|\\.|(?:\\\r?\n)++)*+)", re.M)
+_DISPATCH = regex(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
+_NAME = regex(rb"[A-Za-z_]\w*")
+_MACRO = regex(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]++|\\.|(?:\\\r?\n)++)*+)", re.M)
 _MOST_FUNCTIONS = 160
 _MOST_HELPER_LINES = 150
 

@@ -27,31 +27,28 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Vector,
 )
 from wattslice.ir import Expr, ExprStmt, Intrinsic, MemoryPlace, Read, Semantics, Span, Stmt, Type, TypeKind
+from wattslice.patterns import regex
 
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
-_NAMED = re.compile(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"([^\"]*)")
-_VOLATILE = re.compile(r"\s*(?:__)?asm(?:__)?\s+(?:__)?volatile(?:__)?\b")
-_BEGIN = re.compile(r"\basm\b[\w\s]*\(")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
-_NAME = re.compile(r"%\[\s*(\w+)\s*\]")
+_STRING = regex(r'"((?:[^"\\]|\\.)*)"', re.S)
+_NAMED = regex(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"([^\"]*)")
+_VOLATILE = regex(r"\s*(?:__)?asm(?:__)?\s+(?:__)?volatile(?:__)?\b")
+_BEGIN = regex(r"\basm\b[\w\s]*\(")
+_TOKEN = regex(r'"(?:[^"\\]|\\.)*"|[][():]', re.S)
+_NAME = regex(r"%\[\s*(\w+)\s*\]")
 _LANE_NAMES = "xyzw"
 
 
 def _sections(text: str) -> list[str]:
     """The parts of an asm statement between its top-level colons: template, outputs, inputs, clobbers."""
-    parts: list[str] = [""]
-    depth = 0
-    for piece in re.split(r'("(?:[^"\\]|\\.)*")', text):
-        if piece.startswith('"'):
-            parts[-1] += piece
-            continue
-        for char in piece:
-            depth += (char in "([") - (char in ")]")
-            if char == ":" and depth == 1:
-                parts.append("")
-            else:
-                parts[-1] += char
-    return parts
+    parts: list[str] = []
+    depth = begin = 0
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        depth += (sign in "([") - (sign in ")]")
+        if sign == ":" and depth == 1:
+            parts.append(text[begin : token.start()])
+            begin = token.end()
+    return [*parts, text[begin:]]
 
 
 class _Operand(NamedTuple):

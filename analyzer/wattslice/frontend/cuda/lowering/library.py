@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -25,8 +24,9 @@ from wattslice.frontend.matrix_tiles import Tile, address_of_share, tile_of
 from wattslice.ir import UINT32, Assign, AtomicOp, BuiltinKind, Expr, Intrinsic, Semantics, Span, TypeKind
 from wattslice.ir.builtins import builtin, operations_of
 from wattslice.ir.operation_counts import arithmetic_class
+from wattslice.patterns import regex
 
-_ATOMIC = re.compile(r"^atomic(Add|Sub|Min|Max|And|Or|Xor|Exch|CAS|Inc|Dec)(_block|_system)?$")
+_ATOMIC = regex(r"^atomic(Add|Sub|Min|Max|And|Or|Xor|Exch|CAS|Inc|Dec)(_block|_system)?$")
 _ATOMIC_OPS: dict[str, AtomicOp] = {
     "Add": AtomicOp.ADD,
     "Sub": AtomicOp.SUB,
@@ -40,18 +40,18 @@ _ATOMIC_OPS: dict[str, AtomicOp] = {
     "Inc": AtomicOp.INC,
     "Dec": AtomicOp.DEC,
 }
-_CACHED_LOAD = re.compile(r"^__ld(g|cg|ca|cs|lu|cv)$")
-_CACHED_STORE = re.compile(r"^__st(wb|cg|cs|wt)$")
-_TEXTURE = re.compile(r"^tex(1D|2D|3D|Cubemap|1Dfetch)\w*$")
-_SURFACE = re.compile(r"^surf(1D|2D|3D|Cubemap)\w*(read|write)$")
-_WORD_OF_DOUBLE = re.compile(r"__double2(hi|lo)int$")
-_HALF_OF_PAIR = re.compile(r"__(low|high)s?2(half|float|bfloat16)")
-_PAIR = re.compile(r"__(halves|floats)2\w+2(_rn)?$|__hiloint2double$")
-_ROUNDED = re.compile(
+_CACHED_LOAD = regex(r"^__ld(g|cg|ca|cs|lu|cv)$")
+_CACHED_STORE = regex(r"^__st(wb|cg|cs|wt)$")
+_TEXTURE = regex(r"^tex(1D|2D|3D|Cubemap|1Dfetch)\w*$")
+_SURFACE = regex(r"^surf(1D|2D|3D|Cubemap)\w*(read|write)$")
+_WORD_OF_DOUBLE = regex(r"__double2(hi|lo)int$")
+_HALF_OF_PAIR = regex(r"__(low|high)s?2(half|float|bfloat16)")
+_PAIR = regex(r"__(halves|floats)2\w+2(_rn)?$|__hiloint2double$")
+_ROUNDED = regex(
     r"__(?:float|double|half)2u?(?:int|ll|short|char)_r[nud]$|__\w+2(?:float|half|double)_r[nzud]$"
 )
 # The runtime called from a kernel (streams, graphs): beside the kernel's own work like printf, but told.
-_DEVICE_RUNTIME = re.compile(r"cuda[A-Z]\w+$")
+_DEVICE_RUNTIME = regex(r"cuda[A-Z]\w+$")
 
 
 def library_call(body: Body, node: Node, name: str, arguments: list[Node], span: Span) -> Expr | None:
@@ -277,8 +277,8 @@ def opaque(
 
 
 _WORD_BYTES = 4
-_FRAGMENT = re.compile(r"fragment<(?:\w+::)*(?P<use>\w+), (?P<m>\d+), (?P<n>\d+), (?P<k>\d+)[,>]")
-_PACKED = re.compile(r"precision::(b1|u4|s4)\b")
+_FRAGMENT = regex(r"fragment<(?:\w+::)*(?P<use>\w+), (?P<m>\d+), (?P<n>\d+), (?P<k>\d+)[,>]")
+_PACKED = regex(r"precision::(b1|u4|s4)\b")
 
 
 def _tile(fragment: str, layout: str) -> Tile | None:
@@ -454,7 +454,7 @@ def _factor(index: Expr) -> int:
 
 
 _NAMESPACE = "cooperative_groups::"
-_TILE = re.compile(r"thread_block_tile<(\d+)")
+_TILE = regex(r"thread_block_tile<(\d+)")
 _MAKER_WORDS = """
     this_thread_block this_thread this_grid this_multi_grid this_cluster coalesced_threads tiled_partition
     binary_partition labeled_partition

@@ -12,12 +12,13 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from wattslice.frontend.cuda.clang.chunks import ATTRIBUTES, NAME, TOKEN, names_in
+from wattslice.frontend.cuda.clang.chunks import ATTRIBUTES, COMMENT, NAME, TOKEN, names_in
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.unit import Unit
 from wattslice.ir import Block, Diagnostic, Kernel, Severity, Span
+from wattslice.patterns import regex
 
 
 def lost_kernels(unit: Unit, functions: list[Node], most: int) -> list[Kernel]:
@@ -47,7 +48,7 @@ def _are_all_seen(unit: Unit, seen: list[Node]) -> bool:
     names = sorted({node.place.offset for node in seen if unit.parsed.is_in_file(node)})
     marks = [mark.start() for mark in _MARK.finditer(source)]
     return len(marks) == len(names) and all(
-        mark < name and not any(end in source[mark:name] for end in (b";", b"{", b"#"))
+        mark < name and _END.search(COMMENT.sub(b"", source[mark:name])) is None
         for mark, name in zip(marks, names, strict=True)
     )
 
@@ -148,12 +149,13 @@ def _tell(unit: Unit, kernel: WrittenKernel, span: Span) -> Diagnostic:
 # The `__global__` definitions that stand in the text of a file, whatever clang made of them.
 
 
-_MARK = re.compile(rb"\b__global__\b")
-_HEAD_TOKEN = re.compile(NAME.pattern + rb"|\d\w*|[^\s]")
-_BRACE = re.compile(rb"[{}]")
-_INK = re.compile(rb"[^\n]")
-_CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
-_CONSTANT = re.compile(rb"[ \t]*#[ \t]*if[ \t]+(?P<value>[01])[ \t]*(?://|/\*|\r?\Z)")
+_MARK = regex(rb"\b__global__\b")
+_HEAD_TOKEN = regex(NAME.pattern + rb"|\d\w*|[^\s]")
+_BRACE = regex(rb"[{}]")
+_END = regex(rb"[;{#]")
+_INK = regex(rb"[^\n]")
+_CONDITION = regex(rb"[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<turns>el)|endif)")
+_CONSTANT = regex(rb"[ \t]*#[ \t]*if[ \t]+(?P<value>[01])[ \t]*(?://|/\*|\r?\Z)")
 _LONGEST_HEAD_BYTES = 10_000
 
 

@@ -39,6 +39,7 @@ from wattslice.ir import (
     numbered_lines,
 )
 from wattslice.ir.walking import deep_recursion
+from wattslice.patterns import regex
 
 _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.DESTRUCTOR)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
@@ -46,7 +47,7 @@ _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
 _REGISTERED = (calls, closures, expressions, loops, memory, statements)
 _STUBS = str(STUBS)
-_INLINE = re.compile(r"\b(__)?inline(__)?\b")
+_INLINE = regex(r"\b(__)?inline(__)?\b")
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")
 
 

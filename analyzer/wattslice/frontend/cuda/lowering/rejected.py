@@ -16,8 +16,9 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Cell, file_scope_variable
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt, Variable
+from wattslice.patterns import regex
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|[A-Za-z_]\w*|\d[\w.]*|<<<|>>>|<<=|>>=|->"""
     r"""|\+\+|--|::|[-+*/%&|^=!<>]=|&&|\|\||<<|>>|[^\s]""",
     re.S,
@@ -25,7 +26,7 @@ _TOKEN = re.compile(
 _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
 _STEPS = frozenset({"++", "--"})
 _NO_CALL = frozenset({"if", "while", "for", "switch", "return", "sizeof", "alignof", "decltype", ">>>"})
-_READ_ONLY = re.compile(
+_READ_ONLY = regex(
     r"v?f?printf|f?puts|assert|cudaFree\w*|cudaMemset\w*|free|atoi|atof|min|max|abs|sqrt|ceil"
     r"|gl(?!Get|Gen|Read)[A-Z]\w*|glut[A-Z]\w*"
 )

@@ -8,7 +8,6 @@ object stands for the same declaration in all functions, old and new.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -33,12 +32,13 @@ from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering.context import Body, file_scope_variable
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
 from wattslice.ir import Diagnostic, Function, Kernel, Variable
+from wattslice.patterns import regex
 
 _KEPT_ROUNDS = 8
 """How long what is not used is remembered: undoing some edits finds it again."""
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.ENUM_DECL, C.UNION_DECL)
-_UNNAMED = re.compile(r"\((?:lambda|unnamed|anonymous)\b[^)]* at ")  # such names hold places
+_UNNAMED = regex(r"\((?:lambda|unnamed|anonymous)\b[^)]* at ")  # such names hold places
 # Their values differ from one expansion to the next, whatever the text.
 _RESTLESS = (b"__COUNTER__", b"__TIME__", b"__DATE__", b"__TIMESTAMP__")
 

@@ -53,6 +53,7 @@ from wattslice.ir import (
     Variable,
     VariableRole,
 )
+from wattslice.patterns import regex
 
 
 def lower(body: Body, node: Node) -> list[Stmt]:
@@ -122,7 +123,7 @@ def _is_in_main(body: Body) -> bool:
     return body.function is not None and body.function.spelling == "main"
 
 
-_NO_GEOMETRY = re.compile(
+_NO_GEOMETRY = regex(
     r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Free|Event)\w*"
     r"|cudaMalloc(3D|Array|3DArray|MipmappedArray|FromPoolAsync)|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
 )
@@ -165,6 +166,8 @@ def _with_rejected(body: Body, rejections: Rejections, nodes: list[Node], around
         if extent is None or done is None:
             result += lower(body, node)
             continue
+        if whole is not None and extent[0] == whole[0]:  # out of the same macro
+            extent = extent[0], min(extent[1], whole[1])
         if lost := rejections.between(done, extent[0]):
             result += rejected(body, *lost)
         inner = [child for child in node.children if _is_statement(child)] if _is_statement(node) else []
@@ -720,7 +723,7 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
 
 
 _NAMES = (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR)
-_BINDING = re.compile(r"(?P<reference>&{0,2})\s*\[(?P<names>[\w\s,]+)\]")
+_BINDING = regex(r"(?P<reference>&{0,2})\s*\[(?P<names>[\w\s,]+)\]")
 
 
 def default_initialisers(body: Body, constructor: Node) -> list[tuple[Node, Node]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from wattslice import ir
@@ -10,6 +9,7 @@ from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.clang.libclang import CXCursor, CXType, UnitHandle, library, text
 from wattslice.ir import BOOL, DIM3, FLOAT32, FLOAT64, INT32, INT64, UINT32, VOID, Field, Type, TypeKind
+from wattslice.patterns import regex
 
 UINT64 = Type(TypeKind.INT, bits=64, signed=False)
 FLOAT16 = Type(TypeKind.FLOAT, bits=16)
@@ -44,9 +44,7 @@ _SCALARS: dict[int, Type] = {
     K.FLOAT128: FLOAT64,
     K.NULLPTR: Type(TypeKind.POINTER, element=VOID),
 }
-_VECTOR = re.compile(
-    r"^(char|uchar|short|ushort|int|uint|long|ulong|longlong|ulonglong|float|double)([1-4])$"
-)
+_VECTOR = regex(r"^(char|uchar|short|ushort|int|uint|long|ulong|longlong|ulonglong|float|double)([1-4])$")
 _VECTOR_BASE: dict[str, Type] = {
     "char": _SCALARS[K.CHAR_S],
     "uchar": _SCALARS[K.UCHAR],

@@ -21,6 +21,7 @@ from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, Unit
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering.types import TypeTable
 from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type, Variable
+from wattslice.patterns import regex
 
 # Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
 # microseconds. The largest of 450 public files has 46 000.
@@ -246,6 +247,9 @@ class SpanFinder:
         if self.caller is not None:
             return self.caller.file
         range_ = self._extent(node.raw)
+        last = self._last
+        if last is not None and last.base <= range_.begin <= last.last:
+            return last.name
         if not range_.begin & _MACRO_BIT:
             return self._locate(range_, range_.begin, False)[0]
         file = ct.c_void_p()
@@ -305,9 +309,9 @@ class SpanFinder:
         return ""
 
 
-_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
-_WORD = re.compile(rb"[A-Za-z_]")
-_STATEMENT_TOKEN = re.compile(
+_COMMENT = regex(rb"//[^\n]*|/\*.*?\*/", re.S)
+_WORD = regex(rb"[A-Za-z_]")
+_STATEMENT_TOKEN = regex(
     rb"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|[][(){};]""", re.S
 )
 
@@ -360,7 +364,7 @@ class Rejections:
     def extent(self, unit: Unit, node: Node) -> tuple[int, int] | None:
         """First byte of a node and the one behind it; None when it is in another file.
 
-        Of what comes out of a macro: the text up to the end of the statement.
+        Of what comes out of a macro: the text up to the end of the statement, of a block its call.
         """
         found = unit.spans.source(node)
         if found is not None:
@@ -375,7 +379,7 @@ class Rejections:
             level += (sign in b"([{") - (sign in b")]}") if len(sign) == 1 else 0
             if level < 0:
                 return begin, token.start()
-            if not level and sign in b";}":
+            if not level and (sign in b";}" or (sign == b")" and node.kind == C.COMPOUND_STMT)):
                 return begin, token.end()
         return None
 
@@ -384,8 +388,8 @@ class Rejections:
 # How functions are called: with their namespaces and template arguments.
 
 
-_USR_VALUE = re.compile(r"#V([a-zA-Z])(-?\d+)")
-_USR_FUNCTION = re.compile(r"#@F@(\w+)#")
+_USR_VALUE = regex(r"#V([a-zA-Z])(-?\d+)")
+_USR_FUNCTION = regex(r"#@F@(\w+)#")
 
 
 def qualified_name(function: Node) -> str:

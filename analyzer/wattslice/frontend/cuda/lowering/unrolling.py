@@ -16,13 +16,14 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.libclang import library
 from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.frontend.cuda.lowering.context import Body, function_around, printed_text
+from wattslice.patterns import regex
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-_UNROLL = re.compile(r"(no)?unroll\b([^\n\"]*)")
-_NUMBER = re.compile(r"\(?\s*(0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)[uUlL]*\s*\)?\s*;?")
-_PRINTED = re.compile(r"(?:^[ \t]*#pragma [^\n]*\n)+", re.M)
-_PRINTED_UNROLL = re.compile(r"#pragma (no)?unroll(?: \((.*)\))?$", re.M)
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:::\w+)*")
+_COMMENT = regex(r"//[^\n]*|/\*.*?\*/", re.S)
+_UNROLL = regex(r"(no)?unroll\b([^\n\"]*)")
+_NUMBER = regex(r"\(?\s*(0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)[uUlL]*\s*\)?\s*;?")
+_PRINTED = regex(r"(?:^[ \t]*#pragma [^\n]*\n)+", re.M)
+_PRINTED_UNROLL = regex(r"#pragma (no)?unroll(?: \((.*)\))?$", re.M)
+_NAME = regex(r"(?<![\w.])[A-Za-z_]\w*(?:::\w+)*")
 _LOOPS = (C.FOR_STMT, C.WHILE_STMT, C.DO_STMT, C.CXX_FOR_RANGE_STMT)
 _LONGEST = 1000
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -33,6 +32,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Vector,
 )
 from wattslice.ir import Expr, Intrinsic, MemorySpace, Read, Semantics, Span, Type, TypeKind, Variable
+from wattslice.patterns import regex
 
 
 def access_type(instruction: Instruction) -> Type:
@@ -236,7 +236,7 @@ def _copy(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     return True
 
 
-_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+_SHAPE = regex(r"m(\d+)n(\d+)k(\d+)")
 
 
 def _matrix(body: FunctionBody, instruction: Instruction, span: Span) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
 from wattslice.frontend.ptx.syntax.lexer import (
@@ -32,6 +30,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Variable,
     Vector,
 )
+from wattslice.patterns import regex
 
 LINKAGE = {".extern": "extern", ".visible": "visible", ".weak": "weak", ".common": "common"}
 SPACES = {f".{name}": name for name in ("global", "const", "shared", "local", "param", "tex")}
@@ -334,7 +333,7 @@ def _address(cursor: Cursor, registers: Registers, depth: int) -> Address:
 _MOST_INLINED = 32
 """The most calls that inlining removed around one place: also what ends a place inlined into itself."""
 _MOST_LINES = 1 << 24
-_ESCAPE = re.compile(r"\\(.)")
+_ESCAPE = regex(r"\\(.)")
 
 
 class Locations:

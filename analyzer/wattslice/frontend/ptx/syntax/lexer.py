@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from wattslice.frontend.ptx.syntax.syntax import Immediate
+from wattslice.patterns import regex
 
 # A mnemonic with its modifiers is one token (`ld.global.nc.f32`, `shared::cluster`), and so is `%tid.x`.
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""
     (?: \s++ | //[^\n]*+ | /\*(?s:.*?)\*/ | \#[^\n]*+ | @@DWARF[^\n]*+ )*+
     (
@@ -208,7 +209,7 @@ _INTEGER: dict[str, tuple[int, Callable[[int, int], int]]] = {
     "|": (3, lambda a, b: a | b),
 }
 _LEVEL = {sign: level for table in (_ARITHMETIC, _INTEGER) for sign, (level, _) in table.items()}
-_OCTAL = re.compile(r"0[0-7]+")
+_OCTAL = regex(r"0[0-7]+")
 
 
 def literal_value(token: str) -> Value:

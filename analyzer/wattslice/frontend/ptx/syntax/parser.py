@@ -44,6 +44,7 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Variable,
     opened_scope,
 )
+from wattslice.patterns import regex
 
 _FUNCTIONS = frozenset({".entry", ".func"})
 _BEGINS = (
@@ -53,7 +54,7 @@ _BEGINS = (
     | frozenset(declarations.SPACES)
 )
 _MOST_PROBLEMS = 100
-_HEADING = re.compile(r"^Fatbin .*?(?=^\.version\b|^Fatbin |\Z)", re.M | re.S)
+_HEADING = regex(r"^Fatbin .*?(?=^\.version\b|^Fatbin |\Z)", re.M | re.S)
 """What `cuobjdump -ptx` prints before each module."""
 
 

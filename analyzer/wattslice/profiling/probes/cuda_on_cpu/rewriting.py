@@ -11,18 +11,19 @@ import re
 from collections.abc import Callable
 
 from wattslice.errors import WattsliceError
+from wattslice.patterns import regex
 
-_HIDDEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])+'", re.S)
-_EXTERN = re.compile(
+_HIDDEN = regex(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])+'", re.S)
+_EXTERN = regex(
     r"extern\s+(?:volatile\s+)?__shared__\s+(?:(?:__align__|alignas)\s*\([^)]*\)\s*)?([\w:\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
 )
-_SHARED = re.compile(r"__shared__\s+([^;{}=]*);")
-_KERNEL = re.compile(r"[\w:]+\s*$")
-_STATIC = re.compile(r"\bstatic(?=(?:\s+(?:volatile|const))*\s+__shared__\b)|(?<=__shared__ )static\b")
-_ERASED = re.compile(r"\b(cudaLaunch(?:Cooperative)?Kernel\s*\(\s*)\(\s*(?:const\s+)?void\s*\*\s*\)")
+_SHARED = regex(r"__shared__\s+([^;{}=]*);")
+_KERNEL = regex(r"[\w:]+\s*$")
+_STATIC = regex(r"\bstatic(?=(?:\s+(?:volatile|const))*\s+__shared__\b)|(?<=__shared__ )static\b")
+_ERASED = regex(r"\b(cudaLaunch(?:Cooperative)?Kernel\s*\(\s*)\(\s*(?:const\s+)?void\s*\*\s*\)")
 # Literals are blanks: `out << "" << x` is no launch.
-_SPACED = re.compile(r"(?<!<)(?:<<[ \t]+<|<[ \t]+<<)(?!<)|(?<!>)(?:>>[ \t]+>|>[ \t]+>>)(?!>)")
-_NAME = re.compile(r"(?:\w+::)*(\w+)")
+_SPACED = regex(r"(?<!<)(?:<<[ \t]+<|<[ \t]+<<)(?!<)|(?<!>)(?:>>[ \t]+>|>[ \t]+>>)(?!>)")
+_NAME = regex(r"(?:\w+::)*(\w+)")
 _OPEN, _CLOSE = "([{", ")]}"
 
 

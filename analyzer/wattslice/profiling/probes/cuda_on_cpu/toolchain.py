@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from wattslice.errors import WattsliceError, of_system
 from wattslice.ir.builtins import definitions_on_cpu
+from wattslice.patterns import regex
 from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
 
 HERE = Path(__file__).parent
@@ -27,7 +28,7 @@ _SAME_AS_RUNTIME = (
 )  # fmt: skip
 """Headers of CUDA whose contents are in ours of `cuda_runtime.h`."""
 _OF_GROUPS = ("memcpy_async", "reduce", "scan")
-_USES_CUDA = re.compile(r"^\s*#\s*include\s*[<\"]cuda", re.MULTILINE)  # its headers here are C++
+_USES_CUDA = regex(r"^\s*#\s*include\s*[<\"]cuda", re.MULTILINE)  # its headers here are C++
 
 
 class Toolchain(Struct, frozen=True):
@@ -138,20 +139,20 @@ def _ran(*command: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-_GXX = re.compile(
+_GXX = regex(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal error|error|Error): (?P<text>.*)$", re.M
 )
-_NVCC = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?error: (?P<text>.*)$", re.M)
-_CAUSE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)?\s+required from here$", re.M)
-_UNDEFINED = re.compile(r"undefined reference to [`'](?P<name>[^'\n]+)'")
-_NO_HEADER = re.compile(r"(\S+): No such file or directory")
-_UNKNOWN = re.compile(
+_NVCC = regex(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?error: (?P<text>.*)$", re.M)
+_CAUSE = regex(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)?\s+required from here$", re.M)
+_UNDEFINED = regex(r"undefined reference to [`'](?P<name>[^'\n]+)'")
+_NO_HEADER = regex(r"(\S+): No such file or directory")
+_UNKNOWN = regex(
     r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type|is not a member of)"
     r"|'([\w:]+)' (?:is|are) not a template|there are no arguments to '(\w+)'"
     r"|no matching function for call to '(\w+)"
 )
-_OF_CUDA = re.compile(r"(?:cuda|cu[A-Z]|cub|nv|__|tex|surf|cooperative_groups|thrust|wmma|atomic)")
-_PTX = re.compile(r"'asm'|^no such instruction|^invalid (?:character|instruction)|^bad register|^junk", re.M)
+_OF_CUDA = regex(r"(?:cuda|cu[A-Z]|cub|nv|__|tex|surf|cooperative_groups|thrust|wmma|atomic)")
+_PTX = regex(r"'asm'|^no such instruction|^invalid (?:character|instruction)|^bad register|^junk", re.M)
 ELSEWHERE = "--build nvcc has all of CUDA; --data SPEC needs no build"
 _MORE = "wattslice --debug shows all that it says"
 
