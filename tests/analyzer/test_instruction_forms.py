@@ -77,10 +77,12 @@ def choices(body: str) -> tuple[float, float]:
         ("if (v > n) u = x; else u = 3;", (1, 1)),
         ("if (v > n) u = u * x; else u = 3;", (1, 1)),
         ("if (v > n) u = u * x; else u = u + x;", (0, 1)),  # computed into its register
+        ("if (v > n) u = 3; else v = 4;", (0, 1)),  # predicated MOVs
         ("if (v > n) u += x;", (0, 1)),
         ("if (u > x) v += n;", (1, 1)),  # v + (u > x ? n : 0)
         ("if (u > x) v ^= n;", (1, 1)),
         ("if (u > x) v |= 4;", (1, 0)),
+        ("if (u > x) v ^= c[t + 64];", (1, 0)),  # the load is predicated, and so is what needs it
         ("float w = b[t + 64]; if (u > w) { float s = u; u = w; w = s; } b[t] = w;", (3, 0)),
         ("float q[2]; q[0] = u; q[1] = b[t + 64]; if (q[0] > q[1]) q[0] = q[1]; u = q[0];", (2, 0)),
         # IMNMX compares and chooses

@@ -353,14 +353,17 @@ def is_there(value: Value, began: int) -> bool:
     return value.shape is Shape.CONSTANT or value.birth < began or value.place is AT_START
 
 
-def is_updated(before: Value, value: Value) -> bool:
-    """Whether an integer `value` is `before` with a variable added, or joined by a bitwise operator."""
+def is_updated(before: Value, value: Value, began: int) -> bool:
+    """Whether an integer `value` is `before` with a variable from before `began` added or joined to it."""
     if value.shape is Shape.LOGIC:
-        return before in value.inputs and all(one.shape is not Shape.CONSTANT for one in value.inputs)
+        others = [one for one in value.inputs if one is not before]
+        return len(others) == 1 and others[0].shape is not Shape.CONSTANT and is_there(others[0], began)
     if value.shape is not Shape.INT_SUM:
         return False
-    terms, rest = dict(linear(before)[0]), dict(linear(value)[0])
-    return len(rest) > len(terms) and all(rest.get(term) == number for term, number in terms.items())
+    terms, added = dict(linear(before)[0]), dict(linear(value)[0])
+    if any(added.pop(term, 0) != number for term, number in terms.items()):
+        return False
+    return bool(added) and all(is_there(term, began) for term in added)
 
 
 def is_power(number: float) -> bool:

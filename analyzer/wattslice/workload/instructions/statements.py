@@ -39,6 +39,7 @@ from wattslice.workload.instructions.memory import Predicated
 from wattslice.workload.instructions.operators import is_minimum, is_there, is_updated
 from wattslice.workload.instructions.value_graph import (
     AT_START,
+    Chosen,
     EnvironmentKey,
     LoopLevel,
     Shape,
@@ -283,7 +284,7 @@ class Lowering(Loops):
     ) -> Steps:
         """Lower what may run, as `guard` decides; merge what it assigned (predicated: by `condition`)."""
         outer, self.guard = self.guard, guard
-        predicated, chosen = self.predicated, dict[EnvironmentKey, tuple[Value, list[Value]]]()
+        predicated, chosen = self.predicated, dict[EnvironmentKey, Chosen]()
         ends: list[dict[EnvironmentKey, Value]] = []
         for block in blocks:
             self.enter_arm()
@@ -294,29 +295,32 @@ class Lowering(Loops):
         self.guard = outer
         self.merge(ends, region, guard, chosen)
         if predicated is not None and condition is not None:
-            self.select_registers(chosen, condition, predicated.began)
+            self.select_registers(chosen, condition, predicated.began, len(blocks))
         return None
 
     def select_registers(
-        self, chosen: dict[EnvironmentKey, tuple[Value, list[Value]]], condition: Value, began: int
+        self, chosen: dict[EnvironmentKey, Chosen], condition: Value, began: int, arms: int
     ) -> None:
         """What predicated arms, begun at `began`, assign without computing it takes a SEL or FSEL.
 
         So does the operand of `v += w`; what an arm computes is computed into the register. A comparison of
-        integers that chooses between the two is one of them along (IMNMX).
+        integers that chooses between the two is one of them along (IMNMX). Where the other of two arms keeps
+        what was there, it is a predicated MOV.
         """
         spared = is_minimum(condition) and all(
-            set(values) == set(condition.inputs) for _, values in chosen.values()
+            {before, *known} == set(condition.inputs) for _, before, known in chosen.values()
         )
-        for key, (value, values) in chosen.items():
+        for key, (value, before, known) in chosen.items():
             variable, path = key if isinstance(key, tuple) else (key, ())
             found = part_of(variable.type, path)
             type_ = variable.type if found is None else found[1]
             if variable.space is MemorySpace.LOCAL or type_.kind is TypeKind.BOOL:
                 continue
-            before, *others = values
-            if any(is_there(other, began) or is_updated(before, other) for other in others):
-                value.cost = () if spared else self.selection(type_)
+            others = [one for one in known if one is not before]
+            if any(is_there(other, began) or is_updated(before, other, began) for other in others):
+                cost = () if spared else self.selection(type_)
+                is_moved = arms > 1 and before in known
+                value.cost = tuple((InstructionKind.MOV, number) for _, number in cost) if is_moved else cost
                 spared = False
 
     def call(self, expr: InlinedCall, region: int) -> Steps:

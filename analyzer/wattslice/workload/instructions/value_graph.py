@@ -166,6 +166,14 @@ class Value(Struct, eq=False):
     guards: tuple[Value, ...] = ()
 
 
+class Chosen(NamedTuple):
+    """A `value` that is one of several `known` behind a branch, in front of which it was `before`."""
+
+    value: Value
+    before: Value
+    known: list[Value]
+
+
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
     """The loops in which one of `values` varies."""
     found: set[LoopLevel] = set()
@@ -600,11 +608,11 @@ class Environment:
         ends: list[dict[EnvironmentKey, Value]],
         region: int,
         guard: Value | None = None,
-        chosen: dict[EnvironmentKey, tuple[Value, list[Value]]] | None = None,
+        chosen: dict[EnvironmentKey, Chosen] | None = None,
     ) -> None:
         """After a branch that `guard` decides: what each arm assigned, or what was there before.
 
-        `chosen`: for what one of several values is now, it and these values, the one before the branch first.
+        `chosen`: takes what is one of several values now.
         """
         keys = dict.fromkeys(key for end in ends for key in end)
         for key in keys:
@@ -620,5 +628,5 @@ class Environment:
                 value = self.joined(known, region)
                 value.guards = () if guard is None else (guard,)
                 if chosen is not None and before is not None:
-                    chosen[key] = value, [before, *(other for other in known if other is not before)]
+                    chosen[key] = Chosen(value, before, known)
             self._set(key, value)
