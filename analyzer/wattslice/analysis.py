@@ -16,7 +16,7 @@ from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice
-from wattslice_models.types import exceedance
+from wattslice_models.types import Wanted
 
 
 class Precision(Enum):
@@ -260,7 +260,7 @@ class KernelAnalysis(Struct, frozen=True):
     power_w: float | None = None
     power_low_w: float | None = None
     power_high_w: float | None = None
-    uncut_high_w: float | None = None  # where the interval would end if no limit cut it
+    wanted: Wanted | None = None  # the watts before the board's limit bounds them; None: as they are
     static_power_w: float | None = None
     may_hit_power_limit: bool | None = None
     time_s: float | None = None
@@ -282,17 +282,16 @@ class KernelAnalysis(Struct, frozen=True):
     roofline: Roofline | None = None
 
     def exceedance(self, budget_w: float) -> float | None:
-        """Probability that the measured watts exceed `budget_w`, by the interval before the limit cuts it;
-        None when it is unknown.
-        """
+        """Probability that the measured watts exceed `budget_w` (`Wanted.exceedance`); None when unknown."""
         power_w, low_w, high_w = self.power_w, self.power_low_w, self.power_high_w
         if power_w is None or low_w is None or high_w is None:
             return None
-        return exceedance(budget_w, power_w, low_w, self.uncut_high_w or high_w)
+        wanted = self.wanted or Wanted(power_w, low_w, high_w)
+        return wanted.exceedance(budget_w, self.power_limit_w, high_w)
 
     @property
     def limit_exceedance(self) -> float | None:
-        """Probability that the launch would exceed the board's power limit at the clock of `power_w`."""
+        """Probability that the launch would exceed the board's power limit if that did not hold it back."""
         return None if self.power_limit_w is None else self.exceedance(self.power_limit_w)
 
     @property

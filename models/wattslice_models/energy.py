@@ -34,7 +34,7 @@ from wattslice_models.execution_time import (
     predict_time,
 )
 from wattslice_models.gpu import Gpu
-from wattslice_models.types import exceedance
+from wattslice_models.types import Wanted
 from wattslice_models.workload import PASS_BYTES, Workload
 
 
@@ -98,7 +98,7 @@ class EnergyPrediction(Struct, frozen=True):
     """Watts, seconds and joules of one launch.
 
     `power_w` is the average board power, at most the board's limit; `power_high_w` may exceed the limit as
-    far as sensors show boards to do, `uncut_high_w` is where the interval ends without the limit.
+    far as sensors show boards to do. `wanted`: what it would draw without the limit.
     `interval_source` says what the interval may claim. `energy_j` = power_w · time_s. `may_hit_power_limit`:
     see `may_reach`; None when the limit is unknown. `case`: what is known of the board.
     """
@@ -106,7 +106,7 @@ class EnergyPrediction(Struct, frozen=True):
     power_w: float
     power_low_w: float
     power_high_w: float
-    uncut_high_w: float
+    wanted: Wanted
     time_s: float
     energy_j: float
     limited_by: Resource
@@ -122,10 +122,6 @@ class EnergyPrediction(Struct, frozen=True):
     def static_power_w(self) -> float:
         """What the board draws whatever the operations are, before the limit."""
         return math.fsum(part.power_w for part in self.components if part.component in STATIC_COMPONENTS)
-
-    def exceedance(self, budget_w: float) -> float:
-        """Probability that the measured watts exceed `budget_w`: see `wattslice_models.types.exceedance`."""
-        return exceedance(budget_w, self.power_w, self.power_low_w, self.uncut_high_w)
 
 
 class NoEnergyModel(Struct, frozen=True):
@@ -279,11 +275,11 @@ class EnergyModel(Struct, frozen=True):
             raise ValueError(f"a kernel cannot take {time_s} s")
         asked = clocks or Clocks()
         limit = gpu.power_limit_w
-        clocks, throttled = asked, ()
-        if limit is not None and time_s is None and self._power_w(workload, gpu, asked) > limit:
-            clocks = self._clocks_that_fit(workload, gpu, asked, limit)
+        clocks, throttled, wanted_w = asked, (), 0.0
+        if limit is not None and time_s is None and (asked_w := self._power_w(workload, gpu, asked)) > limit:
+            clocks, wanted_w = self._clocks_that_fit(workload, gpu, asked, limit), asked_w
             throttled = (
-                f"{self._power_w(workload, gpu, asked):.0f} W at {core_clock_mhz(gpu, asked):.0f} MHz would "
+                f"{wanted_w:.0f} W at {core_clock_mhz(gpu, asked):.0f} MHz would "
                 f"exceed the limit of {limit:g} W: watts and seconds are those at {clocks.core_mhz:.0f} MHz, "
                 "the highest clock that it allows",
             )
@@ -293,17 +289,17 @@ class EnergyModel(Struct, frozen=True):
         power_w = math.fsum(component.power_w for component in components)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
         interval = self.doubted if workload.doubt else self.interval
-        low_w, high_w = power_w * interval.low, power_w * interval.high
-        cut_w = high_w
-        reaches = None if limit is None else may_reach(limit, power_w, high_w) or bool(throttled)
+        wanted = Wanted(1.0, interval.low, interval.high).times(max(power_w, wanted_w))
+        low_w, high_w, reaches = wanted.low_w, wanted.high_w, None
         if limit is not None:
-            power_w, low_w = min(power_w, limit), min(low_w, limit)
-            cut_w = min(high_w, limit * self.sensor_peak)
+            power_w = min(power_w, limit)
+            low_w, high_w = min(low_w, power_w), min(high_w, limit * self.sensor_peak)
+            reaches = may_reach(limit, wanted.power_w, wanted.high_w)
         return EnergyPrediction(
             power_w=power_w,
             power_low_w=low_w,
-            power_high_w=cut_w,
-            uncut_high_w=high_w,
+            power_high_w=high_w,
+            wanted=wanted,
             time_s=seconds,
             energy_j=power_w * seconds,
             limited_by=timing.limited_by,

@@ -235,7 +235,9 @@ def predict_time(
         (Resource.TENSOR, instructions.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),
     ):
         if number and not rate:
-            notes.append(f"rate of the {resource} unknown on the {gpu.name}: that of fp32 assumed")
+            lacks = f"the {gpu.name} has no {resource}"
+            lacks = f"rate of the {resource} unknown on the {gpu.name}" if rate is None else lacks
+            notes.append(f"{lacks}: the rate of fp32 assumed")
         rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.issue_share
         seconds[resource] = lanes * number / rate / hertz
     per_warp = workload.issue_slots_per_warp

@@ -28,6 +28,31 @@ def exceedance(budget_w: float, power_w: float, low_w: float, high_w: float) -> 
     return 0.5 * math.erfc(deviations / math.sqrt(2.0))
 
 
+class Wanted(Struct, frozen=True):
+    """Watts that a launch would draw at the clock asked for if no limit held the board back, and the ends of
+    their 90 % interval.
+    """
+
+    power_w: float
+    low_w: float
+    high_w: float
+
+    def exceedance(self, budget_w: float, limit_w: float | None, shown_w: float) -> float:
+        """Probability that the measured watts of a board with the limit `limit_w` exceed `budget_w`.
+
+        Beyond the limit is only what sensors show of a board that it holds back: anything up to `shown_w`, as
+        likely. None: no limit is known. Raises ``ValueError`` for a budget that is no number or negative.
+        """
+        chance = exceedance(budget_w, self.power_w, self.low_w, self.high_w)
+        if limit_w is None or budget_w <= limit_w:
+            return chance
+        return chance * (shown_w - budget_w) / (shown_w - limit_w) if budget_w < shown_w else 0.0
+
+    def times(self, factor: float) -> Wanted:
+        """All three multiplied."""
+        return Wanted(factor * self.power_w, factor * self.low_w, factor * self.high_w)
+
+
 class Prediction(Struct, frozen=True):
     """Predicted average board power in watts, with an interval; all three are ``None`` when it is unknown.
 

@@ -67,8 +67,11 @@ def test_an_unknown_branch_widens_the_interval_by_what_it_could_do(tmp_path):
     assert known.power_w == pytest.approx(unknown.power_w)
     assert (known.power_low_w or 0.0) > (unknown.power_low_w or 0.0)
     assert (known.power_high_w or 0.0) <= (unknown.power_high_w or 0.0)
-    assert (known.uncut_high_w or 0.0) < (unknown.uncut_high_w or 0.0)
-    assert (unknown.power_high_w or 0.0) <= (unknown.uncut_high_w or 0.0)
+    assert known.wanted is not None
+    assert unknown.wanted is not None
+    assert known.wanted.high_w < unknown.wanted.high_w
+    assert unknown.wanted.low_w < known.wanted.low_w
+    assert (unknown.power_high_w or 0.0) <= unknown.wanted.high_w
     assert {one.kernel_low_w for one in known.arms} == {None}
 
 

@@ -21,6 +21,7 @@ from wattslice.frontend.project import makefile as project_makefile
 from wattslice.frontend.project.build import compile_flags
 from wattslice.frontend.project.makefile import UNTOLD, read_makefile
 from wattslice.frontend.project.runs import find_arguments, folder_told_of
+from wattslice.frontend.project.settings_files import settings_files
 from wattslice.pipeline.cache.current import CurrentInputs
 from wattslice.pipeline.files import analyze_files
 
@@ -380,6 +381,18 @@ def test_settings_of_a_test_driver_or_an_editor(tmp_path, path, text, expected):
 )
 def test_of_which_folder_settings_tell(path, folder):
     assert folder_told_of(path) == folder
+
+
+def test_settings_files_are_found_the_nearest_first_in_spite_of_links_without_end(tmp_path):
+    names = ("z.json", "config/b.ini", "config/deep/c.cfg", "test/a.json", "config/er/er/too/deep.cfg")
+    for name in (*names, "config/no.txt", "other/no.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "config" / "loop").symlink_to("loop")
+    (tmp_path / "tests").symlink_to("test")
+    (tmp_path / "bench").touch()
+    nearest = ("z.json", "config/b.ini", "test/a.json", "tests/a.json", "config/deep/c.cfg")
+    assert settings_files(tmp_path) == tuple(tmp_path / name for name in nearest)
 
 
 def test_new_settings_are_told_to_the_cache(tmp_path):

@@ -54,7 +54,7 @@ OTHER_NAMES: dict[type[Any], dict[str, str]] = {
 }
 NOT_TOLD: dict[type[Any], set[str]] = {
     # Of reports for people, of `wattslice roofline`, what `limit_exceedance` and a sweep go by.
-    KernelAnalysis: {"profile", "roofline", "uncut_high_w", "amounts"},
+    KernelAnalysis: {"profile", "roofline", "wanted", "amounts"},
     ArmAnalysis: {"column", "visits", "leaves"},  # for an editor, and for the report on a profile
     LoopTrips: {"region", "is_most"},  # the assumption about it says so
 }

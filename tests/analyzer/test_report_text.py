@@ -12,6 +12,7 @@ from wattslice.findings.findings import decision
 from wattslice.report.terminal import make_console
 from wattslice.report.text import slice_table, write_text
 from wattslice.units import energy, line_ranges, percent, power, printable, three_digits, time
+from wattslice_models.types import Wanted
 
 from .samples import ANALYSIS, EMPTY, FOUR, HOT, MATMUL
 
@@ -150,13 +151,21 @@ def test_what_to_make_of_the_watts_stands_in_one_line(power_w, low_w, high_w, wo
 
 def test_the_probability_goes_by_the_interval_before_the_limit_cuts_it():
     whole = replace(MATMUL, power_w=250.0, power_low_w=200.0, power_high_w=335.0, power_limit_w=300.0)
-    cut = replace(whole, power_high_w=300.0, uncut_high_w=335.0)
+    cut = replace(whole, power_high_w=300.0, wanted=Wanted(250.0, 200.0, 335.0))
     assert cut.limit_exceedance == whole.limit_exceedance
     assert cut.limit_exceedance == pytest.approx(0.153, abs=0.001)
     assert decision(cut).startswith("250 W ± 20 %, 85 % sure")
     assert cut.exceedance(200.0) == pytest.approx(0.95, abs=0.01)
     assert replace(cut, power_limit_w=400.0).limit_exceedance == pytest.approx(0.0, abs=0.01)
     assert replace(cut, power_low_w=None).limit_exceedance is None
+    # Held back: what it wants lies above the limit, and what is measured does not, but for what sensors show.
+    held = replace(
+        cut, power_w=300.0, power_low_w=290.0, power_high_w=310.0, wanted=Wanted(360.0, 290.0, 450.0)
+    )
+    assert held.limit_exceedance == pytest.approx(0.917, abs=0.001)
+    assert (held.exceedance(280.0) or 0.0) > 0.95
+    assert held.exceedance(305.0) == pytest.approx(0.5 * 0.898, abs=0.005)
+    assert (held.exceedance(310.0), held.exceedance(360.0)) == (0.0, 0.0)
 
 
 def test_summary_only_for_several_kernels():

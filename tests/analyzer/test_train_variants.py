@@ -115,6 +115,26 @@ def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
     assert not [note for note in notes if note.startswith("other: ") and "measured variants" in note]
 
 
+def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path):
+    plain = swept(kernel)["variants"]
+    table = measured_table(kernel)
+    header, *rows = (line.rsplit(",", 1) for line in table.read_text().splitlines())
+    more = [f"{start},{6.0 * float(power_w)}" for start, power_w in rows]
+    table.write_text("\n".join([",".join(header), *more]) + "\n")
+    assert train(kernel, table, *LAUNCH) == 0
+    after = figures(kernel)
+    assert 6 * 0.9 * min(one["power_w"] for one in plain) > after.power_limit_w == after.power_w
+    assert after.power_low_w <= after.power_w <= after.power_high_w
+    assert after.static_power_w + math.fsum(line.power_w for line in after.hot_lines) == pytest.approx(
+        after.power_w
+    )
+    assert after.limit_exceedance > 0.9
+    assert after.exceedance(after.power_high_w + 1.0) == 0.0
+    for one in swept(kernel)["variants"]:
+        assert one["power_w"] == pytest.approx(after.power_limit_w)
+        assert one["energy_j"] == pytest.approx(one["power_w"] * one["time_s"])
+
+
 @pytest.mark.parametrize("options", [{"core_mhz": 1200.0}, {"model": "wavelet"}])
 def test_predictions_of_another_kind_are_not_corrected(kernel: Path, options: dict[str, Any]):
     plain = figures(kernel, **options)

@@ -16,6 +16,7 @@ from wattslice_models.energy import (
 from wattslice_models.execution_time import Clocks, TimeParameters
 from wattslice_models.gpu import load_gpu
 from wattslice_models.store import energy_model
+from wattslice_models.types import Wanted
 from wattslice_models.workload import Instructions, Workload
 
 V100 = load_gpu("v100_pcie")
@@ -190,10 +191,19 @@ def test_where_the_limit_cuts_the_interval_its_own_end_stays_known():
     whole = model().predict(WORK, replace(V100, power_limit_w=None))
     limit_w = 1.01 * whole.power_w
     cut = model().predict(WORK, replace(V100, power_limit_w=limit_w))
-    assert cut.uncut_high_w == cut.power_w * model().interval.high
+    assert cut.wanted.high_w == pytest.approx(cut.power_w * model().interval.high)
     assert cut.power_high_w == limit_w * model().sensor_peak
-    assert cut.power_high_w < cut.uncut_high_w
-    assert cut.exceedance(limit_w) > 0.4
+    assert cut.power_high_w < cut.wanted.high_w
+
+
+def test_what_a_launch_wants_stands_beside_what_the_limit_leaves():
+    free = model().predict(WORK, replace(V100, power_limit_w=None))
+    held = model().predict(WORK, replace(V100, power_limit_w=0.95 * free.power_w))
+    assert free.wanted == held.wanted == Wanted(free.power_w, free.power_low_w, free.power_high_w)
+    assert held.power_w == pytest.approx(0.95 * free.power_w, rel=0.001)
+    assert held.power_low_w == free.power_low_w < held.power_w
+    deep = model().predict(WORK, replace(V100, power_limit_w=0.8 * free.power_w))
+    assert deep.power_low_w == deep.power_w  # all that it may want is above the limit
 
 
 def test_what_was_never_measured_is_told():

@@ -285,6 +285,19 @@ def test_a_launch_takes_as_long_as_its_longest_block():
     )
 
 
+@pytest.mark.parametrize(
+    ("gpu_id", "pipe", "said"),
+    [
+        ("gtx_970", "tensor", "the GeForce GTX 970 has no tensor cores"),
+        ("gtx_970", "fp16", "the GeForce GTX 970 has no fp16 pipe"),
+        ("rtx_5090", "tensor", "rate of the tensor cores unknown on the GeForce RTX 5090"),
+    ],
+)
+def test_units_that_a_chip_lacks_are_not_of_unknown_rate(gpu_id, pipe, said):
+    work = Workload(100, 256, 32.0, Instructions(**{pipe: 10.0}), l1_bytes=0.0, l2_bytes=0.0, dram_bytes=0.0)
+    assert predict_time(work, load_gpu(gpu_id)).notes == (f"{said}: the rate of fp32 assumed",)
+
+
 def held(blocks, threads=256, warps=64.0, **changes):
     """Warps that an SM of a V100 holds while so many blocks of nothing but arithmetic run."""
     work = Workload(blocks, threads, warps, Instructions(fp32=400.0), dependent_instructions=400.0)

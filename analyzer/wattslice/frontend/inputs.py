@@ -266,5 +266,5 @@ def repository_root(path: Path) -> Path:
 
 def root_above(folder: Path) -> Path:
     """The nearest of a folder (resolved) and those above it that holds `.git`, else itself."""
-    around = (candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists())
-    return next(around, folder)
+    around = (folder, *folder.parents)
+    return next((place for place in around if os.path.exists(f"{place}/.git")), folder)  # noqa: PTH110

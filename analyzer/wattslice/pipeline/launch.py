@@ -97,7 +97,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         power_w=watts.power_w,
         power_low_w=watts.power_low_w,
         power_high_w=watts.power_high_w,
-        uncut_high_w=watts.uncut_high_w,
+        wanted=watts.wanted,
         may_hit_power_limit=found.may_hit_power_limit,
         time_s=expected.time_s,
         energy_j=None

@@ -15,6 +15,7 @@ from wattslice.power.slices import (
     regression_watts,
     trained_watts,
     unknown_watts,
+    wanted_watts,
 )
 from wattslice.slicing.features import SliceFeatures
 from wattslice.version import __version__
@@ -32,6 +33,7 @@ from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.learners import MEANS
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
+from wattslice_models.types import Wanted
 from wattslice_models.variant_residual import VariantWork, amounts_of
 from wattslice_models.variant_store import prediction_stamp, stored_variants
 from wattslice_models.workload import Workload
@@ -189,7 +191,7 @@ def _by_energy(question: PowerQuestion, model: EnergyModel, work: Workload) -> P
         min(prediction.static_power_w, prediction.power_w),
         (),
         own_notes,
-        uncut_high_w=prediction.uncut_high_w,
+        wanted=prediction.wanted,
     )
     return PowerAnswer(
         "energy",
@@ -222,20 +224,35 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
     taught, occupancy = stored.taught, work.active_warps_per_sm / question.gpu.max_warps_per_sm
     done = VariantWork(amounts_of(work), occupancy, found.time_s, watts.power_w)
     ((longer, more),) = taught.factors((done,))
-    watts = replace(_scaled(watts, more), notes=(*watts.notes, *taught.told()))
-    if taught.power is not None and taught.power.half_width is not None:
-        far = math.exp(taught.power.half_width)
-        power_w = more * done.power_w
-        watts = replace(watts, power_low_w=power_w / far, power_high_w=power_w * far, uncut_high_w=None)
-    limit_w, high_w = question.gpu.power_limit_w, watts.uncut_high_w or watts.power_high_w
+    limit_w, wanted = question.gpu.power_limit_w, wanted_watts(watts)
+    power_w = more * done.power_w if limit_w is None else min(more * done.power_w, limit_w)
+    drawn = power_w / done.power_w
+    reaches = None
+    if wanted is not None:
+        wanted = wanted.times(more)
+        if taught.power is not None and taught.power.half_width is not None:
+            far = math.exp(taught.power.half_width)
+            wanted = Wanted(wanted.power_w, wanted.power_w / far, wanted.power_w * far)
+        shown_w = math.inf if limit_w is None else max(limit_w, watts.power_high_w or 0.0)
+        reaches = None if limit_w is None else may_reach(limit_w, wanted.power_w, wanted.high_w)
+        low_w, high_w = min(wanted.low_w, power_w), min(wanted.high_w, shown_w)
+        watts = replace(watts, power_low_w=low_w, power_high_w=high_w, wanted=wanted)
+    watts = replace(
+        watts,
+        power_w=power_w,
+        static_w=None if watts.static_w is None else drawn * watts.static_w,
+        slices=tuple(
+            part if part.power_w is None else replace(part, power_w=drawn * part.power_w)
+            for part in watts.slices
+        ),
+        notes=(*watts.notes, *taught.told()),
+    )
     return replace(
         found,
         watts=watts,
         time_s=longer * found.time_s,
-        may_hit_power_limit=None
-        if limit_w is None or high_w is None
-        else may_reach(limit_w, more * done.power_w, high_w),
-        components=tuple(replace(one, power_w=more * one.power_w) for one in found.components),
+        may_hit_power_limit=reaches,
+        components=tuple(replace(one, power_w=drawn * one.power_w) for one in found.components),
         variants=taught.variants,
     )
 
@@ -244,18 +261,3 @@ _OTHERWISE = (
     "variants of this kernel were measured, but for predictions with other coefficients, clocks or another "
     "version of wattslice: not used, train --variants again"
 )
-
-
-def _scaled(watts: ProgramWatts, factor: float) -> ProgramWatts:
-    def times(power_w: float | None) -> float | None:
-        return None if power_w is None else factor * power_w
-
-    return replace(
-        watts,
-        power_w=times(watts.power_w),
-        power_low_w=times(watts.power_low_w),
-        power_high_w=times(watts.power_high_w),
-        uncut_high_w=times(watts.uncut_high_w),
-        static_w=times(watts.static_w),
-        slices=tuple(replace(part, power_w=times(part.power_w)) for part in watts.slices),
-    )

@@ -22,7 +22,9 @@ from wattslice.power.paths import (
     with_probability,
     with_trips,
 )
+from wattslice.power.slices import wanted_watts
 from wattslice_models.contract import may_reach
+from wattslice_models.types import Wanted
 
 MOST_SWUNG = 8
 """Branches whose interval is carried into the watts: those whose paths cost most."""
@@ -128,23 +130,24 @@ def with_swings(
     ends = (*((swing.low_w, swing.high_w) for swing in swung), *((low, high) for _, low, high in loops))
     if not ends:
         return found, ()
-    power_w, low_w, high_w = watts.power_w, watts.power_low_w, watts.power_high_w
-    if low_w is not None:
+    if (wanted := wanted_watts(watts)) is not None:
+        power_w, low_w, high_w = watts.power_w, watts.power_low_w or 0.0, watts.power_high_w or 0.0
         down = math.fsum((power_w - low) ** 2 for low, _ in ends)
-        low_w = max(0.0, power_w - math.sqrt((power_w - low_w) ** 2 + down))
-    reaches, uncut_w = found.may_hit_power_limit, watts.uncut_high_w
-    if high_w is not None:
         up = math.fsum((high - power_w) ** 2 for _, high in ends)
-        uncut_w = power_w + math.sqrt(((high_w if uncut_w is None else uncut_w) - power_w) ** 2 + up)
-        high_w = power_w + math.sqrt((high_w - power_w) ** 2 + up)
+        wanted = Wanted(
+            wanted.power_w,
+            max(0.0, wanted.power_w - math.sqrt((wanted.power_w - wanted.low_w) ** 2 + down)),
+            wanted.power_w + math.sqrt((wanted.high_w - wanted.power_w) ** 2 + up),
+        )
+        low_w = max(0.0, power_w - math.sqrt((power_w - low_w) ** 2 + down))
+        wide_w = power_w + math.sqrt((high_w - power_w) ** 2 + up)
+        reaches = found.may_hit_power_limit
         if limit_w is not None:
-            reaches = reaches or may_reach(limit_w, power_w, uncut_w)
-            high_w = min(high_w, max(limit_w, watts.power_high_w or 0.0))  # as far as sensors show
-    wider = replace(watts, power_low_w=low_w, power_high_w=high_w, uncut_high_w=uncut_w)
-    return replace(found, watts=wider, may_hit_power_limit=reaches), (
-        *swung,
-        *_exits(answers.expected, loops),
-    )
+            reaches = reaches or may_reach(limit_w, wanted.power_w, wanted.high_w)
+            wide_w = min(wide_w, max(limit_w, high_w))  # as far as sensors show
+        watts = replace(watts, power_low_w=low_w, power_high_w=wide_w, wanted=wanted)
+        found = replace(found, watts=watts, may_hit_power_limit=reaches)
+    return found, (*swung, *_exits(answers.expected, loops))
 
 
 def _exits(profile: ExecutionProfile, loops: Sequence[tuple[TripRange, float, float]]) -> Iterator[Swing]:

@@ -15,7 +15,7 @@ from wattslice_models.program_power import (
     branch_sparse_power_w,
 )
 from wattslice_models.regression import RegressionModel
-from wattslice_models.types import ArithmeticDensity
+from wattslice_models.types import ArithmeticDensity, Wanted
 
 
 class SliceWatts(Struct, frozen=True):
@@ -34,8 +34,7 @@ class ProgramWatts(Struct, frozen=True):
     none where the model knows the launch only as a whole.
 
     `static_w`: what the board draws whatever the operations are (idle and active SMs), None when the model
-    does not tell it apart. `uncut_high_w`: where the interval ends before the board's limit cuts it, None
-    where nothing did.
+    does not tell it apart. `wanted`: the watts before the board's limit bounds them, None where nothing did.
     """
 
     power_w: float | None
@@ -45,7 +44,7 @@ class ProgramWatts(Struct, frozen=True):
     slices: tuple[SliceWatts, ...]
     notes: tuple[str, ...] = ()
     reason: str = ""
-    uncut_high_w: float | None = None
+    wanted: Wanted | None = None
 
 
 def regression_watts(model: RegressionModel, features: Sequence[SliceFeatures]) -> ProgramWatts:
@@ -141,10 +140,18 @@ def limited(watts: ProgramWatts, limit_w: float) -> ProgramWatts:
         power_w=clip(watts.power_w),
         power_low_w=clip(watts.power_low_w),
         power_high_w=clip(watts.power_high_w),
-        uncut_high_w=watts.power_high_w,
+        wanted=wanted_watts(watts),
         slices=tuple(replace(part, power_w=clip(part.power_w)) for part in watts.slices),
         notes=notes,
     )
+
+
+def wanted_watts(watts: ProgramWatts) -> Wanted | None:
+    """What the launch would draw if no limit held the board back; None where that is unknown."""
+    power_w, low_w, high_w = watts.power_w, watts.power_low_w, watts.power_high_w
+    if watts.wanted is not None or power_w is None or low_w is None or high_w is None:
+        return watts.wanted
+    return Wanted(power_w, low_w, high_w)
 
 
 def unknown_watts(features: Sequence[SliceFeatures], reason: str) -> ProgramWatts:

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wattslice.analysis import KernelAnalysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.launches.launch import LaunchOverride, LaunchSource
@@ -263,20 +264,27 @@ def taught_earlier(gpu_id: str, predicted: Sequence[PredictedVariant]) -> tuple[
 
 
 def _scaled(one: PredictedVariant, time: float, power: float) -> PredictedVariant:
-    launches = tuple(
-        replace(
-            launch,
-            time_s=None if launch.time_s is None else launch.time_s * time,
-            power_w=None if launch.power_w is None else launch.power_w * power,
-            energy_j=None if launch.energy_j is None else launch.energy_j * time * power,
-        )
-        for launch in one.launches
+    launches = tuple(_scaled_launch(launch, time, power) for launch in one.launches)
+    before, after = (
+        math.fsum(launch.energy_j or 0.0 for launch in made) for made in (one.launches, launches)
     )
     return replace(
         one,
         launches=launches,
         time_s=None if one.time_s is None else one.time_s * time,
-        energy_j=None if one.energy_j is None else one.energy_j * time * power,
+        energy_j=None if one.energy_j is None or not before else one.energy_j * after / before,
+    )
+
+
+def _scaled_launch(launch: KernelAnalysis, time: float, power: float) -> KernelAnalysis:
+    """No launch draws more than the board's limit."""
+    if launch.power_w and launch.power_limit_w is not None:
+        power = min(power, launch.power_limit_w / launch.power_w)
+    return replace(
+        launch,
+        time_s=None if launch.time_s is None else launch.time_s * time,
+        power_w=None if launch.power_w is None else launch.power_w * power,
+        energy_j=None if launch.energy_j is None else launch.energy_j * time * power,
     )
 
 

@@ -279,7 +279,7 @@ def _launch(kernel: KernelAnalysis) -> KernelAnalysis:
         kernel,
         power_low_w=None,
         power_high_w=None,
-        uncut_high_w=None,
+        wanted=None,
         static_power_w=None,
         instructions_per_thread=(),
         slices=(),

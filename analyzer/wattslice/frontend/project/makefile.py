@@ -238,13 +238,13 @@ _OF_MAKE = frozenset({"shell", "foreach", "call", "eval", "origin", "flavor", "v
 
 def text_of_file(path: Path) -> str | None:
     """A text of a build; None where there is none, or it is too large or no regular file."""
+    is_there = os.path.isfile(path)  # noqa: PTH113  (dozens; a name that is too long is none)
+    note_file(path, is_there)
+    if not is_there:
+        return None
     try:
-        is_there = path.is_file()
-        note_file(path, is_there)
-        if not is_there:
-            return None
         content = file_bytes(path, MOST_BYTES)
-    except (OSError, ValueError):  # a name too long for the file system
+    except OSError:
         return None
     note_text(path, content)
     return content.decode("utf-8", "replace").replace("\r\n", "\n").replace(UNTOLD, " ")

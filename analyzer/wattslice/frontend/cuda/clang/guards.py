@@ -13,15 +13,15 @@ _MOST_BYTES = 4 << 20
 _MOST_NESTING = 2_000
 _OPEN, _CLOSE = frozenset(b"([{"), frozenset(b")]}")
 _UNINTERESTING = bytes(sorted(set(range(256)) - _OPEN - _CLOSE - {10}))
-_BRACES = regex(rb"[{}]")
 _COMMENT = regex(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_STATEMENT_ENDS = regex(rb"[{};]")
+_ALL_SEMICOLONS = bytes.maketrans(b"{}", b";;")
 # A statement that is the body of another one without braces around it.
 _NESTED = regex(rb"\)\s*(?:for|while|if|do|switch)\b|\b(?:else|do)\b")
 # An #include whose name a macro makes may be a pipe or a device, which is read without end.
 _MADE_INCLUDE = regex(rb"^[ \t]*#[ \t]*include[a-z_]*[ \t]+[A-Za-z_]", re.MULTILINE)
 # Clang calls itself for each of the lines that continue each other.
-_CONTINUED = regex(rb"(?:\\[ \t]*+\r?+\n){1000}")
+_MANY_CONTINUED = 1_000
+_CONTINUED = regex(rb"(?:\\[ \t]*+\r?+\n){%d}" % _MANY_CONTINUED)
 # {[100000000] = 1} makes clang write down all elements before.
 _FAR_ELEMENT = regex(rb"[{,]\s*\[[^\]\n]*(?:\d{6}|<<|\*|[eE]\d|0[xX][\da-fA-F]{5})[^\]\n]*\]\s*=[^=]")
 # Directives and empty lines are no statement, however many of them stand in a row.
@@ -88,6 +88,8 @@ def _check_text(path: Path, source: bytes) -> None:
 
 def _check_nesting(path: Path, source: bytes) -> None:
     """Refuse absurd nesting. Comments and strings count too, which only matters at absurd depths."""
+    if sum(map(source.count, (b"(", b"[", b"{"))) <= _MOST_NESTING:
+        return
     depth = 0
     line = 1
     for byte in source.translate(None, _UNINTERESTING):
@@ -111,7 +113,9 @@ def may_exhaust_stack(source: bytes) -> bool:
     initializer a far element; or lines without anything continue each other. True means: try in a process of
     its own first.
     """
-    if _MADE_INCLUDE.search(source) or _FAR_ELEMENT.search(source) or _CONTINUED.search(source):
+    if _MADE_INCLUDE.search(source) or _FAR_ELEMENT.search(source):
+        return True
+    if source.count(b"\\") >= _MANY_CONTINUED and _CONTINUED.search(source):
         return True
     if not (_is_deep(source) or _is_long(source)):
         return False
@@ -122,24 +126,27 @@ def may_exhaust_stack(source: bytes) -> bool:
 def _is_deep(source: bytes) -> bool:
     if source.count(b"else") > _MANY_ELSES and len(_ELSE_IF.findall(source)) > _MANY_ELSES:
         return True
-    for statement in _STATEMENT_ENDS.split(source):
-        if len(statement) > _MANY_OPERATORS and (
-            statement.count(b"<") > _MANY_OPERATORS
-            # Between commas: a long table of negative numbers is no deep expression.
-            or any(_operators(part) > _MANY_OPERATORS for part in statement.split(b","))
-        ):
+    for statement in _statements(source, _MANY_OPERATORS):
+        # Between commas: a long table of negative numbers is no deep expression.
+        parts = statement.split(b",")
+        if statement.count(b"<") > _MANY_OPERATORS or any(_operators(p) > _MANY_OPERATORS for p in parts):
             return True
     return any(
-        len(stretch) > _MANY_NESTED and len(_NESTED.findall(stretch)) > _MANY_NESTED
-        for stretch in _BRACES.split(source)
+        len(stretch) > 3 * _MANY_NESTED and len(_NESTED.findall(stretch)) > _MANY_NESTED
+        for stretch in source.replace(b"}", b"{").split(b"{")
     )
+
+
+def _statements(source: bytes, longer_than: int) -> list[bytes]:
+    """What stands between semicolons and braces."""
+    statements = source.translate(_ALL_SEMICOLONS).split(b";")
+    return [statement for statement in statements if len(statement) > longer_than]
 
 
 def _is_long(source: bytes) -> bool:
     return any(
         len(statement) > _LONG_STATEMENT or any(len(part) > _LONG_PART for part in statement.split(b","))
-        for statement in _STATEMENT_ENDS.split(source)
-        if len(statement) > _LONG_PART
+        for statement in _statements(source, _LONG_PART)
     )
 
 
