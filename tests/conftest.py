@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -42,11 +43,19 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(MOST_PROCESSES, len(os.sched_getaffinity(0)))
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders of users that do not exist, one for each test: making thousands takes seconds."""
+    base = tmp_path_factory.mktemp("homes")
+    return (base / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) -> None:
     """What somebody has trained or analysed on this machine is no business of the tests."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data_home"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config_home"))
+    home = next(homes)
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.delenv("COLUMNS", raising=False)  # tables are as wide as it says
     monkeypatch.setenv("WATTSLICE_CACHE", "off")  # what breaks us on purpose must not be answered from it
 

@@ -290,3 +290,22 @@ def test_host_code_is_lowered_once_for_all_who_ask_for_the_same(tmp_path):
     assert read_caller(path, frozenset(("other",))).program is not program
     path.write_text(MAIN.replace("128", "256"))
     assert read_caller(path, names).program not in (None, program)
+
+
+def test_a_caller_beside_counts_before_those_of_other_programs(tmp_path):
+    for name, text in {
+        "one/k.cu": "__global__ void k(int n) {}\nvoid go(int n) { k<<<n, 64>>>(n); }\n",
+        "one/draw.cpp": "void go(int n);\nvoid draw(int n) { go(n); }\n",
+        "one/app.cpp": "void draw(int n);\nvoid show() { draw(4); }\n",
+        "other/main.cpp": "void draw(int n);\nint main() { draw(9); }\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / "one" / "k.cu"
+    around = Neighbours(partial(read_callers, path))
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    assert (launch.grid, launch.source) == ((4, 1, 1), LaunchSource.HOST_CODE)
+    (tmp_path / "one" / "app.cpp").unlink()
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    assert (launch.grid, launch.source) == ((9, 1, 1), LaunchSource.HOST_CODE)

@@ -260,9 +260,11 @@ def test_braces_between_the_launch_brackets(tmp_path, statement, grid, block):
 
 
 def test_of_many_processes_the_first_of_one_is_assumed(tmp_path):
-    text = f"""{K}int MPI_Comm_rank(int, int *); int MPI_Comm_size(int, int *);
+    text = f"""{K}
     int main() {{
-        int rank, size, rows = 4096; MPI_Comm_rank(0, &rank); MPI_Comm_size(0, &size);
+        int rank, size, rows = 4096, array[4];
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Comm_size(MPI_COMM_WORLD, &size);
+        MPI_Send(array, rows, MPI_INT, 0, 0, MPI_COMM_WORLD);
         int share = rows / size; if (rank == size) share++;
         k<<<share / 64, 64>>>(rank * share);
     }}"""

@@ -310,8 +310,8 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ("[nodes.g]", "[workflow]\ndeadline = 5\n[nodes.g]", "did you mean deadline_s?"),
         ("[nodes.g]", "[workflow]\nobjective = 'least-energi'\n[nodes.g]", "did you mean least-energy?"),
         ("[nodes.g]", "[network]\nlatency_s = 1\n[nodes.g]", "'bandwidth_bytes_per_s' is missing"),
-        ('"v100"', '"v1000"', "nodes.g.gpu: unknown GPU 'v1000': did you mean v100"),
-        ('"v100"', '"mine.toml"', "nodes.g.gpu: .*mine.toml cannot be read"),
+        ('"v100"', '"v1000"', "nodes.g.gpu: unknown GPU 'v1000' .did you mean v100"),
+        ('"v100"', '"mine.toml"', "nodes.g.gpu: .*mine.toml: cannot be read"),
         ("host_idle_w = 50", "", "nodes.g: 'host_idle_w' is missing"),
         ("clocks_mhz = 2600", "cpu = 'e5-2697v3'\nclocks_mhz = 2700", "known are 1200, 1400"),
         ("clocks_mhz = 2600", "clocks_mhz = [2000, 2600]", "full_power: at which of 2000, 2600 MHz"),
@@ -582,7 +582,7 @@ def test_a_workflow_may_have_many_components(projected):
 def test_a_gpu_of_ones_own_needs_an_id_of_its_own(projected, tmp_path):
     known = (Path(wattslice_models.__file__).parent / "gpus" / "v100.toml").read_text(encoding="utf-8")
     (tmp_path / "own.toml").write_text(known, encoding="utf-8")
-    with pytest.raises(WattsliceError, match=r"nodes.g.gpu: the id 'v100' of .*own.toml is taken"):
+    with pytest.raises(WattsliceError, match=r"nodes.g.gpu: .*own.toml: the id 'v100' is taken"):
         projected(BASE.replace('"v100"', '"own.toml"'))
 
 

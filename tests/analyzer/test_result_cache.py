@@ -410,6 +410,7 @@ def test_short_runs_keep_the_bound_too(tmp_path):
 def test_asking_makes_no_folder_and_reads_the_settings(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WATTSLICE_CACHE", str(tmp_path / "other"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config_home"))
     users = tmp_path / "config_home" / "wattslice"
     users.mkdir(parents=True)
     (users / "wattslice.toml").write_text(f'cache = "{tmp_path / "mine"}"\n')

@@ -110,8 +110,13 @@ def test_a_byte_order_mark_is_no_part_of_a_key(tmp_path):
     assert found.gpu == "t4"
 
 
+@pytest.fixture(autouse=True)
+def config_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config_home"))
+
+
 def users_settings(tmp_path, text):
-    return written(tmp_path / "config_home" / "wattslice" / "wattslice.toml", text)  # see conftest.py
+    return written(tmp_path / "config_home" / "wattslice" / "wattslice.toml", text)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ CODES = [
     ("void S::go(int n) {}\nint main() { s->go(4); }", True),
     ("void S::go(int n) {}\nint main() { S::go(4); }", True),
     ("void go(int n) {}\n#if 0\nint main() { go(4); }\n#else\nint main() {}\n#endif", False),
+    ("void go(int n) {}\nint main() {\n#ifdef T\n  f();\n#endif\n  go(4); }", True),
     ("template <class T> void go(int n) {}\nint main() { x = go<float>(4); }", True),
 ]  # fmt: skip
 

@@ -26,19 +26,20 @@ class Judging(NamedTuple):
 
 def judging_of(said: Choices) -> Judging:
     """Raises `WattsliceError` that names the option which is wrong."""
-    unknown = _unknown(said.gate_unknown)
+    from wattslice.config.config import choice
+    from wattslice.gate.verdict import UnknownPolicy
+
+    unknown = choice(UnknownPolicy, "--unknown", said.gate_unknown)
     return Judging(_budgets(said), unknown, replace(_policy(said), unknown=unknown.severity))
 
 
 def _budgets(said: Choices) -> tuple[Budget, ...]:
     from wattslice.config.budgets import Budget
+    from wattslice.config.config import check, is_amount
 
     power_w, energy_j = said.gate_max_power_w, said.gate_max_energy_j
-    for option, bound, unit in (("--max-power", power_w, "watts"), ("--max-energy", energy_j, "joules")):
-        if bound is not None and not (math.isfinite(bound) and bound > 0):
-            raise WattsliceError(
-                f"{option}: {bound:g} is not a budget", remedy=f"a positive number of {unit}"
-            )
+    check("--max-power", power_w, "a budget", "a positive number of watts", holds=is_amount)
+    check("--max-energy", energy_j, "a budget", "a positive number of joules", holds=is_amount)
     general = () if power_w is None and energy_j is None else (Budget("*", "**", power_w, energy_j),)
     return (*general, *said.gate_budgets)
 
@@ -81,12 +82,3 @@ def _share(option: str, value: str | float | None, default: float) -> float:
     if not 0 <= share < math.inf:
         raise WattsliceError(f"{option}: {value!r} is not a share", remedy="such as 5% or 0.05")
     return share
-
-
-def _unknown(value: str | None) -> UnknownPolicy:
-    from wattslice.gate.verdict import UnknownPolicy
-
-    known = [policy.value for policy in UnknownPolicy]
-    if value is not None and value not in known:
-        raise WattsliceError(f"--unknown: unknown value {value!r}", remedy=f"one of {', '.join(known)}")
-    return UnknownPolicy.FAIL if value is None else UnknownPolicy(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -160,8 +160,11 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
     said = merged(options, settings)
     _check_folders(said.include_directories, said.compile_commands_directory)
     check_definitions(said.definitions)
-    backend = _choice(Backend, "--backend", said.backend)
-    limit_bytes = _cache_limit_bytes(said.cache_mib)
+    backend = choice(Backend, "--backend", said.backend)
+    delta, shares, mib = said.delta, said.dense_from, said.cache_mib
+    check("--delta", delta, "a probability threshold", "0 <= delta < 1", holds=lambda p: 0 <= p < 1)
+    check("--dense-from", shares, "a share of statements", "0 < share <= 1, such as 0.2", holds=_is_share)
+    check("cache-mib", mib, "a size", "a whole number of MiB, 1 or more", holds=lambda size: size >= 1)
     cache, cache_notes = _cache(said.cache, options)
     check_settings(settings)
     return Config(
@@ -172,10 +175,10 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
             _clock("--mem-mhz", said.memory_clock_mhz, memory_clock_range_mhz(board), board),
         ),
         prediction=Prediction(
-            model=_choice(ModelChoice, "--model", said.model),
-            method=_choice(MethodChoice, "--method", said.method),
-            branch_threshold=_threshold(said.delta),
-            dense_from=_share(said.dense_from),
+            model=choice(ModelChoice, "--model", said.model),
+            method=choice(MethodChoice, "--method", said.method),
+            branch_threshold=DEFAULT_BRANCH_THRESHOLD if delta is None else delta,
+            dense_from=said.dense_from,
         ),
         facts=Facts(
             overrides=parse_overrides(said.launches, said.overrides),
@@ -195,7 +198,7 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
             backend=backend,
             scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
             cache=cache,
-            cache_limit_bytes=limit_bytes,
+            cache_limit_bytes=DEFAULT_CACHE_BYTES if mib is None else mib << 20,
         ),
         notes=(*_notes(gpu, board, said.memory_clock_mhz), *cache_notes),
         rules=rule_choices(said.select, said.ignore, said.severity),
@@ -206,7 +209,8 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
 Choice = TypeVar("Choice", bound=Enum)
 
 
-def _choice(kind: type[Choice], option: str, value: str | None) -> Choice:
+def choice(kind: type[Choice], option: str, value: str | None) -> Choice:
+    """What a word means, the first of its kind without one. Raises `WattsliceError` that names the option."""
     known = [str(member.value) for member in kind]
     if value is None:
         value = known[0]
@@ -215,28 +219,26 @@ def _choice(kind: type[Choice], option: str, value: str | None) -> Choice:
     return kind(value)
 
 
-def _threshold(value: float | None) -> float:
-    if value is None:
-        return DEFAULT_BRANCH_THRESHOLD
-    if not 0 <= value < 1:
-        raise WattsliceError(f"--delta: {value:g} is not a probability threshold", remedy="0 <= delta < 1")
-    return value
+def check(
+    option: str, value: float | None, what: str, remedy: str, *, holds: Callable[[float], bool]
+) -> None:
+    """Raises `WattsliceError` for a number that was given and for which `holds` does not."""
+    if value is not None and not holds(value):
+        raise WattsliceError(f"{option}: {value:g} is not {what}", remedy=remedy)
 
 
-def _share(value: float | None) -> float | None:
-    if value is not None and not 0 < value <= 1:
-        raise WattsliceError(
-            f"--dense-from: {value:g} is not a share of statements", remedy="0 < share <= 1, such as 0.2"
-        )
-    return value
+def _is_share(value: float) -> bool:
+    return 0 < value <= 1
+
+
+def is_amount(value: float) -> bool:
+    """Whether it is a finite number above 0."""
+    return math.isfinite(value) and value > 0
 
 
 def _clock(option: str, value: float | None, possible: tuple[float, float], board: Gpu) -> float | None:
-    if value is None:
-        return None
-    if not (math.isfinite(value) and value > 0):
-        raise WattsliceError(f"{option}: {value:g} is not a clock", remedy="a positive number of MHz")
-    if not possible[0] <= value <= possible[1]:
+    check(option, value, "a clock", "a positive number of MHz", holds=is_amount)
+    if value is not None and not possible[0] <= value <= possible[1]:
         remedy = f"{possible[0]:g} to {possible[1]:g} MHz"
         raise WattsliceError(f"{option}: no {board.name} runs at {value:.9g} MHz", remedy=remedy)
     return value
@@ -252,10 +254,8 @@ def _program_arguments(value: str | None) -> ProgramArguments | None:
 
 
 def _jobs(value: int | None) -> int:
-    if value is not None and value < 0:
-        raise WattsliceError(
-            f"--jobs: {value} is not a number of processes", remedy="1 or more; 0 means one per core"
-        )
+    remedy = "1 or more; 0 means one per core"
+    check("--jobs", value, "a number of processes", remedy, holds=lambda number: number >= 0)
     return 1 if value is None else value
 
 
@@ -284,12 +284,6 @@ def _check_address(backend: Backend, scheduler: str | None) -> None:
     if scheduler is not None and pattern is not None and not pattern.fullmatch(scheduler):
         message = f"--scheduler: {scheduler!r} is no address of a {backend.value} scheduler"
         raise WattsliceError(message, remedy=f"such as {example}")
-
-
-def _cache_limit_bytes(mib: int | None) -> int:
-    if mib is not None and mib < 1:
-        raise WattsliceError(f"cache-mib: {mib} is not a size", remedy="a whole number of MiB, 1 or more")
-    return DEFAULT_CACHE_BYTES if mib is None else mib << 20
 
 
 def _cache(said: Path | None, options: Options) -> tuple[Path | None, tuple[str, ...]]:

@@ -377,15 +377,9 @@ def with_losses(
             finding, rule="PW022", severity=policy.unknown, file=why.file, line=why.line, message=message
         )
 
+    what = f"cannot be analysed: nobody knows how it is {compared.against}"
     files = tuple(
-        Finding(
-            "PW022",
-            policy.unknown,
-            file,
-            0,
-            "",
-            f"cannot be analysed: nobody knows how it is {compared.against}",
-        )
+        Finding("PW022", policy.unknown, file, 0, "", what)
         for file in analysis.unread
         if shared_path(file) not in unread
     )

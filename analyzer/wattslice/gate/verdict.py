@@ -80,17 +80,9 @@ def over_budget(kernel: KernelAnalysis, budget: Budget) -> tuple[Finding, ...]:
         text = f"{kernel.name}: {bound.told(value)} is {verb} the budget of {limit:g}{bound.unit}"
         messages.append(f"{text} by {abs(value - limit):{bound.digits}}{bound.unit}")
     label = f" ({budget.label})" if budget.label else ""
+    about = (Severity.ERROR, kernel.file, kernel.line, kernel.name)
     return tuple(
-        Finding(
-            "PW020",
-            Severity.ERROR,
-            kernel.file,
-            kernel.line,
-            kernel.name,
-            f"{message}{label}",
-            launch_line=kernel.launch_line,
-        )
-        for message in messages
+        Finding("PW020", *about, f"{message}{label}", launch_line=kernel.launch_line) for message in messages
     )
 
 
@@ -196,24 +188,13 @@ def judge(
         if missing or (own and idles_by_assumption(kernel)):
             found.append(_unverifiable(kernel, analysis, severity, tuple(missing)))
         found += (finding for budget in own for finding in over_budget(kernel, budget))
-    found += (
-        Finding(
-            "PW022", severity, file, 0, "", "no kernel of this file could be analysed", "see its diagnostics"
-        )
-        for file in (analysis.unread if budgets else ())
-    )
-    found += (
-        Finding(
-            "PW022",
-            severity,
-            lost.file,
-            lost.line,
-            "",
-            f"a kernel's power is unknown: {lost.message} (PW001)",
-        )
-        for lost in losses_without_kernel(analysis)
-        if any(budget.covers(lost.file) for budget in budgets)
-    )
+    what, fix = "no kernel of this file could be analysed", "see its diagnostics"
+    unread = analysis.unread if budgets else ()
+    found += (Finding("PW022", severity, file, 0, "", what, fix) for file in unread)
+    for lost in losses_without_kernel(analysis):
+        if any(budget.covers(lost.file) for budget in budgets):
+            why = f"a kernel's power is unknown: {lost.message} (PW001)"
+            found.append(Finding("PW022", severity, lost.file, lost.line, "", why))
     found += (finding for one in compared for finding in one.findings)
     marked = with_suppressions(found, analysis.suppressions)
     asked = ["PW022", *(["PW020"] if budgets else []), *(["PW023", "PW027"] if compared else [])]
@@ -236,19 +217,13 @@ def _holds(budget: Budget, kernel: KernelAnalysis) -> bool:
 
 
 def _unmatched(budgets: Sequence[Budget], analysis: Analysis) -> list[Finding]:
-    return [
-        Finding(
-            "PW026",
-            Severity.WARNING,
-            "",
-            0,
-            "",
-            f"gate.{budget.label} holds for no kernel that was analysed",
-            f"correct it in {Path(budget.folder).as_posix()}",
-        )
-        for budget in budgets
-        if budget.label and not any(_holds(budget, kernel) for kernel in analysis.kernels)
-    ]
+    found: list[Finding] = []
+    for budget in budgets:
+        if budget.label and not any(_holds(budget, kernel) for kernel in analysis.kernels):
+            message = f"gate.{budget.label} holds for no kernel that was analysed"
+            fix = f"correct it in {Path(budget.folder).as_posix()}"
+            found.append(Finding("PW026", Severity.WARNING, "", 0, "", message, fix))
+    return found
 
 
 def _unverifiable(

@@ -469,6 +469,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
         entries = {_name_in_calls(function) for function in launching} - asked
         asked |= entries
         callers = around.callers(frozenset(entries)) if entries and around.callers is not None else ()
+        callers = _beside(wider, callers)
         if not any(caller.functions for caller in callers):
             break
         wider = _together(wider, callers)
@@ -481,6 +482,12 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
             break
         wider = _together(wider, others)
     return None if wider is program else wider
+
+
+def _beside(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
+    """Those in the folders of the program, if there are any: elsewhere the same names may be another's."""
+    folders = {Path(function.span.file).resolve().parent for function in program.functions}
+    return [other for other in others if Path(other.file).resolve().parent in folders] or others
 
 
 def _name_in_calls(function: ir.Function) -> str:

@@ -14,7 +14,6 @@ from typing import Annotated, cast
 import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
-from msgspec.structs import replace as replaced
 
 from wattslice.config.budgets import Budget
 from wattslice.config.config import Config, Options, check_entries, check_settings, make_config, merged
@@ -111,6 +110,6 @@ def setup_for(path: Path, client: ClientSettings) -> Setup:
     check_entries(client.choices, "the editor's settings: wattslice.", None)
     check_settings(found)
     config = make_config(Options(paths=()), merged(client.choices, found))
-    config = replaced(config, parse=replaced(config.parse, is_wary=True))
+    config = replace(config, parse=replace(config.parse, is_wary=True))
     general = Budget(max_power_w=found.gate_max_power_w, max_energy_j=found.gate_max_energy_j)
     return Setup(config, (general, *found.gate_budgets))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wattslice.config.gpu_choice import known_gpu
 from wattslice.documents import Table, Value, parse_toml
 from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes
@@ -24,7 +25,7 @@ from wattslice.projection.workflow import (
 )
 from wattslice_models.communication import Network
 from wattslice_models.cpu_roofline import CpuRates
-from wattslice_models.gpu import GpuFileError, UnknownGpuError, gpu_ids, load_gpu
+from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Limits, Objective
 
 _CPU_KEYS = ("cpu", "cores", "clocks_mhz", "rates", "package_idle_w", "memory_idle_w", "full_power")
@@ -54,19 +55,16 @@ def _gpu_node(table: Table) -> GpuNode:
     if name.endswith(".toml"):  # a file of the planner's own
         name = str(asked.path.parent / name)
     try:
-        gpu = load_gpu(name)
-    except (UnknownGpuError, GpuFileError) as error:
-        raise asked.error(str(error)) from None
-    except OSError as error:
-        raise asked.error(f"{name} cannot be read: {error.strerror}") from None
-    if name.endswith(".toml") and gpu.id in gpu_ids():
-        raise asked.error(f"the id {gpu.id!r} of {name} is taken by the catalogue", "choose another id")
+        gpu_id = known_gpu(name)
+    except WattsliceError as error:
+        file = "" if error.path is None else f"{error.path}: "
+        raise asked.error(f"{file}{error.message}", error.remedy) from None
     idle_w = table.get("gpu_idle_w", Value.not_negative, None)
     return GpuNode(
-        gpu_id=name if name.endswith(".toml") else gpu.id,
+        gpu_id=gpu_id,
         gpus=table.get("gpus", lambda value: counts(value, "GPUs"), (1,)),
         host_idle_w=table.value("host_idle_w").not_negative(),
-        gpu_idle_w=gpu.idle_power_w if idle_w is None else idle_w,
+        gpu_idle_w=load_gpu(gpu_id).idle_power_w if idle_w is None else idle_w,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from wattslice.errors import WattsliceError, of_system
 from wattslice_corpora.published import InstructionEnergyRow, arafa2020_instruction_energies
 from wattslice_corpora.records import MeasuredInstruction, RecordError, read_instructions
-from wattslice_models.gpu import Gpu, GpuFileError, UnknownGpuError, load_gpu
+from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.instruction_energy import (
     InstructionEnergies,
     Variant,
@@ -191,7 +191,6 @@ def _measured_rows(path: Path) -> list[MeasuredInstruction]:
 def _board(path: Path, name: str) -> str:
     try:
         return load_gpu(name).id
-    except (UnknownGpuError, GpuFileError, OSError):
-        raise WattsliceError(
-            f"unknown board {name!r}", path=path, remedy="`wattslice gpus` lists all"
-        ) from None
+    except (LookupError, ValueError, OSError):
+        remedy = "`wattslice gpus` lists all"
+        raise WattsliceError(f"unknown board {name!r}", path=path, remedy=remedy) from None

@@ -37,6 +37,8 @@ _SETTINGS: Any = {
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
 """Paul Tol's bright scheme: told apart by colour-blind people as well."""
 DASHED, DOTTED = (0, (4, 3)), (0, (1, 2))
+_WIDE = 8.0
+"""Largest over smallest from which an axis is logarithmic."""
 MANY_POINTS = 400
 """More of them are pixels in an SVG, else it grows to megabytes."""
 
@@ -61,6 +63,30 @@ def plain(value: float, _position: object = None) -> str:
 def fraction(value: float, _position: object = None) -> str:
     """A tick of powers of two as people write it: 1/4, 1/2, 1, 2."""
     return plain(value) if value >= 1.0 else f"1/{1.0 / value:g}"
+
+
+def scale_seconds_and_joules(axis: Axes, time_s: Sequence[float], energy_j: Sequence[float]) -> None:
+    """Logarithmic where values range widely; from zero unless they are all close together."""
+    from matplotlib.ticker import EngFormatter, LogLocator
+
+    for values, scale, limits, ticks, unit in (
+        (time_s, axis.set_xscale, axis.set_xlim, axis.xaxis, "s"),
+        (energy_j, axis.set_yscale, axis.set_ylim, axis.yaxis, "J"),
+    ):
+        if not values:
+            continue
+        low, high = min(values), max(values)
+        if high > _WIDE * low:
+            scale("log")
+            limits(low / 1.3, 1.5 * high)
+            ticks.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ticks.set_minor_formatter("")
+        elif low < 0.6 * high:
+            limits(0, 1.1 * high)
+        else:
+            margin = 0.15 * (high - low) or 0.1 * high
+            limits(low - margin, high + margin)
+        ticks.set_major_formatter(EngFormatter(unit=unit))  # changing the scale would replace it
 
 
 def upright(

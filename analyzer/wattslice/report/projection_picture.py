@@ -9,14 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice.projection.projection import ProjectedComponent, Projection
-from wattslice.report.pictures import COLOURS, MANY_POINTS, Axes, Figure, save_picture
+from wattslice.report.pictures import (
+    COLOURS,
+    MANY_POINTS,
+    Axes,
+    Figure,
+    save_picture,
+    scale_seconds_and_joules,
+)
 from wattslice.units import energy, time
 
 _MARKERS = "os^DvPX*"
 _Inside = Literal["cores", "gpus"]
 _INSIDE: tuple[tuple[_Inside, str], ...] = (("cores", "cores"), ("gpus", "GPUs"))
-_WIDE = 8.0
-"""Largest over smallest from which an axis is logarithmic."""
 
 
 def plot_projection(projection: Projection, *paths: Path) -> None:
@@ -39,7 +44,7 @@ def plot_projection(projection: Projection, *paths: Path) -> None:
         _front(axis, projection)
         front = list(projection.front)
         ends_j = [outcomes.energy_j[drawn], outcomes.energy_low_j[front], outcomes.energy_high_j[front]]
-        _scales(axis, outcomes.time_s[drawn], np.concatenate(ends_j))
+        scale_seconds_and_joules(axis, outcomes.time_s[drawn].tolist(), np.concatenate(ends_j).tolist())
         _labels(axis, projection, drawn)
         axis.set_xlabel("time-to-solution")
         axis.set_ylabel("energy-to-solution")
@@ -193,27 +198,3 @@ def _beside_nodes(component: ProjectedComponent) -> str:
     """What a label tells beside the number of nodes."""
     told = [word for name, word in _INSIDE if _differ(component, name)]
     return f" / {' or '.join(told)}" if told else ""
-
-
-def _scales(axis: Axes, time_s: NDArray[np.float64], energy_j: NDArray[np.float64]) -> None:
-    """Logarithmic where values range widely; from zero unless they are all close together."""
-    from matplotlib.ticker import EngFormatter, LogLocator
-
-    for values, scale, limits, ticks, unit in (
-        (time_s, axis.set_xscale, axis.set_xlim, axis.xaxis, "s"),
-        (energy_j, axis.set_yscale, axis.set_ylim, axis.yaxis, "J"),
-    ):
-        if not values.size:
-            continue
-        low, high = float(values.min()), float(values.max())
-        if high > _WIDE * low:
-            scale("log")
-            limits(low / 1.3, 1.5 * high)
-            ticks.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            ticks.set_minor_formatter("")
-        elif low < 0.6 * high:
-            limits(0, 1.1 * high)
-        else:
-            margin = 0.15 * (high - low) or 0.1 * high
-            limits(low - margin, high + margin)
-        ticks.set_major_formatter(EngFormatter(unit=unit))  # changing the scale would replace it

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
 import queue
+import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +33,80 @@ CAPABILITIES: Message = {
 }
 
 
+@cache
+def _nursery(path: str) -> socket.socket:
+    """Takes requests for servers; its process ends with this one. `path`: where modules are looked for."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        process = subprocess.Popen(
+            (sys.executable, str(Path(__file__).with_name("nursery.py")), str(theirs.fileno())),
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "error"},
+        )
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours
+
+
+class Forked:
+    """A server that the nursery has forked, with what we need of `subprocess.Popen`."""
+
+    def __init__(self, folder: Path | None, environment: dict[str, str]) -> None:
+        (stdin, ours_in), (ours_out, stdout), (ours_err, stderr), (ended, told) = (
+            os.pipe() for _ in range(4)
+        )
+        theirs = [stdin, stdout, stderr, told]
+        text = json.dumps({"folder": None if folder is None else str(folder), "environment": environment})
+        socket.send_fds(_nursery(environment["PYTHONPATH"]), [text.encode()], theirs)
+        for pipe in theirs:
+            os.close(pipe)
+        self.stdin, self.stdout, self.stderr = (
+            os.fdopen(ours_in, "wb"),
+            os.fdopen(ours_out, "rb"),
+            os.fdopen(ours_err, "rb"),
+        )
+        self._ended = os.fdopen(ended, "rb")
+        self.pid = int(self._ended.readline())
+        self._status: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self._status is None:
+            found: list[bytes] = []
+            reader = threading.Thread(target=lambda: found.append(self._ended.readline()), daemon=True)
+            reader.start()
+            reader.join(timeout)
+            if not found:
+                raise subprocess.TimeoutExpired("wattslice lsp", timeout or 0.0)
+            self._status = int(found[0])
+            self._ended.close()
+        return self._status
+
+    def terminate(self) -> None:
+        if self._status is None:
+            os.kill(self.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        if self._status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+
 class Client:
-    """One server process. `settings` is what it gets when it asks for `wattslice`."""
+    """One server process. `settings` is what it gets when it asks for `wattslice`.
+
+    `command`: what starts it in the usual way; None: it is forked, with all modules imported.
+    """
 
     def __init__(
         self,
         root: Path | None,
         settings: Message | None = None,
-        command: tuple[str, ...] = ("-m", "wattslice"),
+        command: tuple[str, ...] | None = None,
     ) -> None:
         self.root = root
         self.settings = settings
@@ -52,13 +122,17 @@ class Client:
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             "PYTHONWARNINGS": "error",
         }
-        self.process = subprocess.Popen(
-            (sys.executable, *command, "lsp"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            cwd=root,
+        self.process: Forked | subprocess.Popen[bytes] = (
+            Forked(root, environment)
+            if command is None
+            else subprocess.Popen(
+                (sys.executable, *command, "lsp"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=root,
+            )
         )
         self.errors: list[bytes] = []
         self._readers = [threading.Thread(target=run) for run in (self._read, self._read_errors)]

@@ -111,7 +111,8 @@ NOT_LAUNCHED = "by a function that nothing in its program calls"
 _PARAMETER_OF = re.compile(r"a parameter of (\w+)\(\), (?:which nothing|whose callers)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(
-    r"^[ \t]*#\s*if\s+0\b.*?^[ \t]*#\s*(?:else|elif|endif)|//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"",
+    r"^[ \t]*#\s*if\s+0\b.*?^[ \t]*#\s*(?:else|elif|endif)|//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\""
+    r"|^[ \t]*#\s*(?:ifn?def|if|else|elif|endif|include|undef|pragma)\b[^\n]*",
     re.S | re.M,
 )
 _CODE = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".inl", ".m", ".mm")
@@ -273,6 +274,7 @@ def is_known(launches: list[KernelLaunch]) -> bool:
 
 def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
     """Counts one checkout; `seen`: contents that count no more."""
+    checkout = checkout.resolve()  # else a kernel in an included file has two names
     share = Share(checkout.name)
     launched: dict[_Place, _Told] = {}
     code = code_of(checkout)

@@ -19,6 +19,7 @@ from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.advice.rewriting import changed_in, loops_around, rewritten
+from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.walking import evaluations
 
 LEAST_ACCESSES = 0.02
@@ -140,7 +141,7 @@ def _can_sum(access: _Access, memory: _Memory) -> bool:
     return (
         not memory.is_shared
         and may_overlap
-        and all(_same(place.address, access.place.address) for place in own)
+        and all(is_written_alike(place.address, access.place.address) for place in own)
     )
 
 
@@ -150,18 +151,6 @@ def _can_load(access: _Access, memory: _Memory) -> bool:
     if memory.is_shared or any(root is None or root is access.root for root in stored):
         return False
     return any(root is not None and not root.is_restrict for root in stored)
-
-
-def _same(a: Any, b: Any) -> bool:  # noqa: ANN401 - any part of an expression
-    """Whether two expressions are written alike; variables and constants compared by themselves."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(_same, a, b))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    if isinstance(a, (*_PLAIN, ir.RegisterPlace)):
-        names = [name for name in a.__struct_fields__ if name != "span"]
-        return all(_same(getattr(a, name), getattr(b, name)) for name in names)
-    return a is b or a == b
 
 
 class _Registers:
@@ -177,7 +166,7 @@ class _Registers:
         """A register for `access`, shared with one to the same place in the same loop."""
         known = self.of_loop.setdefault(access.loop, [])
         for variable, other in known:
-            if _same(other.place.address, access.place.address):
+            if is_written_alike(other.place.address, access.place.address):
                 self.of_node[access.node] = variable
                 return
         type_ = access.place.type

@@ -283,19 +283,14 @@ def _bounded_at_run_time(facts: LaunchFacts) -> frozenset[ir.Variable]:
     """Registers changed by the steps of loops whose condition no compiler knows."""
     found: set[ir.Variable] = set()
     for stmt in ir.walk_statements(facts.kernel.body):
-        if isinstance(stmt, ir.Loop) and stmt.condition is not None and stmt.step is not None:
-            behind = variables_behind(facts.kernel, (stmt.condition,))
-            known = {variable for variable in behind if variable in facts.kernel.parameters}
-            if known:
-                stepped = ir.Block(
-                    (ir.ExprStmt(stmt.step, stmt.step_region, stmt.span),), stmt.region, stmt.span
-                )
-                found |= {
-                    node.target.variable
-                    for node in ir.expressions_below(stepped)
-                    if isinstance(node, ir.Increment | ir.Assign)
-                    and isinstance(node.target, ir.RegisterPlace)
-                }
+        if not isinstance(stmt, ir.Loop) or stmt.condition is None or stmt.step is None:
+            continue
+        if not variables_behind(facts.kernel, (stmt.condition,)).isdisjoint(facts.kernel.parameters):
+            found |= {
+                node.target.variable
+                for node in ir.walk_expressions(stmt.step)
+                if isinstance(node, ir.Increment | ir.Assign) and isinstance(node.target, ir.RegisterPlace)
+            }
     return frozenset(found)
 
 

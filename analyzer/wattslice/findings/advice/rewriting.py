@@ -83,21 +83,11 @@ def loops_around(kernel: ir.Kernel) -> dict[int, ir.Loop]:
 @lru_cache(maxsize=64)
 def changed_in(loop: ir.Loop) -> frozenset[ir.Variable]:
     """Registers that an iteration of `loop` may give another value, its own declarations included."""
-    block = ir.Block((loop,), loop.region, loop.span)
-    found = {target for target, _ in register_assignments(block)}
-    initial = frozenset(
+    assigned = (target for target, _ in register_assignments(loop))
+    stepped = (
         node.target.variable
-        for stmt in (*ir.walk_statements(loop.body),)
-        for expr in ir.statement_expressions(stmt)
-        for node in ir.walk_expressions(expr)
+        for node in ir.expressions_below(loop)
         if isinstance(node, ir.Increment) and isinstance(node.target, ir.RegisterPlace)
     )
-    steps = frozenset(
-        node.target.variable
-        for expr in (loop.condition, loop.step)
-        if expr is not None
-        for node in ir.walk_expressions(expr)
-        if isinstance(node, ir.Increment | ir.Assign) and isinstance(node.target, ir.RegisterPlace)
-    )
-    declared = {stmt.variable for stmt in ir.walk_statements(loop.body) if isinstance(stmt, ir.Declare)}
-    return frozenset(found | declared) | initial | steps
+    declared = (stmt.variable for stmt in ir.walk_statements(loop.body) if isinstance(stmt, ir.Declare))
+    return frozenset((*assigned, *stepped, *declared))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -69,6 +70,7 @@ def parts_of(mnemonic: str) -> list[str]:
     return mnemonic.replace("::", ".").split(".")
 
 
+@lru_cache(maxsize=1024)
 def access_kind_of(mnemonic: str) -> AccessKind | None:
     """The access to global, shared or constant memory that a mnemonic makes, if it makes a plain one."""
     name, *rest = parts_of(mnemonic)
@@ -87,6 +89,7 @@ def access_kind_of(mnemonic: str) -> AccessKind | None:
     return None if atomic is None or lanes > 1 else AccessKind(False, atomic, space, type_, True)
 
 
+@lru_cache(maxsize=1024)
 def operation_of(mnemonic: str) -> tuple[OperationClass, float] | None:
     """The class of a mnemonic in lower case and how many source operations it is, None: not counted."""
     name, *rest = parts_of(mnemonic)

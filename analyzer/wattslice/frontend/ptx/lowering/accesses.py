@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.matrix_tiles import address_of_share, tile_of
-from wattslice.frontend.ptx.lowering.body import FunctionBody, parameter_place
+from wattslice.frontend.ptx.lowering.blocks import parameter_place
+from wattslice.frontend.ptx.lowering.body import FunctionBody
 from wattslice.frontend.ptx.lowering.registers import bit_cast
 from wattslice.frontend.ptx.operations import (
     ATOMICS,
@@ -97,14 +98,21 @@ def _load(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
         value: Expr = ir.Load(place, POINTER if is_pointer else type_, span)
         body.set(target, _held(body, target, value, span), span)
         return True
-    kept = Variable("loaded", type_, MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, span)
-    body.statements.append(ir.Declare(kept, ir.Load(place, type_, span), body.parts.region(), span))
     lane = type_of(scalar_types(instruction.modifiers)[-1])
-    for name, target in zip(LANE_NAMES, targets, strict=False):
-        part: Expr = Read(ir.RegisterPlace(kept, (name,), lane), lane, span)
-        if isinstance(target, Register) and not body.registers.is_unused(target.name):
-            body.set(target, _copied(body, target, part, span), span)
+    for target, part in _dealt(body, "loaded", ir.Load(place, type_, span), lane, targets):
+        body.set(target, _copied(body, target, part, span), span)
     return True
+
+
+def _dealt(
+    body: FunctionBody, name: str, value: Expr, lane: Type, targets: tuple[Operand, ...]
+) -> Iterator[tuple[Register, Expr]]:
+    """The registers that anybody reads, and the element of a vector, kept as `name`, that each gets."""
+    kept = Variable(name, value.type, MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, value.span)
+    body.statements.append(ir.Declare(kept, value, body.parts.region(), value.span))
+    for element, target in zip(LANE_NAMES, targets, strict=False):
+        if isinstance(target, Register) and not body.registers.is_unused(target.name):
+            yield target, Read(ir.RegisterPlace(kept, (element,), lane), lane, value.span)
 
 
 def _copied(body: FunctionBody, target: Register, part: Expr, span: Span) -> Expr:
@@ -123,6 +131,11 @@ def _held(body: FunctionBody, target: Operand, value: Expr, span: Span) -> Expr:
     if declared.kind is TypeKind.INT and value.type.kind is TypeKind.INT and declared.bits > value.type.bits:
         return ir.Cast(value, declared, span)
     return value
+
+
+def _first_of(operand: Operand) -> Operand:
+    """The result that counts: of two, the first."""
+    return operand.first if isinstance(operand, Pair) else operand
 
 
 def _elements(operand: Operand) -> tuple[Operand, ...]:
@@ -310,7 +323,7 @@ _EXCHANGES = {
 def _exchange(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     name, semantics = _EXCHANGES[instruction.opcode]
     target = instruction.operands[0]
-    first = target.first if isinstance(target, Pair) else target
+    first = _first_of(target)
     types = scalar_types(instruction.modifiers)
     type_ = ir.BOOL if types and types[-1] == "pred" else ir.INT32
     values = [
@@ -334,7 +347,7 @@ def _exchange(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
 def _texture(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     """`tex`, `tld4`, `suld`: a fetch; `sust`: a write."""
     is_store = instruction.opcode == "sust"
-    address = next((o for o in instruction.operands if isinstance(o, Address)), None)
+    address = _address(instruction)
     if address is None:
         return False
     texture: Variable | None = None
@@ -347,9 +360,8 @@ def _texture(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     for argument in address.arguments:
         for part in _elements(argument):
             if isinstance(part, Register):
-                value = body.registers.read(part.name, part.component, span)
-                coordinates.append(value)
-            elif not isinstance(part, Register | Symbol):
+                coordinates.append(body.registers.read(part.name, part.component, span))
+            elif not isinstance(part, Symbol):
                 coordinates.append(body.value(part, ir.INT32, span))
     types = scalar_types(instruction.modifiers)
     element = type_of(types[0] if types else "b32")
@@ -364,23 +376,18 @@ def _texture(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
         body.emit(fetch, span)
         return True
     fetch = ir.TextureFetch(texture, tuple(coordinates), False, body.parts.site(), type_, span, function=name)
-    target = instruction.operands[0]
-    target = target.first if isinstance(target, Pair) else target
+    target = _first_of(instruction.operands[0])
     if not isinstance(target, Vector):
         body.set(target, fetch, span)
         return True
-    kept = Variable("fetched", type_, MemorySpace.REGISTER, ir.VariableRole.TEMPORARY, span)
-    body.statements.append(ir.Declare(kept, fetch, body.parts.region(), span))
-    for lane, part in zip(LANE_NAMES, target.elements, strict=False):
-        if isinstance(part, Register) and not body.registers.is_unused(part.name):
-            body.set(part, Read(ir.RegisterPlace(kept, (lane,), element), element, span), span)
+    for register, part in _dealt(body, "fetched", fetch, element, target.elements):
+        body.set(register, part, span)
     return True
 
 
 def _lanes_used(body: FunctionBody, instruction: Instruction) -> int:
     """The elements of a texel that are fetched: `tex` has four results, of fewer channels some are unused."""
-    target = instruction.operands[0]
-    target = target.first if isinstance(target, Pair) else target
+    target = _first_of(instruction.operands[0])
     if instruction.opcode != "tex" or not isinstance(target, Vector):
         return lanes_of(instruction.modifiers)
     used = [

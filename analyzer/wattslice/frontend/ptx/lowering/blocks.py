@@ -63,7 +63,8 @@ class BasicBlock(Struct, eq=False):
         return isinstance(self.ending, Leave) and len(self.instructions) <= 1 and self.guard is None
 
 
-_ENDS = frozenset({"bra", "brx", "ret", "exit"})
+ENDS = frozenset({"bra", "brx", "ret", "exit"})
+"""Branches that end a block."""
 
 
 def basic_blocks(statements: tuple[Statement, ...]) -> list[BasicBlock]:
@@ -82,13 +83,13 @@ def basic_blocks(statements: tuple[Statement, ...]) -> list[BasicBlock]:
         elif isinstance(statement, Instruction):
             blocks[-1].instructions.append(statement)
             blocks[-1].line = blocks[-1].line or statement.line
-            if statement.opcode in _ENDS:
+            if statement.opcode in ENDS:
                 blocks.append(BasicBlock())
     leave = len(blocks)
     for at, block in enumerate(blocks):
         last = block.instructions[-1] if block.instructions else None
         following = at + 1 if at + 1 < leave else None
-        if last is None or last.opcode not in _ENDS:
+        if last is None or last.opcode not in ENDS:
             block.ending = Leave() if following is None else Goto(following)
             continue
         on = leave if following is None else following
@@ -135,6 +136,18 @@ def has_result(instruction: Instruction) -> bool:
     if instruction.opcode == "tcgen05":
         return "ld" in instruction.modifiers
     return instruction.opcode not in NO_RESULT
+
+
+ParameterKey = tuple[str, int]
+"""A place in parameter space: the parameter's name and the offset in it, in bytes."""
+
+
+def parameter_place(instruction: Instruction) -> ParameterKey | None:
+    """The place in parameter space that a load or store names, None when a register is in its address."""
+    for operand in instruction.operands:
+        if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+            return operand.base.name, operand.offset + operand.base.offset
+    return None
 
 
 def registers_in(operand: Operand) -> Iterator[str]:

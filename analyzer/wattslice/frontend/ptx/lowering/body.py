@@ -7,7 +7,14 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError, Pointers, basic_blocks, find_pointers
+from wattslice.frontend.ptx.lowering.blocks import (
+    NotUnderstoodError,
+    ParameterKey,
+    Pointers,
+    basic_blocks,
+    find_pointers,
+    parameter_place,
+)
 from wattslice.frontend.ptx.lowering.context import KernelParts, passed_addresses, variable_of
 from wattslice.frontend.ptx.lowering.registers import (
     Registers,
@@ -22,9 +29,6 @@ from wattslice.frontend.ptx.operations import POINTER
 from wattslice.frontend.ptx.syntax import syntax
 from wattslice.ir import Declare, Expr, Intrinsic, Semantics, Span, Stmt, Type, Variable, walk_expressions
 from wattslice.ir.operation_counts import own_operations
-
-ParameterKey = tuple[str, int]
-"""A place in parameter space: the parameter's name and the offset in it, in bytes."""
 
 
 class FunctionBody:
@@ -176,11 +180,3 @@ class FunctionBody:
             self.parts.shared[variable] = None
         found: Expr = ir.AddressOf(variable, POINTER, span)
         return ir.PointerOffset(found, None, 1, offset, False, False, POINTER, span) if offset else found
-
-
-def parameter_place(instruction: syntax.Instruction) -> ParameterKey | None:
-    """The place in parameter space that a load or store names, None when a register is in its address."""
-    for operand in instruction.operands:
-        if isinstance(operand, syntax.Address) and isinstance(operand.base, syntax.Symbol):
-            return operand.base.name, operand.offset + operand.base.offset
-    return None

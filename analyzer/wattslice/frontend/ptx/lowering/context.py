@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.inputs import note_file, repository_root
-from wattslice.frontend.ptx.lowering.blocks import Pointers, find_pointers
+from wattslice.frontend.ptx.lowering.blocks import Pointers, find_pointers, parameter_place
 from wattslice.frontend.ptx.lowering.names import variable_name
 from wattslice.frontend.ptx.operations import POINTER, SPACES, type_of
 from wattslice.frontend.ptx.syntax import syntax
 from wattslice.frontend.ptx.syntax.syntax import (
-    Address,
     Directive,
     Function,
     Instruction,
@@ -370,10 +369,8 @@ def pointer_parameters(unit: Unit, name: str) -> frozenset[str]:
     }
 
     def read(instruction: Instruction) -> Variable | None:
-        for operand in instruction.operands:
-            if isinstance(operand, Address) and isinstance(operand.base, Symbol):
-                return variables.get(operand.base.name)
-        return None
+        place = parameter_place(instruction)
+        return None if place is None else variables.get(place[0])
 
     passed = passed_addresses(unit, instructions)
     pointers = find_pointers(instructions, read, unit.variables.get, passed)

@@ -23,7 +23,6 @@ from wattslice.frontend.ptx.syntax.syntax import (
     Register,
     Sink,
     SourceLocation,
-    Statement,
     Symbol,
     Vector,
     call_of,
@@ -68,12 +67,8 @@ def _opaque(body: FunctionBody, instruction: Instruction, span: Span) -> None:
         return
     for operand in _parts(instruction.operands[0]):
         declared = body.registers.declared_type(operand.name) if isinstance(operand, Register) else type_
-        body.set(operand, _typed(value, declared), span)
+        body.set(operand, replace(value, type=declared), span)
         value = Intrinsic(name, (), (), semantics, False, type_, span)
-
-
-def _typed(value: Intrinsic, type_: Type) -> Expr:
-    return Intrinsic(value.name, value.arguments, value.operations, value.semantics, False, type_, value.span)
 
 
 def _arguments(body: FunctionBody, operand: Operand, span: Span) -> list[Expr]:
@@ -142,11 +137,11 @@ def lower_call(
         _unknown(body, instruction, f"'{name}', the {MAX_DEPTH}th inside one another", call)
         return
     body.flush()
-    bound: dict[str, str] = {}
-    for formal, actual in zip(function.parameters, call.arguments, strict=False):
-        bound[formal.name] = _name_of(actual)
-    for formal, actual in zip(function.results, call.results, strict=False):
-        bound[formal.name] = _name_of(actual)
+    passed = (
+        *zip(function.parameters, call.arguments, strict=False),
+        *zip(function.results, call.results, strict=False),
+    )
+    bound = {formal.name: _name_of(actual) for formal, actual in passed}
 
     def parameter(own: str, offset: int, type_: Type) -> Variable | None:
         outer = bound.get(own)
@@ -156,10 +151,7 @@ def lower_call(
     try:
         there = as_called(function, instruction.location, body.unit.foreign)
         inner = FunctionBody(parts, there, parameter, lower)
-        for formal, actual in (
-            *zip(function.parameters, call.arguments, strict=False),
-            *zip(function.results, call.results, strict=False),
-        ):
+        for formal, actual in passed:
             if formal.space == "reg" and isinstance(actual, Register):
                 inner.registers.share(formal.name, body.registers, actual.name)
         block = block_of(inner)
@@ -217,18 +209,13 @@ def as_called(function: Function, site: SourceLocation | None, toolkit: Abstract
     """
     if site is None or function.body is None:
         return function
-    return replace(function, body=_called_at(function.body, site, toolkit))
-
-
-def _called_at(
-    body: tuple[Statement, ...], site: SourceLocation, toolkit: AbstractSet[int]
-) -> tuple[Statement, ...]:
-    return tuple(
+    body = tuple(
         replace(statement, location=_inlined(statement.location, site, toolkit))
         if isinstance(statement, Instruction)
         else statement
-        for statement in body
+        for statement in function.body
     )
+    return replace(function, body=body)
 
 
 def _inlined(

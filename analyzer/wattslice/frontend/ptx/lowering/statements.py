@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
-from wattslice.frontend.ptx.lowering.blocks import BasicBlock, NotUnderstoodError
+from wattslice.frontend.ptx.lowering.blocks import ENDS, BasicBlock, NotUnderstoodError
 from wattslice.frontend.ptx.lowering.body import FunctionBody
 from wattslice.frontend.ptx.lowering.context import TooLargeError
 from wattslice.frontend.ptx.lowering.registers import negated
@@ -89,16 +89,12 @@ class _Statements:
         outer, self.body.statements = self.body.statements, []
         spans: list[Span] = []
         for instruction in block.instructions:
-            is_ending = (
-                instruction is block.instructions[-1]
-                and not isinstance(block.ending, Fork)
-                and (instruction.opcode in ("bra", "brx", "ret", "exit"))
-            )
+            is_ending = instruction is block.instructions[-1] and instruction.opcode in ENDS
             span = self.body.unit.span(instruction)
             spans.append(span)
-            if instruction.guard is None or is_ending or self._decides(block, instruction):
+            if instruction.guard is None or is_ending:
                 self.body.parts.machine.append(ir.MachineInstruction(instruction.mnemonic, region, span))
-                if not is_ending and not self._decides(block, instruction):
+                if not is_ending:
                     self.body.lower(instruction)
             else:
                 self._guarded(instruction, span)
@@ -109,10 +105,6 @@ class _Statements:
         self.body.flush()
         statements, self.body.statements = self.body.statements, outer
         return [Block(tuple(statements), region, spans[0])]
-
-    def _decides(self, block: BasicBlock, instruction: syntax.Instruction) -> bool:
-        """Whether an instruction is the branch that ends its block."""
-        return instruction is block.instructions[-1] and instruction.opcode in ("bra", "brx", "ret", "exit")
 
     def _guarded(self, instruction: syntax.Instruction, span: Span) -> None:
         """`@%p st...`: an `if` around one statement, around several where the guard stays the same."""

@@ -8,6 +8,7 @@ What cannot be read costs the function it stands in, or the declaration; it is l
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -237,9 +238,10 @@ class _ModuleReader:
                 return
 
 
-def fragment(text: str) -> list[Instruction]:
+@lru_cache(maxsize=64)  # each instance of a template, each call that is inlined and each edit asks again
+def fragment(text: str) -> tuple[Instruction, ...]:
     """The instructions of PTX that stands inside another language, as far as they can be read."""
-    return BodyReader(Cursor(f"{text};"), Locations()).instructions()
+    return tuple(BodyReader(Cursor(f"{text};"), Locations()).instructions())
 
 
 # ---------------------------------------------------------------------------
