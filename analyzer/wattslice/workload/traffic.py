@@ -24,11 +24,18 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from wattslice import ir
-from wattslice.counting.profile import ExecutionProfile, Reach, SiteStatistics
+from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
-from wattslice.ir.accesses import MemoryAccess, memory_accesses, register_assignments, value_parts
+from wattslice.ir.accesses import (
+    MemoryAccess,
+    is_written_alike,
+    memory_accesses,
+    register_assignments,
+    value_parts,
+)
+from wattslice.ir.walking import walk_statements
 from wattslice.launches.launch import Dim3, KernelLaunch
 from wattslice.workload.instructions.charging import Pass
 from wattslice.workload.instructions.statements import RequestCount
@@ -272,8 +279,20 @@ def traffic(
 def made_accesses(
     launch: KernelLaunch, profile: ExecutionProfile, requests: tuple[RequestCount, ...]
 ) -> Iterator[tuple[MemoryAccess, RequestCount]]:
-    """The accesses that are made at all, each with how often."""
+    """The accesses that are made at all, each with how often.
+
+    Where data decide between two arms that end in a store to one place, the store of the first stands for
+    both: the compiler moves it behind them, and a warp whose lanes go both ways makes one request.
+    """
     made = {(entry.site, entry.is_store): entry for entry in requests}
+    of_data = {arm.region for arm in profile.arms if arm.source not in _KNOWN_TO_LANES}
+    for arm, site, other in _joined_stores(launch.kernel):
+        first, second = made.get((site, True)), made.get((other, True))
+        if arm in of_data and first is not None and second is not None:
+            per_warp = max(first.per_warp, second.per_warp)
+            per_thread = min(first.per_thread + second.per_thread, per_warp)
+            made[site, True] = first._replace(per_thread=per_thread, per_warp=per_warp)
+            del made[other, True]
     for access in memory_accesses(launch.kernel):
         if access.is_atomic:
             threads, warps = profile.thread_counts[access.region], profile.warp_counts[access.region]
@@ -282,6 +301,34 @@ def made_accesses(
             found = made.get((access.site, access.is_store))
         if found is not None and found.per_warp > 0.0:
             yield access, found
+
+
+_KNOWN_TO_LANES = (ProbabilitySource.STATIC, ProbabilitySource.SAMPLED)
+"""Sources of arms whose lanes are known: so are the sectors that each arm touches."""
+
+
+@lru_cache(maxsize=4)
+def _joined_stores(kernel: Kernel) -> tuple[tuple[int, int, int], ...]:
+    """Pairs of stores to one place that end the two arms of an `if`: region of the first arm, both sites."""
+    found: list[tuple[int, int, int]] = []
+    for stmt in walk_statements(kernel.body):
+        if not isinstance(stmt, ir.If) or stmt.otherwise is None:
+            continue
+        one, other = _stored_last(stmt.then), _stored_last(stmt.otherwise)
+        if one is None or other is None or one.type != other.type:
+            continue
+        set_there = {variable for variable, _ in register_assignments(stmt)}
+        if is_written_alike(one.address, other.address) and not _sources(one.address)[1] & set_there:
+            found.append((stmt.then.region, one.site, other.site))
+    return tuple(found)
+
+
+def _stored_last(arm: ir.Block) -> ir.MemoryPlace | None:
+    match arm.statements[-1:]:
+        case (ir.ExprStmt(expr=ir.Assign(target=ir.MemoryPlace() as place, op=None)),):
+            return None if place.is_volatile or place.is_assembly else place
+        case _:
+            return None
 
 
 def array_bytes(launch: KernelLaunch, access: MemoryAccess) -> int | None:
