@@ -89,12 +89,14 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text.expandtabs(4))
 
 
-_STEERING = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F))}
+_STEERING = tuple((chr(code), f"\\u{code:04x}") for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F)))
 
 
 def printable_json(text: str) -> str:
     """JSON whose texts steer no terminal: JSON itself escapes only what is below a space."""
-    return text.translate(_STEERING)
+    for sign, escape in _STEERING:  # thirty times as fast as `translate` where there is none
+        text = text.replace(sign, escape)
+    return text
 
 
 def tail(place: str, width: int) -> str:

@@ -9,6 +9,7 @@ from wattslice.errors import FrontendError
 from wattslice.frontend import source_files
 from wattslice.frontend.cuda.clang import guards
 from wattslice.frontend.cuda.clang.flags import language_flags
+from wattslice.frontend.cuda.clang.kinds import CursorKind
 from wattslice.frontend.cuda.clang.parse import prelude_pch
 from wattslice.frontend.cuda.clang.session import ParsedUnit, parse_cuda
 from wattslice.frontend.cuda.lowering.program import lower_program
@@ -251,3 +252,18 @@ def test_what_is_cast_to_is_a_type_and_what_is_tested_a_value(parse: Any):
         "SCALE": "value",
     }
     assert not any(diagnostic.is_error for diagnostic in unit.diagnostics)
+
+
+def test_the_file_of_a_node_is_that_of_its_place(parse, tmp_path: Path):
+    (tmp_path / "own.h").write_text("#define DECLARE(name) int name(int n);\nint mine(int n);\n")
+    unit: ParsedUnit = parse(
+        '#include "own.h"\n#include <stdio.h>\nDECLARE(here)\n'
+        'int main() { return mine(1) + here(2) + printf("") + nowhere(3); }\n'
+    )
+    callees = [node.referenced for node in unit.root.walk() if node.kind == CursorKind.CALL_EXPR]
+    found = {callee.spelling: callee for callee in callees if callee is not None}
+    files = {name: callee.file for name, callee in found.items()}
+    assert files == {name: callee.place.path for name, callee in found.items()}
+    assert [files["mine"], files["here"]] == [tmp_path / "own.h", tmp_path / "k.cu"]
+    assert [name for name, callee in found.items() if unit.is_builtin(callee)] == ["printf"]
+    assert [name for name, callee in found.items() if unit.is_made_up(callee)] == ["nowhere"]

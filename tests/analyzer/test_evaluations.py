@@ -1,7 +1,7 @@
 """The one walk over a kernel that totals, heat, traffic and alias classes read."""
 
 from wattslice import ir
-from wattslice.ir.walking import LEAVES, evaluations
+from wattslice.ir.walking import LEAVES, evaluations, expressions_below
 
 from .source_text import kernel_of
 
@@ -36,3 +36,19 @@ def test_every_expression_has_the_region_it_is_evaluated_in():
     assert where[loop.step] == loop.step_region
     assert where[select.then] == select.then_region != where[select]
     assert where[logical.right] == logical.right_region != where[logical]
+
+
+def test_expressions_below_a_statement_come_in_the_order_of_its_statements():
+    kernel = kernel_of("""
+        __device__ float twice(float x) { return 2.0f * x; }
+        __global__ void k(float* a, int n) {
+            if (n > 1) a[0] = twice(a[1]) - 3.0f;
+            a[2] = 4.0f / n;
+        }
+    """)
+    operators = [node.op.name for node in expressions_below(kernel.body) if isinstance(node, ir.Binary)]
+    assert operators == ["GT", "SUB", "MUL", "DIV"]  # the body of a call behind the expression that calls
+    inside = kernel.body.statements[0]
+    assert isinstance(inside, ir.If)
+    operators = [node.op.name for node in expressions_below(inside.then) if isinstance(node, ir.Binary)]
+    assert operators == ["SUB", "MUL"]

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from wattslice import ir
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.lowering import calls
+from wattslice.frontend.cuda.lowering.context import Body
+
 from .geometry import launches
 
 HEAD = """
@@ -68,3 +73,20 @@ def test_what_runs_on_a_thread(tmp_path, code, blocks, value) -> None:
     (launch,) = (launch for launch in found if launch.grid == (blocks, 1, 1))
     assert launch.arguments == (value,)
     assert launch.times == 1
+
+
+def test_every_link_of_a_chain_of_operators_is_read_once(tmp_path, monkeypatch) -> None:
+    read: list[int] = []
+    whole = calls.readable_values
+
+    def noted(body: Body, arguments: list[Node], span: ir.Span) -> list[ir.Expr]:
+        read.append(len(arguments))
+        return whole(body, arguments, span)
+
+    monkeypatch.setattr(calls, "readable_values", noted)
+    adds = "struct O { int v; O &operator<<(int x) { v += x; return *this; } };"
+    links = "".join(f" << {n}" for n in range(9))
+    text = f"{HEAD}{adds}int main() {{ O o; o.v = 1; O &r = o{links}; k<<<1, 32>>>(r.v); }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.arguments == (37,)
+    assert len(read) == 9  # 2^9 - 1 where the object of each is read twice

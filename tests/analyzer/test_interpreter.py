@@ -357,6 +357,28 @@ def test_halves(tmp_path: Path):
     assert np.array_equal(out[64:], np.full(32, 12))
 
 
+@pytest.mark.parametrize(
+    ("name", "numpys"),
+    [
+        ("eq", np.equal),
+        ("ne", np.not_equal),
+        ("lt", np.less),
+        ("le", np.less_equal),
+        ("gt", np.greater),
+        ("ge", np.greater_equal),
+    ],
+)
+def test_comparisons_of_halves(tmp_path: Path, name: str, numpys: np.ufunc):
+    text = f"""
+    #include <cuda_fp16.h>
+    __global__ void k(int *out) {{
+        int t = threadIdx.x;
+        out[t] = __h{name}(__float2half(t % 3), __float2half(1.0f));
+    }}"""
+    (out,) = run_kernel(tmp_path, text, np.zeros(32, np.int32)).arrays
+    assert np.array_equal(out != 0, numpys(np.arange(32) % 3, 1))
+
+
 def test_constants_globals_and_records_as_arguments(tmp_path: Path):
     text = """
     struct Size { int width; float scale; short pad[2]; };

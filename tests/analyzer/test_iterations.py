@@ -16,7 +16,7 @@ from wattslice import ir
 from wattslice.counting import count as counting
 from wattslice.counting import loops
 from wattslice.counting.count import count
-from wattslice.counting.iterations import Survey, nodes, surveyed, warp_means
+from wattslice.counting.iterations import Survey, kinds_of, nodes, surveyed, warp_means
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir.loops import shape_of
 from wattslice.ir.walking import children
@@ -305,3 +305,12 @@ def test_regions_that_run_together_share_a_row_of_what_was_looked_at():
         assert set(survey.rows) == set(range(len(survey.runs)))
     assert surveys
     assert loads(launch, profile) == pytest.approx(1000)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_kinds_of_threads_are_those_that_numpy_tells_apart(rows):
+    drawn = np.random.default_rng(rows).integers(-2, 2, (rows, 500)).astype(np.float64)
+    _, first, kind_of = np.unique(drawn, axis=1, return_index=True, return_inverse=True)
+    found = kinds_of(drawn)
+    assert found[0].tolist() == first.tolist()
+    assert found[1].tolist() == kind_of.ravel().tolist()

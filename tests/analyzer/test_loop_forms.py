@@ -181,3 +181,27 @@ def test_a_loop_is_unrolled_where_its_trips_are_known(tmp_path, loop, copies, is
     found = lower(kernel, ((loop_.region, 8.0),), Isa.IMAD)
     (level,) = {level for value in found.values for level in value.place.stack}
     assert (level.copies, not level.is_unrolled) == (copies, is_loop_left)
+
+
+@pytest.mark.parametrize(
+    ("loop", "trips", "half_way"),
+    [
+        ("for (int i = 0; i < 10; i++)", 10, 5),
+        ("for (int i = 20; i > 3; i -= 4)", 5, 12),
+        ("for (int i = 7; i >= -1; i += -2)", 5, 3),
+        ("for (int i = 5; i < 5; i++)", 0, 5),
+        ("for (int i = 0; i != 12; i += 3)", 4, 6),
+        ("for (int i = 0; i < 4096; i++)", 4096, 2048),
+        ("for (int i = 0; i < 4097; i++)", None, None),
+        ("for (unsigned char i = 250; i > 249; i++)", 6, 253),  # wraps to 0
+        ("for (unsigned char i = 0; i < 250; i += 100)", 23, 76),  # wraps, until it meets 252
+        ("for (int i = 1; i < 100; i *= 2)", 7, 8),
+    ],
+)
+def test_constant_trips_and_where_a_counter_is_half_way(tmp_path, loop, trips, half_way):
+    """The inner loop runs once for each step that the outer counter has made half way."""
+    path = tmp_path / "half.cu"
+    path.write_text(f"__global__ void k(float* o) {{ {loop} for (int j = 0; j < i; j++) o[j] = i; }}\n")
+    (kernel,) = read_cuda(path).kernels
+    found = [number for _, number in constant_trips(kernel)]
+    assert found == ([] if trips is None else [trips, half_way])

@@ -206,10 +206,11 @@ def test_matrices_count_as_tensor_operations(tmp_path):
 def test_inline_assembly_counts_by_mnemonic(tmp_path):
     asm = (
         'asm volatile("{ .reg .f32 t; ld.global.f32 t, [%1]; fma.rn.f32 %0, t, t, t;\\n\\t"'
-        ' "@p bra L; mov.b32 a, b; add.s32 a, a, 1; sqrt.approx.f32 t, t; bar.sync 0; }" : "=f"(x) : "l"(p));'
+        ' "@p bra L; mov.b32 a, b; add.s32 a, a, 1; add.s32 a, a, 1;"'
+        ' "sqrt.approx.f32 t, t; bar.sync 0; }" : "=f"(x) : "l"(p));'
     )
     kernel = kernel_of(tmp_path, f"float x; {asm} p[0] = x;")
-    assert costs(kernel) == {"fp32": 2, "int": 1, "special": 1, "barrier": 1}
+    assert costs(kernel) == {"fp32": 2, "int": 2, "special": 1, "barrier": 1}
     assert code(kernel)[1] == "global:f32[p]"
     assert code(kernel)[2].startswith("x = asm")
 

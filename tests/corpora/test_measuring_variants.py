@@ -23,6 +23,7 @@ from wattslice_corpora.measuring.chip import Chip
 from wattslice_corpora.measuring.machine import Machine
 from wattslice_corpora.measuring.program import Launch
 from wattslice_corpora.measuring.sensor import Board
+from wattslice_models.user_folder import user_models
 
 from .power_traces import Course
 from .test_measuring_gpu import fake_gpu, python, runtime, slow_with_nvcc
@@ -240,7 +241,7 @@ def test_the_table_teaches_with_the_launches_it_tells(
         "watts: 7 measured variants teach a" in told.out
     )  # of 9 one is not to be believed, and one does not build
     assert "another board" not in told.err
-    kept = next((source.parent / "data_home").rglob("copy.cu.copy.json"))
+    kept = user_models() / "rtx_a4000" / "variants" / "copy.cu.copy.json"
     stored = json.loads(kept.read_text())["variants"]
     assert (stored["board"], stored["kernel"]) == ("NVIDIA RTX A4000", "copy")
     assert f"remove {kept} to forget it" in told.out

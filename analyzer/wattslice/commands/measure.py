@@ -22,11 +22,12 @@ from wattslice.errors import WattsliceError, of_system
 if TYPE_CHECKING:
     from wattslice.sweep.measured import MeasuredVariant
     from wattslice.sweep.space import Variant
-    from wattslice_corpora.measuring.bench import Configuration, Timing
-    from wattslice_corpora.measuring.campaign import Progress
+    from wattslice_corpora.measuring.bench import Bench, Configuration, Timing
+    from wattslice_corpora.measuring.campaign import Outcome, Progress
     from wattslice_corpora.measuring.instruction_plan import Study
     from wattslice_corpora.measuring.journal import Entry, Journal
     from wattslice_corpora.measuring.machine import Machine
+    from wattslice_corpora.measuring.power import Method
     from wattslice_corpora.measuring.sensor import Board
     from wattslice_corpora.synthetic import AccessWeights
 
@@ -189,7 +190,6 @@ def _check(options: _Options) -> None:
 
 
 def _run(options: _Options, folder: Path) -> int:
-    from wattslice_corpora.measuring.campaign import run_campaign
     from wattslice_corpora.measuring.card import protocol, write_card
     from wattslice_corpora.measuring.journal import Journal
     from wattslice_corpora.measuring.machine import this_machine
@@ -220,14 +220,7 @@ def _run(options: _Options, folder: Path) -> int:
             names = tuple((configuration.name, configuration.version) for configuration in plan)
 
             write = partial(_write_variants, options, board, comments, variants, plan, journal)
-            with _told(plan, journal) as tell:
-
-                def told(now: Progress) -> None:
-                    write()
-                    tell(now)
-
-                budget_s = options.time_budget
-                outcome = run_campaign(plan, machine.bench, journal, comments, budget_s, method, told)
+            outcome = _measured(options, plan, machine.bench, journal, comments, method, write)
             table = journal.write_tables(comments, names)
             entries = tuple(entry for entry in journal.entries if (entry.name, entry.version) in names)
             measured = write()
@@ -392,14 +385,26 @@ def tell_found(journal: Journal) -> None:
         message(f"{journal.folder}: {journal.dropped} damaged lines dropped, measured again")
 
 
-@contextmanager
-def _told(plan: tuple[Configuration, ...], journal: Journal) -> Generator[Callable[[Progress], None]]:
-    """Tells of every configuration that is measured."""
+def _measured(
+    options: _Options,
+    plan: tuple[Configuration, ...],
+    bench: Bench,
+    journal: Journal,
+    comments: tuple[str, ...],
+    method: Method | None,
+    write: Callable[[], object],
+) -> Outcome:
+    """Measures in the time there is; after each configuration it is told, and the tables are written."""
     from wattslice import units
-    from wattslice_corpora.measuring.campaign import unmeasured
+    from wattslice_corpora.measuring.campaign import run_campaign, unmeasured
 
     with progress(sum(map(len, unmeasured(plan, journal))), "configurations") as tell:
-        yield lambda now: tell(f"{now.name} {now.row.reason or units.power(now.row.power_w)}")
+
+        def told(now: Progress) -> None:
+            write()
+            tell(f"{now.name} {now.row.reason or units.power(now.row.power_w)}")
+
+        return run_campaign(plan, bench, journal, comments, options.time_budget, method, told)
 
 
 def run_instructions(options: _Options, folder: Path) -> int:
@@ -408,7 +413,6 @@ def run_instructions(options: _Options, folder: Path) -> int:
     The table has everything that was ever measured into the folder, also what `only` leaves out this time.
     """
     from wattslice.report.measured import write_instruction_energies
-    from wattslice_corpora.measuring.campaign import run_campaign
     from wattslice_corpora.measuring.instruction_bench import InstructionBench
     from wattslice_corpora.measuring.instruction_energy import instruction_rows
     from wattslice_corpora.measuring.instruction_plan import instruction_plan, studies
@@ -439,13 +443,7 @@ def run_instructions(options: _Options, folder: Path) -> int:
                 return write_instruction_table(folder, board, timing, rows)
 
             chosen = tuple(configurations[run] for run in plan)
-            with _told(chosen, journal) as tell:
-
-                def told(now: Progress) -> None:
-                    write()
-                    tell(now)
-
-                outcome = run_campaign(chosen, bench, journal, (), options.time_budget, None, told)
+            outcome = _measured(options, chosen, bench, journal, (), None, write)
             table = write()
         write_instruction_card(folder, board, chip, timing)
     asked = {(study.instruction.name, study.variant.value, study.optimized) for study in wanted}

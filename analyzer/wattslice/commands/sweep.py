@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
 if TYPE_CHECKING:
+    from wattslice.config.config import Options
     from wattslice.launches.launch import Setting
     from wattslice.sweep.kernel_tuner import TuningSpace
     from wattslice.sweep.run import Space
@@ -164,22 +166,29 @@ def fixed_space(
     values: dict[str, object], table: Path, settings: tuple[Setting, ...]
 ) -> tuple[Space, tuple[str, ...]]:
     """Of variants that a `table` names: their launches, and the definitions that all share."""
-    from wattslice.config.config import check_definitions
     from wattslice.sweep.kernel_tuner import extent_names, fixed_definitions, is_cache, read_cache
+
+    told = options_from({**values, "paths": ()})
+    if not is_cache(table):
+        return _launched(told, told.definitions, {}, settings), told.definitions
+    tuned = read_cache(table)
+    plain = (*fixed_definitions(tuned), *told.definitions)
+    space = _launched(told, plain, extent_names(tuned.problem), settings)
+    return replace(space, kernels=space.kernels or (tuned.kernel,)), plain
+
+
+def _launched(
+    told: Options, plain: Sequence[str], extents: dict[str, int], settings: tuple[Setting, ...]
+) -> Space:
+    """A space without variants yet: the launches that were told, and the numbers that they may name."""
+    from wattslice.config.config import check_definitions
     from wattslice.sweep.run import Space
     from wattslice.sweep.space import LaunchTemplate, known_numbers
 
-    options = options_from({**values, "paths": ()})
-    check_definitions(options.definitions)
-    templates = tuple(map(LaunchTemplate, options.launches))
+    check_definitions(told.definitions)
+    templates = tuple(map(LaunchTemplate, told.launches))
     kernels = tuple(dict.fromkeys(template.kernel for template in templates))
-    plain, extents = options.definitions, {}
-    if is_cache(table):
-        tuned = read_cache(table)
-        plain, extents = (*fixed_definitions(tuned), *plain), extent_names(tuned.problem)
-        kernels = kernels or (tuned.kernel,)
-    known = {**extents, **known_numbers(plain, settings)}
-    return Space((), templates, kernels, tuple(known.items())), plain
+    return Space((), templates, kernels, tuple({**extents, **known_numbers(plain, settings)}.items()))
 
 
 def _extents(text: str | None) -> tuple[int, ...]:
@@ -202,33 +211,21 @@ def _space(
     settings: tuple[Setting, ...],
 ) -> tuple[Space, tuple[str, ...], TuningSpace | None]:
     """The variants, the definitions that all share, and what the cache file of Kernel Tuner says."""
-    from wattslice.config.config import check_definitions
     from wattslice.sweep.expressions import Expression
     from wattslice.sweep.kernel_tuner import extent_names, fixed_definitions, read_cache
-    from wattslice.sweep.run import Space
-    from wattslice.sweep.space import (
-        LaunchTemplate,
-        holds,
-        known_numbers,
-        numbers,
-        parse_definitions,
-        variants,
-    )
+    from wattslice.sweep.space import holds, numbers, parse_definitions, variants
 
-    definitions = options_from({**values, "paths": ()}).definitions
-    check_definitions(definitions)
-    macros, plain = parse_definitions(definitions)
-    templates = tuple(map(LaunchTemplate, options_from({**values, "paths": ()}).launches))
-    kernels = kernels or tuple(dict.fromkeys(template.kernel for template in templates))
+    told = options_from({**values, "paths": ()})
+    macros, plain = parse_definitions(told.definitions)
     conditions = tuple(Expression(text, "--where") for text in where)
-    known = {**extent_names(problem), **known_numbers(plain, settings)}
     if tuner_cache is None:
-        every = variants(macros, conditions, known)
-        return Space(every, templates, kernels, tuple(known.items())), plain, None
+        space = _launched(told, plain, extent_names(problem), settings)
+        every = variants(macros, conditions, dict(space.known))
+        return replace(space, variants=every, kernels=kernels or space.kernels), plain, None
     tuned = read_cache(tuner_cache)
     if macros:
         raise WattsliceError("-D with several values beside --kernel-tuner", remedy="give one of them")
-    if not templates:
+    if not told.launches:
         raise WattsliceError(
             "--kernel-tuner needs --launch: a cache file does not tell the grid",
             remedy=f"such as --launch '{tuned.kernel}=ceil_div(problem_size_x,block_size_x):block_size_x'",
@@ -236,10 +233,11 @@ def _space(
     if problem:
         tuned = replace(tuned, problem=problem)
     plain = (*fixed_definitions(tuned), *plain)
-    known = {**extent_names(tuned.problem), **known_numbers(plain, settings)}
+    space = _launched(told, plain, extent_names(tuned.problem), settings)
+    known = dict(space.known)
     if tuned.variants:
         kept = [holds(conditions, numbers(variant, known)) for variant in tuned.variants]
         tuned = tuned.only(kept)
     else:
         tuned = tuned.unmeasured(variants(tuned.macros, conditions, known))
-    return Space(tuned.variants, templates, kernels or (tuned.kernel,), tuple(known.items())), plain, tuned
+    return replace(space, variants=tuned.variants, kernels=kernels or space.kernels), plain, tuned

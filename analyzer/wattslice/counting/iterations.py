@@ -232,13 +232,8 @@ def look(
     if one_by_one:
         threads, thread_of = lanes, np.arange(lanes.size)
     elif columns:
-        _, first, thread_of = np.unique(
-            np.stack([column.astype(np.float64) for column in columns]),
-            axis=1,
-            return_index=True,
-            return_inverse=True,
-        )
-        threads, thread_of = lanes[first], thread_of.ravel()
+        first, thread_of = kinds_of(np.stack([column.astype(np.float64) for column in columns]))
+        threads = lanes[first]
     else:
         threads, thread_of = lanes[:1], np.zeros(lanes.size, np.intp)
     weights = (state.threads.population * mask.weights)[lanes]
@@ -261,6 +256,20 @@ def look(
     if state.survey_left < 0:
         raise SurveyError
     return LookedAt(threads, share, lanes, thread_of, iterations, stands_for, number == longest, kinds)
+
+
+def kinds_of(columns: Numbers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of the distinct of (numbers, lanes), ascending, the first lane of each; and which of them each lane is.
+
+    What `np.unique` says along axis 1, in a fraction of its time.
+    """
+    order = np.lexsort(columns[::-1])
+    ranked = columns[:, order]
+    is_new = np.ones(order.size, np.bool_)
+    np.any(ranked[:, 1:] != ranked[:, :-1], axis=0, out=is_new[1:])
+    kind_of = np.empty_like(order)
+    kind_of[order] = np.cumsum(is_new) - 1
+    return order[is_new], kind_of
 
 
 def _sampled(longest: int, number: int) -> tuple[Lanes, Numbers]:

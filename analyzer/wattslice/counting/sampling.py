@@ -211,9 +211,9 @@ class Masks:
             weights,
             weights if certain is None else certain,
             # Not `@`: BLAS adds up in another order when it has another number of threads.
-            float((weights * self._threads.population).sum()),
-            float((per_warp * self._threads.warp_population).sum()),
-            int(np.count_nonzero(weights != 0.0)),
+            float(np.add.reduce(weights * self._threads.population)),
+            float(np.add.reduce(per_warp * self._threads.warp_population)),
+            int(np.count_nonzero(weights)),
         )
 
     def where(self, mask: Mask, condition: NDArray[np.bool_] | NDArray[np.float64]) -> Mask:

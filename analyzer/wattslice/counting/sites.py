@@ -49,11 +49,15 @@ def _rows(
     return offsets.reshape(-1, WARP_SIZE)[busy], lanes[busy], weights
 
 
+def _mean(values: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+    return float(np.add.reduce(values * weights) / np.add.reduce(weights))
+
+
 def _distinct(ids: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Marks, in rows sorted along axis 1, the first of each run of equal non-negative ids."""
-    first = np.ones_like(ids, dtype=np.bool_)
-    first[:, 1:] = ids[:, 1:] != ids[:, :-1]
-    return first & (ids >= 0)
+    first = ids >= 0
+    first[:, 1:] &= ids[:, 1:] != ids[:, :-1]
+    return first
 
 
 def sectors_per_request(
@@ -80,7 +84,7 @@ def sectors_per_request(
         count = 2 + size_bytes // sector_bytes
         pieces = [np.where(lanes, np.minimum(sectors + k, extra), -1) for k in range(count)]
         sectors = np.concatenate(pieces, axis=1)
-    return float(np.average(_distinct(np.sort(sectors, axis=1)).sum(axis=1), weights=weights))
+    return _mean(_distinct(np.sort(sectors, axis=1)).sum(axis=1), weights)
 
 
 def distinct_share(offsets: NDArray[np.int64], active: NDArray[np.bool_]) -> float:
@@ -136,13 +140,10 @@ def bank_passes(
     # Records of other sizes are read word by word.
     words_per_lane = {8: 2, 16: 4}.get(size_bytes, 1)
     words = np.where(lanes, rows // BANK_BYTES - int(rows.min()) // BANK_BYTES, -1)
-    joined = (words_per_lane > 1 and joins_pairs) & _is_in_pairs(words)
-    total = np.where(
-        joined,
-        _group_passes(words, words_per_lane, max(1, words_per_lane // 2)),
-        _group_passes(words, words_per_lane, words_per_lane),
-    )
-    return float(np.average(total, weights=weights)) / words_per_lane
+    total = _group_passes(words, words_per_lane, words_per_lane)
+    if words_per_lane > 1 and joins_pairs and (joined := _is_in_pairs(words)).any():
+        total = np.where(joined, _group_passes(words, words_per_lane, words_per_lane // 2), total)
+    return _mean(total, weights) / words_per_lane
 
 
 def _is_in_pairs(words: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -177,39 +178,30 @@ class RequestCost(NamedTuple):
 class _Pattern(NamedTuple):
     """Addresses that were looked at, and what that found."""
 
-    asked: tuple[int, ir.MemorySpace, slice]
     offsets: NDArray[np.int64]
     active: NDArray[np.bool_]
     cost: RequestCost
 
-    def fits(
-        self,
-        asked: tuple[int, ir.MemorySpace, slice],
-        offsets: NDArray[np.int64],
-        active: NDArray[np.bool_],
-    ) -> bool:
-        """Whether these addresses lie whole sectors (of shared memory: words) from those known, all alike."""
-        if asked != self.asked:
-            return False
-        distance = int(offsets[0]) - int(self.offsets[0])
-        if distance % (BANK_BYTES if asked[1] is ir.MemorySpace.SHARED else SECTOR_BYTES):
-            return False
-        if int(offsets[-1]) - int(self.offsets[-1]) != distance:
-            return False  # mostly this one tells them apart
-        as_far = offsets is self.offsets or np.logical_and.reduce(offsets - self.offsets == distance)
-        return bool(as_far) and (active is self.active or np.array_equal(active, self.active))
+    def fits(self, offsets: NDArray[np.int64], active: NDArray[np.bool_]) -> bool:
+        """Whether these addresses lie as far from those known, all alike."""
+        if offsets is not self.offsets:
+            distance = offsets[0] - self.offsets[0]
+            if not np.logical_and.reduce(offsets - self.offsets == distance):
+                return False
+        return active is self.active or bool((active == self.active).all())
 
 
-_MOST_PATTERNS = 4
+_MOST_PATTERNS, _MOST_KINDS = 4, 16
 
 
 class Patterns:
-    """What requests cost, looked at once for addresses that differ by whole sectors: iteration by iteration,
-    array by array.
+    """What requests cost, looked at once for addresses that differ by whole sectors (of shared memory, by
+    words): iteration by iteration, array by array.
     """
 
     def __init__(self) -> None:
-        self._known: list[_Pattern] = []  # those met last come first
+        # by what tells most of them apart; those met last come first
+        self._known: dict[tuple[object, ...], list[_Pattern]] = {}
         self.looked = 0
 
     def cost(
@@ -222,12 +214,18 @@ class Patterns:
         block: slice,
     ) -> RequestCost:
         """The cost of a visit by the `active` lanes; `block`: the lanes of the typical block."""
-        asked = size_bytes, space, block
-        found = next((one for one in self._known if one.fits(asked, offsets, active)), None)
+        unit, start = BANK_BYTES if space is ir.MemorySpace.SHARED else SECTOR_BYTES, int(offsets[0])
+        kind = size_bytes, space.name, block.start, start % unit, int(offsets[-1]) - start
+        known = self._known.pop(kind, [])
+        found = next((one for one in known if one.fits(offsets, active)), None)
         if found is None:
             self.looked += 1
-            found = _Pattern(asked, offsets, active, _looked_at(*asked, offsets, active, threads))
-            self._known = [found, *self._known[: _MOST_PATTERNS - 1]]
+            cost = _looked_at(size_bytes, space, block, offsets, active, threads)
+            found = _Pattern(offsets, active, cost)
+            known = [found, *known[: _MOST_PATTERNS - 1]]
+            if len(self._known) >= _MOST_KINDS:
+                del self._known[next(iter(self._known))]
+        self._known[kind] = known
         return found.cost
 
 

@@ -121,7 +121,7 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS):
         return a == b
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return bool(np.array_equal(a, b))
+        return bool((a == b).all())  # shape (lanes,), both
     if isinstance(a, Pointer) and isinstance(b, Pointer):
         return a.root is b.root and same(a.offset, b.offset)
     return False

@@ -161,14 +161,21 @@ def expressions_below(stmt: Stmt) -> tuple[Expr, ...]:
     Kept for the last few statements: many stages go through kernels, loops and host functions.
     """
     found: list[Expr] = []
-    for inner in walk_statements(stmt):
+    statements = [stmt]
+    while statements:
+        inner = statements.pop()
+        below: list[Stmt] = []
         for expr in statement_expressions(inner):
             stack = [expr]
             while stack:
                 node = stack.pop()
                 found.append(node)
-                if below := _CHILDREN[type(node)](node):
-                    stack.extend(below[::-1])
+                if isinstance(node, InlinedCall):
+                    below.append(node.body)
+                if inside := _CHILDREN[type(node)](node):
+                    stack.extend(inside[::-1])
+        below.extend(nested_statements(inner))
+        statements.extend(reversed(below))
     return tuple(found)
 
 

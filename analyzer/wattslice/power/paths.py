@@ -131,10 +131,10 @@ def _scaled(
     kernel: Kernel, profile: ExecutionProfile, factors: Callable[[Path], tuple[float, float]]
 ) -> ExecutionProfile:
     threads, warps = list(profile.thread_counts), list(profile.warp_counts)
-    for path in paths(kernel):
-        by_thread, by_warp = factors(path)
-        if (by_thread, by_warp) == (1.0, 1.0):
-            continue
+    moved = [(path, by) for path in paths(kernel) if (by := factors(path)) != (1.0, 1.0)]
+    if not moved:
+        return profile
+    for path, (by_thread, by_warp) in moved:
         for region in path.regions:
             threads[region] *= by_thread
             # A warp issues no less often than its lanes run on average.

@@ -28,11 +28,11 @@ def fields(record: object, *names: str) -> dict[str, Json]:
 
 def plain(value: object) -> Json:
     """A name, figure, enum or tuple of these: an enum as its value, what is not finite as unknown."""
-    if isinstance(value, Enum):
-        return plain(value.value)
+    if isinstance(value, float):
+        return finite(value)
     if isinstance(value, tuple):
         return [plain(one) for one in cast("tuple[object, ...]", value)]
-    return finite(value) if isinstance(value, float) else cast("Json", value)
+    return plain(value.value) if isinstance(value, Enum) else cast("Json", value)
 
 
 def finite(value: float | None) -> float | None:

@@ -58,10 +58,14 @@ def slice_features(
 def without_improbable(
     slices: tuple[Slice, ...], profile: ExecutionProfile, threshold: float
 ) -> ExecutionProfile:
-    """`profile` without the sub-slices that execute with a probability up to `threshold` δ (Def. 7)."""
+    """`profile` without the sub-slices that execute with a probability up to `threshold` δ (Def. 7); itself
+    where there are none.
+    """
     arms = {arm.region: arm for arm in profile.arms}
     chains = {statement.arms for part in slices for statement in part.statements}
     dropped = {chain for chain in chains if arm_probability(chain, arms, profile.thread_counts) <= threshold}
+    if not dropped:
+        return profile
     regions = {s.region for part in slices for s in part.statements if s.arms in dropped}
     threads, warps = list(profile.thread_counts), list(profile.warp_counts)
     for region in regions:

@@ -1,7 +1,7 @@
-"""Training and judging power models: `wattslice train` and `wattslice evaluate`.
+"""Training and judging power models: `wattslice train`, `wattslice calibrate` and `wattslice evaluate`.
 
-`tables` finds measured runs and our features of them, `campaign` computes the features of a campaign's own
-sources, `examples` joins both; `training` learns, cross-validates and chooses, `model_card` and `plots` show
-it; `judging` compares predictions with measurements, `counters` is the predictor from DCGM counters,
-`evaluation` runs the protocols and `accuracy_page` writes them down.
+`tables` finds measured runs and our features of them, `launch_rows` computes features of a launch, `examples`
+joins both. `training` learns, cross-validates and chooses, `model_card` shows it; `calibration` moves the
+joint model to one board. `judging` compares predictions with measurements, `evaluation` runs the protocols.
+`roofline_training` and `roofline_card` are the fit of an intensity sweep.
 """

@@ -57,8 +57,20 @@ _UNARY_FLOAT = [
     "lgamma",
     "sinpi",
     "cospi",
+    "rcbrt",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erfinv",
+    "erfcinv",
+    "erfcx",
+    "normcdf",
+    "normcdfinv",
+    "cyl_bessel_i0",
+    "cyl_bessel_i1",
+    "nearbyint",
 ]
-_BINARY_FLOAT = ["pow", "atan2", "fmod", "fmin", "fmax", "hypot", "copysign", "fdim"]
+_BINARY_FLOAT = ["pow", "atan2", "fmod", "fmin", "fmax", "hypot", "copysign", "fdim", "rhypot"]
 _FAST = [
     "__expf",
     "__logf",
@@ -70,6 +82,7 @@ _FAST = [
     "__frcp_rn",
     "__fsqrt_rn",
     "__saturatef",
+    "__exp10f",
 ]
 _FAST_BINARY = ["__fdividef", "__powf", "__fadd_rn", "__fmul_rn", "__fdiv_rn"]
 _SEVERAL_RESULTS = (
@@ -85,9 +98,22 @@ _SEVERAL_RESULTS = (
 )
 """Statements that take x and leave x and y."""
 _UNARY_INT = ["abs", "__popc", "__clz", "__ffs", "__brev"]
-_BINARY_INT = ["min", "max", "__mulhi", "__mul24"]
+_UNARY_LONG = ["__popcll", "__clzll", "__ffsll", "__brevll"]
+_BINARY_INT = ["min", "max", "__mulhi", "__umulhi", "__mul24", "__rhadd"]
 SHORTEST = frozenset(
-    ["sinf", "cosf", "tanf", "sincosf", "sinpif", "cospif", "sincospif", "powf", "tanhf", "fmodf", "hypotf"]
+    [
+        "sinf",
+        "cosf",
+        "tanf",
+        "sincosf",
+        "sinpif",
+        "cospif",
+        "sincospif",
+        "powf",
+        "tanhf",
+        "fmodf",
+        "hypotf",
+    ]
 )
 """Where the longest path is not the usual one: argument reduction, or special cases of powf."""
 
@@ -102,6 +128,7 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
     found += [(name, "float", f"{name}(x, y)") for name in _FAST_BINARY]
     found += [(name, "int", f"{name}(x)") for name in _UNARY_INT]
     found += [(name, "int", f"{name}(x, y)") for name in _BINARY_INT]
+    found += [(name, "long long", f"{name}(x)") for name in _UNARY_LONG]
     found += [("div.fp32", "float", "x / y"), ("div.fp64", "double", "x / y")]
     found += [("rcp.fp32", "float", "1.0f / x"), ("rcp.fp64", "double", "1.0 / x")]
     for key, type_ in (("int32", "int"), ("uint32", "unsigned"), ("int64", "long long")):

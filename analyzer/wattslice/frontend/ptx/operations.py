@@ -70,11 +70,15 @@ def parts_of(mnemonic: str) -> list[str]:
     return mnemonic.replace("::", ".").split(".")
 
 
+ACCESSES = ("ld", "ldu", "st", "atom", "red")
+"""The names of instructions that load, store or change what is at an address."""
+
+
 @lru_cache(maxsize=1024)
 def access_kind_of(mnemonic: str) -> AccessKind | None:
     """The access to global, shared or constant memory that a mnemonic makes, if it makes a plain one."""
     name, *rest = parts_of(mnemonic)
-    if name not in ("ld", "ldu", "st", "atom", "red") or "param" in rest or "local" in rest:
+    if name not in ACCESSES or "param" in rest or "local" in rest:
         return None
     scalar = next((found for part in reversed(rest) if (found := _TYPE.fullmatch(part))), None)
     if scalar is None or int(scalar[2]) > 64:

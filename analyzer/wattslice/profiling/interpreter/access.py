@@ -13,7 +13,6 @@ from wattslice.profiling.interpreter.lanes import Mask
 from wattslice.profiling.interpreter.layout import (
     Value,
     alignment_of,
-    dtype_of,
     is_block,
     size_of,
     stored_dtype,
@@ -34,10 +33,7 @@ class Access:
         self.is_bool = type_.kind is ir.TypeKind.BOOL
         self.size = size_of(type_)
         self.alignment = alignment_of(type_)
-        if self.is_block:
-            self.dtype = self.register_dtype = np.dtype(np.uint8)
-        else:
-            self.dtype, self.register_dtype = stored_dtype(type_), dtype_of(type_)
+        self.dtype = np.dtype(np.uint8) if self.is_block else stored_dtype(type_)
 
     # ------------------------------------------------------------------ where
 

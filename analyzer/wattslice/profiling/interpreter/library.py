@@ -12,7 +12,7 @@ from wattslice.ir.builtins import value_of
 from wattslice.ir.c_arithmetic import converted
 from wattslice.patterns import regex
 from wattslice.profiling.interpreter import warp
-from wattslice.profiling.interpreter.arithmetic import converter, fused, quotient, remainder, truth
+from wattslice.profiling.interpreter.arithmetic import binary, converter, fused, quotient, remainder, truth
 from wattslice.profiling.interpreter.compiler import Compiler, compiles, convert, fails
 from wattslice.profiling.interpreter.errors import InterpreterError, UnsupportedError
 from wattslice.profiling.interpreter.expressions import from_lanes, lanes_of, number
@@ -31,14 +31,6 @@ _BIT_CAST = regex(r"__\w+_as_\w+$|(float_as_int|int_as_float|bit_cast)$")
 _FMA = regex(r"(?:__)?f(?:ma|maf)(?:_rn)?$|__hfma2?(?:_rn)?$|__(?:builtin|nv)_fmaf?$|__fmaf?_rn$")
 _HALF_COMPARISON = regex(r"__h(eq|ne|lt|le|gt|ge)$")
 _ROUNDING = regex(r"__(?:float|double|half)2u?(?:int|ll|short|char)_(r[nzud])$")
-_COMPARE: dict[str, Callable[[Value, Value], Value]] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
 _S = ir.Semantics
 
 
@@ -122,8 +114,8 @@ def _number_function(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evalu
     comparison = _HALF_COMPARISON.match(name)
     if comparison is not None:
         first, second = (compiler.expression(a) for a in arguments)
-        compare = _COMPARE[comparison[1]]
-        return lambda mask: compare(first(mask), second(mask))
+        compare = binary(ir.BinaryOp[comparison[1].upper()], result)
+        return None if compare is None else lambda mask: compare(first(mask), second(mask))
     if result.kind == "f" or any(dtype_of(a.type).kind == "f" for a in arguments):
         return _real(compiler, expr, name)
     return _whole(compiler, expr, name)

@@ -98,6 +98,7 @@ class _Charger:
         self.members: dict[Value, list[Value]] = {}  # of a record that somebody needs
         self.pointers: dict[Value, LoopLevel] = {}
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
+        self.scaling: set[tuple[LoopLevel | None, int]] = set()  # loops with an element size in a register
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
 
     def run(self) -> Charges:
@@ -254,7 +255,7 @@ class _Charger:
         scale, is_wide = max(1, value.form.unit), value.form.is_wide
         bases = [term for term, _ in terms if term.is_pointer]
         index = tuple((t, c // scale if c % scale == 0 else c) for t, c in terms if not t.is_pointer)
-        value.inputs = bases
+        value.inputs = list(bases)
         if not index:
             value.cost = (
                 ((InstructionKind.MOV, 2.0),) if all(base.place.level is None for base in bases) else ()
@@ -266,6 +267,21 @@ class _Charger:
         value.inputs.extend(indices)
         adds = is_wide or self.isa is Isa.XMAD
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
+        if not adds and scale > 1 and all(base.place.level is None for base in bases):
+            value.cost += self.scale_register(value, scale)
+
+    def scale_register(self, value: Value, scale: int) -> Cost:
+        """IMAD.WIDE has one operand in constant memory, the base: the element size is moved to a register.
+
+        Anew in every round of a loop (SASS of nvcc 13), for all addresses in it.
+        """
+        level, copies = value.place.level, value.place.scale
+        while level is not None and level.is_unrolled:
+            level, copies = level.parent, copies * level.copies
+        if (level, scale) in self.scaling:
+            return ()
+        self.scaling.add((level, scale))
+        return ((InstructionKind.MOV, 1.0 / (copies * (1.0 if level is None else level.unroll))),)
 
     def neighbour(self, value: Value, terms: Terms) -> bool:
         """An address at a distance from one that is there: `p[i]`, then `p[i + stride]`, in 64 bits."""

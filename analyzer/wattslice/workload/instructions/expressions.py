@@ -43,7 +43,7 @@ from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import Cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SECTOR_BYTES, SEEN_BY_OTHERS, Memory
-from wattslice.workload.instructions.operators import FLOAT_KINDS, per_operation
+from wattslice.workload.instructions.operators import FLOAT_KINDS, is_minimum, per_operation
 from wattslice.workload.instructions.value_graph import (
     Computation,
     Environment,
@@ -254,13 +254,14 @@ class Expressions(Memory):
         mask = self.bit_mask(condition, region) if is_word and is_zero else None
         if mask is not None:
             return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
-        if any(isinstance(arm, Load) for arm in (expr.then, expr.otherwise)):
-            kind = K.MOV  # a predicated load into the register that holds the other value
-        else:
-            kind = K.FSETP if expr.type.kind is TypeKind.FLOAT else K.ISETP
-        number = 2.0 if expr.type.bits == 64 else 1.0
-        # Which register a reference means is settled when loops are unrolled: no address is ever selected.
-        cost = () if _names_registers(expr) else ((kind, number),)
+        cost = self.selection(expr.type)
+        if is_word and is_minimum(condition) and set(condition.inputs) == {then, otherwise}:
+            cost = ()  # IMNMX, the comparison
+        elif any(isinstance(arm, Load) for arm in (expr.then, expr.otherwise)):
+            # a predicated load into the register that holds the other value
+            cost = ((K.MOV, 2.0 if expr.type.bits == 64 else 1.0),)
+        elif _names_registers(expr):
+            cost = ()  # which register is settled when loops are unrolled: no address is ever selected
         return self.plain("select", region, (condition, then, otherwise), cost, expr.type.bits)
 
     def assign(self, target: Place, op: BinaryOp | None, value: Value, type_: Type, region: int) -> Steps:

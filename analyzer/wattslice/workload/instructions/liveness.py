@@ -9,6 +9,7 @@ from typing import NamedTuple
 from wattslice.ir import (
     Assign,
     Binary,
+    BinaryOp,
     Cast,
     Constant,
     Declare,
@@ -26,8 +27,9 @@ from wattslice.ir import (
     walk_expressions,
 )
 from wattslice.ir.accesses import register_assignments
-from wattslice.ir.c_arithmetic import fold
-from wattslice.ir.loops import Induction, shape_of
+from wattslice.ir.c_arithmetic import fold, wrapped
+from wattslice.ir.loops import Induction, LoopShape, shape_of
+from wattslice.ir.loops import constant_trips as trips_to
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.kinds import Isa
 from wattslice.workload.instructions.loops import TripCounts, kernel_facts
@@ -83,6 +85,9 @@ def _trips(loop: Loop, counters: dict[Variable, int | float], kernel: Kernel) ->
     (update,) = updates
     amount = _constant(update.amount, counters) if isinstance(update.amount, Expr) else update.amount
     value = _start(loop, update, kernel, counters)
+    if (counted := _counted(shape, update, value, amount, counters)) is not None:
+        trips, counters[update.variable] = counted
+        return float(trips)
     is_tested_behind = loop.kind is LoopKind.DO and update.variable not in shape.updated_in_test
     way: list[int | float] = []
     while value is not None and amount is not None and len(way) <= MOST_TRIPS:
@@ -100,6 +105,30 @@ def _trips(loop: Loop, counters: dict[Variable, int | float], kernel: Kernel) ->
             return float(len(way))
         value = following
     return None
+
+
+def _counted(
+    shape: LoopShape, update: Induction, start: object, step: object, known: dict[Variable, int | float]
+) -> tuple[int, int] | None:
+    """The iterations of a loop that counts to one limit and wraps nowhere, and its counter half way.
+
+    None where that is not sure.
+    """
+    bound = shape.bounds[0] if len(shape.bounds) == 1 and not shape.has_other_conjuncts else None
+    if bound is None or bound.induction is not update or bound.shift or shape.loop.kind is LoopKind.DO:
+        return None
+    limit = bound.limit if isinstance(bound.limit, int) else _constant(bound.limit, known)
+    if not (isinstance(start, int) and isinstance(step, int) and isinstance(limit, int)):
+        return None
+    number = trips_to(start, step, bound.comparison, limit) if update.op is BinaryOp.ADD else None
+    if number is None or number > MOST_TRIPS or shape.loop.condition is None:
+        return None
+    last, end = (start + step * k for k in (max(0, number - 1), number))
+    last_runs, end_runs = (
+        _constant(shape.loop.condition, {**known, update.variable: at}) for at in (last, end)
+    )
+    is_so = end_runs == 0 and (last_runs or not number) and wrapped(end, update.variable.type) == end
+    return (number, start + step * (number // 2)) if is_so else None
 
 
 def _start(

@@ -6,11 +6,13 @@ Whether it is unrolled, what its counters cost, and what changes from one iterat
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
@@ -46,6 +48,7 @@ from wattslice.ir import (
     Stmt,
     Switch,
     Type,
+    TypeKind,
     Unary,
     Variable,
     children,
@@ -84,8 +87,8 @@ PARTIAL_UNROLL = 4.0
 FURTHER_UNROLL = 16.0
 """Copies when pointers can step along and the copies have at most FURTHER_UNROLL_SIZE operations."""
 FURTHER_UNROLL_SIZE = 320
-PARTIAL_UNROLL_SIZE = 60
-"""Source operations in a body above which it is not unrolled."""
+PARTIAL_UNROLL_SIZE, HALF_UNROLL_SIZE = 60, 87
+"""Source operations in a body above which it has two copies, and none."""
 
 
 _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
@@ -140,7 +143,9 @@ class Loops(Expressions):
             yield self.statement(inner)
         facts = self.facts.loops[stmt]
         steps = _steps(stmt, facts)
-        level = self.level(stmt, steps)
+        amount = _stride(stmt, facts)
+        stride = None if amount is None else (yield self.expression(amount, stmt.region))
+        level = self.level(stmt, steps, stride)
         outer_stack, outer = self.stack, self.guard
         if not level.is_unrolled:
             self.cut()
@@ -195,8 +200,8 @@ class Loops(Expressions):
         self.clobber(stores, facts.has_barrier, None)
         return None
 
-    def level(self, stmt: Loop, steps: _Steps) -> LoopLevel:
-        """How the compiler unrolls a loop."""
+    def level(self, stmt: Loop, steps: _Steps, stride: Value | None) -> LoopLevel:
+        """How the compiler unrolls a loop; `stride`: what it adds where only the run tells (`_stride`)."""
         body = self.facts.blocks[stmt.body]
         trips = self.trips.get(stmt.region)
         constant = self.has_constant_trips(stmt, steps)
@@ -216,27 +221,27 @@ class Loops(Expressions):
         strides = not (body.has_barrier or body.has_unsigned_index)
         strides = strides and all(variable.type.signed for variable in counters)
         unroll = 1.0
+        is_counted = _unrolls(body, counters) or stride is not None
         exits = self.exits_of_copies(stmt, steps) if stmt.unroll == 0 and simple and not constant else None
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
         elif exits is not None:
             unroll = exits
-        elif stmt.unroll == 0 and simple and not full and _unrolls(body, counters):
+        elif stmt.unroll == 0 and simple and not full and is_counted:
             unroll = PARTIAL_UNROLL
-        elif (
-            stmt.unroll is None
-            and simple
-            and is_innermost
-            and size <= PARTIAL_UNROLL_SIZE
-            and _unrolls(body, counters)
-        ):
-            unroll = PARTIAL_UNROLL
+        elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
+            unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
             only_scaled = body.scaled_in_index - body.plain_in_index
             steps_sums = constant or only_scaled.isdisjoint(steps)
-            if strides and steps_sums and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+            if stride is None and strides and steps_sums and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
+        rounds = None
+        if stride is not None and unroll > 1.0:
+            (counter,) = counters
+            distance, type_ = self.joined([], stmt.region), replace(counter.type, signed=False)
+            rounds = self.division(BinaryOp.DIV, distance, stride, type_, stmt.region)
         parent = self.stack[-1] if self.stack else None
         return LoopLevel(
             parent,
@@ -251,6 +256,7 @@ class Loops(Expressions):
             strides,
             trips,
             exits is not None,
+            rounds=rounds,
         )
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
@@ -404,7 +410,8 @@ class Loops(Expressions):
                 head.step = increment
                 if initial.shape is Shape.CONSTANT and initial.number is not None:
                     self.starts[head] = initial.number
-                head.cost = ((InstructionKind.IADD, 1.0 / level.unroll),)
+                adds = 1.0 if increment.shape is Shape.CONSTANT else math.ceil(level.unroll / 2)
+                head.cost = ((InstructionKind.IADD, adds / level.unroll),)
         self.environment[key] = head
         return head
 
@@ -443,7 +450,7 @@ class Loops(Expressions):
         if level.unroll > 1 and not level.has_constant_trips and not level.copies_leave:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
-        self.decide(self.guard, level.entry_region, guard, ())
+        self.decide(self.guard, level.entry_region, guard, () if level.rounds is None else (level.rounds,))
         return None
 
 
@@ -497,6 +504,23 @@ def _counters(loop: Loop, facts: CodeFacts) -> _Steps:
     return {bound.induction.variable: bound.induction for bound in found}
 
 
+def _stride(loop: Loop, facts: CodeFacts) -> Expr | None:
+    """What a loop adds to its counter where only the run tells: `i += st` while `i < n`.
+
+    The compiler divides the way by it to unroll the loop. It has to be signed, for what is unsigned may wrap
+    (`i += blockDim.x`), and no other lane may take part in the loop. None for others.
+    """
+    shape = _shape(loop, facts)
+    if shape.has_other_conjuncts or len(shape.bounds) != 1 or facts.meets_others or facts.has_assembly:
+        return None
+    step, comparison = shape.bounds[0].induction, shape.bounds[0].comparison
+    if isinstance(step.amount, int) or _is_constant(step) or step.op is not BinaryOp.ADD:
+        return None
+    types = (step.variable.type, step.amount.type)
+    is_signed = all(type_.kind is TypeKind.INT and type_.signed for type_ in types)
+    return step.amount if is_signed and comparison is BinaryOp.LT else None
+
+
 def _amount(step: Induction) -> Expr | int:
     """What a step adds or multiplies by, without conversions and signs."""
     amount = step.amount
@@ -538,6 +562,7 @@ class CodeFacts(Struct, eq=False):
     in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
     `has_long_arm`: an `if` whose first arm is too long to be predicated. `has_assembly`: something in it is
     inline assembly, also in the headers of CUDA: the compiler does not know whether control comes back.
+    `meets_others`: an atomic, a barrier, or an exchange between lanes.
     """
 
     parent: CodeFacts | None = None
@@ -562,6 +587,7 @@ class CodeFacts(Struct, eq=False):
     scaled_in_index: set[Variable] = field(default_factory=set[Variable])
     plain_in_index: set[Variable] = field(default_factory=set[Variable])
     has_long_arm: bool = False
+    meets_others: bool = False
 
     @property
     def is_short(self) -> bool:
@@ -577,6 +603,7 @@ class CodeFacts(Struct, eq=False):
         self.stores |= inner.stores
         self.has_barrier |= inner.has_barrier
         self.has_assembly |= inner.has_assembly
+        self.meets_others |= inner.meets_others
         self.has_intrinsic |= inner.has_intrinsic
         self.has_nested |= inner.has_nested
         self.has_switch |= inner.has_switch
@@ -671,9 +698,12 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             _note_target(expr, facts)
         elif isinstance(expr, Atomic):
             facts.stores[expr.place.space, expr.place.root] = None
+            facts.meets_others = True
         elif isinstance(expr, Intrinsic):
             facts.has_intrinsic = True
-            facts.has_barrier |= expr.semantics is Semantics.BARRIER
+            is_barrier = expr.semantics is Semantics.BARRIER
+            facts.meets_others |= is_barrier or _EXCHANGE.match(expr.name) is not None
+            facts.has_barrier |= is_barrier
         elif isinstance(expr, InlinedCall):
             facts.written.update(dict.fromkeys(expr.parameters))
             bodies.append(expr.body)
@@ -681,6 +711,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
     return bodies
 
 
+_EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|activemask)(_|$)")
 _ASSEMBLY = regex(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
 """Functions that the headers of CUDA 13 write in inline assembly (SASS: stores stay in loops with them)."""
 

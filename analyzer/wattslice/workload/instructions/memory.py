@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from wattslice.ir import MemoryPlace, MemorySpace, Type, TypeKind, Variable
+from wattslice.ir import Expr, MemoryPlace, MemorySpace, PointerOffset, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import InstructionKind as K
-from wattslice.workload.instructions.operators import Operators
+from wattslice.workload.instructions.operators import Operators, is_there
 from wattslice.workload.instructions.rows import WORD_BYTES, RowPart, join
 from wattslice.workload.instructions.value_graph import (
     AT_START,
@@ -73,6 +74,17 @@ class _Access(NamedTuple):
         return self.name != other.name or self.name is None or distance < max(self.size, other.size)
 
 
+_Row = tuple[MemorySpace, Variable | None, bool, object, int, LoopLevel | None, int | None]
+"""Space, object, stores or loads, contents, arms passed, loop around, region where it is hoisted."""
+
+
+class Predicated(NamedTuple):
+    """An arm that is predicated, of a branch in `region`; values in it are born after `began`."""
+
+    began: int
+    region: int
+
+
 class _Held(NamedTuple):
     """What a load or store of `size` bytes made known: the `name` and `kind` (bits, lanes) of an object."""
 
@@ -112,9 +124,10 @@ class Memory(Operators):
         ] = []  # to the thread's arrays, at constant indices
         self.fixed_loads: list[tuple[Variable, Value, object, float]] = []
         self.local_stores: dict[Value, object] = {}  # to which element; None: to any
-        self.rows: dict[tuple[object, ...], list[RowPart]] = {}  # accesses to shared memory, as may join
-        self.epoch = 0  # between two reads of shared memory
-        self.read_in: set[LoopLevel] = set()  # loops that read shared memory
+        self.rows: dict[_Row, list[RowPart]] = {}  # accesses that may join
+        self.epoch: Counter[MemorySpace] = Counter()  # between two reads of a space
+        self.read_in: dict[MemorySpace, set[LoopLevel]] = {}  # loops that read a space
+        self.predicated: Predicated | None = None  # around here
         self.held: dict[Value, list[_Held]] = {}  # loaded or stored, by the contents of memory
 
     def part_of(self, space: MemorySpace, root: Variable | None, pointer: Value | None = None) -> Part:
@@ -139,7 +152,8 @@ class Memory(Operators):
         """Loads no longer see what was there: where stores go, behind a barrier also those of others."""
         place = Placement(0, level or (self.stack[-1] if self.stack else None))
         if has_barrier:
-            self.new_epoch()
+            self.new_epoch(MemorySpace.SHARED)
+            self.new_epoch(MemorySpace.GLOBAL)
         for space, part in (*stores, *(SEEN_BY_OTHERS if has_barrier else ())):
             new = Value(Shape.PLAIN, place, is_uniform=True)
             if part is None:
@@ -180,7 +194,7 @@ class Memory(Operators):
         address, name = self.address(place, pointer, region)
         if place.is_volatile:
             self.note(place, pointer, None, is_store=False)
-            self.new_epoch()
+            self.new_epoch(place.space)
             return self.volatile(place, address, region, type_)
         part = self.part_of(place.space, place.root, pointer)
         version = self.version(place.space, part)
@@ -194,6 +208,8 @@ class Memory(Operators):
             self.note_element(place.root, pointer)
             if not fixed:
                 self.indexed.add(place.root)
+            elif contents.shape is Shape.CONSTANT:  # as it was initialised, by constants
+                return self.copied((contents, *counters), region, type_.bits or 64)
             cost = () if fixed else ((K.LDL, 1.0),)
             what = Computation(cost=cost, inputs=(contents, address))
             value = self.shared(("local", name, contents), region, (contents, address, *counters), what)
@@ -225,7 +241,7 @@ class Memory(Operators):
             value.access = MemoryRequest(
                 place.site, False, number, fresh, terms, place.type.request_bytes, (place.space, part)
             )
-            if kind is K.LDS:
+            if kind in (K.LDS, K.LDG):
                 self.note_row(place, value, pointer, region, version)
         if value.cost:
             self.note(place, pointer, value, is_store=False)
@@ -274,35 +290,45 @@ class Memory(Operators):
     def note_row(
         self, place: MemoryPlace, value: Value, pointer: Value, region: int, version: Value | None
     ) -> None:
-        """A load or store (`version` None) of shared memory that neighbours may take along."""
+        """A load or store (`version` None) that neighbours may take along.
+
+        In shared memory any; in global memory the other members of an aligned record (`float2`).
+        """
         root, size = place.root, place.type.size_bytes
+        is_shared = place.space is MemorySpace.SHARED
+        aligned = 1 if is_shared else _record_alignment(place.address)
         if version is None:
-            epoch: object = self.epoch
+            epoch: object = self.epoch[place.space]
         else:
             epoch = version
-            self.new_epoch()
+            self.new_epoch(place.space)
         is_narrow = root is not None and root.dynamic and size in (1, 2)  # of these only .extern is aligned
         is_mixed = len({field.type.size_bytes for field in place.type.fields}) > 1
-        if root is None or is_mixed or (size % WORD_BYTES and not is_narrow):
+        if is_mixed or (size % WORD_BYTES and not is_narrow):
+            return
+        if root is None if is_shared else aligned <= size:
             return
         around = self.stack[-1] if self.stack else None
         hoisted = None if value.place.region == region else value.place.region
-        key = (root, version is None, epoch, self.arms_passed, around, hoisted)
+        object_ = root if is_shared else None
+        key = (place.space, object_, version is None, epoch, self.arms_passed, around, hoisted)
         settled = frozenset[LoopLevel]() if version is None else varying((version,))
         requests = float(place.type.requests)
-        part = RowPart(value, pointer, size, requests, settled, self.arm_depth)
+        is_store = version is None
+        part = RowPart(value, pointer, size, requests, settled, self.arm_depth, is_store, aligned)
         self.rows.setdefault(key, []).append(part)
 
-    def new_epoch(self) -> None:
-        """Something reads shared memory: stores before are made before it."""
-        self.epoch += 1
-        self.read_in.update(self.stack)
+    def new_epoch(self, space: MemorySpace) -> None:
+        """Something reads `space`: stores before are made before it."""
+        self.epoch[space] += 1
+        self.read_in.setdefault(space, set()).update(self.stack)
 
     def join_rows(self) -> None:
         """Let neighbours in shared memory share instructions, once all are known."""
-        for (_, is_store, *_), parts in self.rows.items():
+        for (space, _, is_store, *_), parts in self.rows.items():
             if is_store:
-                parts = [part._replace(settled=frozenset(self.read_in)) for part in parts]
+                settled = frozenset(self.read_in.get(space, ()))
+                parts = [part._replace(settled=settled) for part in parts]
             join(parts, self.starts)
 
     def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
@@ -388,6 +414,8 @@ class Memory(Operators):
                 self.indexed.add(place.root)
             inputs = [self.whole(place.root), address, value]
             here = Placement(region, self.stack[-1] if self.stack else None, self.stack)
+            if self.predicated is not None and fixed and is_there(value, self.predicated.began):
+                cost, here = self.selection(place.type), here._replace(region=self.predicated.region)
             self._set(place.root, stored := Value(Shape.PLAIN, here, cost, inputs, span=self.here))
             self.note(place, pointer, None if fixed else stored, is_store=True)
             self.local_stores[stored] = name if fixed else None
@@ -414,7 +442,8 @@ class Memory(Operators):
             place.site, True, number, address=terms, reach=(place.space, part)
         )
         self.note(place, pointer, None if place.is_volatile else self.roots[-1], is_store=True)
-        if place.space is MemorySpace.SHARED and stored is value and not place.is_volatile:
+        has_rows = place.space in (MemorySpace.SHARED, MemorySpace.GLOBAL) and not place.is_volatile
+        if has_rows and stored is value:
             self.note_row(place, self.roots[-1], pointer, region, None)
         kept = self.untouched(self.version(place.space, part), name, place.type.size_bytes)
         self.clobber(((place.space, part),), False, None)
@@ -474,6 +503,16 @@ class Memory(Operators):
         value = self.first(("address of", variable), ((K.MOV, 2.0),), True)
         value.is_pointer, value.bits = True, 64
         return value
+
+
+def _record_alignment(address: Expr) -> int:
+    """To what the record is aligned that a member at `address` belongs to; 1 where it is no member."""
+    while isinstance(address, PointerOffset):
+        address = address.pointer
+        element = address.type.element
+        if element is not None and element.members:
+            return element.alignment_bytes
+    return 1
 
 
 def _is_register(place: MemoryPlace) -> bool:

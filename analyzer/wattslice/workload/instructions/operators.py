@@ -10,6 +10,7 @@ from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind, UnaryOp
 from wattslice.workload.instructions.kinds import Cost, measured
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import (
+    AT_START,
     NO_FORM,
     Computation,
     Environment,
@@ -274,6 +275,11 @@ class Operators(LinearForms):
         cost = tuple((kind, number * lanes) for kind, number in cost)
         return self.shared(key, region, (a, b), Computation(cost=cost, bits=bits))
 
+    def selection(self, type_: Type) -> Cost:
+        """One of two values of `type_`, as a predicate says."""
+        kind = K.FSETP if type_.kind is TypeKind.FLOAT else K.ISETP
+        return ((kind, 2.0 if type_.bits == 64 or type_.kind is TypeKind.POINTER else 1.0),)
+
     def logic(self, op: object, inputs: tuple[Value, ...], type_: Type, region: int) -> Value:
         """A bitwise operator."""
         if op is BinaryOp.AND and (known := next((one.number for one in inputs if one.number), None)):
@@ -335,6 +341,29 @@ class Operators(LinearForms):
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
         is_known = value.shape is Shape.CONSTANT and value.number is not None
         return value in self.powers or (is_known and is_power(value.number or 0))
+
+
+def is_minimum(condition: Value) -> bool:
+    """Whether `condition` is a comparison of two integers: IMNMX makes a choice between them with it."""
+    return condition.cost == ((K.ISETP, 1.0),) and len(condition.inputs) == 2
+
+
+def is_there(value: Value, began: int) -> bool:
+    """Whether `value` is known before birth `began`: also a constant, and what a kernel is given."""
+    return value.shape is Shape.CONSTANT or value.birth < began or value.place is AT_START
+
+
+def is_updated(before: Value, value: Value, began: int) -> bool:
+    """Whether an integer `value` is `before` with a variable from before `began` added or joined to it."""
+    if value.shape is Shape.LOGIC:
+        others = [one for one in value.inputs if one is not before]
+        return len(others) == 1 and others[0].shape is not Shape.CONSTANT and is_there(others[0], began)
+    if value.shape is not Shape.INT_SUM:
+        return False
+    terms, added = dict(linear(before)[0]), dict(linear(value)[0])
+    if any(added.pop(term, 0) != number for term, number in terms.items()):
+        return False
+    return bool(added) and all(is_there(term, began) for term in added)
 
 
 def is_power(number: float) -> bool:

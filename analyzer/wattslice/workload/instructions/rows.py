@@ -1,4 +1,4 @@
-"""Accesses to shared memory that the compiler makes together: LDS.64, LDS.128 and their stores.
+"""Accesses that the compiler makes together: LDS.64, LDS.128 and their stores, LDG.64 of a record's members.
 
 ptxas puts neighbours of aligned 8 or 16 bytes together, whatever text they come from, where it knows the
 alignment (`[R.X4]` it does not) and nothing is stored, or for stores loaded, in between.
@@ -21,8 +21,8 @@ ROW_WORDS = 4
 class RowPart(NamedTuple):
     """An access by `value` to `size_bytes` at `pointer`, in `requests` instructions if alone.
 
-    `settled`: loops whose copies it may not be put together with: others store there, or load. `starts`:
-    what the counters of unrolled loops begin with.
+    `settled`: loops whose copies it may not be put together with: others store there, or load. `aligned`: to
+    how many bytes the pointers in its address are; above 1 it shares its requests for sectors, too.
     """
 
     value: Value
@@ -31,6 +31,8 @@ class RowPart(NamedTuple):
     requests: float
     settled: frozenset[LoopLevel]
     arm_depth: int
+    is_store: bool
+    aligned: int
 
 
 class _Places(NamedTuple):
@@ -47,7 +49,8 @@ class _Places(NamedTuple):
 def join(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
     """Let accesses to one object share instructions, where the unknown part of their addresses is the same.
 
-    They share no passes through shared memory: the words remain.
+    They share no passes through shared memory: the words remain. `starts`: what the counters of unrolled
+    loops begin with.
     """
     alike: dict[frozenset[tuple[Value, int]], list[tuple[RowPart, _Places]]] = {}
     for part in parts:
@@ -67,14 +70,18 @@ def _join_alike(parts: tuple[RowPart, ...], found: tuple[_Places, ...]) -> None:
     every = set[int]().union(*units)
     aligned = math.gcd(*(places.aligned for places in found))
     alone = sum(len(places.offsets) * part.requests for part, places in zip(parts, found, strict=True))
-    together = min(_accesses(every, unit, aligned), alone)
+    fills = any(part.aligned > 1 and not part.is_store for part in parts)
+    together = min(_accesses(every, unit, aligned, fills=fills), alone)
     total = sum(map(len, units))
     for part, places, own in zip(parts, found, units, strict=True):
-        ((kind, _),) = part.value.cost
+        ((kind, before),) = part.value.cost
         single = part.requests * len(places.offsets) / places.copies
         number = together * len(own) / total / places.copies
         number = places.joined * number + (1.0 - places.joined) * max(single, number)
         part.value.cost = ((kind, number),)
+        access = part.value.access
+        if part.aligned > 1 and access is not None and before:
+            part.value.access = access._replace(number=access.number * number / before)
 
 
 def _places(part: RowPart, starts: dict[Value, float]) -> _Places:
@@ -94,7 +101,7 @@ def _places(part: RowPart, starts: dict[Value, float]) -> _Places:
             or level.copies != round(level.copies)
             or not 0 < number * level.copies <= MOST_PLACES
         ):
-            aligned = math.gcd(aligned, coefficient)
+            aligned = math.gcd(aligned, coefficient * (part.aligned if value.is_pointer else 1))
             unknown.add((value, coefficient))
             continue
         count, width = round(level.copies), coefficient * int(step.number)
@@ -112,9 +119,14 @@ def _places(part: RowPart, starts: dict[Value, float]) -> _Places:
     return _Places(frozenset(unknown), frozenset(offsets), number, aligned, joined)
 
 
-def _accesses(units: set[int], unit: int, aligned: int) -> float:
-    """Instructions that access all of `units`, which lie at multiples of `aligned` bytes from the object."""
-    left, number = set(units), 0
+def _accesses(units: set[int], unit: int, aligned: int, *, fills: bool) -> float:
+    """Instructions that access all of `units`, which lie at multiples of `aligned` bytes from the object.
+
+    `fills`: three of four words are loaded with the fourth, which nobody needs.
+    """
+    number = 0
+    ends = (at + unit for at in units if at // unit % ROW_WORDS == 2 and {at - unit, at - 2 * unit} <= units)
+    left = units.union(ends) if fills else set(units)
     for count, least in ((ROW_WORDS, ROW_WORDS), (2, 2)):
         size = count * unit
         rows: dict[int, list[int]] = {}

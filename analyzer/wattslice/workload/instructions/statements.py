@@ -21,6 +21,7 @@ from wattslice.ir import (
     Intrinsic,
     Kernel,
     Loop,
+    MemorySpace,
     Return,
     Span,
     Stmt,
@@ -28,13 +29,22 @@ from wattslice.ir import (
     TypeKind,
     Variable,
 )
-from wattslice.ir.objects import objects
+from wattslice.ir.objects import objects, part_of
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, warp_chain
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
 from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
-from wattslice.workload.instructions.value_graph import EnvironmentKey, LoopLevel, Shape, Value
+from wattslice.workload.instructions.memory import Predicated
+from wattslice.workload.instructions.operators import is_minimum, is_there, is_updated
+from wattslice.workload.instructions.value_graph import (
+    AT_START,
+    Chosen,
+    EnvironmentKey,
+    LoopLevel,
+    Shape,
+    Value,
+)
 
 
 class Lowered(NamedTuple):
@@ -109,7 +119,7 @@ class Lowering(Loops):
             self.unread = objects(kernel).unread
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
         self.calls: list[_Call] = []
-        self.issuer: int | None = None  # of the predicated arm being lowered
+        self.issuer: int | None = None  # of the outermost predicated arm being lowered
         self.issuers: dict[int, int] = {}
         self.issued_only: list[Charge] = []
 
@@ -235,15 +245,16 @@ class Lowering(Loops):
             if stmt.otherwise is not None:
                 self.decide(guard, stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
         self.decide(guard, stmt.region, cost, (condition,))
-        outer = self.issuer
+        outer, around = self.issuer, self.predicated
         if is_predicated and outer is None:
             self.issuer = stmt.region
+        began = Value(Shape.PLAIN, AT_START).birth
+        self.predicated = Predicated(began, stmt.region) if is_predicated else None
         if cost:
             self.cut()
-        yield self.arms(
-            (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ())), stmt.region, guard, cuts=bool(cost)
-        )
-        self.issuer = outer
+        blocks = (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ()))
+        yield self.arms(blocks, stmt.region, guard, cuts=bool(cost), condition=condition)
+        self.issuer, self.predicated = outer, around
         return None
 
     def switch(self, stmt: Switch) -> Steps:
@@ -262,9 +273,18 @@ class Lowering(Loops):
         self.leavers_met(guard, stmt.region, guard)
         return None
 
-    def arms(self, blocks: tuple[Block, ...], region: int, guard: Value, *, cuts: bool) -> Steps:
-        """Lower what may run, as `guard` decides; merge what it assigned."""
+    def arms(
+        self,
+        blocks: tuple[Block, ...],
+        region: int,
+        guard: Value,
+        *,
+        cuts: bool,
+        condition: Value | None = None,
+    ) -> Steps:
+        """Lower what may run, as `guard` decides; merge what it assigned (predicated: by `condition`)."""
         outer, self.guard = self.guard, guard
+        predicated, chosen = self.predicated, dict[EnvironmentKey, Chosen]()
         ends: list[dict[EnvironmentKey, Value]] = []
         for block in blocks:
             self.enter_arm()
@@ -273,8 +293,35 @@ class Lowering(Loops):
             if cuts:
                 self.cut()
         self.guard = outer
-        self.merge(ends, region, guard)
+        self.merge(ends, region, guard, chosen)
+        if predicated is not None and condition is not None:
+            self.select_registers(chosen, condition, predicated.began, len(blocks))
         return None
+
+    def select_registers(
+        self, chosen: dict[EnvironmentKey, Chosen], condition: Value, began: int, arms: int
+    ) -> None:
+        """What predicated arms, begun at `began`, assign without computing it takes a SEL or FSEL.
+
+        So does the operand of `v += w`; what an arm computes is computed into the register. A comparison of
+        integers that chooses between the two is one of them along (IMNMX). Where the other of two arms keeps
+        what was there, it is a predicated MOV.
+        """
+        spared = is_minimum(condition) and all(
+            {before, *known} == set(condition.inputs) for _, before, known in chosen.values()
+        )
+        for key, (value, before, known) in chosen.items():
+            variable, path = key if isinstance(key, tuple) else (key, ())
+            found = part_of(variable.type, path)
+            type_ = variable.type if found is None else found[1]
+            if variable.space is MemorySpace.LOCAL or type_.kind is TypeKind.BOOL:
+                continue
+            others = [one for one in known if one is not before]
+            if any(is_there(other, began) or is_updated(before, other, began) for other in others):
+                cost = () if spared else self.selection(type_)
+                is_moved = arms > 1 and before in known
+                value.cost = tuple((InstructionKind.MOV, number) for _, number in cost) if is_moved else cost
+                spared = False
 
     def call(self, expr: InlinedCall, region: int) -> Steps:
         """Lower the body of an inlined call."""

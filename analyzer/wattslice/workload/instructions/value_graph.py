@@ -31,7 +31,7 @@ class LoopLevel(Struct, eq=False):
     entry, None when unknown. `copies_leave`: each copy tests whether it is the last. `elements`: which ones
     of the thread's own arrays are accessed in it. `separate`: such arrays, as an iteration begins with them,
     of which each iteration has elements of its own. `guard`: stands for all that decides how often it runs.
-    `is_left`: a jump leaves it, or one of its iterations.
+    `is_left`: a jump leaves it, or one of its iterations. `rounds`: how often it runs, divided before it.
     """
 
     parent: LoopLevel | None
@@ -51,6 +51,7 @@ class LoopLevel(Struct, eq=False):
     )
     separate: set[Value] = field(default_factory=set["Value"])
     is_left: bool = False
+    rounds: Value | None = None
     guard: Value = field(default_factory=lambda: Value(Shape.PLAIN, AT_START))
 
     @property
@@ -163,6 +164,14 @@ class Value(Struct, eq=False):
     birth: int = field(default_factory=count().__next__)
     span: Span | None = None
     guards: tuple[Value, ...] = ()
+
+
+class Chosen(NamedTuple):
+    """A `value` that is one of several `known` behind a branch, in front of which it was `before`."""
+
+    value: Value
+    before: Value
+    known: list[Value]
 
 
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
@@ -594,8 +603,17 @@ class Environment:
             for key, value in ends[0].items():
                 self._set(key, value)
 
-    def merge(self, ends: list[dict[EnvironmentKey, Value]], region: int, guard: Value | None = None) -> None:
-        """After a branch that `guard` decides: what each arm assigned, or what was there before."""
+    def merge(
+        self,
+        ends: list[dict[EnvironmentKey, Value]],
+        region: int,
+        guard: Value | None = None,
+        chosen: dict[EnvironmentKey, Chosen] | None = None,
+    ) -> None:
+        """After a branch that `guard` decides: what each arm assigned, or what was there before.
+
+        `chosen`: takes what is one of several values now.
+        """
         keys = dict.fromkeys(key for end in ends for key in end)
         for key in keys:
             before = self.environment.get(key)
@@ -609,4 +627,6 @@ class Environment:
             if len(known) > 1:
                 value = self.joined(known, region)
                 value.guards = () if guard is None else (guard,)
+                if chosen is not None and before is not None:
+                    chosen[key] = Chosen(value, before, known)
             self._set(key, value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator, CursorKind, UnaryOperator
@@ -19,6 +20,7 @@ from wattslice.frontend.cuda.clang.libclang import (
     CXType,
     Place,
     UnitHandle,
+    file_of,
     library,
     place_of,
     text,
@@ -213,6 +215,13 @@ class Node:
         if self._place is None:
             self._place = place_of(self.handle, library().clang_getCursorLocation(self.raw))
         return self._place
+
+    @property
+    def file(self) -> Path | None:
+        """The file of `place`, which clang tells without counting lines."""
+        if self._place is not None:
+            return self._place.path
+        return file_of(self.handle, library().clang_getCursorLocation(self.raw))
 
     @property
     def line(self) -> int:

@@ -225,6 +225,13 @@ class Place(Struct, frozen=True):
     offset: int
 
 
+def file_of(handle: UnitHandle, location: Any) -> Path | None:  # noqa: ANN401  (a CXSourceLocation)
+    """The file of the expansion place; None inside the compiler. clang counts no lines for it."""
+    file = ct.c_void_p()
+    library().clang_getExpansionLocation(location, ct.byref(file), None, None, None)
+    return handle.file_name(file.value)
+
+
 def place_of(handle: UnitHandle, location: Any) -> Place:  # noqa: ANN401  (a CXSourceLocation)
     """The expansion place of a CXSourceLocation."""
     file, line, column, offset = ct.c_void_p(), ct.c_uint(), ct.c_uint(), ct.c_uint()

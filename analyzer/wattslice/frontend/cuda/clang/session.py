@@ -439,24 +439,24 @@ class ParsedUnit(Struct, frozen=True):
 
     def is_in_file(self, node: Node) -> bool:
         """Whether the node is (used) in the asked-for file, and not in a header, stub or including file."""
-        path = node.place.path
+        path = node.file
         return path is not None and (
             path == self.path or (path.name == self.path.name and self.files.is_same(path, self.path))
         )
 
     def is_builtin(self, declaration: Node) -> bool:
         """Whether the prelude or a stub declares it: an intrinsic or library function known by name."""
-        path = declaration.place.path
+        path = declaration.file
         return path is None or _is_of_stubs(path)
 
     def is_written_down(self, declaration: Node) -> bool:
         """Whether it is of a library whose stub says what its device code does (CUB, libcu++, PyTorch)."""
-        path = declaration.place.path
+        path = declaration.file
         return path is not None and any(part in _WRITTEN_DOWN for part in (path.parent.name, path.name))
 
     def is_made_up(self, declaration: Node) -> bool:
         """Whether the parse itself declared this name because nobody else did."""
-        return declaration.place.path == AUTO_DECLARED_FILE
+        return bool(self.recovered.declared) and declaration.file == AUTO_DECLARED_FILE
 
     def source_of(self, place: Place) -> bytes:
         """The bytes of the file a place is in; empty for what has no file."""

@@ -361,17 +361,18 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     span = body.span(node)
     name = callee.spelling
     arguments = list(node.arguments)
+    # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
+    is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
+    elements = _elements_given(body, callee, arguments)[is_operator:]
     values = [
         read(body, where, span) if where is not None else value
-        for value, where in zip(
-            readable_values(body, arguments, span), _elements_given(body, callee, arguments), strict=True
-        )
+        for value, where in zip(readable_values(body, arguments[is_operator:], span), elements, strict=True)
     ]
     type_ = body.type(node)
     if name == "operator=" and len(arguments) == 2:
         where = body.location(arguments[0])
         if where is not None:
-            return assign_value(body, where, None, values[1], span)
+            return assign_value(body, where, None, values[-1], span)
     if callee.kind == C.CONVERSION_FUNCTION:
         return convert(body, object_value(body, node), type_, span)
     if name in ("async", "pthread_create") and body.unit.parsed.is_builtin(callee):
@@ -385,12 +386,11 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
             begun = on_a_thread(name, values, type_, span)
             if begun is not None:
                 return begun
-        is_operator = name.startswith("operator") and bool(arguments)  # its object is the first argument
         operand = arguments[0] if is_operator else None
         of_library = body.unit.parsed.is_builtin(callee)
         this = object_argument(body, node, span, operand, of_library=of_library)
-        values[: 1 if is_operator else 0] = [Construct((), (), type_, span) if this is None else this]
-        arguments = arguments[1:] if is_operator else arguments
+        values.insert(0, Construct((), (), type_, span) if this is None else this)
+        arguments = arguments[is_operator:]
     given = (*values, *_referred(body, callee, arguments, span))
     result = pointer_to(type_) if _gives_object(body, callee) else type_
     return Call(

@@ -24,7 +24,7 @@ from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import decayed
 from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
-from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable, walk_statements
+from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
 from wattslice.patterns import regex
 
 _LAUNCH = regex(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
@@ -177,9 +177,7 @@ def _callees(function: Function) -> set[str]:
     return {
         expr.name if isinstance(expr, Call) else expr.value
         for part in (function, *function.lambdas)
-        for stmt in walk_statements(part.body)
-        for top in ir.statement_expressions(stmt)
-        for expr in ir.walk_expressions(top)
+        for expr in ir.expressions_below(part.body)
         if isinstance(expr, Call) or (isinstance(expr, ir.Text) and expr.type.name == "function")
     }
 

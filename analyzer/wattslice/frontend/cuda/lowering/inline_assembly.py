@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from wattslice.frontend.cuda.lowering.context import Body, Location, printed_tex
 from wattslice.frontend.cuda.lowering.expressions import convert
 from wattslice.frontend.cuda.lowering.memory import note_pointer, place_for_access, pointee_of
 from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.frontend.ptx.operations import AccessKind, access_kind_of, operation_of, parts_of
+from wattslice.frontend.ptx.operations import ACCESSES, AccessKind, access_kind_of, operation_of, parts_of
 from wattslice.frontend.ptx.syntax.parser import fragment
 from wattslice.frontend.ptx.syntax.syntax import (
     Address,
@@ -29,11 +30,11 @@ from wattslice.frontend.ptx.syntax.syntax import (
 from wattslice.ir import Expr, ExprStmt, Intrinsic, MemoryPlace, Read, Semantics, Span, Stmt, Type, TypeKind
 from wattslice.patterns import regex
 
-_STRING = regex(r'"((?:[^"\\]|\\.)*)"', re.S)
+_STRING = regex(r'"((?:[^"\\]++|\\.)*+)"', re.S)
 _NAMED = regex(r"^\s*(?:\[\s*(\w+)\s*\])?\s*\"([^\"]*)")
 _VOLATILE = regex(r"\s*(?:__)?asm(?:__)?\s+(?:__)?volatile(?:__)?\b")
 _BEGIN = regex(r"\basm\b[\w\s]*\(")
-_TOKEN = regex(r'"(?:[^"\\]|\\.)*"|[][():]', re.S)
+_TOKEN = regex(r'"(?:[^"\\]++|\\.)*+"|[][():]', re.S)
 _NAME = regex(r"%\[\s*(\w+)\s*\]")
 _LANE_NAMES = "xyzw"
 
@@ -326,15 +327,17 @@ def _numbered(template: str, declared: list[_Operand]) -> str:
 def _operations_of(instructions: list[Instruction]) -> tuple[ir.OperationCount, ...]:
     """The source operations of instructions, one entry for each class."""
     counts: dict[ir.OperationClass, float] = {}
-    for instruction in instructions:
-        found = operation_of(instruction.mnemonic.lower())
+    for mnemonic, times in Counter(instruction.mnemonic for instruction in instructions).items():
+        found = operation_of(mnemonic.lower())
         if found is not None:
-            counts[found[0]] = counts.get(found[0], 0) + found[1]
+            counts[found[0]] = counts.get(found[0], 0) + times * found[1]
     return tuple(ir.OperationCount(cls, number) for cls, number in counts.items())
 
 
 def _access_of(instruction: Instruction) -> _Access | None:
     """The memory access that an instruction is, when its address and width are plain to see."""
+    if instruction.opcode.lower() not in ("cp", *ACCESSES):
+        return None
     mnemonic, operands = instruction.mnemonic.lower(), list(instruction.operands)
     name, *rest = parts_of(mnemonic)
     kind = access_kind_of(mnemonic)

@@ -17,7 +17,7 @@ from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.cuda.clang.flags import is_c
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, UnitHandle, library
+from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, UnitHandle, file_of, library
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering.types import TypeTable
 from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type, Variable
@@ -252,10 +252,7 @@ class SpanFinder:
             return last.name
         if not range_.begin & _MACRO_BIT:
             return self._locate(range_, range_.begin, False)[0]
-        file = ct.c_void_p()
-        start = self._library.clang_getRangeStart(range_)
-        self._library.clang_getExpansionLocation(start, ct.byref(file), None, None, None)
-        path = None if file.value is None else self._handle.file_name(file.value)
+        path = file_of(self._handle, self._library.clang_getRangeStart(range_))
         return "" if path is None else str(path)
 
     def span(self, node: Node) -> Span:
