@@ -26,7 +26,7 @@ KERNELS_OF_A_FILE = 25
 WARP_ERROR = 0.02
 """Where lanes of a warp run an outer and an inner loop differently often, a warp's iterations are the most
 that one lane runs; other lanes may run what it does not."""
-QUICK_FILES = 2
+QUICK_FILES = 1
 ALL_FILES = 80
 OBJECT_FILES = 20
 

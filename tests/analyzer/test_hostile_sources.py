@@ -285,6 +285,7 @@ def test_an_analysis_ends_when_it_takes_too_much_memory(monkeypatch):
 # ------------------------------------------------------------------------------- the language server
 
 
+@pytest.mark.slow  # quick: what is abandoned above, what the server makes of that in lsp/test_worker.py
 def test_the_server_abandons_a_document_and_the_others_go_on(tmp_path):
     with Client(tmp_path, {"debounceMs": 0}) as client:
         client.initialize()

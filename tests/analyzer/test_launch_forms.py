@@ -271,3 +271,10 @@ def test_of_many_processes_the_first_of_one_is_assumed(tmp_path):
     (launch,) = launches(tmp_path, text)
     assert (launch.grid, launch.arguments, launch.source) == ((64, 1, 1), (0,), LaunchSource.ASSUMED)
     assert dict(launch.assumed_variables) == {"rank": 0, "size": 1}
+
+
+def test_a_value_assumed_for_a_counter_takes_no_other_loop_of_that_name_away(tmp_path):
+    never = "for (int i = 0; i < 0; i++) a<<<i + 1, 64>>>(7);"
+    text = f"{TWO}int main() {{ {never} for (int i = 0; i < 3; i++) b<<<5, 32>>>(7); b<<<6, 32>>>(7); }}"
+    found = [one for one in launches(tmp_path, text) if one.kernel.name == "b"]
+    assert [(one.grid[0], one.times) for one in found] == [(5, 3), (6, 1)]

@@ -44,7 +44,9 @@ SPECS = (
 )
 
 
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize(
+    "number", [pytest.param(one, marks=pytest.mark.slow) if one % 4 else one for one in range(40)]
+)
 def test_the_analyzer_reads_what_the_grid_asks_for(number: int, tmp_path: Path):
     assert_it_is_read(default_grid(GPU.sm_count, WEIGHTS)[number], tmp_path)
 
