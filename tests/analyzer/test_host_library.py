@@ -90,3 +90,13 @@ def test_every_link_of_a_chain_of_operators_is_read_once(tmp_path, monkeypatch) 
     (launch,) = launches(tmp_path, text)
     assert launch.arguments == (37,)
     assert len(read) == 9  # 2^9 - 1 where the object of each is read twice
+
+
+@pytest.mark.parametrize(
+    ("statement", "value"), [("o << 5;", 6), ("o << 5 << 6;", 12), ("(o << 5);", 6), ("std::cout << o.v;", 1)]
+)
+def test_an_operator_of_the_source_may_change_its_object(tmp_path, statement, value) -> None:
+    adds = "#include <iostream>\nstruct O { int v; O &operator<<(int x) { v += x; return *this; } };"
+    text = f"{HEAD}{adds}int main() {{ O o; o.v = 1; {statement} k<<<1, 32>>>(o.v); }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.arguments == (value,)

@@ -106,7 +106,7 @@ def _is_statement(node: Node) -> bool:
 def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if node.kind >= 200 and node.kind < 280:
         raise LoweringError(f"statement of kind {node.kind} is not supported", node)
-    if body.is_host and _is_beside_the_point(node):
+    if body.is_host and _is_beside_the_point(body, node):
         return []
     expr = body.expr(node)
     if isinstance(expr, ir.Call) and expr.name in body.unit.c_kernels and _is_in_main(body):
@@ -129,11 +129,17 @@ _NO_GEOMETRY = regex(
 )
 
 
-def _is_beside_the_point(node: Node) -> bool:
-    """Host statements that time or print: nothing about a launch can come out of them."""
+def _is_beside_the_point(body: Body, node: Node) -> bool:
+    """Host statements that time or print: nothing about a launch can come out of them.
+
+    What `<<` of a class in the source does to its object may.
+    """
     while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
         node = node.children[0]
-    return node.kind == C.CALL_EXPR and _NO_GEOMETRY.match(node.spelling) is not None
+    if node.kind != C.CALL_EXPR or _NO_GEOMETRY.match(node.spelling) is None:
+        return False
+    callee = node.referenced if node.spelling == "operator<<" else None
+    return callee is None or callee.kind != C.CXX_METHOD or body.unit.parsed.is_builtin(callee)
 
 
 def block(body: Body, nodes: list[Node], span: Span, around: Node | None = None) -> Block:
