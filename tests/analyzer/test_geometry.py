@@ -483,6 +483,11 @@ LAUNCH_TIMES = [
     ("for (int i = 0; i < 200; i++) for (int j = 0; j < 30; j++) LAUNCH(4, 32, 7);", "", 6000),
     ("for (int i = 0; i < 1000; i++) for (int j = 0; j < i; j++) LAUNCH(4, 32, 7);", "", None),
     ("for (int i = 0; i < 1000; i++) for (int j = 0; j < i % 7 + 1; j++) LAUNCH(4, 32, 7);", "", None),
+    (
+        "int s = 1, i, j; for (i = 0; i < 4; i++) for (j = 0; j < 99; j++) { LAUNCH(4, 32, 7); if (s < 9) break; }",
+        "",
+        4,
+    ),
     ("for (int i = 0; i < 1000; i++) if (i % 10 == 0) LAUNCH(4, 32, 7);", "", None),
     ("for (int i = 0; i < 1000; i++) { if (i == 700) continue; LAUNCH(4, 32, 7); }", "", None),
     ("for (int i = 0; i < 1000; i++) if (i == 700) LAUNCH(4, 32, 7);", "", None),

@@ -164,8 +164,8 @@ def wrong_about(folder: Path, seed: int) -> tuple[list[str], int]:
         if sum(known) > times[kernel] or (len(known) == len(own) and sum(known) != times[kernel]):
             wrong.append(f"{kernel} is launched {times[kernel]} times, said: {known}")
         for one in own:
-            is_said = one.source is LaunchSource.HOST_CODE and not one.assumptions
-            if is_said and times[kernel] and not made[kernel, one.grid[0]]:
+            is_said = one.source is LaunchSource.HOST_CODE and not one.assumptions and one.times is not None
+            if is_said and not made[kernel, one.grid[0]]:
                 wrong.append(f"{kernel} is never launched on {one.grid}")
     return wrong, numbers
 

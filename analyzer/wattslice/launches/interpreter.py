@@ -249,9 +249,9 @@ class Interpreter(Evaluator):
             self._may_have_left(Flow.CONTINUE)
         return flow
 
-    def _varies(self, condition: ir.Expr) -> bool:
-        """Whether iterations of a long loop that are not visited may decide otherwise."""
-        return bool(self._varying) and not self._varying.isdisjoint(read_by_condition(condition))
+    def _varies(self, condition: ir.Expr, counter: ir.Variable | None = None) -> bool:
+        """Whether iterations of a long loop that are not visited may decide otherwise, `counter` aside."""
+        return bool(self._varying) and bool(self._varying & read_by_condition(condition) - {counter})
 
     def _try(self, stmt: ir.Stmt | None, *, is_run: bool = False) -> tuple[Flow, Delta]:
         mark, times = self.memory.mark(), self._times
@@ -298,16 +298,21 @@ class Interpreter(Evaluator):
         self.memory.apply(else_changes)
         return else_flow
 
-    def _speculate(self, stmt: ir.Stmt, condition: ir.Expr | None) -> None:
+    def _speculate(
+        self, stmt: ir.Stmt, condition: ir.Expr | None, counter: ir.Variable | None = None
+    ) -> None:
         """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects.
 
-        `condition` is what keeps it from being run; None: a return before it.
+        `condition` is what keeps it from being run; None: a return before it. `counter`: what a loop begins
+        with there.
         """
-        if not self.unseen(self._graph.launches_in(stmt)):
+        varies = condition is not None and self._varies(condition, counter)
+        launches = self._graph.launches_in(stmt)
+        if not (launches if varies else self.unseen(launches)):
             return
         self.spend()
         returned = list(self._returned)
-        if condition is not None and self._varies(condition):
+        if varies:
             self._try(stmt)  # other iterations run it
         else:
             self._speculating.append(condition)
@@ -444,11 +449,11 @@ class Interpreter(Evaluator):
     def _visit_never(self, stmt: ir.Loop, bound: Bound | None) -> None:
         """A loop that never runs: what its body launches is seen, with a counter that has no value there."""
         mark = self.memory.mark()
-        if bound is not None:
-            counter = bound.induction.variable
+        counter = None if bound is None else bound.induction.variable
+        if counter is not None:
             why = Unknown(f"'{counter.name}' counts a loop that never runs")
             self.memory.write(self.memory.storage(counter), 0, why, counter.type)
-        self._speculate(stmt.body, stmt.condition)
+        self._speculate(stmt.body, stmt.condition, counter)
         self.memory.roll_back(mark)
 
     def _visit_once(self, stmt: ir.Loop, why: Unknown | None = None) -> Flow:
@@ -460,11 +465,14 @@ class Interpreter(Evaluator):
         if why is not None:
             reason += f": {why.reason.rpartition(f'{reason}: ')[2]}"
         self._unknown_loops += 1
+        writes, varying = self._writes(stmt), self._varying
+        self._varying |= writes.steady | writes.others
         mark, times, self._times = self.memory.mark(), self._times, None
         flow = self._iteration(stmt)
         if stmt.step is not None:
             self.evaluate(stmt.step)
         self._unknown_loops -= 1
+        self._varying = varying
         self._times = times
         changes = self.memory.changes_since(mark)
         self.memory.roll_back(mark)
@@ -527,7 +535,7 @@ class Interpreter(Evaluator):
         flow = self._once(stmt)
         after_first = self.memory.changes_since(mark)
         if flow is not Flow.NEXT:
-            return flow
+            return self._stopped(flow)
         visited.append((len(self.instances), 1))
         flow = self._once(stmt)
         after_second = self.memory.changes_since(mark)
