@@ -484,7 +484,7 @@ LAUNCH_TIMES = [
     ("for (int i = 0; i < 1000; i++) for (int j = 0; j < i; j++) LAUNCH(4, 32, 7);", "", None),
     ("for (int i = 0; i < 1000; i++) for (int j = 0; j < i % 7 + 1; j++) LAUNCH(4, 32, 7);", "", None),
     (
-        "int s = 1, i, j; for (i = 0; i < 4; i++) for (j = 0; j < 99; j++) { LAUNCH(4, 32, 7); if (s) break; }",
+        "int s = 1, i = 0, j; for (; i < 4; i++) for (j = 0; j < 99; j++) { LAUNCH(4, 4, 7); if (s) break; }",
         "",
         4,
     ),
