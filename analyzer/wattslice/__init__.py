@@ -17,7 +17,7 @@ _NAMES = """
     InstructionCount KernelAnalysis LaunchSource LineHeat LoopTrips MemorySpace MethodWatts
     OperationCounts Precision ProbabilitySource ProfileUse ProgramArguments Roofline RooflinePoint
     RuleChoice RuleChoices Severity SliceAnalysis SourceText SubSlice Suppression TimeRoofline
-    WattsliceError analyze analyze_text findings_of to_json
+    Wanted WattsliceError analyze analyze_text findings_of to_json
 """
 _OFFERED = frozenset(_NAMES.split())  # those of the module api, which a look at this one must not load
 

@@ -42,6 +42,7 @@ from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice
+from wattslice_models.types import Wanted
 
 __all__ = [
     "Advice",
@@ -75,6 +76,7 @@ __all__ = [
     "SubSlice",
     "Suppression",
     "TimeRoofline",
+    "Wanted",
     "WattsliceError",
     "analyze",
     "analyze_text",

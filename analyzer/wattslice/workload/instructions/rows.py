@@ -54,7 +54,7 @@ def join(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
     """
     alike: dict[frozenset[tuple[Value, int]], list[tuple[RowPart, _Places]]] = {}
     for part in parts:
-        if len(part.value.cost) == 1:
+        if len(part.value.cost) == 1 and part.size_bytes > 0:  # 0: a type that clang could not read
             places = _places(part, starts)
             alike.setdefault(places.terms, []).append((part, places))
     for group in alike.values():
