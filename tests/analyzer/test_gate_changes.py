@@ -65,7 +65,7 @@ def test_only_a_rise_that_is_large_and_sure_enough_fails():
 
 
 def test_small_changes_of_watts_are_not_trusted():
-    assert failures(changed(power=1.15, energy=1.0)) == []
+    assert failures(changed(power=1.08, energy=1.0)) == []
     assert failures(changed(power=1.6, energy=1.0)) == ["power"]
 
 
@@ -193,16 +193,16 @@ def test_curves_are_monotone_start_at_zero_and_are_of_the_committed_tables():
             assert tables[path.name] == sha256(path), "python -m wattslice_tools.retrain --only pages"
 
 
-def test_joules_of_variants_are_trusted_sooner_than_watts_and_those_of_strangers():
+def test_variants_are_trusted_sooner_than_strangers_and_joules_no_later_than_watts():
     starts = {
         (kin, quantity): found.significant_from(0.9) or math.inf
         for kin in Kin
         for quantity in Quantity
         if (found := curve("energy", kin, quantity))
     }
-    assert starts[Kin.VARIANTS, Quantity.ENERGY] < starts[Kin.VARIANTS, Quantity.POWER]
+    assert starts[Kin.VARIANTS, Quantity.ENERGY] <= starts[Kin.VARIANTS, Quantity.POWER] < math.inf
     for quantity in Quantity:
-        assert starts[Kin.VARIANTS, quantity] <= starts[Kin.PROGRAMS, quantity]
+        assert starts[Kin.VARIANTS, quantity] < starts[Kin.PROGRAMS, quantity]
 
 
 def test_launches_pair_by_geometry_then_in_order():
