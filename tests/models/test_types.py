@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-from wattslice_models.types import ArithmeticDensity, PowerFactors, Prediction
+from wattslice_models.types import ArithmeticDensity, PowerFactors, Prediction, Wanted
 
 
 def test_unknown_power_has_a_reason() -> None:
@@ -51,3 +51,12 @@ def test_a_prediction_without_an_interval_exceeds_or_does_not():
     assert Prediction.unknown("why").exceedance(100.0) is None
     with pytest.raises(ValueError, match="budget"):
         sure.exceedance(-1.0)
+
+
+def test_beyond_the_limit_a_board_shows_watts_only_as_far_as_sensors_do():
+    wanted = Wanted(300.0, 240.0, 380.0)
+    free = [wanted.exceedance(budget_w, None, 262.5) for budget_w in (240.0, 250.0, 256.25)]
+    held = [wanted.exceedance(budget_w, 250.0, 262.5) for budget_w in (240.0, 250.0, 256.25, 262.5, 300.0)]
+    assert held[:2] == free[:2]  # up to the limit nothing is held back
+    assert held[2] == pytest.approx(free[2] / 2)  # half way from the limit to what sensors show
+    assert held[3:] == [0.0, 0.0]
