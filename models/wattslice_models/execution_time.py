@@ -7,15 +7,18 @@ t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t
 DRAM, t_latency the waiting, t_barrier the barriers, in which warps do nothing else. They go on side by side,
 but not perfectly: the exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
 
-Throughputs per SM and clock come from the GPU catalogue; the busiest SM, which gets ceil(blocks / SMs)
-blocks, sets the time of everything that happens inside an SM. Latency is a resource too, by Little's law: a
-warp whose instructions wait for one another cannot go faster, and only so many warps fit on an SM at a time.
+Throughputs per SM and clock come from the GPU catalogue; the busiest SM sets the time of everything that
+happens inside an SM. It has at least the mean of all, and of the k blocks with the most work one SM gets
+⌈k / SMs⌉: where a few blocks have nearly all of the work, the launch takes as long as they alone would.
+Latency is a resource too, by Little's law: a warp whose instructions wait for one another cannot go faster,
+and only so many warps fit on an SM at a time.
 """
 
 from __future__ import annotations
 
 import math
-from enum import StrEnum
+from collections.abc import Iterable
+from enum import Enum, StrEnum, auto
 
 from msgspec import Struct
 
@@ -116,6 +119,8 @@ _CHANNEL_BITS = {
     "GDDR7": 8,
 }
 """Width of a channel that opens rows on its own, of HBM a pseudo channel; of other kinds not known here."""
+L2_PORT_BYTES = 64.0
+"""What one SM exchanges with L2 in a clock at most (recalled of Volta and Ampere; all SMs together less)."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
@@ -201,27 +206,28 @@ def _dram_bytes(l2_bytes: float, footprint_bytes: float | None, gpu: Gpu) -> flo
     return (l2_bytes * footprint_bytes) ** 0.5
 
 
-def predict_time(
-    workload: Workload,
-    gpu: Gpu,
-    clocks: Clocks | None = None,
-    parameters: TimeParameters = DEFAULT_TIME_PARAMETERS,
-) -> TimePrediction:
-    """Seconds of one launch of `workload` on `gpu`, and what limits them."""
-    clocks = clocks or Clocks()
+class _Place(Enum):
+    """What a block shares a unit with: the blocks of an SM, those that follow it on its place there, all."""
+
+    SM = auto()
+    SLOT = auto()
+    CHIP = auto()
+
+
+_Block = dict[tuple[_Place, Resource], float]
+"""Seconds that a block holds each unit."""
+
+
+def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimeParameters) -> _Block:
+    """The mean block of a launch."""
     hertz = 1e6 * core_clock_mhz(gpu, clocks)
     moved = moved_bytes(workload, gpu)
-    notes = list(moved.notes)
-    if workload.atomics:
-        notes.append("contention of atomics is not modelled: the time is a lower bound")
-    # Inside an SM: clocks of the busiest one.
-    blocks = -(-workload.blocks // gpu.sm_count)
-    threads, warps = blocks * workload.threads_per_block, blocks * workload.warps_per_block
-    own = threads / workload.threads
+    warps, own = workload.warps_per_block, 1.0 / workload.blocks
     chip, instructions = gpu.architecture, workload.instructions
     # A warp occupies its pipe whole, however few of its lanes there are or take part.
     lanes = warps * gpu.warp_size * workload.divergence
     seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_share / hertz}
+    lanes_of = {Resource.INTEGER: gpu.int32_add_per_clock_per_sm or gpu.fp32_fma_per_clock_per_sm}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
     shared_units = 0.0 if chip.has_one_integer_pipe else instructions.integer_multiply
     # A conversion from or to 64 bits is as slow as the slower of special functions and fp64: 2 a clock and
@@ -234,15 +240,15 @@ def predict_time(
         (Resource.SPECIAL, instructions.special, gpu.sfu_per_clock_per_sm),
         (Resource.TENSOR, instructions.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),
     ):
-        if number and not rate:
-            lacks = f"the {gpu.name} has no {resource}"
-            lacks = f"rate of the {resource} unknown on the {gpu.name}" if rate is None else lacks
-            notes.append(f"{lacks}: the rate of fp32 assumed")
-        rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.issue_share
-        seconds[resource] = lanes * number / rate / hertz
-    per_warp = workload.issue_slots_per_warp
-    issue = chip.warp_instructions_per_clock_per_sm
-    seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_share) / hertz
+        lanes_of[resource] = rate or gpu.fp32_fma_per_clock_per_sm
+        seconds[resource] = lanes * number / lanes_of[resource] / parameters.issue_share / hertz
+    schedulers = lanes_of[Resource.ISSUE] = chip.warp_instructions_per_clock_per_sm
+    issue_s = workload.issue_slots_per_warp / schedulers / parameters.issue_share / hertz
+    seconds[Resource.ISSUE] = warps * issue_s
+    # The longest warp has no more of a unit than one scheduler has, if there is a lane for each.
+    share = workload.longest_warp / warps
+    of_slot = {one: share * min(schedulers, lanes) * seconds[one] for one, lanes in lanes_of.items()}
+    of_slot[Resource.LATENCY] = workload.longest_warp * warp_length_s(workload, gpu, parameters, moved, clocks)
     load_store = own * moved.shared_passes * PASS_BYTES / chip.shared_bytes_per_clock_per_sm
     known = workload.l1_passes
     l1_bytes = own * moved.l1_bytes if known is None else warps * known * PASS_BYTES
@@ -253,58 +259,119 @@ def predict_time(
         units = chip.texture_units_per_sm
         seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
     seconds[Resource.BARRIER] = warps * workload.barriers / chip.barrier_warps_per_clock_per_sm / hertz
-    rounds = math.ceil(workload.blocks / (gpu.sm_count * resident_blocks(workload)))
-    warp_s = warp_length_s(workload, gpu, parameters, moved, clocks)
-    seconds[Resource.LATENCY] = rounds * workload.mean_block * warp_s
-    seconds[Resource.LONGEST_BLOCK] = workload.longest_block * warp_s if workload.longest_block > 1.0 else 0.0
-    # Outside the SMs.
-    seconds[Resource.DISPATCH] = workload.blocks * chip.block_dispatch_cycles / hertz
+    seconds[Resource.L2] = own * moved.l2_bytes / L2_PORT_BYTES / hertz
     l2_bytes_per_s = chip.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz
-    seconds[Resource.L2] = moved.l2_bytes / (l2_bytes_per_s * parameters.l2_share)
     bandwidth = gpu.memory_bandwidth_bytes_per_s * memory_clock_scale(gpu, clocks)
     bandwidth *= chip.dram_efficiency * parameters.dram_share
     if chip.l2_fill_bytes_per_clock_per_sm is not None:
         bandwidth = min(bandwidth, chip.l2_fill_bytes_per_clock_per_sm * gpu.sm_count * hertz)
-    seconds[Resource.DRAM] = moved.dram_bytes / bandwidth
+    of_chip = {
+        Resource.DISPATCH: chip.block_dispatch_cycles / hertz,
+        Resource.L2: own * moved.l2_bytes / (l2_bytes_per_s * parameters.l2_share),
+        Resource.DRAM: own * moved.dram_bytes / bandwidth,
+    }
     channels = gpu.memory_bus_bits / _CHANNEL_BITS.get(gpu.memory_type, math.inf)
     if workload.dram_rows and channels:
         opening_s = 1e-9 * ROW_OPENING_NS
-        seconds[Resource.DRAM_ROWS] = workload.threads * workload.dram_rows / channels * opening_s
+        of_chip[Resource.DRAM_ROWS] = workload.threads_per_block * workload.dram_rows / channels * opening_s
+    places = (_Place.SM, seconds), (_Place.SLOT, of_slot), (_Place.CHIP, of_chip)
+    return {(place, one): held_s for place, found in places for one, held_s in found.items()}
+
+
+def _kinds(
+    workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimeParameters
+) -> list[tuple[_Block, float]]:
+    """The kinds of blocks and how many there are of each, longest first; they add up to the launch."""
+    mean = _mean_block(workload, gpu, clocks, parameters)
+    if not workload.kinds:
+        return [(mean, workload.blocks)]
+    more = workload.blocks / sum(kind.blocks for kind in workload.kinds)
+    kinds = [(_mean_block(kind, gpu, clocks, parameters), more * kind.blocks) for kind in workload.kinds]
+    kinds.sort(key=lambda kind: -kind[0][_Place.SLOT, Resource.LATENCY])
+    for key, mean_s in mean.items():
+        sum_s = math.fsum(number * block.get(key, 0.0) for block, number in kinds)
+        for block, _ in kinds:
+            block[key] = block.get(key, 0.0) * mean_s * workload.blocks / sum_s if sum_s else mean_s
+    return kinds
+
+
+def _dealt_s(blocks: Iterable[tuple[float, float]], places: float) -> float:
+    """Seconds of the busiest of `places` at best; of each kind of blocks the seconds and how many there are.
+
+    It has no less than the mean, and of the k blocks that take longest some place has ⌈k / places⌉.
+    """
+    total = before = most = 0.0
+    for seconds, number in sorted(blocks, reverse=True):
+        total, before = total + number * seconds, before + number
+        most = max(most, math.ceil(round(before / places, 6)) * seconds)
+    return max(most, total / places)
+
+
+def predict_time(
+    workload: Workload,
+    gpu: Gpu,
+    clocks: Clocks | None = None,
+    parameters: TimeParameters = DEFAULT_TIME_PARAMETERS,
+) -> TimePrediction:
+    """Seconds of one launch of `workload` on `gpu`, and what limits them."""
+    clocks = clocks or Clocks()
+    kinds = _kinds(workload, gpu, clocks, parameters)
+    slots = gpu.sm_count * resident_blocks(workload)
+    places = {_Place.SM: gpu.sm_count, _Place.SLOT: slots, _Place.CHIP: 1}
+    seconds: dict[Resource, float] = {}
+    for place, resource in kinds[0][0]:
+        dealt = [(block[place, resource], number) for block, number in kinds]
+        seconds[resource] = max(seconds.get(resource, 0.0), _dealt_s(dealt, places[place]))
+    overlapped_s = _overlapped_s(seconds, parameters.overlap)
+    # So many blocks run at a time as the seconds of all of them are in those of the launch (Little's law).
+    block_s = begun = 0.0
+    for block, number in kinds:
+        begun += number
+        beside: dict[Resource, float] = {}  # as many as are as long, and fit
+        for (place, resource), held_s in block.items():
+            sharing = max(1.0, min(begun, slots) / places[place])
+            beside[resource] = max(beside.get(resource, 0.0), sharing * held_s)
+        block_s += number * _overlapped_s(beside, parameters.overlap)
+    at_once = min(workload.blocks, slots)
+    held = min(at_once, block_s / overlapped_s) if overlapped_s else at_once
+    waiting = [(block[_Place.SLOT, Resource.LATENCY], number) for block, number in kinds]
+    mean_s = math.fsum(one_s * number for one_s, number in waiting) / at_once
+    if 1.001 * mean_s < seconds[Resource.LATENCY] <= 1.001 * waiting[0][0]:
+        seconds[Resource.LONGEST_BLOCK] = seconds.pop(Resource.LATENCY)
     seconds[Resource.LAUNCH] = parameters.launch_overhead_s
-    time_s = parameters.launch_overhead_s + _overlapped_s(seconds, parameters.overlap)
+    time_s = parameters.launch_overhead_s + overlapped_s
     ranked = sorted(seconds, key=lambda resource: -seconds[resource])
     return TimePrediction(
         time_s,
-        _held_blocks(workload, gpu, seconds, parameters.overlap) * workload.warps_per_block / gpu.sm_count,
+        held * workload.warps_per_block / gpu.sm_count,
         ranked[0],
         tuple(Utilisation(resource, seconds[resource] / time_s) for resource in ranked if seconds[resource]),
-        tuple(notes),
+        _notes(workload, gpu),
     )
 
 
-def _held_blocks(workload: Workload, gpu: Gpu, seconds: dict[Resource, float], exponent: float) -> float:
-    """Blocks that run at a time, mean over the time of the launch (`seconds` of each resource, `exponent` p).
-
-    So many as fit would run all the time if work were even: the mean SM had as much as the busiest, the last
-    round were full and no block outlived the others. That takes less time. In what it really takes the same
-    blocks run as long, so that fewer run at a time (Little's law).
-    """
-    fit = gpu.sm_count * resident_blocks(workload)
-    at_once = min(workload.blocks, fit)
-    share = max(1.0, workload.blocks / gpu.sm_count) / math.ceil(workload.blocks / gpu.sm_count)
-    even = {one: time_s if one in _SHARED_BY_SMS else share * time_s for one, time_s in seconds.items()}
-    even[Resource.LATENCY] = (
-        seconds[Resource.LATENCY] * workload.blocks / at_once / math.ceil(workload.blocks / fit)
-    )
-    even[Resource.LONGEST_BLOCK] = 0.0
-    real_s = _overlapped_s(seconds, exponent)
-    return at_once * _overlapped_s(even, exponent) / real_s if real_s else at_once
+def _notes(workload: Workload, gpu: Gpu) -> tuple[str, ...]:
+    notes = list(moved_bytes(workload, gpu).notes)
+    done = workload.instructions
+    for resource, number, rate in (
+        (Resource.FP64, done.fp64 + done.wide_conversion, gpu.fp64_fma_per_clock_per_sm),
+        (Resource.FP16, done.fp16, gpu.fp16_vector_fma_per_clock_per_sm),
+        (Resource.SPECIAL, done.special, gpu.sfu_per_clock_per_sm),
+        (Resource.TENSOR, done.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),
+    ):
+        if number and not rate:
+            lacks = f"the {gpu.name} has no {resource}"
+            lacks = f"rate of the {resource} unknown on the {gpu.name}" if rate is None else lacks
+            notes.append(f"{lacks}: the rate of fp32 assumed")
+    if workload.atomics:
+        notes.append("contention of atomics is not modelled: the time is a lower bound")
+    return tuple(notes)
 
 
 def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:
     """Seconds that resources take side by side: a p-norm of SM, memory, latency and barriers."""
     memory = max(seconds[resource] for resource in _OF_THE_CHIP)
-    latency = max(seconds[resource] for resource in WAITING)
+    latency = max(seconds.get(resource, 0.0) for resource in WAITING)
     sm = max(seconds[resource] for resource in seconds if resource not in _NOT_A_PIPE)
     parts = (memory, latency, sm, seconds[Resource.BARRIER], seconds.get(Resource.DRAM_ROWS, 0.0))
     slowest = max(parts)

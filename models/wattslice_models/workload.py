@@ -85,10 +85,8 @@ class Workload(Struct, frozen=True):
     """Distinct bytes of global memory that the whole launch touches."""
     dram_rows: float | None = None
     """Rows of DRAM opened per thread. Unknown: none, as if all bytes of each moved at once."""
-    mean_block: float = 1.0
+    longest_warp: float = 1.0
     """Length of the longest warp of a block, mean over blocks, relative to the mean warp of the launch."""
-    longest_block: float = 1.0
-    """Length of the longest warp of the longest block, relative to the mean warp of the launch."""
     live_operands: float = 1.0
     """Share of the arithmetic that works on live values. The rest is idle, and draws less: hardly a bit of
     its operands toggles, because they are always zero or infinite, or the same in every thread. No source
@@ -97,6 +95,9 @@ class Workload(Struct, frozen=True):
     """Share of the bytes of DRAM that are live in the same sense."""
     doubt: str = ""
     """Why the counts or bytes are not to be trusted, else empty."""
+    kinds: tuple[Workload, ...] = ()
+    """The blocks of each kind, where they do not all have the same work: alone on the GPU, so to say. Of them
+    only how far they differ counts: what they add up to says the launch itself. None: all alike."""
 
     def __post_init__(self) -> None:
         if self.blocks < 1 or self.threads_per_block < 1:

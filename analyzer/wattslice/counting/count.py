@@ -11,7 +11,7 @@ import numpy as np
 from wattslice import ir
 from wattslice.branch_profile.making import arm_name
 from wattslice.counting.boundaries import Boundaries
-from wattslice.counting.estimates import BlockCounts, drawn, sampling_of
+from wattslice.counting.estimates import drawn, sampling_of
 from wattslice.counting.loops import ALLOWANCE
 from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bind_parameters
 from wattslice.counting.pieces import Plan, Structure, TooManyPiecesError
@@ -116,7 +116,8 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
         arms=tuple(_arms(state, profile, sampling)),
         assumptions=tuple(state.tallies.assumptions.values()),
         sampling=sampling,
-        skew=state.tallies.skew(state.threads),
+        longest_warp=state.tallies.longest_warp(),
+        kinds=state.tallies.kinds(),
     )
 
 
@@ -202,9 +203,8 @@ def _evaluate(
         return evaluated(threads_of(complete(grid), block), allowance), None
     draw = drawn(grid, plan, block, WORK_OF_DRAWN // steps)
     threads = threads_of(draw.plan, block)
-    counts = BlockCounts(launch.kernel.region_count, threads)
-    state = _evaluate_blocks(launch, profile, allowance, default, threads, by_block=counts, is_last=is_last)
-    return state, sampling_of(draw, counts, launch.kernel, reason)
+    state = _evaluate_blocks(launch, profile, allowance, default, threads, is_last=is_last, is_drawn=True)
+    return state, sampling_of(draw, state.tallies.by_block, launch.kernel, reason)
 
 
 def _evaluate_blocks(
@@ -214,9 +214,9 @@ def _evaluate_blocks(
     default: int,
     threads: SampledThreads,
     boundaries: Boundaries | None = None,
-    by_block: BlockCounts | None = None,
     *,
     is_last: bool,
+    is_drawn: bool = False,
     most_steps: int | None = None,
 ) -> State:
     steps = MAX_MACHINE_STEPS if launch.kernel.machine_instructions else MAX_STEPS
@@ -224,8 +224,7 @@ def _evaluate_blocks(
     steps = max(steps if most_steps is None else most_steps, each_twice)
     state = State(launch, threads, steps)
     state.boundaries = boundaries
-    state.tallies.by_block = by_block
-    if by_block is not None:
+    if is_drawn:
         state.survey_left = SURVEYS_OF_DRAWN  # estimates of estimates need no long look
     bind_parameters(state, default)
     executor = Executor(state, profile)

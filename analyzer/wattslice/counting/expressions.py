@@ -90,10 +90,9 @@ class ExpressionEvaluator:
         threads, warps = list(state.tallies.thread_counts), list(state.tallies.warp_counts)
         environment, assumptions = dict(state.environment), dict(state.tallies.assumptions)
         assumed = dict(state.inputs.assumed)
-        by_block, state.tallies.by_block = state.tallies.by_block, None
-        lengths, state.tallies.lengths = state.tallies.lengths, state.tallies.lengths.copy()
+        was_looking, state.tallies.is_looking = state.tallies.is_looking, True
         value = self.evaluate(expr, mask)
-        state.tallies.by_block, state.tallies.lengths = by_block, lengths
+        state.tallies.is_looking = was_looking
         state.tallies.thread_counts, state.tallies.warp_counts = threads, warps
         state.environment, state.tallies.assumptions = environment, assumptions
         state.inputs.assumed = assumed

@@ -335,7 +335,7 @@ def shadow_of(state: State, looked: LookedAt) -> State:
     shadow.inputs.assumed = {}
     shadow.inputs.guessed = state.inputs.guessed
     shadow.survey_left = state.survey_left
-    shadow.has_blocks = False
+    shadow.has_blocks, shadow.tallies.is_looking = False, True
     shadow.environment = {key: _of_lanes(value, source) for key, value in state.environment.items()}
     return shadow
 

@@ -143,17 +143,17 @@ class Sampling(Struct, frozen=True):
     relative_error: float
 
 
-class Skew(Struct, frozen=True):
-    """Operations of the longest warp of a block, relative to those of the mean warp of the launch.
+class BlockKind(Struct, frozen=True):
+    """Blocks of about the same work: their share of the grid, and the counts of `ExecutionProfile` in them.
 
-    `mean_block`: mean over blocks. `longest_block`: of the block that takes longest.
+    `longest_warp`: operations of the longest warp of a block, mean over these blocks, relative to their mean
+    warp.
     """
 
-    mean_block: float = 1.0
-    longest_block: float = 1.0
-
-
-NO_SKEW = Skew()
+    share: float
+    longest_warp: float
+    thread_counts: tuple[float, ...]
+    warp_counts: tuple[float, ...]
 
 
 class ExecutionProfile(Struct, frozen=True):
@@ -163,6 +163,8 @@ class ExecutionProfile(Struct, frozen=True):
 
     `thread_counts[r]`: mean number of times a launched thread runs region r.
     `warp_counts[r]`: mean number of times a warp issues region r (≥ thread count when lanes diverge).
+    `longest_warp`: operations of the longest warp of a block, mean over blocks, relative to the mean warp.
+    `kinds`: of a grid whose blocks do not all have the same work; what data decide is alike in all blocks.
     """
 
     thread_counts: tuple[float, ...]
@@ -172,7 +174,8 @@ class ExecutionProfile(Struct, frozen=True):
     arms: tuple[BranchArm, ...]
     assumptions: tuple[Assumption, ...]
     sampling: Sampling | None = None
-    skew: Skew = NO_SKEW
+    longest_warp: float = 1.0
+    kinds: tuple[BlockKind, ...] = ()
 
 
 def total_counts(kernel: ir.Kernel, profile: ExecutionProfile) -> OperationCounts:

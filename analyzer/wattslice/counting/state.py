@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.counting.boundaries import Boundaries
 from wattslice.counting.estimates import BlockCounts
-from wattslice.counting.profile import ProbabilitySource, Skew
+from wattslice.counting.profile import BlockKind, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import Patterns, SiteTally
 from wattslice.counting.values import Value, select
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
+
+EVEN = 1.1
+"""Up to this many times the mean block the longest one is no other kind of block."""
+
+KINDS_BELOW = (1.05, 1.2, 1.5, 2.0, 3.0, 6.0, 12.0, 100.0)
+"""How much smaller than the longest block the blocks of a kind are at most, in all but the last kind."""
 
 SURVEYS = 1 << 23
 """Iterations times threads that all looks at the loops of one kernel may take."""
@@ -93,10 +101,11 @@ class StandIns(Struct, frozen=True, order=True):
 class Tallies:
     """What one evaluation has found so far, and what it had to assume."""
 
-    def __init__(self, kernel: ir.Kernel, lanes: int = 0) -> None:
+    def __init__(self, kernel: ir.Kernel, threads: SampledThreads) -> None:
         self._kernel = kernel
         self._work = _work_by_region(kernel)
-        self.lengths = np.zeros(lanes)  # operations of each lane
+        self._threads = threads
+        self.lengths = np.zeros(threads.population.size)  # operations of each lane
         self.thread_counts = [0.0] * kernel.region_count
         self.warp_counts = [0.0] * kernel.region_count
         self.loops: dict[int, LoopTally] = {}
@@ -106,15 +115,16 @@ class Tallies:
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
         self.stand_ins: dict[ir.Loop, StandIns] = {}  # of each loop the worst, with what all of it miss
-        self.by_block: BlockCounts | None = None  # of blocks drawn at random
+        self.by_block = BlockCounts(kernel.region_count, threads)
+        self.is_looking = False  # at what would be: nothing of it happens in any block
 
     def count(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
         self.thread_counts[region] += mask.thread_mean
         self.warp_counts[region] += mask.warp_mean
-        if self._work[region]:
-            self.lengths += self._work[region] * mask.weights
-        if self.by_block is not None:
+        if not self.is_looking:
+            if self._work[region]:
+                self.lengths += self._work[region] * mask.weights
             self.by_block.add(region, mask)
 
     def of_loop(self, loop: ir.Loop) -> LoopTally:
@@ -173,17 +183,42 @@ class Tallies:
         """The file of `span`; empty when it is the kernel's own."""
         return "" if span.file == self._kernel.span.file else span.file
 
-    def skew(self, threads: SampledThreads) -> Skew:
-        """How much longer than the mean warp the longest one of a block is."""
-        warps = self.lengths.reshape(-1, WARP_SIZE).max(axis=1)
-        mean = float((warps * threads.warp_population).sum())
-        if not mean:
-            return Skew()
-        blocks = self.lengths.reshape(-1, threads.block_lanes).max(axis=1)
-        return Skew(
-            max(1.0, float((blocks * threads.block_population).sum()) / mean),
-            max(1.0, float(blocks.max()) / mean),
-        )
+    def longest_warp(self, blocks: slice | NDArray[np.intp] = slice(None)) -> float:
+        """How much longer than the mean warp of `blocks` (all) the longest one of a block is, on the mean."""
+        weights, (mean, longest) = self._threads.block_population[blocks], self._sizes()
+        work = float((mean[blocks] * weights).sum())
+        return max(1.0, float((longest[blocks] * weights).sum()) / work) if work else 1.0
+
+    def _sizes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Operations of the mean warp and of the longest one of each block."""
+        warps = self.lengths.reshape(-1, self._threads.block_lanes // WARP_SIZE, WARP_SIZE).max(axis=2)
+        return warps.mean(axis=1), warps.max(axis=1)
+
+    def kinds(self) -> tuple[BlockKind, ...]:
+        """Blocks of about the same work, the longest first; none where hardly any block is longer than the
+        mean.
+        """
+        mean, longest = self._sizes()
+        size, population = mean + longest, self._threads.block_population
+        if size.max() <= EVEN * float((size * population).sum()):
+            return ()
+        kind_of = np.searchsorted(KINDS_BELOW, size.max() / np.maximum(size, 1e-9 * size.max()))
+        kinds = [np.flatnonzero(kind_of == kind) for kind in np.unique(kind_of)]
+        threads = self._of_kinds(kinds, self.by_block.by_thread, self.thread_counts)
+        warps = self._of_kinds(kinds, self.by_block.by_warp, self.warp_counts)
+        shares = [float(population[blocks].sum()) for blocks in kinds]
+        return tuple(map(BlockKind, shares, map(self.longest_warp, kinds), threads, warps))
+
+    def _of_kinds(
+        self, kinds: list[NDArray[np.intp]], by_block: NDArray[np.float64], means: list[float]
+    ) -> Iterator[tuple[float, ...]]:
+        """The counts of each kind from those of the blocks, which on the mean of all become `means`."""
+        weights = self._threads.block_population
+        found = (by_block * weights).sum(axis=1)
+        scale = np.divide(means, found, out=np.ones_like(found), where=found > 0)
+        for blocks in kinds:
+            counts = (by_block[:, blocks] * weights[blocks]).sum(axis=1) / weights[blocks].sum()
+            yield tuple((scale * counts).tolist())
 
     @property
     def has_assumed_a_parameter(self) -> bool:
@@ -221,7 +256,7 @@ class State:
         self.objects = objects(launch.kernel)
         self.has_blocks = True  # or the lanes are iterations that are looked at together
         self.inputs = Inputs(launch)
-        self.tallies = Tallies(launch.kernel, threads.population.size)
+        self.tallies = Tallies(launch.kernel, threads)
         self.environment: dict[ir.RegisterKey, Value] = {}
         self.live = self.masks.all
         self.boundaries: Boundaries | None = None  # of the first evaluations, which find where blocks differ

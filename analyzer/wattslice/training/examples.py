@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, json
 from msgspec.structs import asdict
 
 from wattslice.training.tables import MeasuredTables, measured_tables
@@ -116,4 +116,5 @@ def _samples(rows: list[SliceRow]) -> tuple[SliceSample, ...]:
 def workload_of(row: WorkloadRow) -> Workload:
     """The workload that a row of a table holds."""
     columns = asdict(row)
-    return convert({**columns, "instructions": columns}, Workload)
+    kinds = json.decode(row.kinds) if row.kinds else ()
+    return convert({**columns, "instructions": columns, "kinds": kinds}, Workload)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, json
 from msgspec.structs import asdict
 
 from wattslice.counting.count import count
@@ -71,12 +71,13 @@ def launch_rows(
     counts = {
         field: None if value is None else float(value)
         for field, value in (asdict(work.instructions) | asdict(work)).items()
-        if field not in ("instructions", "doubt")
+        if field not in ("instructions", "doubt", "kinds")
     }
     own = {
         "path": path,
         "repeat": repeat,
         "doubt": work.doubt,
+        "kinds": json.encode(work.kinds, enc_hook=float).decode() if work.kinds else "",
         "blocks": work.blocks,
         "threads_per_block": work.threads_per_block,
         "live_operands": live.operands,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.counting.profile import ExecutionProfile, total_counts
 from wattslice.ir import MemorySpace
@@ -14,9 +15,10 @@ from wattslice.ir.accesses import MemoryAccess, follows_data, loaded_registers, 
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import DataKind, KernelLaunch
 from wattslice.workload.instructions import InstructionKind, InstructionMix, Isa, isa_of, lower_instructions
+from wattslice.workload.instructions.loops import loop_trips
 from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
 from wattslice.workload.registers import estimate_registers
-from wattslice.workload.traffic import Traffic, traffic
+from wattslice.workload.traffic import Traffic, traffic, traffic_of_blocks
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import ASSUMED_TRIPS, Instructions, Workload
 
@@ -76,9 +78,34 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
         resident_blocks=resident.resident_blocks,
         blocks_per_sm=resident.occupancy.blocks_per_sm,
     )
+    if resident.occupancy.failure:
+        return LaunchWork(counts, mix, moved, None)
     warps = resident.occupancy.active_warps_per_sm
-    work = None if resident.occupancy.failure else workload(launch, profile, counts, mix, moved, warps)
-    return LaunchWork(counts, mix, moved, work)
+    work = workload(launch, profile, counts, mix, moved, warps)
+    kinds = tuple(
+        replace(
+            workload(launch, own, total_counts(launch.kernel, own), own_mix, own_moved, warps),
+            blocks=max(1, round(share * launch.blocks)),
+        )
+        for share, own, own_mix, own_moved in _kinds(launch, resident.isa, profile, moved)
+    )
+    return LaunchWork(counts, mix, moved, replace(work, kinds=kinds))
+
+
+def _kinds(
+    launch: KernelLaunch, isa: Isa, profile: ExecutionProfile, moved: Traffic
+) -> Iterator[tuple[float, ExecutionProfile, InstructionMix, Traffic]]:
+    """The kinds of blocks: their share of the grid, and what they execute and move."""
+    trips = loop_trips(launch.kernel, profile) if profile.kinds else ()
+    for kind in profile.kinds:
+        own = replace(
+            profile,
+            thread_counts=kind.thread_counts,
+            warp_counts=kind.warp_counts,
+            longest_warp=kind.longest_warp,
+        )
+        mix = lower_instructions(launch.kernel, own, isa, trips)
+        yield kind.share, own, mix, traffic_of_blocks(moved, kind.warp_counts, profile.warp_counts)
 
 
 MOST_IN_FLIGHT = 16.0
@@ -131,8 +158,7 @@ def workload(
         dependent_instructions=mix.chain.arithmetic,
         dependent_shared=mix.chain.shared,
         dependent_loads=max(mix.chain.far, loads / MOST_IN_FLIGHT),
-        mean_block=profile.skew.mean_block,
-        longest_block=profile.skew.longest_block,
+        longest_warp=profile.longest_warp,
         footprint_bytes=traffic.footprint_bytes,
         live_operands=live.operands,
         live_data=live.data,

@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, Reach, SiteStatistics
@@ -273,6 +274,36 @@ def traffic(
         footprint_bytes=_footprint(loads, past_l1, stores),
         gathered=tuple(gathered),
         by_access=tuple(by_access),
+    )
+
+
+def traffic_of_blocks(
+    whole: Traffic, warp_counts: Sequence[float], mean_warp_counts: Sequence[float]
+) -> Traffic:
+    """The traffic of blocks whose warps run the regions so often; `whole`: of all, with `mean_warp_counts`.
+
+    Each access moves as much in every run as it does on the mean.
+    """
+    shares = [
+        warp_counts[one.access.region] / (mean_warp_counts[one.access.region] or 1.0)
+        for one in whole.by_access
+    ]
+
+    def total(amounts: Iterable[float]) -> float:
+        return math.fsum(share * amount for share, amount in zip(shares, amounts, strict=True))
+
+    l1_bytes = total(one.l1_bytes for one in whole.by_access)
+    of_global = l1_bytes / whole.l1_bytes if whole.l1_bytes else 0.0
+    passes = total(one.shared_passes for one in whole.by_access)
+    return replace(
+        whole,
+        l1_bytes=l1_bytes,
+        l2_bytes=total(one.l2_bytes for one in whole.by_access),
+        dram_bytes=total(one.dram_bytes for one in whole.by_access),
+        dram_rows=of_global * whole.dram_rows,
+        shared_passes=passes,
+        l1_passes=of_global * whole.l1_passes,
+        shared_accesses=whole.shared_accesses * passes / (whole.shared_passes or 1.0),
     )
 
 

@@ -15,6 +15,7 @@ class WorkloadRow(Struct, frozen=True):
 
     `launch`: 0, 1, ... for the launches of an iteration, each made `repeat` times. An empty cell is unknown.
     `doubt`: why counts or bytes are not to be trusted (addresses not followed, assumed trips), else empty.
+    `kinds`: blocks that differ, as JSON; else empty.
     """
 
     benchmark: str
@@ -52,12 +53,12 @@ class WorkloadRow(Struct, frozen=True):
     dependent_instructions: float | None
     dependent_shared: float | None
     dependent_loads: float | None
-    mean_block: float
-    longest_block: float
+    longest_warp: float
     footprint_bytes: float | None
     live_operands: float
     live_data: float
     doubt: str
+    kinds: str
 
 
 def workloads_path(gpu_id: str) -> Path:

@@ -148,6 +148,10 @@ def _work(**work: float | None) -> Callable[[Workload], Workload]:
     return lambda workload: replace(workload, **work)
 
 
+def _even(workload: Workload) -> Workload:
+    return replace(workload, longest_warp=1.0, kinds=())
+
+
 class Term(Struct, frozen=True):
     """A term of the model, and what takes it away."""
 
@@ -184,7 +188,7 @@ TERMS = (
         of_work=_work(dependent_instructions=0.0, dependent_shared=0.0, dependent_loads=0.0, barriers=0.0),
     ),
     Term("barriers as a unit", of_chip=_facts(barrier_warps_per_clock_per_sm=1e9)),
-    Term("longest warp of a block, longest block", of_work=_work(mean_block=1.0, longest_block=1.0)),
+    Term("longest warp of a block, longest block", of_work=_even),
 )
 
 

@@ -401,17 +401,19 @@ class InstructionMix(Struct, frozen=True):
         return sum(count.number for count in self.per_thread)
 
 
-def lower_instructions(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa.IMAD) -> InstructionMix:
+def lower_instructions(
+    kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa.IMAD, trips: TripCounts | None = None
+) -> InstructionMix:
     """The executed instructions of `kernel` for the launch that `profile` describes.
 
-    `ValueError` when the profile is not one of this kernel.
+    `trips`: those that the compiler knows, where `profile` is of some blocks only. `ValueError` when the profile is not one of this kernel.
     """
     if len(profile.thread_counts) != kernel.region_count:
         message = f"{len(profile.thread_counts)} thread counts for {kernel.region_count} regions"
         raise ValueError(message)
     per_thread = dict.fromkeys(InstructionKind, 0.0)
     per_warp = dict.fromkeys(InstructionKind, 0.0)
-    lowered = lower(kernel, loop_trips(kernel, profile), isa)
+    lowered = lower(kernel, loop_trips(kernel, profile) if trips is None else trips, isa)
     for kind, region, number, *_ in lowered.instructions:
         per_thread[kind] += number * profile.thread_counts[region]
         per_warp[kind] += number * profile.warp_counts[lowered.issuers.get(region, region)]
