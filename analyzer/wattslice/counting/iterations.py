@@ -289,8 +289,8 @@ def _sampled(longest: int, number: int) -> tuple[Lanes, Numbers]:
 class Runs(Tallies):
     """Tallies that keep the weight of every lane in every region."""
 
-    def __init__(self, kernel: ir.Kernel) -> None:
-        super().__init__(kernel)
+    def __init__(self, kernel: ir.Kernel, threads: SampledThreads) -> None:
+        super().__init__(kernel, threads)
         self.sites = [cast(SiteTally, _NoSite())] * kernel.site_count
         self.runs: dict[int, Numbers] = {}
         self.error = 0.0
@@ -335,7 +335,7 @@ def shadow_of(state: State, looked: LookedAt) -> State:
     shadow.inputs.assumed = {}
     shadow.inputs.guessed = state.inputs.guessed
     shadow.survey_left = state.survey_left
-    shadow.has_blocks, shadow.tallies.is_looking = False, True
+    shadow.has_blocks = False
     shadow.environment = {key: _of_lanes(value, source) for key, value in state.environment.items()}
     return shadow
 

@@ -590,7 +590,7 @@ class Loops(ExpressionEvaluator):
         ]
         self._forget(shape, {})
         environment.update(counters)
-        state.tallies = Runs(state.launch.kernel)
+        state.tallies = Runs(state.launch.kernel, state.threads)
         through = self._run_body(loop, running)
         return surveyed(looked, state.tallies, begun, through)
 
@@ -840,7 +840,7 @@ class Loops(ExpressionEvaluator):
         self.is_surveying = True
         self.allowance = SURVEY_ALLOWANCE
         state = self.state
-        state.tallies = Runs(state.launch.kernel)
+        state.tallies = Runs(state.launch.kernel, state.threads)
         state.steps_left = COUNTED_STEPS
         none = state.masks.none
         state.loops.append(LoopFrame(none, none))

@@ -111,7 +111,8 @@ class SiteStatistics(Struct, frozen=True):
     `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local).
     `bank_passes`: passes a request to shared memory or L1 takes (1 = conflict-free).
     `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
-    `block_reach`, `launch_reach`: what one block, and what all samples touch of the object.
+    `block_reach`, `launch_reach`: what one block, and what all samples touch of the object. `block`: the
+    number of that block among those looked at; one that comes here, if any does.
     `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the
     requests for one object the share that is distinct counts what they have in common once.
     `bytes_per_row`: of a row of DRAM, what blocks that run next to one another touch in one visit.
@@ -126,6 +127,7 @@ class SiteStatistics(Struct, frozen=True):
     access_bytes: int
     request_bytes: int
     bytes_per_row: float | None = None
+    block: int = 0
 
 
 class Sampling(Struct, frozen=True):
@@ -164,6 +166,7 @@ class ExecutionProfile(Struct, frozen=True):
     `thread_counts[r]`: mean number of times a launched thread runs region r.
     `warp_counts[r]`: mean number of times a warp issues region r (≥ thread count when lanes diverge).
     `longest_warp`: operations of the longest warp of a block, mean over blocks, relative to the mean warp.
+    `block_shares[r]`: share of the blocks that run region r at all; empty: all run everything.
     `kinds`: of a grid whose blocks do not all have the same work; what data decide is alike in all blocks.
     """
 
@@ -175,6 +178,7 @@ class ExecutionProfile(Struct, frozen=True):
     assumptions: tuple[Assumption, ...]
     sampling: Sampling | None = None
     longest_warp: float = 1.0
+    block_shares: tuple[float, ...] = ()
     kinds: tuple[BlockKind, ...] = ()
 
 

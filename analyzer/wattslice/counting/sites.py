@@ -272,7 +272,8 @@ class SiteTally:
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
         self._sectors = self._passes = self._distinct = self._rows = 0.0
-        self._lanes: slice | None = None  # those of the block whose reach is looked at
+        self._lanes: slice | None = None  # those of the block whose reach is looked at, and its number
+        self._at_block = 0
         self._launch: Reach | None = None
         self._block: Reach | None = None
         self._base_known = True
@@ -332,8 +333,9 @@ class SiteTally:
         active = mask.active
         if self._lanes is None:
             runs: NDArray[np.bool_] = np.any(active.reshape(-1, threads.block_lanes), axis=1)
-            block = next((k for k in threads.typical if bool(runs[k])), threads.typical[0])
-            self._lanes = threads.lanes_of(block)
+            heaviest = int(np.argmax(np.where(runs, threads.block_population, 0.0)))
+            self._at_block = next((k for k in threads.typical if bool(runs[k])), heaviest)
+            self._lanes = threads.lanes_of(self._at_block)
         inner_block = self._lanes
         if self._visits <= REACH_VISITS:
             self._launch = _extended(self._launch, axes, active, unit_bytes, length)
@@ -395,6 +397,7 @@ class SiteTally:
             access_bytes=self._size_bytes,
             request_bytes=self._request_bytes,
             bytes_per_row=self._detailed / self._rows,
+            block=self._at_block,
         )
 
 

@@ -194,6 +194,12 @@ class Tallies:
         warps = self.lengths.reshape(-1, self._threads.block_lanes // WARP_SIZE, WARP_SIZE).max(axis=2)
         return warps.mean(axis=1), warps.max(axis=1)
 
+    def block_shares(self) -> tuple[float, ...]:
+        """The share of blocks that run each region at all."""
+        runs = self.by_block.by_warp > 0
+        shares = (runs * self._threads.block_population).sum(axis=1)
+        return tuple(np.where(runs.all(axis=1), 1.0, shares).tolist())
+
     def kinds(self) -> tuple[BlockKind, ...]:
         """Blocks of about the same work, the longest first; none where hardly any block is longer than the
         mean.

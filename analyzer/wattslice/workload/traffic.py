@@ -92,12 +92,28 @@ class _Part(NamedTuple):
     passes: tuple[Pass, ...]
 
 
+class _Reached(Struct):
+    """What those accesses touch that were looked at in the same block: bytes per block, on the mean of all,
+    what one block reaches, and the share of blocks that come there.
+    """
+
+    distinct: float = 0.0
+    reach: Reach | None = None
+    share: float = 0.0
+
+    def bytes(self, passes: float) -> float:
+        """Bytes that one block fetches, on the mean of all."""
+        if self.reach is None:
+            return self.distinct
+        return min(self.distinct, passes * self.share * _whole_sectors(self.reach.bytes))
+
+
 class _Object(Struct):
     """What all accesses of one kind to one object add up to, in bytes per warp and per block."""
 
     requested: float = 0.0
     distinct_per_block: float = 0.0
-    block_reach: Reach | None = None
+    by_block: dict[int, _Reached] = field(default_factory=dict[int, _Reached])
     launch_reach: Reach | None = None
     is_bounded: bool = True
     is_kept: bool = True  # by the L1 cache
@@ -112,10 +128,12 @@ class _Object(Struct):
         statistics: SiteStatistics,
         within: Reach | None,
         passes: tuple[Pass, ...],
+        share: float,
     ) -> None:
         """Takes in one access; `within`: all of the array, if its size is known.
 
-        `distinct`: bytes that the warps of a block request and have not requested just before.
+        `distinct`: bytes that the warps of a block request and have not requested just before. `share`: of
+        the blocks that come here.
         """
         self.requested += requested
         self.distinct_per_block += distinct
@@ -128,16 +146,26 @@ class _Object(Struct):
             self.is_bounded = False
             return
         self.launch_reach = _around(self.launch_reach, reach)
-        if block_reach is not None:  # else only blocks at the edge of the grid come here
-            self.block_reach = _around(self.block_reach, block_reach)
+        reached = self.by_block.setdefault(statistics.block, _Reached())
+        reached.distinct += distinct
+        reached.share = max(reached.share, share)
+        if block_reach is not None:
+            reached.reach = _around(reached.reach, block_reach)
+
+    @property
+    def reached_bytes(self) -> float:
+        """The most that one block touches of it."""
+        spans = [_whole_sectors(one.reach.bytes) for one in self.by_block.values() if one.reach is not None]
+        return max(spans, default=math.inf)
 
     def block_bytes(self, passes: float = 1.0) -> float:
         """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches in each of
         so many passes.
         """
-        if not self.is_bounded or self.block_reach is None:
+        if not self.is_bounded or self.launch_reach is None:
             return self.distinct_per_block
-        return min(self.distinct_per_block, passes * _whole_sectors(self.block_reach.bytes))
+        whole = passes * _whole_sectors(self.launch_reach.bytes)
+        return min(whole, sum(one.bytes(passes) for one in self.by_block.values()))
 
     def axes(self, kernel: Kernel) -> frozenset[int]:
         """The axes of the grid along which blocks touch other parts of it."""
@@ -232,7 +260,8 @@ def traffic(
         table = stores if access.is_store else loads if is_kept else past_l1
         entry = table.setdefault(access.root, _Object(is_kept=is_kept))
         distinct = requested * warps_per_block * min(1.0, made.fresh * statistics.block_distinct_share)
-        entry.add(access, requested, distinct, statistics, _whole_array(launch, access), made.passes)
+        share = profile.block_shares[access.region] if profile.block_shares else 1.0
+        entry.add(access, requested, distinct, statistics, _whole_array(launch, access), made.passes, share)
         if access.is_store:
             stored += requested * times
     loaded = (*loads.values(), *past_l1.values())
@@ -450,14 +479,13 @@ def _beyond(
     for entry in entries:
         root, own = entry.parts[0].access.root, dict[int, float]()
         for part in entry.parts:
-            reach = math.inf if entry.block_reach is None else _whole_sectors(entry.block_reach.bytes)
             together = positions(launch.grid, block_axes(launch.kernel, part.access), blocks)
             new: float | None = None  # share of the sectors of a visit that the visit before did not touch
             for one in reversed(part.passes):
                 for region in (one.body_region, one.entry_region):
                     if runs[region]:
                         bytes_ = (1.0 if new is None else new) * part.distinct / runs[region]
-                        own[region] = own.get(region, 0.0) + together * min(bytes_, reach)
+                        own[region] = own.get(region, 0.0) + together * min(bytes_, entry.reached_bytes)
                     if one.stride != 0.0 and new is None:
                         new = 1.0 if one.stride is None else min(1.0, abs(one.stride) / SECTOR_BYTES)
         most = math.inf if entry.launch_reach is None else _whole_sectors(entry.launch_reach.bytes)
