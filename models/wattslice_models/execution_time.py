@@ -17,7 +17,7 @@ and only so many warps fit on an SM at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum, StrEnum, auto
 
 from msgspec import Struct
@@ -248,7 +248,9 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     # The longest warp has no more of a unit than one scheduler has, if there is a lane for each.
     share = workload.longest_warp / warps
     of_slot = {one: share * min(schedulers, lanes) * seconds[one] for one, lanes in lanes_of.items()}
-    of_slot[Resource.LATENCY] = workload.longest_warp * warp_length_s(workload, gpu, parameters, moved, clocks)
+    of_slot[Resource.LATENCY] = workload.longest_warp * warp_length_s(
+        workload, gpu, parameters, moved, clocks
+    )
     load_store = own * moved.shared_passes * PASS_BYTES / chip.shared_bytes_per_clock_per_sm
     known = workload.l1_passes
     l1_bytes = own * moved.l1_bytes if known is None else warps * known * PASS_BYTES
@@ -287,7 +289,7 @@ def _kinds(
         return [(mean, workload.blocks)]
     more = workload.blocks / sum(kind.blocks for kind in workload.kinds)
     kinds = [(_mean_block(kind, gpu, clocks, parameters), more * kind.blocks) for kind in workload.kinds]
-    kinds.sort(key=lambda kind: -kind[0][_Place.SLOT, Resource.LATENCY])
+    kinds.sort(key=lambda kind: -math.fsum(kind[0].values()))
     for key, mean_s in mean.items():
         sum_s = math.fsum(number * block.get(key, 0.0) for block, number in kinds)
         for block, _ in kinds:
@@ -307,6 +309,22 @@ def _dealt_s(blocks: Iterable[tuple[float, float]], places: float) -> float:
     return max(most, total / places)
 
 
+def _by_resource(found: Mapping[tuple[_Place, Resource], float]) -> dict[Resource, float]:
+    """Seconds of each resource. A warp that takes longer than its SM waits: all that it has of a unit is one
+    scheduler's part.
+    """
+    seconds: dict[Resource, float] = {}
+    for (place, resource), held_s in found.items():
+        if place is not _Place.SLOT:
+            seconds[resource] = max(seconds.get(resource, 0.0), held_s)
+    seconds[Resource.LATENCY] = max(
+        held_s
+        for (place, resource), held_s in found.items()
+        if place is _Place.SLOT and held_s >= seconds.get(resource, 0.0)
+    )
+    return seconds
+
+
 def predict_time(
     workload: Workload,
     gpu: Gpu,
@@ -318,25 +336,24 @@ def predict_time(
     kinds = _kinds(workload, gpu, clocks, parameters)
     slots = gpu.sm_count * resident_blocks(workload)
     places = {_Place.SM: gpu.sm_count, _Place.SLOT: slots, _Place.CHIP: 1}
-    seconds: dict[Resource, float] = {}
-    for place, resource in kinds[0][0]:
-        dealt = [(block[place, resource], number) for block, number in kinds]
-        seconds[resource] = max(seconds.get(resource, 0.0), _dealt_s(dealt, places[place]))
+    seconds = _by_resource(
+        {
+            key: _dealt_s([(block[key], number) for block, number in kinds], places[key[0]])
+            for key in kinds[0][0]
+        }
+    )
     overlapped_s = _overlapped_s(seconds, parameters.overlap)
     # So many blocks run at a time as the seconds of all of them are in those of the launch (Little's law).
     block_s = begun = 0.0
     for block, number in kinds:
-        begun += number
-        beside: dict[Resource, float] = {}  # as many as are as long, and fit
-        for (place, resource), held_s in block.items():
-            sharing = max(1.0, min(begun, slots) / places[place])
-            beside[resource] = max(beside.get(resource, 0.0), sharing * held_s)
-        block_s += number * _overlapped_s(beside, parameters.overlap)
+        begun += number  # as many as are as long, and fit, share the units
+        shared = {key: max(1.0, min(begun, slots) / places[key[0]]) * held_s for key, held_s in block.items()}
+        block_s += number * _overlapped_s(_by_resource(shared), parameters.overlap)
     at_once = min(workload.blocks, slots)
     held = min(at_once, block_s / overlapped_s) if overlapped_s else at_once
     waiting = [(block[_Place.SLOT, Resource.LATENCY], number) for block, number in kinds]
     mean_s = math.fsum(one_s * number for one_s, number in waiting) / at_once
-    if 1.001 * mean_s < seconds[Resource.LATENCY] <= 1.001 * waiting[0][0]:
+    if 1.001 * mean_s < seconds[Resource.LATENCY] <= 1.001 * max(waiting)[0]:
         seconds[Resource.LONGEST_BLOCK] = seconds.pop(Resource.LATENCY)
     seconds[Resource.LAUNCH] = parameters.launch_overhead_s
     time_s = parameters.launch_overhead_s + overlapped_s

@@ -151,14 +151,13 @@ def test_one_long_block_alone_draws_what_one_busy_sm_draws():
     one = Workload(1, 256, 64.0, Instructions(fp32=1e7, integer=1e7), dependent_instructions=2e7)
     # The same work in one block of 640, the others do nothing.
     spread = Instructions(fp32=1e7 / 640, integer=1e7 / 640)
+    nothing = replace(one, blocks=639, instructions=Instructions(), dependent_instructions=0.0)
     among = replace(
-        one, blocks=640, instructions=spread, dependent_instructions=2e7 / 640, longest_block=640.0
+        one, blocks=640, instructions=spread, dependent_instructions=2e7 / 640, kinds=(one, nothing)
     )
-    alone, beside, even = (
-        shipped.predict(work, V100) for work in (one, among, replace(among, longest_block=1.0))
-    )
-    assert beside.time_s == pytest.approx(alone.time_s, rel=0.2)
-    assert beside.power_w == pytest.approx(alone.power_w, rel=0.02)
+    alone, beside, even = (shipped.predict(work, V100) for work in (one, among, replace(among, kinds=())))
+    assert beside.time_s == pytest.approx(alone.time_s, rel=1e-3)
+    assert beside.power_w == pytest.approx(alone.power_w, rel=1e-3)
     assert even.power_w > 1.5 * alone.power_w
 
 

@@ -21,6 +21,7 @@ from wattslice_models.workload import Instructions, Workload
 V100 = load_gpu("v100_pcie")  # 80 SMs, 64 FMA a clock and SM, 1380 MHz, 897 GB/s
 RTX = load_gpu("quadro_rtx_8000")
 EXACT = TimeParameters(launch_overhead_s=0.0, issue_share=1.0, overlap=1e4)
+NO_BYTES = 0.0, 0.0, 0.0
 ACHIEVABLE = 0.9  # of DRAM bandwidth, gpus/architectures/volta.toml
 
 
@@ -218,8 +219,8 @@ def test_a_warp_waits_for_its_chain_and_loads_side_by_side_for_one():
     chained = replace(lone, dependent_instructions=2_500.0, dependent_loads=10.0)
     found = predict_time(chained, V100, Clocks(1000.0), EXACT)
     assert found.limited_by is Resource.LATENCY
-    # A warp issues one instruction a clock at most, so its 10 160 take longer than a chain of 2 500 times 4.
-    assert found.time_s == pytest.approx(10_160 / 1e9 + 10 * (215 / 1e9 + 161e-9))
+    # It has 16 lanes, two clocks for each of its 10 000, which takes longer than a chain of 2 500 times 4.
+    assert found.time_s == pytest.approx(20_000 / 1e9)
     longer = predict_time(replace(chained, dependent_instructions=5_000.0), V100, Clocks(1000.0), EXACT)
     assert longer.time_s == pytest.approx(20_000 / 1e9 + 10 * (215 / 1e9 + 161e-9))
 
@@ -273,16 +274,92 @@ def test_what_l2_takes_from_dram_in_a_clock_limits_at_low_clocks():
 
 
 def test_a_launch_takes_as_long_as_its_longest_block():
-    even = Workload(256, 256, 64.0, Instructions(fp32=400.0), dependent_instructions=400.0)
+    even = Workload(256, 128, 64.0, Instructions(fp32=400.0), None, *NO_BYTES, dependent_instructions=400.0)
     assert predict_time(even, V100, Clocks(1000.0), EXACT).time_s < 10e-6
-    one = replace(even, longest_block=256.0)  # all work is done by one block
-    found = predict_time(one, V100, Clocks(1000.0), EXACT)
+    found = predict_time(among(even, 1), V100, Clocks(1000.0), EXACT)  # all work is done by one block
     assert found.limited_by is Resource.LONGEST_BLOCK
     assert found.time_s == pytest.approx(256 * 400 * 4 / 1e9)
-    in_each = replace(even, blocks=2560, mean_block=8.0)  # all work is done by one warp of each block
+    # all work is done by one warp of each block
+    in_each = replace(even, blocks=2560, threads_per_block=256, longest_warp=8.0)
     assert predict_time(in_each, V100, Clocks(1000.0), EXACT).time_s == pytest.approx(
         4 * 8 * 1600 / 1e9, rel=1e-3
     )
+
+
+def among(work, number):
+    """The same total work in `number` of the blocks, the others do nothing."""
+    done, times = work.instructions, work.blocks / number
+    own = replace(
+        work,
+        blocks=number,
+        instructions=replace(done, fp32=times * done.fp32, fp64=times * done.fp64),
+        dependent_instructions=times * work.dependent_instructions,
+        l1_bytes=times * work.l1_bytes,
+        l2_bytes=times * work.l2_bytes,
+    )
+    idle = replace(work, blocks=work.blocks - number, instructions=Instructions(), dependent_instructions=0.0)
+    return replace(work, kinds=(own, replace(idle, l1_bytes=0.0, l2_bytes=0.0)))
+
+
+def alone(work):
+    """The blocks of the first kind, without the others."""
+    return work.kinds[0]
+
+
+@pytest.mark.parametrize("number", [1, 54, 80, 81, 1000])
+@pytest.mark.parametrize(
+    "work",
+    [
+        Workload(10_000, 256, 64.0, Instructions(fp32=4e5), None, *NO_BYTES, dependent_instructions=4e5),
+        Workload(10_000, 32, 32.0, Instructions(fp32=4e5), None, *NO_BYTES, dependent_instructions=1e5),
+        Workload(10_000, 256, 16.0, Instructions(fp64=4e5), None, *NO_BYTES, dependent_instructions=4e5),
+        Workload(10_000, 256, 64.0, Instructions(), None, *(4e6, 4e6, 0.0), dependent_instructions=0.0),
+    ],
+    ids=["fp32", "one warp", "fp64", "L2"],
+)
+def test_a_few_busy_blocks_take_as_long_as_without_the_others(work, number):
+    uneven = among(work, number)
+    both = [predict_time(one, V100, Clocks(1000.0), EXACT) for one in (uneven, alone(uneven))]
+    assert both[0].time_s == pytest.approx(both[1].time_s, rel=1e-3)
+    assert both[0].held_warps_per_sm == pytest.approx(both[1].held_warps_per_sm, rel=1e-2)
+    backwards = replace(uneven, kinds=uneven.kinds[::-1])
+    assert predict_time(backwards, V100, Clocks(1000.0), EXACT) == both[0]
+
+
+def test_the_busiest_sm_gets_its_share_of_the_longest_blocks():
+    """Of 81 blocks of one length on 80 SMs one SM gets two, whatever else the grid holds."""
+    work = Workload(10_000, 1024, 64.0, Instructions(fp32=4e4), None, *NO_BYTES, dependent_instructions=0.0)
+    of_80, of_81 = (
+        predict_time(alone(among(work, number)), V100, Clocks(1000.0), EXACT).time_s * number
+        for number in (80, 81)
+    )
+    assert of_81 == pytest.approx(2 * of_80 * 80 / 81 * 81 / 80, rel=1e-3)
+    half = replace(work, blocks=80)  # beside 80 blocks of twice the length
+    long = replace(half, instructions=Instructions(fp32=8e4))
+    mixed = replace(half, blocks=160, instructions=Instructions(fp32=6e4), kinds=(half, long))
+    times = [predict_time(one, V100, Clocks(1000.0), EXACT).time_s for one in (half, long, mixed)]
+    assert times[2] == pytest.approx(times[0] + times[1], rel=1e-3)
+
+
+def test_one_warp_has_one_scheduler_and_its_share_of_the_units():
+    """32 lanes on the 16 of a scheduler of a V100: two clocks for each multiply-add, idle as the rest is."""
+    work = Workload(1, 32, 64.0, Instructions(fp32=1e5), dependent_instructions=0.0)
+    of_four = replace(work, threads_per_block=128)
+    assert predict_time(work, V100, Clocks(1000.0), EXACT).time_s == pytest.approx(2e5 / 1e9, rel=0.15)
+    assert predict_time(of_four, V100, Clocks(1000.0), EXACT).time_s == pytest.approx(2e5 / 1e9, rel=0.15)
+
+
+def test_what_kinds_add_up_to_says_the_launch_itself():
+    even = Workload(640, 256, 64.0, Instructions(fp32=4e3), None, *NO_BYTES, dependent_instructions=0.0)
+    work = among(even, 80)
+    twice = replace(work, instructions=Instructions(fp32=8e3))
+    of_others = replace(work, instructions=Instructions(fp16=4e3))  # which no kind has: even
+    once_s, twice_s, others_s, even_s = (
+        predict_time(one, V100, Clocks(1000.0), EXACT).time_s
+        for one in (work, twice, of_others, replace(of_others, kinds=()))
+    )
+    assert twice_s == pytest.approx(2 * once_s, rel=1e-3)
+    assert others_s == pytest.approx(even_s, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -317,10 +394,13 @@ def test_sms_run_empty_in_a_last_round_and_beside_a_long_block():
     waiting: dict[str, Any] = {"instructions": Instructions(), "warp_instructions": 0.0}
     assert held(641, **waiting) == pytest.approx(8 * 641 / 2 / 80)
     # All work in one block of 640: its 8 warps are all that runs.
-    alone: dict[str, Any] = {"longest_block": 640.0, **waiting}
-    assert held(640, **alone) == pytest.approx(8 / 80)
-    alone["longest_block"] = 64.0
-    assert held(640, **alone) == pytest.approx(80 / 80)
+    one, ten, none = (
+        Workload(number, 256, 64.0, dependent_instructions=work, **waiting)
+        for number, work in ((1, 6.4e7), (10, 6.4e6), (630, 0.0))
+    )
+    waiting["dependent_instructions"] = 1e5  # beside which the start of so many blocks is nothing
+    assert held(640, kinds=(one, replace(none, blocks=639)), **waiting) == pytest.approx(8 / 80, rel=0.01)
+    assert held(640, kinds=(ten, none), **waiting) == pytest.approx(80 / 80, rel=0.01)
     # What DRAM has to move, fewer blocks move in less time: no SM runs empty for long.
     moving: dict[str, Any] = {"l1_bytes": 4e5, "l2_bytes": 4e5, "dram_bytes": 4e5, "dependent_loads": 0.0}
     assert held(641, **moving, **waiting) == pytest.approx(64, rel=0.01)

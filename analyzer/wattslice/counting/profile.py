@@ -149,10 +149,11 @@ class BlockKind(Struct, frozen=True):
     """Blocks of about the same work: their share of the grid, and the counts of `ExecutionProfile` in them.
 
     `longest_warp`: operations of the longest warp of a block, mean over these blocks, relative to their mean
-    warp.
+    warp. `size`: relative to that of the mean block.
     """
 
     share: float
+    size: float
     longest_warp: float
     thread_counts: tuple[float, ...]
     warp_counts: tuple[float, ...]

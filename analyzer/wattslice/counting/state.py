@@ -25,7 +25,7 @@ from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
 EVEN = 1.1
 """Up to this many times the mean block the longest one is no other kind of block."""
 
-KINDS_BELOW = (1.05, 1.2, 1.5, 2.0, 3.0, 6.0, 12.0, 100.0)
+KINDS_BELOW = (1.05, 1.3, 2.0, 6.0, 100.0)
 """How much smaller than the longest block the blocks of a kind are at most, in all but the last kind."""
 
 SURVEYS = 1 << 23
@@ -213,7 +213,12 @@ class Tallies:
         threads = self._of_kinds(kinds, self.by_block.by_thread, self.thread_counts)
         warps = self._of_kinds(kinds, self.by_block.by_warp, self.warp_counts)
         shares = [float(population[blocks].sum()) for blocks in kinds]
-        return tuple(map(BlockKind, shares, map(self.longest_warp, kinds), threads, warps))
+        of_mean = size / float((size * population).sum())
+        sizes = [
+            float((of_mean * population)[blocks].sum()) / share
+            for blocks, share in zip(kinds, shares, strict=True)
+        ]
+        return tuple(map(BlockKind, shares, sizes, map(self.longest_warp, kinds), threads, warps))
 
     def _of_kinds(
         self, kinds: list[NDArray[np.intp]], by_block: NDArray[np.float64], means: list[float]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -87,16 +87,22 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
             workload(launch, own, total_counts(launch.kernel, own), own_mix, own_moved, warps),
             blocks=max(1, round(share * launch.blocks)),
         )
-        for share, own, own_mix, own_moved in _kinds(launch, resident.isa, profile, moved)
+        for share, own, own_mix, own_moved in _kinds(launch, resident, profile, moved)
     )
     return LaunchWork(counts, mix, moved, replace(work, kinds=kinds))
 
 
 def _kinds(
-    launch: KernelLaunch, isa: Isa, profile: ExecutionProfile, moved: Traffic
+    launch: KernelLaunch, resident: Residency, profile: ExecutionProfile, moved: Traffic
 ) -> Iterator[tuple[float, ExecutionProfile, InstructionMix, Traffic]]:
-    """The kinds of blocks: their share of the grid, and what they execute and move."""
-    trips = loop_trips(launch.kernel, profile) if profile.kinds else ()
+    """The kinds of blocks: their share of the grid, and what they execute and move.
+
+    None where the grid has so many rounds of blocks that none of them is long beside all rounds.
+    """
+    rounds = launch.blocks / resident.resident_blocks
+    if not profile.kinds or profile.kinds[0].size * MANY_ROUNDS < rounds:
+        return
+    trips = loop_trips(launch.kernel, profile)
     for kind in profile.kinds:
         own = replace(
             profile,
@@ -104,10 +110,12 @@ def _kinds(
             warp_counts=kind.warp_counts,
             longest_warp=kind.longest_warp,
         )
-        mix = lower_instructions(launch.kernel, own, isa, trips)
+        mix = lower_instructions(launch.kernel, own, resident.isa, trips)
         yield kind.share, own, mix, traffic_of_blocks(moved, kind.warp_counts, profile.warp_counts)
 
 
+MANY_ROUNDS = 10.0
+"""Rounds of blocks for each that the longest one takes, from which on it hardly matters."""
 MOST_IN_FLIGHT = 16.0
 """Outstanding loads of one warp taken to be possible at most: a bound of ours, not measured."""
 TENSOR_FMA_PER_THREAD = 16 * 16 * 16 / 32

@@ -406,7 +406,8 @@ def lower_instructions(
 ) -> InstructionMix:
     """The executed instructions of `kernel` for the launch that `profile` describes.
 
-    `trips`: those that the compiler knows, where `profile` is of some blocks only. `ValueError` when the profile is not one of this kernel.
+    `trips`: those that the compiler knows, where `profile` is of some blocks only.
+    `ValueError` when the profile is not one of this kernel.
     """
     if len(profile.thread_counts) != kernel.region_count:
         message = f"{len(profile.thread_counts)} thread counts for {kernel.region_count} regions"
