@@ -120,6 +120,76 @@ def test_l2_is_faster_than_dram(gpu):
     assert roof > gpu.memory_bandwidth_bytes_per_s
 
 
+FEW = """
+__global__ void few(float *y, const float *x) {
+  __shared__ float tile[256];
+  float a = threadIdx.x;
+  GUARD { WORK }
+  y[blockIdx.x * blockDim.x + threadIdx.x] = a;
+}
+int main() {
+  float *y, *x; cudaMalloc(&y, 1 << 28); cudaMalloc(&x, 1 << 28);
+  few<<<GRID, 256>>>(y, x);
+}
+"""
+ARITHMETIC = "for (int i = 0; i < 200000; ++i) a = a * 1.01f + 0.5f;"
+WORKS = {
+    "arithmetic": ARITHMETIC,
+    "doubles": "double d = a; for (int i = 0; i < 20000; ++i) d = d * 1.01 + 0.5; a = d;",
+    "stream": "for (int i = 0; i < 20000; ++i) a += x[((BLOCK) * 20000 + i) * 256 + threadIdx.x];",
+    "again": "for (int i = 0; i < 20000; ++i) a += x[(BLOCK) * 2048 + i % 8 * 256 + threadIdx.x];",
+    "shared": "for (int i = 0; i < 20000; ++i) { tile[threadIdx.x] = a; __syncthreads(); "
+    "a += tile[(threadIdx.x + i) % 256]; __syncthreads(); }",
+}
+
+
+def few(work, grid, guard="", block="blockIdx.x", gpu="a100"):
+    text = (
+        FEW.replace("WORK", work).replace("GRID", str(grid)).replace("GUARD", guard).replace("BLOCK", block)
+    )
+    (kernel,) = analyze_text(text, gpu=gpu).kernels
+    assert kernel.time_s is not None
+    assert kernel.power_w is not None
+    return kernel
+
+
+@pytest.mark.parametrize("work", WORKS.values(), ids=WORKS)
+@pytest.mark.parametrize(
+    ("grid", "guard", "block"),
+    [
+        (108, "if (blockIdx.x < 54)", "blockIdx.x"),
+        (2000, "if (blockIdx.x < 54)", "blockIdx.x"),
+        (2000, "if (blockIdx.x >= 1946)", "blockIdx.x - 1946"),
+        (108, "if (blockIdx.x % 2 == 0)", "blockIdx.x / 2"),
+    ],
+    ids=["first half", "first", "last", "every second"],
+)
+def test_blocks_that_do_nothing_change_nothing(work, grid, guard, block):
+    alone, beside = few(work, 54), few(work, grid, guard, block)
+    assert beside.time_s == pytest.approx(alone.time_s, rel=0.01)
+    assert beside.power_w == pytest.approx(alone.power_w, rel=0.03)
+
+
+def test_one_long_block_draws_what_it_draws_alone():
+    alone, among = few(ARITHMETIC, 1), few(ARITHMETIC, 5000, "if (blockIdx.x == 4321)")
+    assert among.time_s == pytest.approx(alone.time_s, rel=0.01)
+    assert among.power_w == pytest.approx(alone.power_w, rel=0.04)  # the others run, too, for a microsecond
+
+
+@pytest.mark.parametrize("grid", [108, 300, 5000])
+def test_triangular_work_takes_as_long_in_either_order_and_no_less_than_its_longest_block(grid):
+    work = "for (int i = 0; i < (BLOCK) * 100; ++i) a = a * 1.01f + 0.5f;"
+    up, down = (few(work, grid, block=block) for block in ("blockIdx.x", f"{grid - 1} - blockIdx.x"))
+    assert up.time_s == pytest.approx(down.time_s, rel=0.01)
+    assert up.power_w == pytest.approx(down.power_w, rel=0.01)
+    longest, even = few(work, 1, block=str(grid - 1)), few(work, grid, block=str((grid - 1) // 2))
+    assert up.time_s >= 0.95 * longest.time_s
+    assert up.time_s >= 0.95 * even.time_s
+    if grid == 108:  # one block on each SM
+        assert up.time_s == pytest.approx(longest.time_s, rel=0.05)
+        assert up.power_w < 0.95 * few(work, grid, block=str(grid - 1)).power_w
+
+
 STEPS = 100_000
 UNEVEN = f"""
 __global__ void uneven(float *y) {{

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.operation_counts import OperationCounts, operations, weighted_counts
@@ -19,6 +21,10 @@ class ProbabilitySource(Enum):
     PROFILE = "profile"  # --profile
     SAMPLED = "sampled"  # as STATIC, of blocks drawn at random that stand for all
     DEFAULT = "default"  # data-dependent, and nothing speaks for either way: the stated default
+
+
+KNOWN_TO_LANES = (ProbabilitySource.STATIC, ProbabilitySource.SAMPLED)
+"""Sources of arms whose lanes are known: so are the sectors that each arm touches."""
 
 
 class BranchArm(Struct, frozen=True):
@@ -181,6 +187,24 @@ class ExecutionProfile(Struct, frozen=True):
     longest_warp: float = 1.0
     block_shares: tuple[float, ...] = ()
     kinds: tuple[BlockKind, ...] = ()
+
+    def with_counts(self, threads: Sequence[float], warps: Sequence[float]) -> ExecutionProfile:
+        """The same with other counts on the mean, in which the kinds of blocks have the same part."""
+
+        def part(own: Sequence[float], new: Sequence[float], old: Sequence[float]) -> tuple[float, ...]:
+            return tuple(
+                now if not was else one * now / was for one, now, was in zip(own, new, old, strict=True)
+            )
+
+        kinds = tuple(
+            replace(
+                kind,
+                thread_counts=part(kind.thread_counts, threads, self.thread_counts),
+                warp_counts=part(kind.warp_counts, warps, self.warp_counts),
+            )
+            for kind in self.kinds
+        )
+        return replace(self, thread_counts=tuple(threads), warp_counts=tuple(warps), kinds=kinds)
 
 
 def total_counts(kernel: ir.Kernel, profile: ExecutionProfile) -> OperationCounts:

@@ -208,7 +208,8 @@ class Tallies:
         size, population = mean + longest, self._threads.block_population
         if size.max() <= EVEN * float((size * population).sum()):
             return ()
-        kind_of = np.searchsorted(KINDS_BELOW, size.max() / np.maximum(size, 1e-9 * size.max()))
+        smaller: NDArray[np.float64] = size.max() / np.maximum(size, 1e-9 * size.max())
+        kind_of = np.searchsorted(np.array(KINDS_BELOW), smaller)
         kinds = [np.flatnonzero(kind_of == kind) for kind in np.unique(kind_of)]
         threads = self._of_kinds(kinds, self.by_block.by_thread, self.thread_counts)
         warps = self._of_kinds(kinds, self.by_block.by_warp, self.warp_counts)

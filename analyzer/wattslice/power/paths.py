@@ -15,7 +15,7 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.counting.profile import BranchArm, ExecutionProfile, ProbabilitySource
+from wattslice.counting.profile import KNOWN_TO_LANES, BranchArm, ExecutionProfile
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.ir import (
     If,
@@ -50,8 +50,7 @@ class Path(Struct, frozen=True):
 
 def arms_of_data(profile: ExecutionProfile) -> tuple[BranchArm, ...]:
     """The arms whose probability only data know, estimated or profiled; thread indices decide the others."""
-    known = (ProbabilitySource.STATIC, ProbabilitySource.SAMPLED)
-    return tuple(arm for arm in profile.arms if arm.source not in known)
+    return tuple(arm for arm in profile.arms if arm.source not in KNOWN_TO_LANES)
 
 
 @lru_cache(maxsize=4)
@@ -139,7 +138,7 @@ def _scaled(
             threads[region] *= by_thread
             # A warp issues no less often than its lanes run on average.
             warps[region] = max(warps[region] * by_warp, threads[region])
-    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))
+    return profile.with_counts(threads, warps)
 
 
 def _paths(stmt: Stmt) -> Iterator[Path]:
@@ -262,7 +261,7 @@ def with_trips(profile: ExecutionProfile, loop: TripRange, factor: float) -> Exe
     for region in loop.regions:
         threads[region] *= factor
         warps[region] *= factor
-    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))
+    return profile.with_counts(threads, warps)
 
 
 def left_at_once(profile: ExecutionProfile, loop: TripRange) -> ExecutionProfile:
@@ -274,4 +273,4 @@ def left_at_once(profile: ExecutionProfile, loop: TripRange) -> ExecutionProfile
     for region in chain.from_iterable(one.inside for one in loop.exits):
         threads[region] = profile.thread_counts[loop.loop] / len(loop.exits)
         warps[region] = profile.warp_counts[loop.loop] / len(loop.exits)
-    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))
+    return profile.with_counts(threads, warps)

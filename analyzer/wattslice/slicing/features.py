@@ -9,10 +9,9 @@ import math
 from collections.abc import Iterable
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.counting.profile import BranchArm, ExecutionProfile
+from wattslice.counting.profile import KNOWN_TO_LANES, BranchArm, ExecutionProfile
 from wattslice.ir.operation_counts import SPACE_OF, OperationCounts, weighted_counts
 from wattslice.slicing.slices import Slice
 from wattslice.slicing.statements import Arm, LogicalStatement, StatementKind
@@ -59,18 +58,23 @@ def without_improbable(
     slices: tuple[Slice, ...], profile: ExecutionProfile, threshold: float
 ) -> ExecutionProfile:
     """`profile` without the sub-slices that execute with a probability up to `threshold` δ (Def. 7); itself
-    where there are none.
+    where there are none. What thread indices decide is known to happen: no chance, however rare.
     """
-    arms = {arm.region: arm for arm in profile.arms}
+    arms = {arm.region: arm for arm in profile.arms if arm.source not in KNOWN_TO_LANES}
     chains = {statement.arms for part in slices for statement in part.statements}
-    dropped = {chain for chain in chains if arm_probability(chain, arms, profile.thread_counts) <= threshold}
+
+    def probability(chain: tuple[Arm, ...]) -> float:
+        by_data = tuple(arm for arm in chain if arm.region in arms)
+        return arm_probability(by_data, arms, profile.thread_counts)
+
+    dropped = {chain for chain in chains if probability(chain) <= threshold}
     if not dropped:
         return profile
     regions = {s.region for part in slices for s in part.statements if s.arms in dropped}
     threads, warps = list(profile.thread_counts), list(profile.warp_counts)
     for region in regions:
         threads[region] = warps[region] = 0.0
-    return replace(profile, thread_counts=tuple(threads), warp_counts=tuple(warps))
+    return profile.with_counts(threads, warps)
 
 
 def arm_probability(

@@ -25,7 +25,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, Reach, SiteStatistics
+from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
@@ -345,7 +345,7 @@ def made_accesses(
     both: the compiler moves it behind them, and a warp whose lanes go both ways makes one request.
     """
     made = {(entry.site, entry.is_store): entry for entry in requests}
-    of_data = {arm.region for arm in profile.arms if arm.source not in _KNOWN_TO_LANES}
+    of_data = {arm.region for arm in profile.arms if arm.source not in KNOWN_TO_LANES}
     for arm, site, other in _joined_stores(launch.kernel):
         first, second = made.get((site, True)), made.get((other, True))
         if arm in of_data and first is not None and second is not None:
@@ -361,10 +361,6 @@ def made_accesses(
             found = made.get((access.site, access.is_store))
         if found is not None and found.per_warp > 0.0:
             yield access, found
-
-
-_KNOWN_TO_LANES = (ProbabilitySource.STATIC, ProbabilitySource.SAMPLED)
-"""Sources of arms whose lanes are known: so are the sectors that each arm touches."""
 
 
 @lru_cache(maxsize=4)
