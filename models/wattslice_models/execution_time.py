@@ -23,7 +23,7 @@ from enum import Enum, StrEnum, auto
 from msgspec import Struct
 
 from wattslice_models.gpu import Gpu
-from wattslice_models.workload import PASS_BYTES, Workload
+from wattslice_models.workload import ASSUMED_TRIPS, PASS_BYTES, Workload
 
 
 class Resource(StrEnum):
@@ -380,6 +380,8 @@ def _notes(workload: Workload, gpu: Gpu) -> tuple[str, ...]:
             lacks = f"the {gpu.name} has no {resource}"
             lacks = f"rate of the {resource} unknown on the {gpu.name}" if rate is None else lacks
             notes.append(f"{lacks}: the rate of fp32 assumed")
+    if workload.doubt == ASSUMED_TRIPS:
+        notes.append("data decide how long loops run: all blocks taken to have the same work")
     if workload.atomics:
         notes.append("contention of atomics is not modelled: the time is a lower bound")
     return tuple(notes)

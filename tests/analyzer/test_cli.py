@@ -326,11 +326,12 @@ def test_a_closed_pipe_is_no_traceback(source):
 def test_gate_status(source, pipeline, capsys):
     pipeline(replace(ANALYSIS, kernels=(MATMUL,), diagnostics=()))
     assert main(["gate", "k.cu", "--max-power", "200"]) == 0
-    assert "gate passed: 1 checked, 0 over 200 W on v100" in capsys.readouterr().out
+    told = "gate passed: 1 checked, 0 over 200 W, at most P(> 200 W) = 0.10 (matMul) on v100"
+    assert told in capsys.readouterr().out
     assert main(["gate", "k.cu", "--max-power", "150"]) == 1
     out = capsys.readouterr().out
     assert "PW020" in out
-    assert "gate failed: 1 checked, 1 over 150 W on v100" in out
+    assert "gate failed: 1 checked, 1 over 150 W, at most P(> 150 W) > 0.99 (matMul) on v100" in out
 
 
 def test_gate_and_unknown_power(source, pipeline, capsys):

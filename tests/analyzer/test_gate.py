@@ -7,6 +7,7 @@ from wattslice.findings.findings import Finding, findings_of, why_unknown
 from wattslice.gate.verdict import Compared, UnknownPolicy, judge
 from wattslice.ir import Diagnostic, Severity
 from wattslice.report.text import write_verdict
+from wattslice_models.types import Wanted
 
 from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
 
@@ -25,9 +26,59 @@ def test_over_budget_fails_with_pw020():
     assert "287.0 W (P(> 200 W) > 0.99) is over the budget of 200 W by 87.0 W" in verdict.findings[0].message
 
 
-def test_exactly_at_the_budget_passes():
-    assert judge(KNOWN, watts(287.0), UnknownPolicy.FAIL).passed
+def test_exactly_at_the_budget_passes_but_not_without_a_word():
+    verdict = judge(KNOWN, watts(287.0), UnknownPolicy.FAIL)
+    assert verdict.passed
+    (told,) = verdict.findings
+    assert (told.rule, told.severity) == ("PW020", Severity.WARNING)
+    assert told.message == "burn: 287.0 W (P(> 287 W) = 0.50) may exceed the budget of 287 W"
     assert not judge(KNOWN, watts(286.999), UnknownPolicy.FAIL).passed
+
+
+def test_a_budget_that_is_not_surely_kept_is_warned_of():
+    """matMul: 183 W, at most 205 with 90 % (both sides): above 200 W once in ten."""
+
+    def told(budget_w: float, confidence: float) -> list[Severity]:
+        analysis = replace(KNOWN, kernels=(MATMUL,))
+        verdict = judge(analysis, watts(budget_w), UnknownPolicy.FAIL, confidence=confidence)
+        assert verdict.passed
+        assert verdict.likeliest is not None
+        assert verdict.likeliest.probability == MATMUL.exceedance(budget_w)
+        return [one.severity for one in verdict.findings]
+
+    assert told(200.0, 0.9) == []
+    assert told(199.0, 0.9) == [Severity.WARNING]
+    assert told(199.0, 0.8) == []
+    assert told(200.0, 0.95) == [Severity.WARNING]
+    assert told(184.0, 0.5) == []
+
+
+def test_what_only_the_limit_of_the_board_holds_back_is_over_a_budget_there():
+    """It wants 400 W, and is predicted to draw the 300 that it gets."""
+    held = replace(HOT, power_w=300.0, wanted=Wanted(400.0, 350.0, 450.0))
+    analysis = replace(KNOWN, kernels=(held,))
+    verdict = judge(analysis, watts(300.0), UnknownPolicy.FAIL)
+    assert not verdict.passed
+    assert "(P(> 300 W) > 0.99) exceeds the budget of 300 W more probably than not" in (
+        verdict.findings[0].message
+    )
+    by_share = judge(analysis, (Budget(max_limit_share=1.0),), UnknownPolicy.FAIL)
+    assert not by_share.passed
+    assert judge(analysis, watts(320.0), UnknownPolicy.FAIL).passed
+
+
+def test_the_last_line_tells_the_odds_of_the_likeliest():
+    def last_line(*budgets: Budget) -> str:
+        text = io.StringIO()
+        write_verdict(judge(KNOWN, budgets, UnknownPolicy.FAIL), KNOWN, text)
+        return text.getvalue().splitlines()[-1]
+
+    passed = "gate passed: 2 checked, 0 over 300 W, 1 may be, at most P(> 300 W) = 0.17 (burn) on"
+    assert last_line(*watts(300.0)).startswith(passed)
+    assert "at most P(> 400 W) < 0.01" in last_line(*watts(400.0))
+    assert "P(" not in last_line(Budget(max_energy_j=1e6))
+    of_one = (Budget("matMul", max_power_w=182.0), Budget("burn", max_power_w=400.0))
+    assert "at most P(> 182 W) = 0.53 (matMul)" in last_line(*of_one)
 
 
 def test_unknown_power_is_not_below_the_budget():

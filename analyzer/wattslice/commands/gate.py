@@ -78,7 +78,9 @@ def gate(
     from wattslice.report.text import write_verdict
 
     several = any(path.is_dir() for path in options.paths) and comparison is None
-    verdict = judge(analysis, budgets, unknown_policy, compared, tell_unmatched=several)
+    verdict = judge(
+        *(analysis, budgets, unknown_policy, compared), confidence=policy.confidence, tell_unmatched=several
+    )
     is_empty = not analysis.kernels and not compared
     status = FAILED if is_empty else FINE if verdict.passed else FINDINGS
     if report_format == "text":

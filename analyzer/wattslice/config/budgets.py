@@ -19,7 +19,8 @@ from wattslice.documents import Value
 
 
 class Budget(Struct, frozen=True):
-    """Bounds for the kernels that match `kernel` and `file`; None: no bound. What is exactly at one passes.
+    """Bounds for the kernels that match `kernel` and `file`; None: no bound. What is exactly at one passes,
+    watts with a warning.
 
     `max_power_w` W, `max_energy_j` J and `max_time_s` s of one launch; `min_density`, `max_density`: of
     arithmetic operations per memory access (`density`); `max_limit_share`: of the GPU's power limit.

@@ -314,7 +314,12 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     gate_confidence: Annotated[
         str | float | None,
-        Option("gate.confidence", "SHARE", "How sure a rise must be to fail.  [default: 90%]", OF_THE_GATE),
+        Option(
+            "gate.confidence",
+            "SHARE",
+            "How sure a rise must be to fail, a budget to be kept without a warning.  [default: 90%]",
+            OF_THE_GATE,
+        ),
     ] = None
     gate_budgets: Annotated[
         tuple[Budget, ...],

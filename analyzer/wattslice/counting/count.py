@@ -103,7 +103,7 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
             "PW028",
             launch.kernel.span,
             f"counts are sampled, in {sampling.blocks} of {sampling.of_blocks} blocks: {sampling.reason}; "
-            f"operations within {sampling.relative_error:.1%}",
+            f"operations within {sampling.relative_error:.1%}, the longest block is that of these",
             "",
         )
     state.tallies.tell_stand_ins()

@@ -20,7 +20,7 @@ from wattslice.findings.findings import Finding
 from wattslice.findings.quoting import Quoter
 from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair
-from wattslice.gate.verdict import Compared, idles_by_assumption, losses, names
+from wattslice.gate.verdict import CONFIDENCE, Compared, idles_by_assumption, losses, names
 from wattslice.ir import Severity
 from wattslice.launches.launch import LaunchSource
 from wattslice.patterns import regex
@@ -190,7 +190,7 @@ class Policy(Struct, frozen=True):
 
     fail_on: tuple[Quantity, ...] = (Quantity.POWER, Quantity.ENERGY)
     tolerance: float = 0.05
-    confidence: float = 0.9
+    confidence: float = CONFIDENCE
     saving_pays: bool = True
     unknown: Severity = Severity.ERROR
 

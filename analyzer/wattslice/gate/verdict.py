@@ -26,6 +26,9 @@ from wattslice.ir import Diagnostic, Severity
 from wattslice.patterns import regex
 from wattslice.units import probability
 
+CONFIDENCE = 0.9
+"""How sure a rise must be to fail, and a kernel to be below a budget of watts so that nobody is told."""
+
 _WORD = regex(r"[A-Za-z_]\w*")
 
 
@@ -69,21 +72,38 @@ def idles_by_assumption(kernel: KernelAnalysis) -> str:
     return next(assumed, "")
 
 
-def over_budget(kernel: KernelAnalysis, budget: Budget) -> tuple[Finding, ...]:
-    """PW020 for every bound of `budget` that the kernel does not keep; see also `unknown_bounds`."""
-    messages: list[str] = []
+EVEN_ODDS = 0.5 + 1e-6
+"""A launch at its budget exceeds it as probably as not: more than that, and rounding, fails."""
+
+
+def over_budget(
+    kernel: KernelAnalysis, budget: Budget, confidence: float = CONFIDENCE
+) -> tuple[Finding, ...]:
+    """PW020 for every bound of `budget` that the kernel does not keep: an error where the predicted figure
+    lies beyond it or the watts exceed it more probably than not, a warning where it is not kept with the
+    `confidence`. See also `unknown_bounds`.
+    """
+    found: list[Finding] = []
     for bound in _bounds(kernel, budget):
-        value, limit = bound.value, bound.limit
-        if value is None or limit is None or (value >= limit if bound.is_least else value <= limit):
+        value, limit, odds = bound.value, bound.limit, bound.odds or 0.0
+        if value is None or limit is None:
             continue
-        verb = "under" if bound.is_least else "over"
-        text = f"{kernel.name}: {bound.told(value)} is {verb} the budget of {limit:g}{bound.unit}"
-        messages.append(f"{text} by {abs(value - limit):{bound.digits}}{bound.unit}")
-    label = f" ({budget.label})" if budget.label else ""
-    about = (Severity.ERROR, kernel.file, kernel.line, kernel.name)
-    return tuple(
-        Finding("PW020", *about, f"{message}{label}", launch_line=kernel.launch_line) for message in messages
-    )
+        severity, budgeted = Severity.ERROR, f"the budget of {limit:g}{bound.unit}"
+        if value < limit if bound.is_least else value > limit:
+            verb = "under" if bound.is_least else "over"
+            text = f"is {verb} {budgeted} by {abs(value - limit):{bound.digits}}{bound.unit}"
+        elif odds > EVEN_ODDS:
+            text = f"exceeds {budgeted} more probably than not: only the limit of the board holds it back"
+        elif odds > 1.0 - confidence + 1e-9:
+            severity, text = Severity.WARNING, f"may exceed {budgeted}"
+        else:
+            continue
+        message = f"{kernel.name}: {bound.told(value)} {text}" + (
+            f" ({budget.label})" if budget.label else ""
+        )
+        about = severity, kernel.file, kernel.line, kernel.name
+        found.append(Finding("PW020", *about, message, launch_line=kernel.launch_line))
+    return tuple(found)
 
 
 def unknown_bounds(kernel: KernelAnalysis, budget: Budget) -> tuple[str, ...]:
@@ -99,6 +119,7 @@ class _Bound(Struct, frozen=True):
     digits: str  # how distances are written
     told: Callable[[float], str]
     is_least: bool = False
+    odds: float | None = None  # that what is measured exceeds it
 
 
 def _bounds(kernel: KernelAnalysis, budget: Budget) -> list[_Bound]:
@@ -107,22 +128,26 @@ def _bounds(kernel: KernelAnalysis, budget: Budget) -> list[_Bound]:
     share = None if power_w is None or not board_w else power_w / board_w
     most_w, most_share = budget.max_power_w, budget.max_limit_share
 
+    share_w = (most_share or 0.0) * (board_w or 0.0)
+
     def watts(value: float) -> str:
         return _watts(kernel, value, most_w or 0.0)
 
     def shared(value: float) -> str:
-        limit_w = (most_share or 0.0) * (board_w or 0.0)
-        return f"{_watts(kernel, power_w or 0.0, limit_w)}, {value:.3f} of the power limit,"
+        return f"{_watts(kernel, power_w or 0.0, share_w)}, {value:.3f} of the power limit,"
 
     dense: tuple[str, str, Callable[[float], str]]
     dense = " operations per access", ".2f", lambda number: f"density {number:.2f}"
     rows = (
-        _Bound("power", power_w, most_w, " W", ".1f", watts),
+        _Bound("power", power_w, most_w, " W", ".1f", watts, odds=kernel.exceedance(most_w or 0.0)),
         _Bound("energy", kernel.energy_j, budget.max_energy_j, " J", ".4g", lambda one: f"{one:.4g} J"),
         _Bound("time", kernel.time_s, budget.max_time_s, " s", ".4g", lambda one: f"{one:.4g} s"),
         _Bound("density", density(kernel), budget.min_density, *dense, is_least=True),
         _Bound("density", density(kernel), budget.max_density, *dense),
-        _Bound("share of the power limit", share, most_share, "", ".3f", shared),
+        _Bound(
+            *("share of the power limit", share, most_share, "", ".3f", shared),
+            odds=kernel.exceedance(share_w),
+        ),
     )
     return [bound for bound in rows if bound.limit is not None]
 
@@ -130,6 +155,28 @@ def _bounds(kernel: KernelAnalysis, budget: Budget) -> list[_Bound]:
 def _watts(kernel: KernelAnalysis, power_w: float, budget_w: float) -> str:
     over = kernel.exceedance(budget_w)
     return f"{power_w:.1f} W" + ("" if over is None else f" (P(> {budget_w:g} W) {probability(over)})")
+
+
+class Odds(Struct, frozen=True, order=True):
+    """Probability that the measured watts of a kernel exceed a budget of so many watts."""
+
+    probability: float
+    kernel: str
+    budget_w: float
+
+
+def _likeliest(kernels: Sequence[KernelAnalysis], budgets: Sequence[Budget]) -> Odds | None:
+    """Of all kernels and budgets in watts that which is exceeded most probably; None without any."""
+    return max(
+        (
+            Odds(odds, kernel.name, budget.max_power_w)
+            for budget in budgets
+            for kernel in kernels
+            if budget.max_power_w is not None and _holds(budget, kernel)
+            if (odds := kernel.exceedance(budget.max_power_w)) is not None
+        ),
+        default=None,
+    )
 
 
 class UnknownPolicy(Enum):
@@ -156,6 +203,7 @@ class Verdict(Struct, frozen=True):
     """Outcome of the gate: `findings` over budget (PW020), unverifiable (PW022), worse (PW023), and notes.
 
     It passes when none of them is an error. `suppressed`: those that a comment in the source accepts.
+    `likeliest`: what exceeds a budget in watts most probably, whether or not it passes.
     """
 
     budgets: tuple[Budget, ...]
@@ -164,6 +212,7 @@ class Verdict(Struct, frozen=True):
     passed: bool
     suppressed: tuple[Finding, ...] = ()
     compared: tuple[Compared, ...] = ()
+    likeliest: Odds | None = None
 
 
 def judge(
@@ -172,9 +221,10 @@ def judge(
     unknown: UnknownPolicy,
     compared: Sequence[Compared] = (),
     *,
+    confidence: float = CONFIDENCE,
     tell_unmatched: bool = False,
 ) -> Verdict:
-    """Each kernel's predicted figures (not the ends of their intervals) against every budget that names it.
+    """Each kernel's predicted figures against every budget that names it (`over_budget`).
 
     Files that could not be analysed count like unknown kernels; a comparison tells itself of those that could
     be before. `tell_unmatched`: a budget of the settings that names no kernel of this run is told (PW026); of
@@ -187,7 +237,7 @@ def judge(
         missing = dict.fromkeys(name for budget in own for name in unknown_bounds(kernel, budget))
         if missing or (own and idles_by_assumption(kernel)):
             found.append(_unverifiable(kernel, analysis, severity, tuple(missing)))
-        found += (finding for budget in own for finding in over_budget(kernel, budget))
+        found += (finding for budget in own for finding in over_budget(kernel, budget, confidence))
     what, fix = "no kernel of this file could be analysed", "see its diagnostics"
     unread = analysis.unread if budgets else ()
     found += (Finding("PW022", severity, file, 0, "", what, fix) for file in unread)
@@ -209,6 +259,7 @@ def judge(
         not any(finding.severity is Severity.ERROR for finding in told),
         tuple(finding for finding in marked if finding.suppressed is not None),
         tuple(compared),
+        _likeliest(analysis.kernels, budgets),
     )
 
 

@@ -46,7 +46,18 @@ from wattslice.report.terminal import (
     share_bar,
     texts,
 )
-from wattslice.units import UNKNOWN, energy, line_ranges, percent, power, printable, tail, three_digits, time
+from wattslice.units import (
+    UNKNOWN,
+    energy,
+    line_ranges,
+    percent,
+    power,
+    printable,
+    probability,
+    tail,
+    three_digits,
+    time,
+)
 
 MAX_HOT_LINES = 8
 """Lines quoted; the JSON report has them all."""
@@ -576,9 +587,11 @@ def _outcome_words(verdict: Verdict) -> list[str]:
     if verdict.budgets:
         first = verdict.budgets[0]
         only = len(verdict.budgets) == 1 and first.max_energy_j is None and first.max_power_w is not None
-        words.append(
-            f"{number('PW020')} over {first.max_power_w:g} W" if only else f"{number('PW020')} over budget"
-        )
+        over, may_be = (number("PW020", one) for one in (Severity.ERROR, Severity.WARNING))
+        words.append(f"{over} over {first.max_power_w:g} W" if only else f"{over} over budget")
+        words += [f"{may_be} may be"] if may_be else []
+        if (odds := verdict.likeliest) is not None:
+            words.append(f"at most P(> {odds.budget_w:g} W) {probability(odds.probability)} ({odds.kernel})")
     for compared in verdict.compared:
         worse = [finding for finding in compared.findings if finding.rule == "PW023"]
         warned = sum(finding.severity is Severity.WARNING for finding in worse)
