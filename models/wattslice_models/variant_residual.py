@@ -90,16 +90,21 @@ class VariantResidual(Struct, frozen=True):
 
 
 class Taught(Struct, frozen=True):
-    """What `variants` measured ones taught about seconds and watts; None: nobody measured these."""
+    """What `variants` measured ones taught about seconds and watts; None: nobody measured these.
+
+    `doubts`: why the measurements may mislead.
+    """
 
     variants: int
     time: VariantResidual | None
     power: VariantResidual | None
+    doubts: tuple[str, ...] = ()
 
     def told(self) -> tuple[str, ...]:
         """What they teach and how far it holds, in words."""
         found = (("seconds", self.time), ("watts", self.power))
-        return tuple(self._told(what, residual) for what, residual in found if residual is not None)
+        said = (self._told(what, residual) for what, residual in found if residual is not None)
+        return (*said, *self.doubts)
 
     def _told(self, what: str, residual: VariantResidual) -> str:
         errors, number = dict(residual.errors), len(residual.log_ratios)

@@ -65,6 +65,15 @@ def test_one_reading_pulls_its_kernel_half_way_at_most(table):
     assert "fewer than 5 programs" in model.interval.source
 
 
+def test_a_reading_far_from_its_prediction_is_told(table):
+    plain = calibrated(table, "kernel,power_w\nk.cu:scale,40\n").readings[0].before_w
+    near = calibrated(table, f"kernel,power_w\nk.cu:scale,{0.6 * plain}\n")
+    far = calibrated(table, f"kernel,power_w\nk.cu:scale,{0.45 * plain}\n")
+    assert near.doubts == ()
+    (told,) = far.doubts
+    assert f"W, and {plain:.0f} W predicted: were launch and settings these" in told
+
+
 def test_an_idle_board_tells_of_static_watts_alone(table):
     idle = calibrated(table, "kernel,power_w,core_mhz\nidle,40,2040\n")
     assert values(idle)[Effect.STATIC] > 0
@@ -106,6 +115,17 @@ def test_the_model_is_kept_and_used(table, tmp_path, monkeypatch, capsys):
         ("kernel,power_w\nidle,-1\n", "l4", "watts and clocks must be positive"),
         ("kernel,power_w\nidle,1e9\n", "l4", "idle: 1e.09 W: an idle L4 cannot draw more than"),
         ("kernel,power_w\nidle,100\n", "l4", "idle: 100 W: an idle L4 cannot draw more than some 72 W"),
+        ("kernel,power_w\nidle,0.1\n", "l4", "csv:2: idle: 0.1 W: an idle L4 cannot draw less than some 1 W"),
+        (
+            "# mine\nkernel,power_w\nidle,30\nk.cu:add,51000\n",
+            "l4",
+            "csv:4: k.cu:add: 51000 W: the L4 cannot draw .* milliwatts, 51 W.; correct or remove this row",
+        ),
+        (
+            "kernel,power_w\nk.cu:add,3\n",
+            "l4",
+            "csv:2: k.cu:add: 3 W: a L4 that runs a kernel cannot draw less than some 4 W",
+        ),
         ("kernel,power_w,core_mhz\nidle,30,99999\n", "l4", "core_mhz 99999: the L4 runs at .* MHz"),
         ("kernel,power_w,memory_mhz\nidle,30,7\n", "l4", "memory_mhz 7: the L4 runs at .* MHz"),
         ("kernel,watts\nidle,50\n", "l4", "without column power_w"),

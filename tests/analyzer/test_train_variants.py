@@ -119,7 +119,7 @@ def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path):
     plain = swept(kernel)["variants"]
     table = measured_table(kernel)
     header, *rows = (line.rsplit(",", 1) for line in table.read_text().splitlines())
-    more = [f"{start},{6.0 * float(power_w)}" for start, power_w in rows]
+    more = [f"{start},{min(590.0, 6.0 * float(power_w))}" for start, power_w in rows]
     table.write_text("\n".join([",".join(header), *more]) + "\n")
     assert train(kernel, table, *LAUNCH) == 0
     after = figures(kernel)
@@ -133,6 +133,52 @@ def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path):
     for one in (*swept(kernel)["variants"], *swept(kernel, "--measured", str(table))["variants"]):
         assert one["power_w"] == pytest.approx(after.power_limit_w)
         assert one["energy_j"] == pytest.approx(one["power_w"] * one["time_s"])
+
+
+def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):
+    def told() -> list[str]:
+        found = analyze([kernel], gpu="v100").diagnostics
+        return [one.message for one in found if "measured variants of" in one.message]
+
+    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    assert told() == []
+    kernel.write_text(SOURCE.replace("copy", "copied"))
+    (one,) = told()
+    assert "variants of copy in a file of this name" in one
+    assert "(copied, other)" in one
+    kernel.rename(kernel.with_name("mine.cu"))
+    assert not any(
+        "variants of" in one.message for one in analyze([kernel.with_name("mine.cu")], gpu="v100").diagnostics
+    )
+
+
+@pytest.mark.parametrize(
+    ("power_w", "told"),
+    [
+        (
+            "19000",
+            "19000 W: the Tesla V100 SXM2 16GB cannot draw more than some 600 W; are they milliwatts, 19 W?",
+        ),
+        ("5", "5 W: a Tesla V100 SXM2 16GB that runs a kernel cannot draw less than some 7 W"),
+    ],
+)
+def test_watts_that_no_such_board_draws_are_refused(kernel: Path, capsys, power_w: str, told: str):
+    table = measured_table(kernel)
+    lines = table.read_text().splitlines()
+    lines[3] = f"{lines[3].rsplit(',', 1)[0]},{power_w}"
+    table.write_text("\n".join(lines) + "\n")
+    assert train(kernel, table, *LAUNCH) == 2
+    assert f"{table}:4: {told} (correct or remove this variant)" in capsys.readouterr().err
+
+
+def test_watts_far_from_the_predicted_ones_are_told(kernel: Path, capsys):
+    table = measured_table(kernel)
+    header, *rows = (line.rsplit(",", 1) for line in table.read_text().splitlines())
+    less = [f"{start},{0.4 * float(power_w)}" for start, power_w in rows]
+    table.write_text("\n".join([",".join(header), *less]) + "\n")
+    assert train(kernel, table, *LAUNCH) == 0
+    told = f"measured watts of {len(rows)} of {len(rows)} variants are far from the predicted ones"
+    assert told in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("options", [{"core_mhz": 1200.0}, {"model": "wavelet"}])

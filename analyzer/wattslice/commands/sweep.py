@@ -120,20 +120,21 @@ def sweep(
     settings = config.facts.overrides.settings
     space, plain, tuned = _space(values, where, kernels, tuner_cache, problem, settings)
     config = with_definitions(config, plain)
+    from wattslice_models.gpu import load_gpu
+
+    gpu = load_gpu(config.gpu.gpu_id)
     taught: tuple[Taught, ...] = ()
     if measured_file is not None:
         from wattslice.sweep.measured import learn, predict_measured, read_measured
 
         config = replace(config, prediction=replace(config.prediction, variants=False))
         fixed = [text.partition("=")[0] for text in plain]
-        known = read_measured(measured_file, [name for name, _ in space.variants[0]], fixed)
+        known = read_measured(measured_file, gpu, [name for name, _ in space.variants[0]], fixed)
         taught = (learn(known, predict_measured(config, space, known)),)
     with progress(len(space.variants), "variants") as tell:
         found = predict(config, space, lambda _place: tell(""))
     from wattslice.sweep.measured import taught_earlier, with_taught
-    from wattslice_models.gpu import load_gpu
 
-    gpu = load_gpu(config.gpu.gpu_id)
     if taught:
         found = with_taught(found, taught[0])
     else:

@@ -36,6 +36,7 @@ from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
 from wattslice.pipeline.workers import on_workers
 from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.variant_store import all_stored_variants
 
 if TYPE_CHECKING:
     from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
@@ -87,7 +88,9 @@ def collected(
         gpu_source=config.gpu.source,
         files=tuple(result.file for result in results),
         kernels=tuple(kernel for result in results for kernel in result.kernels),
-        diagnostics=tuple(dict.fromkeys((*_about_profile(config, results), *told))),
+        diagnostics=tuple(
+            dict.fromkeys((*_about_profile(config, results), *_about_variants(config, results), *told))
+        ),
         suppressions=tuple(dict.fromkeys(entry for result in results for entry in result.suppressions)),
         sources=tuple({source.file: source for result in results for source in result.sources}.values()),
         unread=unread,
@@ -120,6 +123,23 @@ def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Dia
         return ()
     bound = [result.bound for result in results if result.bound is not None]
     return about_profile(config.facts.branch_profile, bound)
+
+
+def _about_variants(config: Config, results: Sequence[FileAnalysis]) -> Iterator[Diagnostic]:
+    """What measured variants taught of a kernel that is no longer in a file of its name."""
+    if not config.prediction.variants:
+        return
+    kernels: dict[str, dict[str, str]] = {}  # by the names of files: their names, and the files
+    for kernel in (one for result in results for one in result.kernels):
+        kernels.setdefault(Path(kernel.file).name, {})[kernel.name] = kernel.file
+    for stored in all_stored_variants(config.gpu.gpu_id):
+        there = kernels.get(stored.file, {})
+        if there and stored.kernel not in there:
+            text = (
+                f"measured variants of {stored.kernel} in a file of this name taught watts that no kernel "
+                f"here uses ({', '.join(there)}): after a renaming, train --variants again"
+            )
+            yield Diagnostic("PW030", Severity.NOTE, next(iter(there.values())), 0, text)
 
 
 class Stages:

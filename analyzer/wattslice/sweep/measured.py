@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -23,7 +23,8 @@ from wattslice.sweep.run import Outcome, PredictedVariant, Space, predict
 from wattslice.sweep.space import Variant
 from wattslice.version import __version__
 from wattslice_corpora.records.tables import sha256
-from wattslice_models.gpu import load_gpu
+from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.plausible import impossible_watts, is_far_off
 from wattslice_models.store import DataFile
 from wattslice_models.variant_residual import Taught, VariantResidual, VariantWork, fit_variants
 from wattslice_models.variant_store import StoredVariants, prediction_stamp, stored_variants
@@ -38,7 +39,7 @@ class MeasuredVariant(Struct, frozen=True):
     """Seconds of all launches of a variant and mean watts of the board; None: not measured.
 
     `board`: its name, `launch`: the only one that was measured, where the table tells them. `reason`: why
-    there are no figures.
+    there are no figures. `line`: of the table.
     """
 
     macros: Variant
@@ -47,6 +48,7 @@ class MeasuredVariant(Struct, frozen=True):
     board: str = ""
     launch: LaunchOverride | None = None
     reason: str = ""
+    line: int | None = None
 
 
 def measured_table(comments: Sequence[str], rows: Sequence[MeasuredVariant]) -> str:
@@ -68,13 +70,15 @@ def _launch_text(launch: LaunchOverride) -> str:
 
 
 def read_measured(
-    path: Path, names: Sequence[str] | None = None, further: Sequence[str] = ()
+    path: Path, gpu: Gpu, names: Sequence[str] | None = None, further: Sequence[str] = ()
 ) -> tuple[MeasuredVariant, ...]:
-    """A table with a column for each macro of `names`, `time_s` or `time_ms`, and `power_w`, perhaps with
+    """Variants that were measured on `gpu`.
+
+    A table with a column for each macro of `names`, `time_s` or `time_ms`, and `power_w`, perhaps with
     `board` and `launch`; or a cache file of Kernel Tuner. Macros out of `further` are taken where it has
     them, other columns are passed over. Without `names` every column that is not `RESERVED` is a macro.
 
-    Raises `WattsliceError` for what is neither.
+    Raises `WattsliceError` for what is neither, and for watts that no such board draws.
     """
     if is_cache(path):
         cache = read_cache(path)
@@ -91,6 +95,9 @@ def read_measured(
     found = [one for one in found if one.time_s is not None or one.power_w is not None]
     if not found:
         raise WattsliceError("no variant with seconds or watts", path=path, remedy="measure some")
+    for one in found:
+        if one.power_w is not None and (reason := impossible_watts(one.power_w, gpu)):
+            raise WattsliceError(reason, path=path, line=one.line, remedy="correct or remove this variant")
     return tuple(found)
 
 
@@ -115,7 +122,7 @@ def _rows(path: Path, names: Sequence[str] | None, further: Sequence[str]) -> li
             power_w = _number(row.get(_WATTS), 1.0, path, line)
             macros, launch = _picked(row, names, further, path, line), _launch(row.get(_LAUNCH), path, line)
             board, reason = row.get(_BOARD) or "", row.get(_REASON) or ""
-            found.append(MeasuredVariant(macros, time_s, power_w, board, launch, reason))
+            found.append(MeasuredVariant(macros, time_s, power_w, board, launch, reason, line))
         return found
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise WattsliceError(f"cannot be read: {error}", path=path) from None
@@ -195,7 +202,24 @@ def learn(measured: Sequence[MeasuredVariant], predicted: Sequence[PredictedVari
         )
     times = [(work, one.time_s / work.time_s) for one, _, work in pairs if one.time_s is not None]
     watts = [(work, one.power_w / work.power_w) for one, _, work in pairs if one.power_w is not None]
-    return Taught(len(pairs), _fit(times), _fit(watts))
+    return Taught(len(pairs), _fit(times), _fit(watts), tuple(_doubts(pairs)))
+
+
+def _doubts(pairs: Sequence[tuple[MeasuredVariant, PredictedVariant, VariantWork]]) -> Iterator[str]:
+    """At most one: watts that are far from what was predicted."""
+    far = [
+        (one, work)
+        for one, _, work in pairs
+        if one.power_w is not None and is_far_off(one.power_w, work.power_w)
+    ]
+    if far:
+        one, work = far[0]
+        place = "" if one.line is None else f", in line {one.line}"
+        yield (
+            f"measured watts of {len(far)} of {len(pairs)} variants are far from the predicted ones "
+            f"({one.power_w:g} W for {work.power_w:.0f} W{place}): was it this board and this launch, and "
+            "did the kernel run all the time?"
+        )
 
 
 def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tuple[PredictedVariant, ...]]:
@@ -205,7 +229,8 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
     Raises `WattsliceError` for a table that teaches nothing, for variants of several launches, and where a
     launch is not known.
     """
-    measured = read_measured(table)
+    gpu = load_gpu(config.gpu.gpu_id)
+    measured = read_measured(table, gpu)
     made = (one.launch.kernel for one in measured if one.launch is not None)
     space = replace(space, kernels=tuple(dict.fromkeys((*space.kernels, *made))))
     config = replace(config, prediction=replace(config.prediction, variants=False))
@@ -228,7 +253,6 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
             path=table,
             remedy=f"say it with --launch '{launch.name}=GRID:BLOCK', of expressions over the macros",
         )
-    gpu = load_gpu(config.gpu.gpu_id)
     model = answering_model(gpu, config.prediction.model)
     stamp = prediction_stamp(gpu, model, config.clocks, __version__)
     data = DataFile(table.name, sha256(table))

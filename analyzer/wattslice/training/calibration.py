@@ -33,6 +33,7 @@ from wattslice_models.joint_fit import calibrate, estimate_of, power_w, with_boa
 from wattslice_models.joint_learner import calibrated_model
 from wattslice_models.joint_rows import Reading, joint_rows
 from wattslice_models.joint_store import joint_model
+from wattslice_models.plausible import impossible_watts, is_far_off
 from wattslice_models.store import DataFile, Residual, TrainedModel
 
 IDLE = "idle"
@@ -82,20 +83,17 @@ def calibration(table: Path, gpu: Gpu) -> Calibration:
 
     Raises `WattsliceError` for a table or kernel that cannot be used, a GPU without a model; ``OSError``.
     """
-    try:
-        rows = read_table(table, ReadingRow, _fault, by_name=True)
-    except RecordError as error:
-        raise WattsliceError(str(error)) from None
-    if not rows:
-        raise WattsliceError("no reading in this table", path=table, remedy="one row is enough")
     shared = joint_model()
     without = energy_model_of(shared, gpu)
     if isinstance(without, NoEnergyModel):
         raise WattsliceError(without.reason, remedy="choose another --gpu")
+    try:
+        rows = read_table(table, ReadingRow, lambda row: _fault(row, gpu), by_name=True)
+    except RecordError as error:
+        raise WattsliceError(str(error)) from None
+    if not rows:
+        raise WattsliceError("no reading in this table", path=table, remedy="one row is enough")
     doubts = _passed_over(table)
-    for row in rows:
-        if reason := _impossible(row, gpu, without):
-            raise WattsliceError(f"{row.kernel}: {reason}", path=table, remedy="correct or remove this row")
     readings = tuple(_reading(row, table, gpu, doubts) for row in rows)
     before = tuple(
         replace(entry, deviation=(entry.deviation**2 + BOARD_SPREAD**2) ** 0.5)
@@ -116,6 +114,12 @@ def calibration(table: Path, gpu: Gpu) -> Calibration:
         ReadBack(row.kernel, row.power_w, float(first), float(last))
         for row, first, last in zip(rows, *watts, strict=True)
     )
+    doubts += (
+        f"{one.kernel}: {one.measured_w:g} W, and {one.before_w:.0f} W predicted: were launch and settings "
+        "these, and did the kernel run all the time?"
+        for one in read_back
+        if one.kernel != IDLE and is_far_off(one.measured_w, one.before_w)
+    )
     made_of = provenance((gpu.id,), 0, (DataFile(table.name, sha256(table)),), ("wattslice", "numpy"))
     residuals = tuple(
         Residual("readings", row.kernel, "", "", row.core_mhz, row.memory_mhz, row.power_w, float(first))
@@ -131,13 +135,21 @@ def _wider(own: Interval, plain: Interval) -> Interval:
     return replace(plain, low=min(plain.low, own.low), high=max(plain.high, own.high), source=source)
 
 
-def _fault(row: ReadingRow) -> str:
+def _fault(row: ReadingRow, gpu: Gpu) -> str:
+    """Why no board like this can have had that reading; empty when it can."""
     if not row.kernel:
         return "kernel must be idle or a source file"
     clocks = (row.core_mhz, row.memory_mhz)
     if not 0 < row.power_w < np.inf or any(clock is not None and not clock > 0 for clock in clocks):
         return "watts and clocks must be positive"
-    return ""
+    reason = impossible_watts(row.power_w, gpu, is_idle=row.kernel == IDLE)
+    for name, clock, (low, high) in (
+        ("core_mhz", row.core_mhz, core_clock_range_mhz(gpu)),
+        ("memory_mhz", row.memory_mhz, memory_clock_range_mhz(gpu)),
+    ):
+        if clock is not None and not low <= clock <= high:
+            reason = f"{name} {clock:g}: the {gpu.name} runs at {low:g} to {high:g} MHz"
+    return f"{row.kernel}: {reason}; correct or remove this row" if reason else ""
 
 
 def _passed_over(table: Path) -> list[str]:
@@ -148,25 +160,6 @@ def _passed_over(table: Path) -> list[str]:
     return [
         f"column {name!r} is passed over; known: {', '.join(known)}" for name in header if name not in known
     ]
-
-
-MOST_OVER_LIMIT = 2.0
-"""No sensor shows a board above its limit by more; the public sets reach 1.3."""
-
-
-def _impossible(row: ReadingRow, gpu: Gpu, model: EnergyModel) -> str:
-    """Why no board like this can have had that reading; empty when it can."""
-    for name, clock, (low, high) in (
-        ("core_mhz", row.core_mhz, core_clock_range_mhz(gpu)),
-        ("memory_mhz", row.memory_mhz, memory_clock_range_mhz(gpu)),
-    ):
-        if clock is not None and not low <= clock <= high:
-            return f"{name} {clock:g}: the {gpu.name} runs at {low:g} to {high:g} MHz"
-    most_w = (1.0 if row.kernel == IDLE else MOST_OVER_LIMIT) * (gpu.power_limit_w or model.reference_w)
-    if row.power_w > most_w:
-        what = f"an idle {gpu.name}" if row.kernel == IDLE else f"the {gpu.name}"
-        return f"{row.power_w:g} W: {what} cannot draw more than some {most_w:.0f} W"
-    return ""
 
 
 def _reading(row: ReadingRow, table: Path, gpu: Gpu, doubts: list[str]) -> Reading:
