@@ -33,6 +33,7 @@ class Resource(StrEnum):
     SPECIAL = "special-function unit"
     TENSOR = "tensor cores"
     ISSUE = "instruction issue"
+    REGISTERS = "register ports"
     LOAD_STORE = "load/store and shared memory"
     TEXTURE = "texture units"
     BARRIER = "barriers"
@@ -116,6 +117,9 @@ _CHANNEL_BITS = {
     "GDDR7": 8,
 }
 """Width of a channel that opens rows on its own, of HBM a pseudo channel; of other kinds not known here."""
+OTHER_REGISTER_READS = 1.2
+"""Registers that an instruction reads which is no multiply-add of three: mean of 76 innermost loops of NV-DVFS,
+llm.c and PolyBench in SASS, where `.reuse` spares a read."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
@@ -243,6 +247,11 @@ def predict_time(
     per_warp = workload.issue_slots_per_warp
     issue = chip.warp_instructions_per_clock_per_sm
     seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_share) / hertz
+    if chip.register_reads_per_clock_per_sm is not None:
+        threes = instructions.fp32_three_registers * workload.divergence
+        reads = 3.0 * threes + OTHER_REGISTER_READS * max(0.0, per_warp - threes)
+        ports = chip.register_reads_per_clock_per_sm * parameters.issue_share
+        seconds[Resource.REGISTERS] = warps * reads / ports / hertz
     load_store = own * moved.shared_passes * PASS_BYTES / chip.shared_bytes_per_clock_per_sm
     known = workload.l1_passes
     l1_bytes = own * moved.l1_bytes if known is None else warps * known * PASS_BYTES
