@@ -94,8 +94,8 @@ class TimeParameters(Struct, frozen=True):
     dram_share: float = 1.0
     l2_share: float = 1.0
     pipe_share: float = 0.97
-    """Of the peak rate of arithmetic pipes and register ports: what loops of multiply-adds reach on A100, V100 and
-    Quadro RTX 8000 (gpu-benches, mixbench). Not fitted."""
+    """Of the peak rate of arithmetic pipes and register ports: what loops of multiply-adds reach on A100,
+    V100 and Quadro RTX 8000 (gpu-benches, mixbench). Not fitted."""
     issue_share: float = 0.87
     """Of the peak rate of issue and load/store units."""
     overlap: float = 2.0
@@ -121,8 +121,8 @@ _CHANNEL_BITS = {
 }
 """Width of a channel that opens rows on its own, of HBM a pseudo channel; of other kinds not known here."""
 OTHER_REGISTER_READS = 1.2
-"""Registers that an instruction reads which is no multiply-add of three: mean of 76 innermost loops of NV-DVFS,
-llm.c and PolyBench in SASS, where `.reuse` spares a read."""
+"""Registers that an instruction reads which is no multiply-add of three: mean of 76 innermost loops of
+NV-DVFS, llm.c and PolyBench in SASS, where `.reuse` spares a read."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 

@@ -1,4 +1,4 @@
-"""Multiply-adds whose three operands are three registers: the ports of the register file feed only two a clock.
+"""Multiply-adds of three registers: the ports of the register file feed only two a clock.
 
 An operand that the instruction before reads too is kept beside the ports (`.reuse` in SASS): one that several
 multiply-adds share which do not wait for one another.

@@ -385,8 +385,8 @@ class InstructionMix(Struct, frozen=True):
     `per_thread`: mean executed by a launched thread. `per_warp`: mean issued by a warp; larger than
     `per_thread` when lanes diverge, since an instruction is issued once however few lanes execute it, and a
     predicated one even when none does. `requests`: how often each load and store of the source is made.
-    `chain`: the instructions of a warp that wait for one another, on the mean. `three_registers`: the FFMA per
-    thread that read three registers, none of which the instruction before reads too.
+    `chain`: the instructions of a warp that wait for one another, on the mean. `three_registers`: the FFMA
+    per thread that read three registers, none of which the instruction before reads too.
     """
 
     per_thread: tuple[InstructionCount, ...]
