@@ -117,7 +117,7 @@ class Architecture(Struct, frozen=True):
     block_dispatch_cycles: float
     """Clocks between two blocks that the whole GPU starts."""
     block_turnaround_cycles: float
-    """From the end of a block until the first instructions of the one that takes its place, and its own end."""
+    """From the end of a block until the one that takes its place runs."""
     barrier_warps_per_clock_per_sm: float
     """Warps that arrive at barriers of blocks."""
 
