@@ -36,6 +36,7 @@ class Resource(StrEnum):
     SPECIAL = "special-function unit"
     TENSOR = "tensor cores"
     ISSUE = "instruction issue"
+    REGISTERS = "register ports"
     LOAD_STORE = "load/store and shared memory"
     TEXTURE = "texture units"
     BARRIER = "barriers"
@@ -95,8 +96,11 @@ class TimeParameters(Struct, frozen=True):
     launch_overhead_s: float = 3e-6
     dram_share: float = 1.0
     l2_share: float = 1.0
+    pipe_share: float = 0.97
+    """Of the peak rate of arithmetic pipes and register ports: what loops of multiply-adds reach on A100,
+    V100 and Quadro RTX 8000 (gpu-benches, mixbench). Not fitted."""
     issue_share: float = 0.87
-    """Of the peak rate of issue, pipes, and load/store units."""
+    """Of the peak rate of issue and load/store units."""
     overlap: float = 2.0
     """Exponent p with which arithmetic, memory, waiting and barriers overlap; 1: not at all."""
     latency_share: float = 1.0
@@ -121,6 +125,9 @@ _CHANNEL_BITS = {
 """Width of a channel that opens rows on its own, of HBM a pseudo channel; of other kinds not known here."""
 L2_PORT_BYTES = 64.0
 """What one SM exchanges with L2 in a clock at most (recalled of Volta and Ampere; all SMs together less)."""
+OTHER_REGISTER_READS = 1.2
+"""Registers that an instruction reads which is no multiply-add of three: mean of 76 innermost loops of
+NV-DVFS, llm.c and PolyBench in SASS, where `.reuse` spares a read."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
@@ -226,7 +233,7 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     chip, instructions = gpu.architecture, workload.instructions
     # A warp occupies its pipe whole, however few of its lanes there are or take part.
     lanes = warps * gpu.warp_size * workload.divergence
-    seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_share / hertz}
+    seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.pipe_share / hertz}
     lanes_of = {Resource.INTEGER: gpu.int32_add_per_clock_per_sm or gpu.fp32_fma_per_clock_per_sm}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
     shared_units = 0.0 if chip.has_one_integer_pipe else instructions.integer_multiply
@@ -241,16 +248,20 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
         (Resource.TENSOR, instructions.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),
     ):
         lanes_of[resource] = rate or gpu.fp32_fma_per_clock_per_sm
-        seconds[resource] = lanes * number / lanes_of[resource] / parameters.issue_share / hertz
+        seconds[resource] = lanes * number / lanes_of[resource] / parameters.pipe_share / hertz
+    per_warp = workload.issue_slots_per_warp
     schedulers = lanes_of[Resource.ISSUE] = chip.warp_instructions_per_clock_per_sm
-    issue_s = workload.issue_slots_per_warp / schedulers / parameters.issue_share / hertz
-    seconds[Resource.ISSUE] = warps * issue_s
+    seconds[Resource.ISSUE] = warps * per_warp / (schedulers * parameters.issue_share) / hertz
+    if chip.register_reads_per_clock_per_sm is not None:
+        threes = instructions.fp32_three_registers * workload.divergence
+        reads = 3.0 * threes + OTHER_REGISTER_READS * max(0.0, per_warp - threes)
+        ports = lanes_of[Resource.REGISTERS] = chip.register_reads_per_clock_per_sm
+        seconds[Resource.REGISTERS] = warps * reads / (ports * parameters.pipe_share) / hertz
     # The longest warp has no more of a unit than one scheduler has, if there is a lane for each.
     share = workload.longest_warp / warps
     of_slot = {one: share * min(schedulers, lanes) * seconds[one] for one, lanes in lanes_of.items()}
-    of_slot[Resource.LATENCY] = workload.longest_warp * warp_length_s(
-        workload, gpu, parameters, moved, clocks
-    )
+    warp_s = warp_length_s(workload, gpu, parameters, moved, clocks)
+    of_slot[Resource.LATENCY] = workload.longest_warp * warp_s + chip.block_turnaround_cycles / hertz
     load_store = own * moved.shared_passes * PASS_BYTES / chip.shared_bytes_per_clock_per_sm
     known = workload.l1_passes
     l1_bytes = own * moved.l1_bytes if known is None else warps * known * PASS_BYTES
@@ -309,19 +320,21 @@ def _dealt_s(blocks: Iterable[tuple[float, float]], places: float) -> float:
     return max(most, total / places)
 
 
-def _by_resource(found: Mapping[tuple[_Place, Resource], float]) -> dict[Resource, float]:
-    """Seconds of each resource. A warp that takes longer than its SM waits: all that it has of a unit is one
-    scheduler's part.
+def _by_resource(found: Mapping[tuple[_Place, Resource], float], exponent: float) -> dict[Resource, float]:
+    """Seconds of each resource. A warp that takes longer than its SM, for all that it has of a unit is one
+    scheduler's part, waits: so long that with the units it comes to what it takes.
     """
     seconds: dict[Resource, float] = {}
     for (place, resource), held_s in found.items():
         if place is not _Place.SLOT:
             seconds[resource] = max(seconds.get(resource, 0.0), held_s)
-    seconds[Resource.LATENCY] = max(
-        held_s
-        for (place, resource), held_s in found.items()
-        if place is _Place.SLOT and held_s >= seconds.get(resource, 0.0)
-    )
+    units_s = max(held_s for resource, held_s in seconds.items() if resource not in _NOT_A_PIPE)
+    waiting_s = found[_Place.SLOT, Resource.LATENCY]
+    alone_s = max(s for key, s in found.items() if key[0] is _Place.SLOT and key[1] is not Resource.LATENCY)
+    if alone_s > units_s:
+        beyond_s = alone_s * (1.0 - (units_s / alone_s) ** exponent) ** (1.0 / exponent)
+        waiting_s = max(waiting_s, beyond_s)
+    seconds[Resource.LATENCY] = waiting_s
     return seconds
 
 
@@ -336,19 +349,18 @@ def predict_time(
     kinds = _kinds(workload, gpu, clocks, parameters)
     slots = gpu.sm_count * resident_blocks(workload)
     places = {_Place.SM: gpu.sm_count, _Place.SLOT: slots, _Place.CHIP: 1}
-    seconds = _by_resource(
-        {
-            key: _dealt_s([(block[key], number) for block, number in kinds], places[key[0]])
-            for key in kinds[0][0]
-        }
-    )
+    dealt = {
+        key: _dealt_s([(block[key], number) for block, number in kinds], places[key[0]])
+        for key in kinds[0][0]
+    }
+    seconds = _by_resource(dealt, parameters.overlap)
     overlapped_s = _overlapped_s(seconds, parameters.overlap)
     # So many blocks run at a time as the seconds of all of them are in those of the launch (Little's law).
     block_s = begun = 0.0
     for block, number in kinds:
         begun += number  # as many as are as long, and fit, share the units
         shared = {key: max(1.0, min(begun, slots) / places[key[0]]) * held_s for key, held_s in block.items()}
-        block_s += number * _overlapped_s(_by_resource(shared), parameters.overlap)
+        block_s += number * _overlapped_s(_by_resource(shared, parameters.overlap), parameters.overlap)
     at_once = min(workload.blocks, slots)
     held = min(at_once, block_s / overlapped_s) if overlapped_s else at_once
     waiting = [(block[_Place.SLOT, Resource.LATENCY], number) for block, number in kinds]
