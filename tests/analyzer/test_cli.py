@@ -328,6 +328,10 @@ def test_gate_status(source, pipeline, capsys):
     assert main(["gate", "k.cu", "--max-power", "200"]) == 0
     told = "gate passed: 1 checked, 0 over 200 W, at most P(> 200 W) = 0.10 (matMul) on v100"
     assert told in capsys.readouterr().out
+    assert main(["gate", "k.cu", "--max-power", "199"]) == 0
+    assert "0 over 199 W, 1 may be, at most" in capsys.readouterr().out
+    assert main(["gate", "k.cu", "--max-power", "199", "--confidence", "80%"]) == 0
+    assert "0 over 199 W, at most" in capsys.readouterr().out
     assert main(["gate", "k.cu", "--max-power", "150"]) == 1
     out = capsys.readouterr().out
     assert "PW020" in out

@@ -479,3 +479,43 @@ def test_lanes_that_never_enter_a_loop_with_a_jump_test_it_once(tmp_path, jump):
     (loop,) = (s for s in ir.walk_statements(launch.kernel.body) if isinstance(s, ir.Loop))
     stay = 10 if "break" in jump else 24  # lanes above 9 leave by the jump, without a second test
     assert profile.thread_counts[loop.test_region] * 64 == pytest.approx(64 + stay)
+
+
+KINDS = """
+__global__ void k(const float *x, float *y) {
+    float a = x[threadIdx.x];
+    if (blockIdx.x < 6)
+        for (int i = 0; i < 1000 * (blockIdx.x / 3 + 1); i++)
+            if (x[i * 256 + threadIdx.x] > 0.5f) a = a * a + 1.0f;
+    y[blockIdx.x * blockDim.x + threadIdx.x] = a;
+}
+"""
+
+
+@pytest.mark.parametrize("blocks", [12, 1000])
+def test_kinds_of_blocks_add_up_to_all_blocks(tmp_path, blocks):
+    """Three blocks of 2000 iterations, three of 1000, the others of none; lanes decide by data."""
+    _, found = counted(tmp_path, KINDS, f"k={blocks}:256")
+    assert [round(kind.share * blocks) for kind in found.kinds] == [3, 3, blocks - 6]
+    assert found.kinds[0].size == pytest.approx(2 * found.kinds[1].size, rel=0.01)
+    assert max(found.kinds[0].thread_counts) == pytest.approx(2001)  # the test of the loop
+    for means, own in (
+        (found.thread_counts, [kind.thread_counts for kind in found.kinds]),
+        (found.warp_counts, [kind.warp_counts for kind in found.kinds]),
+    ):
+        for region, mean in enumerate(means):
+            total = sum(kind.share * counts[region] for kind, counts in zip(found.kinds, own, strict=True))
+            assert total == pytest.approx(mean)
+    (chance,) = (arm.region for arm in found.arms if arm.source is ProbabilitySource.DEFAULT)
+    assert found.warp_counts[chance] > 1.9 * found.thread_counts[chance]
+    twice = found.with_counts([2 * one for one in found.thread_counts], found.warp_counts)
+    assert twice.kinds[0].thread_counts == pytest.approx([2 * one for one in found.kinds[0].thread_counts])
+    assert twice.kinds[0].warp_counts == found.kinds[0].warp_counts
+    assert found.block_shares[chance] == pytest.approx(6 / blocks)
+
+
+def test_blocks_of_equal_work_are_of_one_kind(tmp_path):
+    even = KINDS.replace("blockIdx.x < 6", "blockIdx.x < 10000").replace("blockIdx.x / 3 + 1", "3")
+    _, found = counted(tmp_path, even, "k=1000:256")
+    assert found.kinds == ()
+    assert found.longest_warp == pytest.approx(1.0)

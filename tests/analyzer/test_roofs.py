@@ -135,6 +135,7 @@ int main() {
 ARITHMETIC = "for (int i = 0; i < 200000; ++i) a = a * 1.01f + 0.5f;"
 WORKS = {
     "arithmetic": ARITHMETIC,
+    "one warp": f"if (threadIdx.x < 32) {ARITHMETIC}",
     "doubles": "double d = a; for (int i = 0; i < 20000; ++i) d = d * 1.01 + 0.5; a = d;",
     "stream": "for (int i = 0; i < 20000; ++i) a += x[((BLOCK) * 20000 + i) * 256 + threadIdx.x];",
     "again": "for (int i = 0; i < 20000; ++i) a += x[(BLOCK) * 2048 + i % 8 * 256 + threadIdx.x];",
@@ -168,6 +169,14 @@ def test_blocks_that_do_nothing_change_nothing(work, grid, guard, block):
     alone, beside = few(work, 54), few(work, grid, guard, block)
     assert beside.time_s == pytest.approx(alone.time_s, rel=0.01)
     assert beside.power_w == pytest.approx(alone.power_w, rel=0.03)
+
+
+def test_blocks_differ_in_how_their_warps_share_the_work():
+    """In the one half a warp does all, and sets the time; in the other all do a tenth of it each."""
+    of_one = f"if (threadIdx.x < 32) {ARITHMETIC}"
+    alone = few(of_one, 54)
+    both = few(f"{of_one} }} else {{ {ARITHMETIC.replace('200000', '20000')}", 108, "if (blockIdx.x < 54)")
+    assert both.time_s == pytest.approx(alone.time_s, rel=0.02)
 
 
 def test_one_long_block_draws_what_it_draws_alone():

@@ -384,6 +384,16 @@ def test_one_warp_has_one_scheduler_and_its_share_of_the_units():
     assert predict_time(of_four, V100, Clocks(1000.0), EXACT).time_s == pytest.approx(2e5 / 1e9, rel=0.15)
 
 
+def test_one_sm_takes_no_more_from_l2_than_its_port_is_wide():
+    one = Workload(1, 1024, 64.0, Instructions(), None, *(4e4, 4e4, 0.0), dependent_loads=0.0)
+    alone, all_sms = (
+        predict_time(replace(one, blocks=number), V100, Clocks(1000.0), EXACT) for number in (1, 80)
+    )
+    assert alone.limited_by is Resource.L2
+    assert alone.time_s == pytest.approx(1024 * 4e4 / 64 / 1e9)
+    assert all_sms.time_s == pytest.approx(80 * 1024 * 4e4 / (80 * 22.1) / 1e9)
+
+
 def test_what_kinds_add_up_to_says_the_launch_itself():
     even = Workload(640, 256, 64.0, Instructions(fp32=4e3), None, *NO_BYTES, dependent_instructions=0.0)
     work = among(even, 80)
