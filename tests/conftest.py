@@ -61,6 +61,16 @@ def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) 
 
 
 @pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """A folder with nothing beside it: callers of a kernel are looked for in the folders beside its own, which
+    else are those of other tests.
+    """
+    folder = tmp_path / "own"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """`golden(name, text)` compares text with the file `name` in tests/golden, line by line."""
 
