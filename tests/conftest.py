@@ -62,9 +62,7 @@ def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) 
 
 @pytest.fixture
 def tmp_path(tmp_path: Path) -> Path:
-    """A folder with nothing beside it: callers of a kernel are looked for in the folders beside its own, which
-    else are those of other tests.
-    """
+    """A folder with nothing beside it: there callers of a kernel are looked for, and found in other tests."""
     folder = tmp_path / "own"
     folder.mkdir()
     return folder
