@@ -16,7 +16,13 @@ from wattslice_models.gpu import load_gpu
 from .source_text import FACTORS
 
 
-@pytest.mark.parametrize("own", load_manifest(), ids=lambda own: own.name)
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param(own, id=own.name, marks=[pytest.mark.slow] if number % 3 else [])
+        for number, own in enumerate(load_manifest())
+    ],
+)
 def test_slices_are_a_partition_with_the_counts_of_the_kernel_which_lowers(own: CorpusKernel):
     program = read_cuda(own.file)
     for kernel in program.kernels:

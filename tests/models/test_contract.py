@@ -32,7 +32,9 @@ def learner(request: pytest.FixtureRequest) -> Learner:
 
 @pytest.fixture(scope="module")
 def data() -> tuple[Example, ...]:
-    return examples()
+    return tuple(
+        example for number, example in enumerate(examples()) if number // 3 % 2
+    )  # half of the kernels
 
 
 @pytest.fixture(scope="module")
