@@ -260,7 +260,7 @@ def triangle(way: Way) -> str:
         "i",
         "0",
         "n",
-        lambda i: way.loop("j", "0", "32", lambda j: f"if ({j} <= {i}) {s} += {way.at('x', j)};"),
+        lambda i: way.loop("j", "0", "64", lambda j: f"if ({j} <= {i}) {s} += {way.at('x', j)};"),
     )
     return way.linear(XY, f"float {s} = 0.f; {body} {way.at('y', '@t')} = {s};")
 
