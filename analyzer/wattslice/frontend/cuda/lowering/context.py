@@ -182,6 +182,8 @@ class Body:
         self.line_span: Span | None = None
         # Where clang found errors, of host code: what may have been lost there.
         self.rejections: Rejections | None = None
+        # Calls whose value makes an object with a name of its own, by their places in clang's tree.
+        self.naming: set[int | None] = set()
         # Lambdas written in a host function.
         self.lambdas: list[ir.Function] = []
 
