@@ -243,7 +243,7 @@ def objects(p: Program) -> str:
         f"Fixed<int, 4> {x}; {x}[2] = {a}; {t} = {x}.total() % 93;", f"Fixed<unsigned char, 3> {x}; {x}[0] = {a}; {t} = {x}.total() + {x}.size;",
         f"Setup {x}({n}); {t} = g0;", f"Setup({m}); {t} = g0 % 50;", f"static Box {x}({n}); {x}.v += {m}; {t} = {x}.v;",
         f"std::vector<Box> {x}; {x}.push_back(Box({a})); {x}.emplace_back({n}, {m}); {t} = {x}[1].w + (int){x}.size();",
-        f"Box {x}({a}); auto {y} = [={'' if p.draw.random() < 0.5 else ', &' + t}](int q) mutable {{ {x}.v += q; return {x}.v; }}; {t} = {y}({n}) + {y}(1); {t} += {x}.v;",
+        f"Box {x}({a}); auto {y} = [=](int q) mutable {{ {x}.v += q; return {x}.v; }}; {t} = {y}({n}) + {y}(1); {t} += {x}.v;",
         f"Box {x}({a}); const Box &{y} = {x}; {x}.v = {n}; {t} = {y}.v + by_const({y}) % 60;",
         f"Box {x}({a}), {y}({n}); std::swap({x}.v, {y}.v); {t} = {x}.v;", f"Box {x}({a}), {y}({n}); std::swap({x}, {y}); {t} = {x}.v;",
         f"{t} = [&] {{ Keep {x}({t}); {t} = {a}; return {t} + 1; }}();", f"Box {x} = {a} > 5 ? Box({n}) : Box({m}, 3); {t} = {x}.sum();",
@@ -289,7 +289,7 @@ def library(p: Program) -> str:
         f"std::tuple<int, int, int> {x}({a}, {n}, 3); std::get<1>({x}) = {m}; {t} = std::get<1>({x}) + std::get<0>({x});", f"std::optional<int> {x}; if ({a} > 4) {x} = {n}; {t} = {x}.value_or({m});", f"std::optional<int> {x} = {a}; {t} = *{x} + {x}.has_value();",
         f"std::string {x} = \"{n}\"; {t} = std::stoi({x}) + (int){x}.size();", f"const char *{x} = \"{n}\"; {t} = atoi({x}) + (int)strlen({x});", f"std::string {x} = std::to_string({a}); {t} = (int){x}.length();", f"std::string {x} = \"ab\"; {t} = {x} == \"ab\" ? {n} : {m};",
         f"{t} = std::min({{int({a}), {n}, {m}}});", f"std::swap({t}, {u});", f"swap_them({t}, {u});", f"raise({t}); raise(&{u}); {u} %= 93;", f"raise({t}, {n});", f"{t} = fib({m} + 3) % 40;", f"{t} = next_id(); {t} += next_id();",
-        f"auto {x} = [](int q) {{ return q * {m} + 1; }}; {t} = {x}({a}) % 88;", f"auto {x} = [{u}, &{t}](int q) {{ {t} = q + {u}; }}; {u}++; {x}({n});" if u != t else f"{t} = {n};", f"int {y} = {n}; auto {x} = [{y}]() mutable {{ return ++{y}; }}; {x}(); {t} = {x}() + {y};",
+        f"auto {x} = [](int q) {{ return q * {m} + 1; }}; {t} = {x}({a}) % 88;", f"auto {x} = [&, {y} = {u}](int q) {{ {t} = q + {y}; }}; {u}++; {x}({n});", f"int {y} = {n}; auto {x} = [{y}]() mutable {{ return ++{y}; }}; {x}(); {t} = {x}() + {y};",
         f"auto {x} = [q = {a} + 1](int r) {{ return q + r; }}; {t} = applied({x}, {m}) % 99;", f"{t} = applied([&](int q) {{ return q + {u}; }}, {n}) % 80;", f"std::function<int(int)> {x} = [=](int q) {{ return q + {m}; }}; {t} = {x}({a});", f"int (*{x})(int) = {a} > 5 ? scaled : kinds; {t} = {x}({n}) % 92;",
         f"int {x} = {a}; {{ int {x} = {n}; {t} = {x}; }} {t} += {x};", f"int {x}[3][2] = {{{{1, {n}}}, {{{a}, 4}}}}; {t} = {x}[1][0] + {x}[0][1] + {x}[2][1]; int (*{y})[2] = {x} + 1; {t} += (*{y})[1];",
         f"int {x}[4], {y}[4] = {{{a}, {n}, {m}, 7}}; memcpy({x}, {y}, sizeof {y}); {y}[0] = 0; {t} = {x}[0] + {x}[3];", f"int {x}[3]; memset({x}, 0, sizeof({x})); {x}[1] = {a}; {t} = {x}[0] + {x}[1];", f"int *{x} = (int *)malloc(3 * sizeof(int)); {x}[1] = {a}; {x}[2] = {x}[1]++; {t} = {x}[1] + {x}[2]; free({x});",
@@ -358,8 +358,11 @@ def expression_of(p: Program, names: list[str]) -> str:
     return text
 
 
-def program(seed: int) -> tuple[str, int]:
-    """Text of a program, with launches as `LAUNCH(kernel; grid; block; m; n)`, and their number."""
+def program(seed: int, *, is_short: bool = False) -> tuple[str, int]:
+    """Text of a program, with launches as `LAUNCH(kernel; grid; block; m; n)`, and their number.
+
+    `is_short`: of one statement, then what it has changed.
+    """
     p = Program(random.Random(seed))
     draw = p.draw
     body = lambda *forms: draw.choice(forms)  # noqa: E731
@@ -375,14 +378,17 @@ def program(seed: int) -> tuple[str, int]:
     )  # fmt: skip
     extra = [name for name in ("g2", "gbox.v", "gv[1]", "gright.extra") if re.search(rf"\b{name.split('.')[0].split('[')[0]}\b", g)]
     p.names = ["g0", "g1", *extra]
-    functions = [_function(p, f"work{i}") for i in range(draw.randint(0, 2))]
+    functions = [_function(p, f"work{i}") for i in range(0 if is_short else draw.randint(0, 2))]
     p.names = ["a", "b", "c", "g0", "g1", *extra]
     parts: list[str] = []
-    for _ in range(draw.randint(4, 9)):
+    for _ in range(1 if is_short else draw.randint(4, 9)):
         parts.append(statement(p, 0))
         if functions and draw.random() < 0.3:
             parts.append(f"c = work{draw.randrange(len(functions))}({expression(p)}, a, box);")
     parts.append(f"{launch(p)};")
+    for name in (*p.names, "made", "gone", "Box::count", "box.v", "box.w") if is_short else ():
+        parts.append(f"LAUNCH(k{p.launches}; 1; 32; {name}; 0);")
+        p.launches += 1
     text = "\n".join(parts)
     main = f"int main() {{ int a = {p.number()}, b = {p.number()}, c = {p.number()}; Box box({p.number()}, 4); (void)b; (void)c;\n{text}\nreturn 0; }}"
     return "\n".join((classes, *functions, main)), p.launches
@@ -392,9 +398,9 @@ Made = Counter[tuple[str, tuple[int, ...], tuple[int, ...]]]
 """How often each kernel is launched with each geometry and arguments."""
 
 
-def runs(first: int, number: int, folder: Path) -> Iterator[tuple[int, str, int, Made]]:
+def runs(first: int, number: int, folder: Path, *, is_short: bool) -> Iterator[tuple[int, str, int, Made]]:
     """Programs with their launches as g++ and the processor make them."""
-    programs = {seed: program(seed) for seed in range(first, first + number)}
+    programs = {seed: program(seed, is_short=is_short) for seed in range(first, first + number)}
     made: dict[int, Made] = {seed: Counter() for seed in programs}
     texts, calls = [_HEADERS, _RUN_HEAD], list[str]()
     for seed, (text, _) in programs.items():
@@ -446,14 +452,15 @@ def wrong(found: tuple[KernelLaunch, ...], made: Made) -> Iterator[str]:
                 yield f"{kernel} is never given {one.arguments} on {geometry}: {list(real)}"
 
 
-def check(first: int, number: int, show: Callable[[str], None]) -> tuple[int, int, int, int]:
+def check(first: int, number: int, show: Callable[[str], None], *, is_short: bool = False) -> tuple[int, int, int, int]:
     """Judges programs; how many, launched kernels in them, those known with arguments and times, and faults."""
     gpu = load_gpu("v100")
     programs = launched = known = faults = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for start in range(first, first + number, TOGETHER):
-            for seed, text, launches, made in runs(start, min(TOGETHER, first + number - start), folder):
+            together = min(TOGETHER, first + number - start)
+            for seed, text, launches, made in runs(start, together, folder, is_short=is_short):
                 path = folder / f"p{seed}.cu"
                 path.write_text(cuda_text(text, launches))
                 found = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu)
@@ -474,11 +481,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed of the first program")
     parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--text", action="store_true", help="print the first program as wattslice reads it, and end")
+    parser.add_argument("--short", action="store_true", help="programs of one statement")
     options = parser.parse_args()
     if options.text:
-        print(cuda_text(*program(options.first)))
+        print(cuda_text(*program(options.first, is_short=options.short)))
         return
-    programs, launched, known, faults = check(options.first, options.programs, print)
+    programs, launched, known, faults = check(options.first, options.programs, print, is_short=options.short)
     print(f"{programs} programs, {launched} kernels launched, {known} known, {faults} said wrongly")
 
 

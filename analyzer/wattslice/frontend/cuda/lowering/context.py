@@ -354,7 +354,7 @@ def binding_of(body: Body, node: Node) -> Binding:
     kind = declaration.kind
     span = body.span(node)
     if kind == C.ENUM_CONSTANT_DECL and body.unit.parsed.is_made_up(declaration):
-        unknown = file_scope_variable(body, declaration, key)
+        unknown = file_scope_variable(body, declaration)
         body.names[key] = unknown
         return unknown
     if kind == C.ENUM_CONSTANT_DECL:
@@ -375,7 +375,7 @@ def binding_of(body: Body, node: Node) -> Binding:
         if constant is not None:
             body.names[key] = constant
             return constant
-        variable = file_scope_variable(body, declaration, key)
+        variable = file_scope_variable(body, declaration)
         body.names[key] = variable
         if variable.space is MemorySpace.SHARED and variable not in body.shared:
             body.shared.append(variable)
@@ -421,9 +421,10 @@ def _first_mention(body: Body, name: str) -> Span:
     return Span(str(parsed.path), line, 1, line)
 
 
-def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
+def file_scope_variable(body: Body, declaration: Node) -> Variable:
     """The variable of a declaration outside the body, made once per unit (its initialiser comes later)."""
     unit = body.unit
+    key = declaration.canonical.raw.data0  # of several declarations one
     for seen_by_host in (False, body.is_host):
         known = unit.globals.get((key, seen_by_host))
         if known is not None and (body.is_host or not seen_by_host):

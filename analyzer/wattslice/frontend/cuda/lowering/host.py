@@ -157,7 +157,7 @@ def declare_exports(unit: Unit) -> None:
             and unit.types.of(node.raw).is_integral
             and unit.spans.span(node).file == str(unit.parsed.path)
         ):
-            file_scope_variable(body, node, node.raw.data0)
+            file_scope_variable(body, node)
 
 
 def _initial_values(unit: Unit) -> Function | None:
@@ -171,7 +171,7 @@ def _initial_values(unit: Unit) -> Function | None:
             continue
         span = unit.spans.span(node)
         try:
-            place = location_of_variable(body, file_scope_variable(body, node, node.raw.data0), span)
+            place = location_of_variable(body, file_scope_variable(body, node), span)
             made = made_at(body, value, place, span)
             if made is None:
                 initialises(body, value)

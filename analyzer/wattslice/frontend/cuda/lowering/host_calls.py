@@ -286,6 +286,10 @@ def object_argument(
         where = body.location(operand)
         if where is None and (of_library or "lambda at" in body.type(operand).name):
             return body.expr(operand)
+        if where is None and not isinstance(value := body.expr(operand), ir.Construct):
+            held = body.temporary("temporary", value.type, span)
+            body.before.append(ir.Declare(held, value, body.region(), span))
+            where = RegisterPlace(held, (), held.type)
     except LoweringError:
         return None
     return None if where is None else address_of(body, where, span)

@@ -331,7 +331,7 @@ def lost_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
                 found[declaration.raw.data0] = declaration
     addresses = tuple(
         ir.AddressOf(variable, pointer_to(variable.type), span)
-        for variable in (file_scope_variable(body, node, node.raw.data0) for node in found.values())
+        for variable in (file_scope_variable(body, node) for node in found.values())
     )
     return [ExprStmt(unread(span, addresses), body.region(), span)] if addresses else []
 
