@@ -148,6 +148,7 @@ class Interpreter(Evaluator):
         self._varying: frozenset[ir.Variable] = (
             frozenset()
         )  # what long loops write of which not all is visited
+        self._elsewhere: dict[Cell, None] = {}  # what iterations that are not visited write
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
@@ -351,7 +352,7 @@ class Interpreter(Evaluator):
             return self._either(stmt.then, stmt.otherwise, condition_of(condition))
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
         if other is not None:
-            self._speculate(other, stmt.condition)
+            self._not_taken(other, stmt.condition)
         if not self._varies(stmt.condition):
             return Flow.NEXT if taken is None else self.execute(taken)
         times, self._times = self._times, None
@@ -426,6 +427,14 @@ class Interpreter(Evaluator):
             return then_flow
         self.memory.apply(else_changes)
         return else_flow
+
+    def _not_taken(self, stmt: ir.Stmt, condition: ir.Expr) -> None:
+        """What a condition keeps from being run, in this iteration of a long loop at least."""
+        if not self._varies(condition):
+            self._speculate(stmt, condition)
+            return
+        _, changes = self._try(stmt, Unknown("a long loop may throw"))
+        self._elsewhere.update(dict.fromkeys(changes))
 
     def _speculate(
         self, stmt: ir.Stmt, condition: ir.Expr | None, counter: ir.Variable | None = None
@@ -504,7 +513,7 @@ class Interpreter(Evaluator):
             if chosen and index >= chosen[0] and flow is Flow.NEXT:
                 flow = self.execute(case.body)
             else:
-                self._speculate(case.body, stmt.selector)
+                self._not_taken(case.body, stmt.selector)
         return flow
 
     # ------------------------------------------------------------------------- loops
@@ -593,6 +602,7 @@ class Interpreter(Evaluator):
         self._unknown_loops += 1
         writes, varying = self._writes(stmt), self._varying
         self._varying |= writes.steady | writes.others
+        around, self._elsewhere = self._elsewhere, {}
         mark, times, self._times = self.memory.mark(), self._times, None
         flow = Flow.NEXT
         try:
@@ -608,17 +618,51 @@ class Interpreter(Evaluator):
             self._times = times
             changes = self.memory.changes_since(mark)
             self.memory.roll_back(mark)
+            elsewhere, self._elsewhere = self._elsewhere, {**around, **self._elsewhere}
         if why is not None and why.is_option:  # a run without options does not come in
             self.memory.merge({}, changes, why)
             return flow if flow is Flow.EXIT else Flow.NEXT
-        for cell, after in changes.items():
-            before = self.memory.current(cell)
+        first: Delta = {}
+        for cell in self._all_written(changes, elsewhere, writes):
+            before, after = self.memory.current(cell), changes.get(cell)
             is_known_later = cell[0].is_static and cell[1] >= 0  # a static that was set there first
-            if isinstance(before, Unknown) and cell[1] >= 0 and not is_known_later:
-                self.memory.apply({cell: after})
-            elif is_known_later or not same(before, after):
-                self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
+            if after is None or is_known_later or not same(before, after):
+                if isinstance(before, Unknown) and cell[1] >= 0 and not is_known_later and after is not None:
+                    first[cell] = after
+                else:
+                    self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
+        if first:
+            self._apply_steady(stmt, writes, first, reason)
         return flow if flow is Flow.EXIT else Flow.NEXT
+
+    def _all_written(self, changes: Delta, elsewhere: Mapping[Cell, None], writes: LoopWrites) -> list[Cell]:
+        """What all iterations of a loop may write, from what the one that is visited has."""
+        cells = dict.fromkeys((*changes, *elsewhere))
+        if writes.moves:
+            by_name = {self.memory.storage(variable) for variable in writes.members}
+            moving = {storage for storage, _ in cells if not storage.is_scalar} - by_name
+            cells.update(dict.fromkeys((storage, key) for storage in moving for key in storage.cells))
+        return list(cells)
+
+    def _apply_steady(self, stmt: ir.Loop, writes: LoopWrites, first: Delta, reason: str) -> None:
+        """Give what had no value before a loop that of the first iteration, if a later one gives the same."""
+        inside = {self.memory.storage(variable) for variable in writes.declared}
+        if all(storage in inside for storage, _ in first):
+            self.memory.apply(first)
+            return
+        mark, known, seen = self.memory.mark(), len(self.instances), set(self._seen)
+        again: Delta = {}
+        times, self._times = self._times, None
+        with suppress(LeftError):
+            self._iteration(stmt)
+        self._times = times
+        again = self.memory.changes_since(mark)
+        self.memory.roll_back(mark)
+        del self.instances[known:]
+        self._seen = seen
+        for cell, value in first.items():
+            is_same = cell[0] in inside or same(again.get(cell, value), value)
+            self.memory.apply({cell: value if is_same else Unknown(f"'{cell[0].name}' {reason}")})
 
     def _trips(self, stmt: ir.Loop, bound: Bound) -> int | None:
         """Iterations of a counted loop, from its bound at the start and the first step of its counter.
@@ -661,11 +705,12 @@ class Interpreter(Evaluator):
             self._varying = varying
 
     def _sampled(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None) -> Flow:
-        times = self._times
+        times, around, self._elsewhere = self._times, self._elsewhere, {}
         try:
             return self._first_middle_last(stmt, trips, writes, first)
         finally:
             self._times = times
+            self._elsewhere.update(around)
 
     def _first_middle_last(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None) -> Flow:
         assert stmt.step is not None
@@ -700,6 +745,9 @@ class Interpreter(Evaluator):
             if flow is not Flow.NEXT:
                 break
         self._times = times
+        for cell in self._all_written({}, self._elsewhere, writes):
+            if cell[0] not in steady:
+                self.memory.apply({cell: Unknown(f"'{cell[0].name}' changes in a long loop")})
         self._uncount_irregular(visited)
         return flow if flow is Flow.EXIT else Flow.NEXT
 

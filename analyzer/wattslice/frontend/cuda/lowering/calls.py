@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
@@ -58,6 +60,8 @@ from wattslice.frontend.cuda.lowering.objects import (
     Special,
     copied,
     default_initialisers,
+    functions_of,
+    handed_over,
     initialise_parameters,
     lost_by,
     made_at,
@@ -65,6 +69,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     parts,
     ran,
 )
+from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import lower, lower_all
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
@@ -102,12 +107,12 @@ def call(body: Body, node: Node) -> Expr:
     kind = callee.kind
     if kind == C.CONSTRUCTOR or (kind == C.FUNCTION_TEMPLATE and _is_constructor(body, node, callee)):
         value = construct(body, node, callee)
-        return _temporary(body, node, value) if body.is_host else value
+        return _with_library(body, node, callee, value) if body.is_host else value
     if body.is_host:
         value = _host_call(body, node, callee)
         if isinstance(value, Call) and _gives_object(body, callee):
             return read(body, dereference(body, value, body.type(node)), body.span(node))
-        return _temporary(body, node, value)
+        return _with_library(body, node, callee, value)
     if kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONVERSION_FUNCTION, C.DESTRUCTOR, C.FUNCTION_TEMPLATE):
         return unresolved_call(body, node, expressions_in(node))
     info = body.unit.function(callee)
@@ -150,6 +155,24 @@ def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
 
 def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
     return read(body, where, span) if isinstance(where, Cell) else value
+
+
+def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
+    """What a call of host code gives. The functions of classes that a library runs for itself, as those of
+    elements, are not run: what they may write is lost, and with copies of their own the objects are.
+    """
+    types = handed_over(body, node, callee)
+    functions = functions_of(body.unit, types)
+    if not functions:
+        return _temporary(body, node, value)
+    span = body.span(node)
+    makes_own = any(parts(body.unit, t, s) for t in types for s in (Special.COPY, Special.ASSIGN))
+    if makes_own and isinstance(value, Call) and not value.callee.startswith("_ZNK"):
+        value = replace(value, callee="", name=f"{value.name} of a class with copies of its own")
+    elif makes_own and isinstance(value, Construct) and value.arguments:
+        value = unread(span, value.arguments)
+    body.before += lost_by(body, functions, span)
+    return value
 
 
 def _temporary(body: Body, node: Node, value: Expr) -> Expr:

@@ -84,6 +84,7 @@ class Guard(Struct, frozen=True, eq=False):
 
     where: Location
     destructor: Node
+    is_by_library: bool = False  # an element's, of host code
 
 
 class Target(Struct, frozen=True, eq=False):

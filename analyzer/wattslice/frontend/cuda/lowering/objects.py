@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -308,6 +308,50 @@ def copied(
 
 
 # ----------------------------------------------------------------------------- what is not run
+
+
+def handed_over(body: Body, node: Node, callee: Node) -> list[ClangType]:
+    """Classes of the user whose objects a library makes, copies or destroys in a call, as containers do."""
+    if not body.unit.parsed.is_builtin(callee):
+        return []
+    owner, made = callee.semantic_parent, node.type.canonical.declaration
+    holders = [holder for holder in (callee, owner, made) if holder is not None]
+    given = (type_ for holder in holders for type_ in holder.template_arguments)
+    return list(_of_the_user(body.unit, (type_ for type_ in given if isinstance(type_, ClangType))))
+
+
+def _of_the_user(unit: Unit, types: Iterable[ClangType]) -> Iterator[ClangType]:
+    for type_ in types:
+        declaration = type_.canonical.declaration
+        if declaration is None:
+            continue
+        if unit.parsed.is_builtin(declaration):
+            inner = (one for one in declaration.template_arguments if isinstance(one, ClangType))
+            yield from _of_the_user(unit, inner)
+        elif declaration.kind in (C.STRUCT_DECL, C.CLASS_DECL):
+            yield type_
+
+
+def destroyed_within(unit: Unit, type_: ClangType) -> list[Node]:
+    """The destructors of the user that an object of a library runs, as for its elements."""
+    inner = _of_the_user(unit, (type_,))
+    return [one.function for held in inner for one in parts(unit, held, Special.DESTROY)]
+
+
+def functions_of(unit: Unit, types: Sequence[ClangType]) -> list[Node]:
+    """All constructors, destructors and assignments that the user has written for classes."""
+    found: list[Node] = []
+    for type_ in types:
+        declaration = type_.canonical.declaration
+        members = () if declaration is None else declaration.children
+        members = (*members, *unit.instantiated_members.get(declaration, ())) if declaration else ()
+        found += (
+            node
+            for node in members
+            if node.kind in (C.CONSTRUCTOR, C.DESTRUCTOR) or node.spelling == "operator="
+        )
+        found += (one.function for special in Special for one in inner_parts(unit, type_, special))
+    return [function for function in found if not function.is_defaulted]
 
 
 def lost_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:

@@ -42,8 +42,10 @@ from wattslice.frontend.cuda.lowering.memory import (
 from wattslice.frontend.cuda.lowering.objects import (
     Special,
     bare,
+    destroyed_within,
     every_part,
     initialises,
+    lost_by,
     made_at,
     part_at,
     parts,
@@ -346,7 +348,12 @@ def destroyed(body: Body, older: int, kept: Variable | None = None) -> list[Stmt
         if kept is None or not isinstance(guard.where, RegisterPlace) or guard.where.variable is not kept:
             if body.is_host:
                 span = body.unit.spans.span(guard.destructor)
-                result.append(ran(body, guard.destructor, guard.where, (), span))
+                lost = guard.is_by_library
+                result += (
+                    lost_by(body, [guard.destructor], span)
+                    if lost
+                    else [ran(body, guard.destructor, guard.where, (), span)]
+                )
                 continue
             body.frames.append(Frame(None, guard.where))
             result += STATEMENTS[C.DESTRUCTOR](body, guard.destructor)
@@ -366,6 +373,10 @@ def note_object(body: Body, where: Location, type_: ClangType, span: Span) -> No
     find = parts if body.is_host else every_part
     for one in find(body.unit, type_, Special.DESTROY):
         body.frame.guards.append(Guard(part_at(body, where, one.path, span), one.function))
+    declaration = type_.canonical.declaration if body.is_host else None
+    if declaration is not None and body.unit.parsed.is_builtin(declaration):
+        for one in destroyed_within(body.unit, type_):
+            body.frame.guards.append(Guard(where, one, is_by_library=True))
 
 
 @statement(C.COMPOUND_STMT)
@@ -720,8 +731,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         target = function_named(body, initializer)
         if target is not None:
             body.functions[key] = target
-    is_object = not node.is_static and _is_of_class(body, node)
-    if is_object and body.is_host and initializer is not None:
+    is_object = not node.is_static and type_.kind in (TypeKind.RECORD, TypeKind.ARRAY)
+    if is_object and body.is_host and initializer is not None and _is_of_class(body, node):
         made = _made_object(body, node, initializer, span)
         if made:
             return made
@@ -752,9 +763,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
 
 
 def _is_of_class(body: Body, node: Node) -> bool:
-    """Whether making or destroying an object, or an array of such, may run functions of the user."""
-    if body.type(node).kind not in (TypeKind.RECORD, TypeKind.ARRAY):
-        return False
+    """Whether making an object, or an array of such, may run functions of the user."""
     type_ = node.type.canonical
     while type_.kind == K.CONSTANTARRAY:
         type_ = type_.element.canonical
