@@ -561,7 +561,8 @@ class Declare(Struct, frozen=True, eq=False):
 class Block(Struct, frozen=True, eq=False):
     """A sequence of statements; a `Break` inside may leave it when it `is_breakable`, as PTX does.
 
-    `is_protected`: behind what is thrown in it goes on what follows, calls of `CAUGHT` first.
+    `is_protected`: of two statements, of which the second goes on behind what is thrown in the first, asking
+    `CAUGHT`.
     """
 
     statements: tuple[Stmt, ...]

@@ -246,6 +246,12 @@ class CallGraph:
             or (isinstance(e, ir.Assign) and isinstance(e.target, ir.RegisterPlace))
         )
 
+    def may_throw(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement, or what it calls, throws something."""
+        bodies = (stmt, *(function.body for function in self.functions_in(stmt)))
+        every = (expr for body in bodies for expr in ir.expressions_below(body))
+        return any(isinstance(expr, ir.Call) and expr.name == ir.THROW for expr in every)
+
     def written_by(self, function: ir.Function) -> frozenset[ir.Variable]:
         """The file-scope variables that a function, or what it calls, may write."""
         return frozenset(

@@ -237,13 +237,14 @@ class Interpreter(Evaluator):
     # ------------------------------------------------------------------------- exceptions
 
     def _protected_block(self, stmt: ir.Block) -> Flow:
-        """What may be left by something thrown; what follows asks what that was."""
+        """What may be left by something thrown, then the handlers, which ask what that was."""
+        inside, handlers = stmt.statements
         outer, self._perhaps = self._perhaps, []
         mark, frame = self.memory.mark(), self.memory.frames[-1]
         self._protected += 1
         flow, self._thrown = Flow.NEXT, None
         try:
-            flow = self._sequence(stmt.statements)
+            flow = self._inside(Flow.EXIT, lambda: self.execute(inside))
         except LeftError as error:
             if not error.names:
                 raise
@@ -258,7 +259,24 @@ class Interpreter(Evaluator):
             errors = (*certain, *(error for error, _ in perhaps))
             errors[-1].objects += frame.values()
             self._thrown = _Thrown(errors, perhaps[0][1], tuple(self.memory.changes_since(mark)))
+        if flow is Flow.NEXT:
+            return self.execute(handlers)
+        if perhaps:
+            self._handled_instead(handlers, flow, perhaps[0][1])
         return flow
+
+    def _handled_instead(self, handlers: ir.Stmt, flow: Flow, why: Unknown) -> None:
+        """A protected block was left by a jump, unless something was thrown before."""
+        before = self._returned[-1]
+        other_flow, changes = self._try(handlers, why)
+        self._thrown = None
+        returned = self._returned[-1].value
+        if self._returned[-1] is not before and returned is not None:
+            before = before._replace(others=(*before.others, (returned, why)))
+        self._returned[-1] = before
+        self.memory.merge({}, changes, why)
+        if other_flow is not flow:
+            self._may_have_left(flow)
 
     def _forget_destroyed(self, error: LeftError) -> None:
         """What the destructors of objects that are left write is lost: they are not run."""
@@ -275,8 +293,8 @@ class Interpreter(Evaluator):
     def _caught(self, name: str) -> Value:
         """Whether a handler of this type takes what was thrown."""
         thrown = self._thrown
-        taken = () if thrown is None else [e for e in thrown.errors if name in (ir.ANY_TYPE, *e.names)]
-        if thrown is None or not taken:
+        errors = () if thrown is None else thrown.errors
+        if thrown is None or not any(name == ir.ANY_TYPE or {name, ir.ANY_TYPE} & e.names for e in errors):
             return 0
         if thrown.perhaps is None:
             return 1
@@ -391,6 +409,7 @@ class Interpreter(Evaluator):
     def _may_throw(self, error: LeftError, why: Unknown) -> None:
         if error.names and self._protected and not why.is_option:
             self._perhaps.append((error, why))
+            self._may_have_left(Flow.EXIT)
 
     def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None, condition: Unknown) -> Flow:
         before = self._returned[-1]
@@ -423,10 +442,22 @@ class Interpreter(Evaluator):
             self.memory.merge(then_changes, else_changes, condition)
             return then_flow if then_flow is else_flow else Flow.NEXT
         if then_flow is Flow.NEXT or else_flow is Flow.EXIT:
-            self.memory.apply(then_changes)
-            return then_flow
-        self.memory.apply(else_changes)
-        return else_flow
+            flow, changes, left, left_by = then_flow, then_changes, else_changes, else_flow
+        else:
+            flow, changes, left, left_by = else_flow, else_changes, then_changes, then_flow
+        self.memory.apply(changes)
+        if left_by is Flow.RETURN and not ends_run and len(self._active) > 1:
+            self.memory.merge({}, self._outliving(left), condition)
+        return flow
+
+    def _outliving(self, changes: Delta) -> Delta:
+        """Of what a way through a function writes before it returns, that which the caller sees."""
+        function = self._active[-1]
+        if function.copied is not None:
+            return changes
+        frame = self.memory.frames[-1].items()
+        own = {storage for variable, storage in frame if variable not in function.reference_parameters}
+        return {cell: value for cell, value in changes.items() if cell[0] not in own}
 
     def _not_taken(self, stmt: ir.Stmt, condition: ir.Expr) -> None:
         """What a condition keeps from being run, in this iteration of a long loop at least."""
@@ -534,7 +565,8 @@ class Interpreter(Evaluator):
             limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
         elif (trips := self._trips(stmt, bound)) is not None and trips > limit:
             writes = self._writes(stmt)
-            return self._visit_once(stmt) if writes.may_end_early else self._sample(stmt, trips, writes)
+            ends_early = writes.may_end_early or self._may_be_thrown_in(stmt)
+            return self._visit_once(stmt) if ends_early else self._sample(stmt, trips, writes)
         mark, known = self.memory.mark(), len(self.instances)
         begin = self.steps_left
         least = 0 if self._graph.launches_in(stmt.body) else begin - MAX_LOOP_STEPS
@@ -543,7 +575,8 @@ class Interpreter(Evaluator):
                 return self._unfinished(stmt, mark)
             if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
                 is_long = (begin - self.steps_left) * (trips - 1) > self.steps_left * SHARE_OF_LOOP
-                if is_long and not (writes := self._writes(stmt)).may_end_early:
+                ends_early = (writes := self._writes(stmt)).may_end_early or self._may_be_thrown_in(stmt)
+                if is_long and not ends_early:
                     return self._sample(stmt, trips - 1, writes, known)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
@@ -566,6 +599,9 @@ class Interpreter(Evaluator):
                 self.evaluate(stmt.step)
         self._visit_once(stmt)
         return self._unfinished(stmt, mark)
+
+    def _may_be_thrown_in(self, stmt: ir.Loop) -> bool:
+        return self._protected > 0 and self._graph.may_throw(stmt)
 
     def _iteration(self, stmt: ir.Loop) -> Flow:
         return self._inside(Flow.CONTINUE, lambda: self.execute(stmt.body))
@@ -599,6 +635,8 @@ class Interpreter(Evaluator):
         reason = "changes in a loop of unknown length"
         if why is not None:
             reason += f": {why.reason.rpartition(f'{reason}: ')[2]}"
+        if self._may_be_thrown_in(stmt):
+            self._may_throw(LeftError(frozenset({ir.ANY_TYPE})), why or Unknown("a long loop may throw"))
         self._unknown_loops += 1
         writes, varying = self._writes(stmt), self._varying
         self._varying |= writes.steady | writes.others

@@ -185,6 +185,7 @@ def _temporary(body: Body, node: Node, value: Expr) -> Expr:
         return value
     held = body.temporary("temporary", value.type, value.span)
     body.before += [ir.Declare(held, value, body.region(), value.span), *lost]
+    body.after += lost
     return Read(RegisterPlace(held, (), held.type), held.type, value.span)
 
 

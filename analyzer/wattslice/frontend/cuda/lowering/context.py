@@ -80,22 +80,24 @@ class Pointee(Struct, frozen=True):
 
 
 class Guard(Struct, frozen=True, eq=False):
-    """An object whose destructor runs where control leaves its scope."""
+    """An object whose destructor runs where control leaves its scope, of blocks that are so deep."""
 
     where: Location
     destructor: Node
+    depth: int = 0
     is_by_library: bool = False  # an element's, of host code
 
 
 class Target(Struct, frozen=True, eq=False):
     """What a jump of the function may leave: a loop, a switch, or the statements in front of a `label`.
 
-    `guards`: how many objects with destructors are older than it.
+    `guards`: how many objects with destructors are older than it. `depth`: of the block that a label is in.
     """
 
     guards: int
     is_loop: bool = False
     label: str | None = None
+    depth: int = 0
 
 
 class Frame(Struct):
@@ -173,7 +175,9 @@ class Body:
         self.function: Node | None = None
         self.frames: list[Frame] = [Frame(None, None)]
         self.shared: list[Variable] = []
+        # What the effects of a statement's expressions are run before it, and behind it.
         self.before: list[Stmt] = []
+        self.after: list[Stmt] = []
         # Template values and constants by their spelling, for pragmas that name them.
         self.known: dict[Variable, int | float] = {}
         # Functions and lambdas that variables and parameters stand for.

@@ -38,6 +38,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     must_name_an_object,
     note_pointer,
     pointee_of,
+    with_effects,
 )
 from wattslice.frontend.cuda.lowering.objects import (
     Special,
@@ -86,10 +87,12 @@ def lower(body: Body, node: Node) -> list[Stmt]:
 
 def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
     """Run a handler; effects it wants run before come first, and its failure leaves a hole."""
-    outer = body.before
-    body.before = []
+    outer, outer_after = body.before, body.after
+    body.before, body.after = [], []
     try:
         result = handler(body, node)
+        if body.after and result and not isinstance(result[-1], ir.Return | ir.Break | ir.Continue):
+            result = [*result, *body.after]
         return [*body.before, *result] if body.before else result
     except LoweringError as error:
         span = body.unit.spans.span(error.node)
@@ -98,7 +101,7 @@ def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
         body.hole("PW006", span, f"not read: {error}")
         return _rest_of(body, node) if body.is_host else list(body.before)
     finally:
-        body.before = outer
+        body.before, body.after = outer, outer_after
 
 
 def _rest_of(body: Body, node: Node) -> list[Stmt]:
@@ -300,7 +303,7 @@ def _repeated(body: Body, nodes: Sequence[Node]) -> Stmt:
     """Statements of host code from a label to a jump back to it: a loop of which nobody knows the length."""
     span = body.unit.spans.span(nodes[0])
     regions = body.region(), body.region(), body.region()
-    body.frame.targets.append(Target(len(body.frame.guards), label=""))
+    body.frame.targets.append(Target(len(body.frame.guards), label="", depth=body.depth))
     inner = Block((*lower(body, nodes[0]), *lower_all(body, nodes[1:])), body.region(), span)
     body.frame.targets.pop()
     return ir.Loop(ir.LoopKind.DO, (), unread(span), None, inner, None, *regions, span)
@@ -318,7 +321,7 @@ def _label_of(jump: Node) -> str:
 def _in_front_of(body: Body, nodes: Sequence[Node], label: Node) -> Stmt:
     """The statements that a `goto` forward to `label` leaves."""
     region, targets = body.region(), body.frame.targets
-    targets.append(Target(len(body.frame.guards), label=label.spelling))
+    targets.append(Target(len(body.frame.guards), label=label.spelling, depth=body.depth))
     statements = lower_all(body, nodes)
     targets.pop()
     return Block(tuple(statements), region, body.unit.spans.span(nodes[0]), is_breakable=True)
@@ -337,7 +340,8 @@ def left_by(body: Body, leaves: Callable[[Target], bool]) -> tuple[int, list[Stm
     """How many targets a jump leaves up to the one that it is meant for, and the destructors on its way."""
     for levels, target in enumerate(reversed(body.frame.targets), 1):
         if leaves(target):
-            return levels, destroyed(body, target.guards)
+            staying = sum(guard.depth <= target.depth for guard in body.frame.guards)
+            return levels, destroyed(body, staying if target.label is not None else target.guards)
     return None
 
 
@@ -372,11 +376,11 @@ def note_object(body: Body, where: Location, type_: ClangType, span: Span) -> No
     """Remember the destructors that a local object needs."""
     find = parts if body.is_host else every_part
     for one in find(body.unit, type_, Special.DESTROY):
-        body.frame.guards.append(Guard(part_at(body, where, one.path, span), one.function))
+        body.frame.guards.append(Guard(part_at(body, where, one.path, span), one.function, body.depth))
     declaration = type_.canonical.declaration if body.is_host else None
     if declaration is not None and body.unit.parsed.is_builtin(declaration):
         for one in destroyed_within(body.unit, type_):
-            body.frame.guards.append(Guard(where, one, is_by_library=True))
+            body.frame.guards.append(Guard(where, one, body.depth, is_by_library=True))
 
 
 @statement(C.COMPOUND_STMT)
@@ -639,7 +643,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         inner = Block((held, *inner.statements), inner.region, where)
         rest = ir.If(_caught(name, where), inner, Block((rest,), body.region(), where), body.region(), where)
     inside = as_block(body, protected)
-    return [Block(inside.statements, inside.region, inside.span, is_protected=True), rest]
+    return [Block((inside, rest), body.region(), span, is_protected=True)]
 
 
 def _caught(name: str, span: Span) -> Expr:
@@ -736,7 +740,10 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         made = _made_object(body, node, initializer, span)
         if made:
             return made
+    mark = len(body.before)
     value = None if initializer is None else body.expr(initializer)
+    if value is not None and body.is_host and node.is_static:  # once
+        value = with_effects(body, mark, value)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
         value = value if type_.name == "dim3" or type_.name.startswith(ir.VECTOR_CLASSES) else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
