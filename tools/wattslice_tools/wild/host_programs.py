@@ -440,7 +440,9 @@ def wrong(found: tuple[KernelLaunch, ...], made: Made) -> Iterator[str]:
         real = {key[1:]: times for key, times in made.items() if key[0] == kernel}
         total = sum(real.values())
         known = [one.times for one in own if one.times is not None and is_known(one)]
-        if sum(known) > total or (own and len(known) == len(own) and sum(known) != total):
+        places = {(*one.grid, *one.block) for one in own}
+        is_whole = len(known) == len(own) and places == {place for place, _ in real}
+        if sum(known) > total or (is_whole and sum(known) != total):
             yield f"{kernel} is launched {total} times, said: {known}"
         for one in filter(is_known, own):
             if one.times is None and not total:

@@ -603,7 +603,11 @@ def _(body: Body, node: Node) -> list[Stmt]:
             body.span(node),
             "goto is not followed backwards or into a block: it is read as doing nothing",
         )
-        return []
+        if not body.is_host:
+            return []
+        span = body.span(node)  # what follows may not be run, or once more
+        left = Block((ir.Return(None, body.region(), span),), body.region(), span)
+        return [ir.If(unread(span), left, None, body.region(), span)]
     return [*found[1], ir.Break(body.region(), body.span(node), found[0])]
 
 
