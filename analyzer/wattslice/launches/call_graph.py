@@ -239,12 +239,7 @@ class CallGraph:
     def set_before_main(self) -> frozenset[ir.Variable]:
         """File-scope variables that what runs before `main` gives their values."""
         expressions = (e for f in self.initial for e in ir.expressions_below(f.body))
-        return frozenset(
-            e.target.variable if isinstance(e, ir.Assign) else e.variable
-            for e in expressions
-            if isinstance(e, ir.AddressOf)
-            or (isinstance(e, ir.Assign) and isinstance(e.target, ir.RegisterPlace))
-        )
+        return frozenset(variable for e in expressions if (variable := _written(e)) is not None)
 
     def may_throw(self, stmt: ir.Stmt) -> bool:
         """Whether a statement, or what it calls, throws something."""

@@ -6,6 +6,8 @@ Every launch has a kernel of its own. What is called host code, with a number of
 does: grid, block, integer arguments, times. Prints what is not, and how many launches are known.
 """
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import argparse
@@ -192,7 +194,9 @@ def launch(p: Program) -> str:
     p.launches += 1
     size = f"(unsigned)std::abs({expression(p)}) % 500 + 1"
     grid = p.draw.choice([size, size, f"dim3({size}, {p.number(4)})", f"dim3({p.number()}, {size}, 2)"])
-    block = p.draw.choice(["32", "64 * 2", f"dim3(8, {p.number(8)})", f"(unsigned)std::abs({expression(p)}) % 64 + 1"])
+    block = p.draw.choice(
+        ["32", "64 * 2", f"dim3(8, {p.number(8)})", f"(unsigned)std::abs({expression(p)}) % 64 + 1"]
+    )
     return f"LAUNCH({kernel}; {grid}; {block}; {expression(p)}; {expression(p)})"
 
 
@@ -316,7 +320,8 @@ def statement(p: Program, depth: int) -> str:
         return f"if ({condition(p)}) {{ {block(p, depth + 1)} }} else {{ {block(p, depth + 1)} }}"
     if depth < MOST_NESTED and pick < 0.28:
         cases = " ".join(
-            f"case {number}: {{ {block(p, depth + 1)} }} {p.draw.choice(('break;', ''))}" for number in range(3)
+            f"case {number}: {{ {block(p, depth + 1)} }} {p.draw.choice(('break;', ''))}"
+            for number in range(3)
         )
         return f"switch (std::abs({expression(p)}) % 4) {{ {cases} default: {p.variable()} += 1; }}"
     if pick < 0.42:
@@ -365,7 +370,10 @@ def program(seed: int, *, is_short: bool = False) -> tuple[str, int]:
     """
     p = Program(random.Random(seed))
     draw = p.draw
-    body = lambda *forms: draw.choice(forms)  # noqa: E731
+
+    def body(*forms: str) -> str:
+        return draw.choice(forms)
+
     n = {f"n{i}": p.number(9) for i in range(6)}
     g = draw.choice(["", "Setup setup(3);", "Box gbox(g1 + 2);", "int g2 = g0 + scaled(2);", "Box gbox; int g2 = gbox.v + made;",
                      "int g2 = [] { return g0++ + 4; }();", "std::vector<int> gv = {4, 5, 6};", "Right gright(4); int g2 = gright.size();"])  # fmt: skip
@@ -376,7 +384,11 @@ def program(seed: int, *, is_short: bool = False) -> tuple[str, int]:
         assign=body("{ v = o.v; return *this; }", "= default;", "{ if (this != &o) { v = o.v + 2; w = o.w; } return *this; }"),
         dtor=body("", "gone++;", "gone += v > 3;", "g0 = v % 40;"), base=body("", "made++;"),
     )  # fmt: skip
-    extra = [name for name in ("g2", "gbox.v", "gv[1]", "gright.extra") if re.search(rf"\b{name.split('.')[0].split('[')[0]}\b", g)]
+    extra = [
+        name
+        for name in ("g2", "gbox.v", "gv[1]", "gright.extra")
+        if re.search(rf"\b{name.split('.')[0].split('[')[0]}\b", g)
+    ]
     p.names = ["g0", "g1", *extra]
     functions = [_function(p, f"work{i}") for i in range(0 if is_short else draw.randint(0, 2))]
     p.names = ["a", "b", "c", "g0", "g1", *extra]
@@ -407,12 +419,18 @@ def runs(first: int, number: int, folder: Path, *, is_short: bool) -> Iterator[t
         plain = _LAUNCH.sub(r'note("\1", \2, \3, \4, \5)', text).replace("int main()", "int run()")
         texts.append(f"namespace p{seed} {{ {plain} }}")
         calls.append(f"case {seed}: return p{seed}::run();")
-    texts.append(f"int main(int argc, char **argv) {{ switch (program = atoi(argv[1])) {{ {' '.join(calls)} }} }}")
+    texts.append(
+        f"int main(int argc, char **argv) {{ switch (program = atoi(argv[1])) {{ {' '.join(calls)} }} }}"
+    )
     source = folder / "all.cpp"
     source.write_text("\n".join(texts))
-    subprocess.run(["g++", "-std=c++17", "-O0", "-w", "-fsanitize=undefined", source, "-o", folder / "all"], check=True)
+    subprocess.run(
+        ["g++", "-std=c++17", "-O0", "-w", "-fsanitize=undefined", source, "-o", folder / "all"], check=True
+    )
     for seed in programs:
-        ran = subprocess.run([folder / "all", str(seed)], capture_output=True, text=True, timeout=60, check=False)
+        ran = subprocess.run(
+            [folder / "all", str(seed)], capture_output=True, text=True, timeout=60, check=False
+        )
         if ran.returncode or ran.stderr:
             continue  # an exception that nobody catches, or undefined behaviour: no program to judge by
         for line in ran.stdout.splitlines():
@@ -454,7 +472,9 @@ def wrong(found: tuple[KernelLaunch, ...], made: Made) -> Iterator[str]:
                 yield f"{kernel} is never given {one.arguments} on {geometry}: {list(real)}"
 
 
-def check(first: int, number: int, show: Callable[[str], None], *, is_short: bool = False) -> tuple[int, int, int, int]:
+def check(
+    first: int, number: int, show: Callable[[str], None], *, is_short: bool = False
+) -> tuple[int, int, int, int]:
     """Judges programs; how many, launched kernels in them, those known with arguments and times, and faults."""
     gpu = load_gpu("v100")
     programs = launched = known = faults = 0
@@ -470,7 +490,10 @@ def check(first: int, number: int, show: Callable[[str], None], *, is_short: boo
                 kernels = {kernel for kernel, *_ in made}
                 launched += len(kernels)
                 whole = {k: [one for one in found if one.kernel.name == k] for k in kernels}
-                known += sum(all(is_known(o) and None not in (o.times, *o.arguments) for o in own) for own in whole.values())
+                known += sum(
+                    all(is_known(o) and None not in (o.times, *o.arguments) for o in own)
+                    for own in whole.values()
+                )
                 for message in wrong(found, made):
                     faults += 1
                     show(f"seed {seed}: {message}")
@@ -482,7 +505,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="seed of the first program")
     parser.add_argument("--programs", type=int, default=200)
-    parser.add_argument("--text", action="store_true", help="print the first program as wattslice reads it, and end")
+    parser.add_argument(
+        "--text", action="store_true", help="print the first program as wattslice reads it, and end"
+    )
     parser.add_argument("--short", action="store_true", help="programs of one statement")
     options = parser.parse_args()
     if options.text:

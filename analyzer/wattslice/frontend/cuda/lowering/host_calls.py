@@ -280,6 +280,14 @@ def object_argument(
             this = body.frame.this
             return None if this is None else address_of(body, this, span)
         operand = inner[0]
+    owner = None if (method := node.referenced) is None else method.semantic_parent
+    if owner is not None and owner.spelling in body.unit.one_of_several_bases:
+        address = body.expr(operand) if body.type(operand).kind is ir.TypeKind.POINTER else None
+        where = body.location(operand) if address is None else None
+        address = address_of(body, where, span) if where is not None else address
+        lost = unread(span, () if address is None else (address,))
+        body.before.append(ir.ExprStmt(lost, body.region(), span))
+        return None
     try:
         if body.type(operand).kind is ir.TypeKind.POINTER:
             return body.expr(operand)

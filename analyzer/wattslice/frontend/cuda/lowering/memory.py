@@ -305,7 +305,14 @@ def _(body: Body, node: Node) -> Location | None:
 
 
 def _host_member(body: Body, base: Location, field: Node, offset: int, type_: Type, span: Span) -> Location:
-    """A member as host code keeps it: a reference as a pointer, a bit-field in a place of its own."""
+    """A member as host code keeps it: a reference as a pointer, a bit-field in a place of its own; that of a
+    base, which a record does not list, by its address.
+    """
+    if field.spelling not in {own.name for own in base.type.fields} and base.type.fields:
+        owner = field.semantic_parent
+        if owner is not None and owner.spelling in body.unit.one_of_several_bases:
+            offset = ir.made_up_offset(f"{owner.spelling}::{field.spelling}")
+        base = in_memory(body, base, span)
     if body.unit.types.is_reference(field.raw):
         held = member(body, base, field.spelling, offset, pointer_to(type_), span)
         return dereference(body, read(body, held, span), type_)

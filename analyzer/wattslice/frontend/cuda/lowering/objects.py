@@ -132,7 +132,9 @@ def every_part(unit: Unit, type_: ClangType, special: Special) -> tuple[Part, ..
 
 
 def _bases(declaration: Node) -> list[ClangType]:
-    return [child.type for child in declaration.children if child.kind == C.CXX_BASE_SPECIFIER]
+    """None of several: nobody reads where they lie."""
+    found = [child.type for child in declaration.children if child.kind == C.CXX_BASE_SPECIFIER]
+    return found if len(found) == 1 else []
 
 
 def part_at(body: Body, where: Location, path: Sequence[Node | int], span: Span) -> Location:
@@ -296,15 +298,15 @@ def copied(
         yield ExprStmt(ir.Assign(place, None, stored, target.type, target.type, span), body.region(), span)
     elif type_.kind == K.CONSTANTARRAY:
         for at in range(min(target.type.length or 0, MOST_ELEMENTS)):
-            places = (part_at(body, where, (at,), span) for where in (target, source))
-            yield from copied(body, *places, type_.element, special, span)
+            one, two = (part_at(body, where, (at,), span) for where in (target, source))
+            yield from copied(body, one, two, type_.element, special, span)
     else:
         declaration = type_.declaration
         for base in () if declaration is None else _bases(declaration):
             yield from copied(body, target, source, base, special, span)
         for field in type_.fields:
-            places = (part_at(body, where, (field,), span) for where in (target, source))
-            yield from copied(body, *places, field.type, special, span)
+            one, two = (part_at(body, where, (field,), span) for where in (target, source))
+            yield from copied(body, one, two, field.type, special, span)
 
 
 # ----------------------------------------------------------------------------- what is not run

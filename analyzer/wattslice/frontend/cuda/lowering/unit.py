@@ -126,6 +126,20 @@ class Unit:
         return found
 
     @functools.cached_property
+    def one_of_several_bases(self) -> frozenset[str]:
+        """The user's classes that others derive from beside another class: where they lie is not read."""
+        found: set[str] = set()
+        waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
+        while waiting:
+            node = waiting.pop()
+            if node.kind in _HOLDING:
+                waiting.extend(node.children)
+                bases = [c for c in node.children if c.kind == C.CXX_BASE_SPECIFIER]
+                declared = (base.type.canonical.declaration for base in bases if len(bases) > 1)
+                found.update(one.spelling for one in declared if one is not None)
+        return frozenset(found)
+
+    @functools.cached_property
     def destructors(self) -> tuple[Node, ...]:
         """Those of the user's classes."""
         found: list[Node] = []
