@@ -117,7 +117,9 @@ def test_a_function_that_nobody_calls_is_no_part_of_a_run(tmp_path):
 
 def test_members_of_several_bases_are_not_mixed_up(tmp_path):
     classes = "struct A { int a; }; struct B { int b; void put(int x) { b = x; } }; struct C : A, B { C() { a = 1; b = 2; } };"
-    (launch,) = launches(tmp_path, f"{HEAD}{classes} int main() {{ C c; c.put(9); k<<<c.a * 10 + c.b, 32>>>(7); }}")
+    (launch,) = launches(
+        tmp_path, f"{HEAD}{classes} int main() {{ C c; c.put(9); k<<<c.a * 10 + c.b, 32>>>(7); }}"
+    )
     assert launch.source is LaunchSource.ASSUMED
 
 
