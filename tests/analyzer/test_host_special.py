@@ -93,6 +93,7 @@ LOST = [
     ("another element in each round", "int v[9] = {}, i = 0; while (unknown()) { v[i] = 3; i++; } int a = v[4] + 1;"),
     ("by a pointer that moves", "int v[9] = {}; for (int *p = v; p < v + 9; ++p) *p = 3; int a = v[4] + 1;"),
     ("in another round", "int a = 1, i = 0; while (unknown()) { if (i == 3) a = 2; i++; }"),
+    ("one of two objects", "int a = 1, b = 2; int &c = unknown() ? a : b; c = 9;"),
     ("first set in a loop", "int a, i = 1; while (unknown()) { a = i; i++; }"),
 ]  # fmt: skip
 

@@ -19,7 +19,7 @@ class Unknown(Struct, frozen=True, eq=False):
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
     `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
-    in this object, which a write through it may change. `overflows`: other values that it is computed from
+    in one of these objects, which a write through it may change. `overflows`: other values that it is computed from
     settle it, not the variable that holds it.
     """
 
@@ -28,7 +28,7 @@ class Unknown(Struct, frozen=True, eq=False):
     is_option: bool = False
     likely: int | float | None = None
     least: int | None = None  # no number below it is possible: argc is at least 1
-    around: Pointer | None = None
+    around: tuple[Pointer, ...] = ()
     overflows: bool = False
 
     def __eq__(self, other: object) -> bool:
