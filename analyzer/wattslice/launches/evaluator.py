@@ -165,8 +165,10 @@ class Evaluator(ABC):
         pointer = self.evaluate(place.address)
         if isinstance(pointer, Pointer):
             return pointer.storage, pointer.offset
-        for perhaps in pointer.around if isinstance(pointer, Unknown) else ():
-            self.memory.forget_behind(perhaps, replace(pointer, around=()))
+        if isinstance(pointer, Unknown):
+            why = replace(pointer, around=())
+            for perhaps in pointer.around:
+                self.memory.forget_behind(perhaps, why)
         return None
 
     def _assign(self, node: ir.Assign) -> Value:

@@ -19,8 +19,8 @@ class Unknown(Struct, frozen=True, eq=False):
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
     `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
-    in one of these objects, which a write through it may change. `overflows`: other values that it is computed from
-    settle it, not the variable that holds it.
+    in one of these objects, which a write through it may change. `overflows`: other values that it is
+    computed from settle it, not the variable that holds it.
     """
 
     reason: str
