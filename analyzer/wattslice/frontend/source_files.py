@@ -179,8 +179,7 @@ class _Listing:
             stamp = Stamp.of(path)
             known = self._base_names.get(path)
             if known is None or stamp.changed_ns is None or known[0] != stamp:
-                is_small = os.path.isfile(path) and stamp.size_bytes <= _MOST_BYTES  # noqa: PTH113  (a pipe would never end)
-                source = file_bytes(Path(path), _MOST_BYTES) if is_small else b""
+                source = file_bytes(path, _MOST_BYTES) if stamp.size_bytes <= _MOST_BYTES else b""
                 names = frozenset(map(_base_name, included_names(source)))
                 known = self._base_names[path] = (stamp, names)
         except OSError:
