@@ -84,6 +84,8 @@ class Architecture(Struct, frozen=True):
     generation: int
 
     warp_instructions_per_clock_per_sm: float
+    register_reads_per_clock_per_sm: float | None
+    """Operands of whole warps that the register files deliver; None: they never fall short."""
     texture_units_per_sm: float
     """Each filters one texel of up to 32 bits a clock."""
     dependent_issue_cycles: float
