@@ -299,11 +299,14 @@ def look(
         if (key[0] if isinstance(key, tuple) else key) in variables
     ]
     lanes = np.flatnonzero(mask.active)
-    columns = [array[lanes] for value in (*values, *fixed, trips) for array in _arrays(value)]
+    columns: list[Numbers | Lanes] = []  # what tells threads apart, each once
+    for array in (array for value in (*values, *fixed, trips) for array in _arrays(value)):
+        if not any(array is known or np.array_equal(array, known) for known in columns):
+            columns.append(array)
     if one_by_one:
         threads, thread_of = lanes, np.arange(lanes.size)
     elif columns:
-        first, thread_of = kinds_of(np.stack([column.astype(np.float64) for column in columns]))
+        first, thread_of = kinds_of(np.stack([column[lanes].astype(np.float64) for column in columns]))
         threads = lanes[first]
     else:
         threads, thread_of = lanes[:1], np.zeros(lanes.size, np.intp)

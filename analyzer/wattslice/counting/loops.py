@@ -382,7 +382,10 @@ class Loops(ExpressionEvaluator):
 
     def _is_decided(self, loop: ir.Loop, mask: Mask) -> bool:
         """True when the whole condition is known as the loop is entered."""
-        return loop.condition is not None and not isinstance(truth(self.peek(loop.condition, mask)), Chance)
+        if loop.condition is None:
+            return False
+        (value,) = self.peek(loop.condition, mask=mask)
+        return not isinstance(truth(value), Chance)
 
     def _trips_of(
         self, shape: LoopShape, bound: Bound, mask: Mask, exit_: Exit | None = None
@@ -568,7 +571,7 @@ class Loops(ExpressionEvaluator):
 
     def _fixed(self, loop: ir.Loop, mask: Mask) -> list[Value]:
         """The values of what decides in a loop and does not change there."""
-        return [self.peek(expr, mask) for expr in deciding(loop)[0]]
+        return self.peek(*deciding(loop)[0], mask=mask)
 
     def looked_at(self, shape: LoopShape, looked: LookedAt, begun: Lanes) -> Survey:
         """Runs the body once: every lane is one of the iterations looked at in one of the threads."""
