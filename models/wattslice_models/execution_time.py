@@ -267,7 +267,8 @@ def predict_time(
     seconds[Resource.BARRIER] = warps * workload.barriers / chip.barrier_warps_per_clock_per_sm / hertz
     rounds = math.ceil(workload.blocks / (gpu.sm_count * resident_blocks(workload)))
     warp_s = warp_length_s(workload, gpu, parameters, moved, clocks)
-    seconds[Resource.LATENCY] = rounds * workload.mean_block * warp_s
+    turnaround_s = chip.block_turnaround_cycles / hertz
+    seconds[Resource.LATENCY] = rounds * (workload.mean_block * warp_s + turnaround_s)
     seconds[Resource.LONGEST_BLOCK] = workload.longest_block * warp_s if workload.longest_block > 1.0 else 0.0
     # Outside the SMs.
     seconds[Resource.DISPATCH] = workload.blocks * chip.block_dispatch_cycles / hertz

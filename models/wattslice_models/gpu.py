@@ -116,6 +116,8 @@ class Architecture(Struct, frozen=True):
     """Achievable share of the rate of fp64 units: a chip with few of them does not keep them busy."""
     block_dispatch_cycles: float
     """Clocks between two blocks that the whole GPU starts."""
+    block_turnaround_cycles: float
+    """From the end of a block until the one that takes its place runs."""
     barrier_warps_per_clock_per_sm: float
     """Warps that arrive at barriers of blocks."""
 

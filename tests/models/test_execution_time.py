@@ -18,7 +18,8 @@ from wattslice_models.execution_time import (
 from wattslice_models.gpu import gpus, load_gpu
 from wattslice_models.workload import Instructions, Workload
 
-V100 = load_gpu("v100_pcie")  # 80 SMs, 64 FMA a clock and SM, 1380 MHz, 897 GB/s
+BOARD = load_gpu("v100_pcie")  # 80 SMs, 64 FMA a clock and SM, 1380 MHz, 897 GB/s
+V100 = replace(BOARD, architecture=replace(BOARD.architecture, block_turnaround_cycles=0.0))
 RTX = load_gpu("quadro_rtx_8000")
 EXACT = TimeParameters(launch_overhead_s=0.0, pipe_share=1.0, issue_share=1.0, overlap=1e4)
 ACHIEVABLE = 0.9  # of DRAM bandwidth, gpus/architectures/volta.toml
@@ -100,6 +101,14 @@ def test_a_chip_with_few_fp64_units_does_not_keep_them_busy():
     )
     assert small == pytest.approx(8 * 256 * 1000 / (0.67 * 4) / 1e9)  # 28 SMs
     assert large == pytest.approx(4 * 256 * 1000 / (0.93 * 32) / 1e9)  # 56 SMs
+
+
+def test_a_block_takes_its_place_when_the_one_before_is_gone():
+    brief = Workload(80 * 2 * 1000, 32, 2.0, Instructions(other=10.0), dependent_instructions=10.0)
+    with_it, without = (predict_time(brief, gpu, Clocks(1000.0), EXACT) for gpu in (BOARD, V100))
+    assert without.limited_by is Resource.DISPATCH
+    assert with_it.limited_by is Resource.LATENCY
+    assert with_it.time_s == pytest.approx(1000 * (10 * 4 + 330) / 1e9)
 
 
 def test_registers_feed_two_operands_a_clock():
