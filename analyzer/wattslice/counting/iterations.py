@@ -209,7 +209,6 @@ def needed(loop: ir.Loop) -> Needed:
         if stmt not in idle:
             todo += ir.statement_expressions(stmt)
         if isinstance(stmt, ir.Loop):
-            idle.difference_update(stmt.init)
             todo += (expr for first in stmt.init for expr in ir.statement_expressions(first))
     seen: set[ir.Expr] = set()
     variables: set[ir.Variable] = set()
