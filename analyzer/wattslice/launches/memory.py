@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -42,7 +41,7 @@ class Unknown(Struct, frozen=True, eq=False):
         return (self.reason, self.variable, self.is_option, self.likely, self.least)
 
 
-class Overlap(NamedTuple):
+class Overlap(Struct, frozen=True):
     """Where members of a union lie: the offsets of others that share bytes, and the widest member there."""
 
     others: frozenset[int]
