@@ -8,6 +8,7 @@ from wattslice.counting.boundaries import Boundaries
 from wattslice.counting.count import count
 from wattslice.counting.pieces import Plan, Planner, Structure, cubic_rule
 from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, total_counts
+from wattslice.counting.state import STEPS_BETWEEN_LOOKS, InVainError
 from wattslice.frontend.cuda.clang.flags import ParseOptions
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import KernelLaunch
@@ -374,3 +375,78 @@ def test_what_was_run_as_far_as_it_may_is_not_evaluated_again(tmp_path, monkeypa
     _, profile = stores(launch)
     assert profile.sampling is None
     assert len(begun) == evaluations
+
+
+LATER = "for (int j = 0; j < 100; ++j) if (j % 5 < 2) x[j] = 1;"
+LONG = "for (int j = 0; j < 900; ++j) if (j % 5 < 2) x[j] = 1;"
+
+
+@pytest.fixture
+def stops(monkeypatch) -> list[int]:
+    """Steps of the evaluations that ended because nobody would want what they count."""
+    found: list[int] = []
+    whole = counting._evaluate_blocks
+
+    def noted(*given, **named):
+        try:
+            return whole(*given, **named)
+        except InVainError as stopped:
+            found.append(stopped.steps)
+            raise
+
+    monkeypatch.setattr(counting, "_evaluate_blocks", noted)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("guard", "written", "number"),
+    [
+        ("if (i < 20000) ", 20_000 * 360, 1),  # cut: all blocks are evaluated, these are not wanted
+        ("if (i / 7 % 3 == 0) ", 9135 * 360, 1),  # not to be told from some of the blocks
+        ("if (threadIdx.x < 100) ", 107 * 100 * 360, 0),  # blocks do not differ
+        (LATER + "if (i < 20000) ", 107 * 256 * 40 + 20_000 * 360, 1),  # nor do they at first
+    ],
+)
+def test_of_a_small_grid_some_blocks_are_evaluated_while_they_may_stand_for_all(
+    tmp_path, monkeypatch, stops, guard, written, number
+):
+    monkeypatch.setattr(counting, "LANES_OF_ALL", (1 << 15, 1 << 15))
+    found, profile = stores(launch_of(tmp_path, INDEX + guard + LONG, "k=107:256"))
+    assert profile.sampling is None
+    assert found == pytest.approx(written, rel=1e-12)
+    assert len(stops) == number
+    assert all(steps <= 4 * STEPS_BETWEEN_LOOKS for steps in stops)
+
+
+TRIANGLE = "for (int t = i; t < 1024; t++) for (int u = 0; u <= t; u++) x[t] = u == i ? x[1] : 0.f;"
+
+
+@pytest.mark.parametrize(
+    ("body", "launch", "reason"),
+    [
+        ("if (blockIdx.x < 1000) " + LONG, "k=4096:256", "finding where they change takes too long"),
+        (
+            INDEX + TRIANGLE,
+            "k=4,48:256",
+            "what line 3 computes changes between the iterations of a long loop",
+        ),
+    ],
+)
+def test_blocks_that_cannot_stand_for_all_are_not_evaluated_longer_than_there_is_work_for_others(
+    tmp_path, monkeypatch, stops, body, launch, reason
+):
+    monkeypatch.setattr(counting, "MOST_WORK", 600 * 2 * counting.FREE_LANES)
+    _, profile = stores(launch_of(tmp_path, body, launch))
+    assert profile.sampling is not None
+    assert profile.sampling.reason == reason
+    (steps,) = stops
+    assert 300 < steps <= 3000
+
+
+@pytest.mark.parametrize(
+    ("guard", "number"), [("threadIdx.x > 999", 2), ("threadIdx.x < 999", 1), ("threadIdx.x < 64", 1.75)]
+)
+def test_arms_that_no_lane_or_every_lane_takes(tmp_path, guard, number):
+    body = f"if ({guard}) x[0] = 1; else {{ x[1] = 1; x[2] = 1; }} if (threadIdx.x > 999) x[3] = 1;"
+    written, _ = stores(launch_of(tmp_path, body, "k=64:256"))
+    assert written == 64 * 256 * number

@@ -14,9 +14,9 @@ import pytest
 
 from wattslice import ir
 from wattslice.counting import count as counting
-from wattslice.counting import loops
+from wattslice.counting import iterations, loops
 from wattslice.counting.count import count
-from wattslice.counting.iterations import Survey, kinds_of, nodes, surveyed, warp_means
+from wattslice.counting.iterations import Survey, kinds_of, needed, nodes, surveyed, warp_means
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir.loops import shape_of
 from wattslice.ir.walking import children
@@ -316,3 +316,55 @@ def test_kinds_of_threads_are_those_that_numpy_tells_apart(rows):
     found = kinds_of(drawn)
     assert found[0].tolist() == first.tolist()
     assert found[1].tolist() == kind_of.ravel().tolist()
+
+
+def test_what_decides_nothing_is_not_looked_at():
+    launch = kernel(
+        "float q = 0; for (int i = 0; i < n; i++) {"
+        " int a = i * 3 % 7; float v = x[i]; s += v * 2.f; q = s; x[a] = q;"  # nothing comes of a, v, s, q
+        " int b = i + 1; int c = x[b] > 0.f; int d = c ? 1 : 2; if (d == i) x[i] = 1.f;"  # all decide
+        " int e = i > 5 && x[i] > 0.f; i += 0; }"  # counted: what is right of &&; a counter
+    )
+    (loop,) = (s for s in ir.walk_statements(launch.kernel.body) if isinstance(s, ir.Loop))
+    found = needed(loop)
+
+    def told(stmt: ir.Stmt) -> str:
+        if isinstance(stmt, ir.Declare):
+            return stmt.variable.name
+        assert isinstance(stmt, ir.ExprStmt)
+        assert isinstance(stmt.expr, ir.Assign)
+        target = stmt.expr.target
+        return target.variable.name if isinstance(target, ir.RegisterPlace) else "x[]"
+
+    assert sorted(map(told, found.idle)) == ["a", "q", "s", "v", "x[]", "x[]"]
+    assert {variable.name for variable in found.variables} >= {"b", "c", "d", "i", "n"}
+    assert "q" not in {variable.name for variable in found.variables}
+
+
+def test_whether_lanes_of_a_warp_load_together_is_kept_where_a_load_decides():
+    """The address of what decides is no idle statement, although what is loaded is unknown."""
+    body = "for (int i = 0; i < n; i++) {{ int a = {}; if (x[a] > 0.f) s += x[i]; if (i == 77) s += 1.f; }}"
+    alike, apart = (count(kernel(body.format(place))) for place in ("i", "i + t"))
+    assert max(alike.warp_counts) == pytest.approx(max(apart.warp_counts))
+    ran = [
+        (one.thread_counts[region], one.warp_counts[region])
+        for one in (alike, apart)
+        for region in [next(arm.region for arm in one.arms)]
+    ]
+    assert ran[0][1] == pytest.approx(N / 2)
+    assert ran[1][1] == pytest.approx(N)
+    assert ran[0][0] == ran[1][0] == pytest.approx(N / 2)
+
+
+def test_what_tells_threads_apart_is_looked_at_once(monkeypatch: pytest.MonkeyPatch):
+    seen: list[tuple[int, ...]] = []
+
+    def noted(columns):
+        seen.append(columns.shape)
+        return kinds_of(columns)
+
+    monkeypatch.setattr(iterations, "kinds_of", noted)
+    tests = "".join(f" if (i * {k} < t % 32) s += x[i + {k}];" for k in range(1, 9))
+    count(kernel(f"for (int i = 0; i < n; i++) {{{tests} }}"))
+    assert seen
+    assert all(rows == 1 for rows, _ in seen)

@@ -20,7 +20,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.counting.pieces import FEW, Ints, Plan, Split, Structure
+from wattslice.counting.pieces import FEW, Ints, Plan, Split, Structure, TooManyPiecesError
+from wattslice.counting.sampling import planned
 from wattslice.counting.values import Pointer, Value, distinct
 from wattslice.ir.accesses import register_assignments
 from wattslice.ir.c_arithmetic import COMPARE
@@ -107,6 +108,7 @@ class Boundaries:
         self._paces: dict[tuple[object, ...], tuple[int, _Common, _Common | None]] = {}
         self._skipped: dict[_Source, set[bytes]] = {}
         self.skipping = 0
+        self._asked = 0  # how much had been found when it was last asked whether that is in vain
         self.unsolved: dict[tuple[str, int], str] = {}
 
     # ------------------------------------------------------------------ what is reported here
@@ -341,6 +343,29 @@ class Boundaries:
             self._leave(loop, "has too many iterations to tell how they differ between blocks")
 
     # ------------------------------------------------------------------ what follows
+
+    def is_in_vain(self, block: tuple[int, int, int]) -> bool:
+        """Whether the counts of these blocks cannot stand for all, by what is known so far.
+
+        Other blocks are asked for, or something cannot be solved.
+        """
+        found = self._splits.values(), self._breaks.values(), self._periods.values()
+        number = len(self._left) + sum(len(part) for parts in found for part in parts)
+        if number == self._asked:
+            return False
+        self._asked, unsolved = number, dict(self.unsolved)
+        try:
+            return not planned(self.structure(), block).same_blocks(self._plan) or bool(self.unsolved)
+        except TooManyPiecesError:
+            return True
+        finally:
+            self.unsolved = unsolved
+
+    @property
+    def reason(self) -> str:
+        """Why counts are to be sampled that these blocks cannot stand for."""
+        (_, line), what = next(iter(self.unsolved.items()))
+        return f"what line {line} computes {what}" if line else f"the kernel {what}"
 
     def structure(self) -> Structure:
         """What is known now; a fixed point when it gives the same plan again."""

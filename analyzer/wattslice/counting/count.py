@@ -25,7 +25,14 @@ from wattslice.counting.sampling import (
     sample_threads,
     threads_of,
 )
-from wattslice.counting.state import SURVEYS, BudgetExceededError, NotCountedError, State, Tallies
+from wattslice.counting.state import (
+    SURVEYS,
+    BudgetExceededError,
+    InVainError,
+    NotCountedError,
+    State,
+    Tallies,
+)
 from wattslice.counting.statements import Executor
 from wattslice.launches.launch import KernelLaunch
 
@@ -152,9 +159,13 @@ def _evaluate(
         allowed: float,
         boundaries: Boundaries | None = None,
         most_steps: int | None = None,
+        enough: int = 0,
     ) -> State:
         return _evaluate_blocks(
-            launch, profile, allowed, default, threads, boundaries, is_last=is_last, most_steps=most_steps
+            *(launch, profile, allowed, default, threads, boundaries),
+            is_last=is_last,
+            most_steps=most_steps,
+            enough=enough,
         )
 
     if is_complete(grid, block):
@@ -165,42 +176,49 @@ def _evaluate(
     full = True  # all iterations are run as far as they may, or a few that show how blocks differ
     lanes_of_all = padded_lanes(block) * math.prod(grid)
     work = steps = looks = 0
-    most_steps = FIRST_STEPS if lanes_of_all <= LANES_OF_ALL[0] and not is_last else None
+    is_small = lanes_of_all <= LANES_OF_ALL[0]
+    most_steps = FIRST_STEPS if is_small and not is_last else None
     for number in range(MOST_ROUNDS):
         if work + looks + steps * (FREE_LANES + threads.exists.size) > MOST_WORK:
             break
         boundaries = Boundaries(plan, threads.block_lanes, launch.kernel)
         allowed = allowance if full else min(allowance, SHORT_ALLOWANCE)
+        enough = 0 if is_small else (MOST_WORK - work - looks) // (FREE_LANES + threads.exists.size)
         try:
-            state = evaluated(threads, allowed, boundaries, most_steps)
+            state = evaluated(threads, allowed, boundaries, most_steps, enough)
+        except InVainError as stopped:  # no work is left for another round
+            state, steps = None, steps or stopped.steps
         except BudgetExceededError:
             if most_steps is None:
                 raise
             break
-        looks = LOOK_STEPS * (SURVEYS - state.survey_left)
-        work += looks + state.steps_taken * (FREE_LANES + threads.exists.size)
-        steps = steps or state.steps_taken
+        else:
+            looks = LOOK_STEPS * (SURVEYS - state.survey_left)
+            work += looks + state.steps_taken * (FREE_LANES + threads.exists.size)
+            steps = steps or state.steps_taken
         try:
             following = planned(boundaries.structure(), block)
         except TooManyPiecesError:
             plan, reason = None, "they change at too many blocks"
             break
         same = following.same_blocks(plan)
+        if state is None:
+            plan, reason = following, boundaries.reason if same else reason
+            break
         if number + 1 < MOST_ROUNDS and not state.is_limited and following.same_pieces(plan):
             # All iterations were run: one more evaluation would be the same, if there is work left for it.
             full = full or work + looks + steps * (FREE_LANES + threads.exists.size) <= MOST_WORK
         if same and full:
             if not boundaries.unsolved:
                 return state, None
-            (_, line), what = next(iter(boundaries.unsolved.items()))
-            reason = f"what line {line} computes {what}" if line else f"the kernel {what}"
+            reason = boundaries.reason
             break
-        if lanes_of_all <= LANES_OF_ALL[0]:
+        if is_small:
             break
         full = same
         plan, threads = following, threads_of(following, block)
     work_of_all = steps * (FREE_LANES + lanes_of_all)
-    if lanes_of_all <= LANES_OF_ALL[0] or (work_of_all <= WORK_OF_ALL and lanes_of_all <= LANES_OF_ALL[1]):
+    if is_small or (work_of_all <= WORK_OF_ALL and lanes_of_all <= LANES_OF_ALL[1]):
         return evaluated(threads_of(complete(grid), block), allowance), None
     draw = drawn(grid, plan, block, WORK_OF_DRAWN // steps)
     threads = threads_of(draw.plan, block)
@@ -219,12 +237,14 @@ def _evaluate_blocks(
     is_last: bool,
     is_drawn: bool = False,
     most_steps: int | None = None,
+    enough: int = 0,
 ) -> State:
     steps = MAX_MACHINE_STEPS if launch.kernel.machine_instructions else MAX_STEPS
     each_twice = 2 * sum(1 for _ in ir.walk_statements(launch.kernel.body))
     steps = max(steps if most_steps is None else most_steps, each_twice)
     state = State(launch, threads, steps)
-    state.boundaries = boundaries
+    if boundaries is not None:
+        state.find(boundaries, enough)
     if is_drawn:
         state.survey_left = SURVEYS_OF_DRAWN  # estimates of estimates need no long look
     bind_parameters(state, default)

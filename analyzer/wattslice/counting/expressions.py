@@ -84,19 +84,19 @@ class ExpressionEvaluator:
         """The value of `expr` in the lanes of `mask`."""
         return self._evaluate[type(expr)](expr, mask)
 
-    def peek(self, expr: ir.Expr, mask: Mask) -> Value:
-        """The value `expr` would have now, without counting it or leaving a trace of its side effects."""
+    def peek(self, *expressions: ir.Expr, mask: Mask) -> list[Value]:
+        """The values of expressions as they are now, without counting or leaving a trace of side effects."""
         state = self.state
         threads, warps = list(state.tallies.thread_counts), list(state.tallies.warp_counts)
         environment, assumptions = dict(state.environment), dict(state.tallies.assumptions)
         assumed = dict(state.inputs.assumed)
         was_looking, state.tallies.is_looking = state.tallies.is_looking, True
-        value = self.evaluate(expr, mask)
+        values = [self.evaluate(expr, mask) for expr in expressions]
         state.tallies.is_looking = was_looking
         state.tallies.thread_counts, state.tallies.warp_counts = threads, warps
         state.environment, state.tallies.assumptions = environment, assumptions
         state.inputs.assumed = assumed
-        return value
+        return values
 
     def _unmodelled(self, expr: ir.Expr, mask: Mask) -> Value:
         """Strings, and calls and launches from within kernels: only what they evaluate is followed."""

@@ -24,6 +24,7 @@ from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads
 from wattslice.counting.sites import SiteTally
 from wattslice.counting.state import State, Tallies
 from wattslice.counting.values import Chance, Pointer, Record, Unknown, Value, scalar
+from wattslice.ir.accesses import register_assignments
 from wattslice.ir.loops import is_invariant, written_in
 from wattslice.ir.objects import FOLLOWED, contents_given
 
@@ -185,6 +186,75 @@ _PLAIN = ir.Constant | ir.Read | ir.Builtin | ir.Binary | ir.Cast | ir.Unary | i
 """What may be evaluated once more: it leaves no trace."""
 
 
+class Needed(Struct, frozen=True, eq=False):
+    """What of a loop tells how often its parts run: all but the `idle` statements, and these `variables`."""
+
+    idle: frozenset[ir.Stmt]
+    variables: frozenset[ir.Variable]
+
+
+@lru_cache(maxsize=64)
+def needed(loop: ir.Loop) -> Needed:
+    """The statements of a loop whose values nothing comes of that decides; the order is not looked at."""
+    given: dict[ir.Variable, list[ir.Expr]] = {}
+    for variable, value in (*register_assignments(loop.body), *contents_given(loop.body)):
+        given.setdefault(variable, []).append(value)
+    simple = [s for s in ir.walk_statements(loop.body) if isinstance(s, ir.ExprStmt | ir.Declare)]
+    inside = {
+        stmt: [n for e in ir.statement_expressions(stmt) for n in ir.walk_expressions(e)] for stmt in simple
+    }
+    idle = {stmt for stmt, nodes in inside.items() if not any(map(_is_counted, nodes))}
+    todo = [*ir.statement_expressions(loop)]
+    for stmt in ir.walk_statements(loop.body):
+        if stmt not in idle:
+            todo += ir.statement_expressions(stmt)
+        if isinstance(stmt, ir.Loop):
+            todo += (expr for first in stmt.init for expr in ir.statement_expressions(first))
+    seen: set[ir.Expr] = set()
+    variables: set[ir.Variable] = set()
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        todo += ir.children(node)
+        variable = _named(node)
+        if variable is not None and variable not in variables:
+            variables.add(variable)
+            todo += given.get(variable, ())
+    idle = {stmt for stmt in idle if seen.isdisjoint(inside[stmt])}
+    variables.update(s.variable for s in simple if isinstance(s, ir.Declare))
+    return Needed(frozenset(idle), frozenset(variables))
+
+
+def _is_counted(node: ir.Expr) -> bool:
+    """Whether a part of this expression is counted by itself, or changes what it is evaluated from."""
+    return isinstance(node, ir.Logical | ir.InlinedCall | ir.Increment) or (
+        isinstance(node, ir.Select) and ir.is_decision(node)
+    )
+
+
+def _named(node: ir.Expr) -> ir.Variable | None:
+    """The register or object in memory that an expression reads or writes."""
+    match node:
+        case (
+            ir.Read(place=place)
+            | ir.Assign(target=ir.RegisterPlace() as place)
+            | ir.Increment(target=ir.RegisterPlace() as place)
+        ):
+            return place.variable
+        case (
+            ir.Load(place=place)
+            | ir.Assign(target=ir.MemoryPlace() as place)
+            | ir.Increment(target=ir.MemoryPlace() as place)
+        ):
+            return place.root
+        case ir.AddressOf(variable=variable):
+            return variable
+        case _:
+            return None
+
+
 def _arrays(value: Value) -> list[Numbers | Lanes]:
     """What of a value differs from lane to lane."""
     match value:
@@ -228,11 +298,14 @@ def look(
         if (key[0] if isinstance(key, tuple) else key) in variables
     ]
     lanes = np.flatnonzero(mask.active)
-    columns = [array[lanes] for value in (*values, *fixed, trips) for array in _arrays(value)]
+    columns: list[Numbers | Lanes] = []  # what tells threads apart, each once
+    for array in (array for value in (*values, *fixed, trips) for array in _arrays(value)):
+        if not any(array is known or np.array_equal(array, known) for known in columns):
+            columns.append(array)
     if one_by_one:
         threads, thread_of = lanes, np.arange(lanes.size)
     elif columns:
-        first, thread_of = kinds_of(np.stack([column.astype(np.float64) for column in columns]))
+        first, thread_of = kinds_of(np.stack([column[lanes].astype(np.float64) for column in columns]))
         threads = lanes[first]
     else:
         threads, thread_of = lanes[:1], np.zeros(lanes.size, np.intp)
@@ -310,8 +383,11 @@ class _NoSite:
     visit_texels = visit
 
 
-def shadow_of(state: State, looked: LookedAt) -> State:
-    """A state whose lanes are the iterations looked at of the threads looked at, iterations outermost."""
+def shadow_of(state: State, loop: ir.Loop, looked: LookedAt) -> State:
+    """A state whose lanes are the iterations looked at of the threads looked at, iterations outermost.
+
+    It knows what is needed to count `loop`.
+    """
     number = looked.iterations.size * looked.threads.size
     padded = -(-number // WARP_SIZE) * WARP_SIZE
     source = np.full(padded, looked.threads[0])
@@ -336,7 +412,12 @@ def shadow_of(state: State, looked: LookedAt) -> State:
     shadow.inputs.guessed = state.inputs.guessed
     shadow.survey_left = state.survey_left
     shadow.has_blocks = False
-    shadow.environment = {key: _of_lanes(value, source) for key, value in state.environment.items()}
+    variables = needed(loop).variables
+    shadow.environment = {
+        key: _of_lanes(value, source)
+        for key, value in state.environment.items()
+        if (key[0] if isinstance(key, tuple) else key) in variables
+    }
     return shadow
 
 

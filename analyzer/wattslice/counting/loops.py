@@ -35,6 +35,7 @@ from wattslice.counting.iterations import (
     begun_by,
     deciding,
     look,
+    needed,
     on_lanes,
     plan,
     shadow_of,
@@ -142,7 +143,8 @@ class Loops(ExpressionEvaluator):
 
     `allowance`: expression evaluations that the loop about to run may take. `at_corner`: the last iteration
     of an enclosing loop is being run for how far it reaches, so that inner loops need only their last one.
-    `is_surveying`: the lanes are iterations that are looked at together. `sampled`: loops around whose
+    `is_surveying`: the lanes are iterations that are looked at together;
+    `idle`: statements whose values then are not asked for. `sampled`: loops around whose
     iterations stand for others that differ from them. `is_last`: the kernel is counted at any price.
     """
 
@@ -151,6 +153,7 @@ class Loops(ExpressionEvaluator):
         self.allowance: float = ALLOWANCE
         self.at_corner = False
         self.is_surveying = False
+        self.idle: frozenset[ir.Stmt] = frozenset()
         self.sampled = 0
         self.is_last = False
 
@@ -379,7 +382,10 @@ class Loops(ExpressionEvaluator):
 
     def _is_decided(self, loop: ir.Loop, mask: Mask) -> bool:
         """True when the whole condition is known as the loop is entered."""
-        return loop.condition is not None and not isinstance(truth(self.peek(loop.condition, mask)), Chance)
+        if loop.condition is None:
+            return False
+        (value,) = self.peek(loop.condition, mask=mask)
+        return not isinstance(truth(value), Chance)
 
     def _trips_of(
         self, shape: LoopShape, bound: Bound, mask: Mask, exit_: Exit | None = None
@@ -557,7 +563,7 @@ class Loops(ExpressionEvaluator):
         looked = look(
             *(state, loop, mask, known.trips, fixed), one_by_one=one_by_one, most_iterations=most_iterations
         )
-        shadow = type(self)(shadow_of(state, looked), self.profile)
+        shadow = type(self)(shadow_of(state, loop, looked), self.profile)
         try:
             return shadow.looked_at(shape, looked, begun_by(looked, known.trips))
         finally:
@@ -565,13 +571,14 @@ class Loops(ExpressionEvaluator):
 
     def _fixed(self, loop: ir.Loop, mask: Mask) -> list[Value]:
         """The values of what decides in a loop and does not change there."""
-        return [self.peek(expr, mask) for expr in deciding(loop)[0]]
+        return self.peek(*deciding(loop)[0], mask=mask)
 
     def looked_at(self, shape: LoopShape, looked: LookedAt, begun: Lanes) -> Survey:
         """Runs the body once: every lane is one of the iterations looked at in one of the threads."""
         self.is_surveying = True
         self.allowance = SURVEY_ALLOWANCE
         state, loop = self.state, shape.loop
+        self.idle = needed(loop).idle
         state.steps_left = SURVEY_STEPS + 4 * shape.size
         none = state.masks.none
         state.loops.append(LoopFrame(none, none))
@@ -725,6 +732,9 @@ class Loops(ExpressionEvaluator):
         many = width > 1 if isinstance(width, int | float) else bool(np.any(width > 1))
         if isinstance(trips, int) and isinstance(width, int | float) and not (stay is not None and many):
             return survivors.scaled(width)
+        if isinstance(first, int) and isinstance(trips, np.ndarray) and isinstance(width, int) and width == 1:
+            begins = trips > first
+            return survivors if bool(np.logical_and.reduce(begins)) else masks.where(survivors, begins)
         width = np.clip(trips, first, end) - first
         if stay is not None and many:
             return masks.where(survivors, _runs(stay, width))
@@ -809,7 +819,7 @@ class Loops(ExpressionEvaluator):
         ran = round(tally.iterations / mask.thread_mean) if mask.thread_mean else 0
         try:
             looked = look(state, loop, mask, 1, self._fixed(loop, mask))
-            shadow = type(self)(shadow_of(state, looked), self.profile)
+            shadow = type(self)(shadow_of(state, loop, looked), self.profile)
             end = shadow.counted_on(loop) if looked.has_all_kinds else _End.CUT
             tallies = shadow.state.tallies
             shadow.forget()
@@ -838,6 +848,7 @@ class Loops(ExpressionEvaluator):
     def counted_on(self, loop: ir.Loop) -> _End:
         """Runs iterations for their counts alone until the loop ends, or data decide."""
         self.is_surveying = True
+        self.idle = needed(loop).idle
         self.allowance = SURVEY_ALLOWANCE
         state = self.state
         state.tallies = Runs(state.launch.kernel, state.threads)

@@ -9,7 +9,8 @@ Where guards cut the grid elsewhere, `pieces` says which blocks are evaluated.
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from msgspec import Struct
@@ -145,13 +146,13 @@ class Mask(Struct, frozen=True, eq=False, dict=True):
 
     A warp issues as often as its busiest lane asks for, hence `warp_mean` ≥ `thread_mean`. `certain`: the
     weights if every chance that the lanes take one by one had come out true; ``weights`` itself without any.
+    `means`: computes the means, which nobody asks for of many a mask.
     """
 
     weights: NDArray[np.float64]
     certain: NDArray[np.float64]
-    thread_mean: float
-    warp_mean: float
     lanes_active: int
+    means: Callable[[Mask], tuple[float, float]]
 
     @property
     def is_empty(self) -> bool:
@@ -163,6 +164,20 @@ class Mask(Struct, frozen=True, eq=False, dict=True):
         """The lanes that may run."""
         return self.weights > 0
 
+    @cached_property
+    def _means(self) -> tuple[float, float]:
+        return self.means(self)
+
+    @property
+    def thread_mean(self) -> float:
+        """How often a thread runs."""
+        return self._means[0]
+
+    @property
+    def warp_mean(self) -> float:
+        """How often a warp runs."""
+        return self._means[1]
+
     def scaled(self, factor: float) -> Mask:
         """Every weight multiplied by a non-negative factor."""
         if factor == 1.0:
@@ -171,9 +186,8 @@ class Mask(Struct, frozen=True, eq=False, dict=True):
         return Mask(
             weights,
             weights if self.certain is self.weights else self.certain * factor,
-            self.thread_mean * factor,
-            self.warp_mean * factor,
             self.lanes_active if factor > 0 else 0,
+            lambda _: (self.thread_mean * factor, self.warp_mean * factor),
         )
 
 
@@ -187,33 +201,41 @@ def _first_lanes(lanes: int) -> NDArray[np.intp]:
     return np.arange(0, lanes, WARP_SIZE)
 
 
+def _means(threads: SampledThreads, mask: Mask) -> tuple[float, float]:
+    """The means of a mask over the launch."""
+    weights, certain = mask.weights, mask.certain
+    if certain is weights:
+        per_warp = of_busiest_lanes(weights)
+    else:
+        rows, runs = weights.reshape(-1, WARP_SIZE), of_busiest_lanes(certain)
+        chances = np.divide(rows, runs[:, None], out=np.zeros_like(rows), where=runs[:, None] > 0)
+        per_warp = runs * (1.0 - np.prod(1.0 - np.minimum(chances, 1.0), axis=1))
+    # Not `@`: BLAS adds up in another order when it has another number of threads.
+    return (
+        float(np.add.reduce(weights * threads.population)),
+        float(np.add.reduce(per_warp * threads.warp_population)),
+    )
+
+
 class Masks:
     """Builds masks for one set of sampled threads."""
 
     def __init__(self, threads: SampledThreads) -> None:
-        self._threads = threads
+        self._means = partial(_means, threads)  # not of this object: nobody collects circles
         everywhere = threads.exists.astype(np.float64)
         number = int(threads.exists.sum())
-        self.all = Mask(everywhere, everywhere, 1.0, 1.0, number)  # exact, where a sum would not be
+        self.all = Mask(everywhere, everywhere, number, lambda _: (1.0, 1.0))  # exact, where no sum would be
         self.none = self.of(np.zeros_like(threads.population))
 
     def of(self, weights: NDArray[np.float64], certain: NDArray[np.float64] | None = None) -> Mask:
         """The mask with these weights. With `certain`, every lane takes its chance by itself, and a warp runs
         when any of its lanes does.
         """
-        if certain is None:
-            per_warp = of_busiest_lanes(weights)
-        else:
-            rows, runs = weights.reshape(-1, WARP_SIZE), of_busiest_lanes(certain)
-            chances = np.divide(rows, runs[:, None], out=np.zeros_like(rows), where=runs[:, None] > 0)
-            per_warp = runs * (1.0 - np.prod(1.0 - np.minimum(chances, 1.0), axis=1))
         return Mask(
             weights,
             weights if certain is None else certain,
-            # Not `@`: BLAS adds up in another order when it has another number of threads.
-            float(np.add.reduce(weights * self._threads.population)),
-            float(np.add.reduce(per_warp * self._threads.warp_population)),
             int(np.count_nonzero(weights)),
+            self._means,
         )
 
     def where(self, mask: Mask, condition: NDArray[np.bool_] | NDArray[np.float64]) -> Mask:

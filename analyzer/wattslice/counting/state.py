@@ -28,6 +28,9 @@ EVEN = 1.1
 KINDS_BELOW = (1.05, 1.3, 2.0, 6.0, 100.0)
 """How much smaller than the longest block the blocks of a kind are at most, in all but the last kind."""
 
+STEPS_BETWEEN_LOOKS = 250
+"""Statements from one time that it is asked whether they are in vain to the next."""
+
 SURVEYS = 1 << 23
 """Iterations times threads that all looks at the loops of one kernel may take."""
 
@@ -41,6 +44,14 @@ class BudgetExceededError(NotCountedError):
 
     def __init__(self) -> None:
         super().__init__("counting its executions took more steps than allowed")
+
+
+class InVainError(Exception):
+    """After so many `steps` nobody wants the counts: others have to be evaluated for them."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self.steps = steps
 
 
 class LoopTally(Struct):
@@ -277,13 +288,23 @@ class State:
         self.loops: list[LoopFrame] = []
         self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
         self._max_steps = self.steps_left = max_steps
+        self._next_look = 0  # steps left below which it is asked whether the others are in vain
         self.survey_left = SURVEYS
 
     def spend(self, steps: int = 1) -> None:
-        """Uses up the step budget; raises BudgetExceededError when it is gone."""
+        """Uses up the step budget; raises BudgetExceededError when it is gone, InVainError for nothing."""
         self.steps_left -= steps
         if self.steps_left < 0:
             raise BudgetExceededError
+        if self.steps_left < self._next_look and self.boundaries is not None:
+            self._next_look -= STEPS_BETWEEN_LOOKS
+            if self.boundaries.is_in_vain(self.launch.block):
+                raise InVainError(self.steps_taken)
+
+    def find(self, boundaries: Boundaries, enough: int) -> None:
+        """Begins to look where blocks differ; beyond `enough` steps only while the counts may be of use."""
+        self.boundaries = boundaries
+        self._next_look = self.steps_left - max(enough, STEPS_BETWEEN_LOOKS)
 
     @property
     def steps_taken(self) -> int:

@@ -32,6 +32,8 @@ class Executor(Loops):
         state.spend()
         if not isinstance(stmt, ir.Loop):
             state.tallies.count(stmt.region, mask)
+        if stmt in self.idle:
+            return mask
         match stmt:
             case ir.ExprStmt(expr=expr):
                 self.evaluate(expr, mask)
@@ -100,9 +102,12 @@ class Executor(Loops):
                 return mask if arm is None else self.execute(arm, mask)
             return self._perhaps(stmt, self._probability(stmt, condition), condition.uniform, mask)
         self._note_arms(stmt, ProbabilitySource.STATIC)
-        then_mask = masks.where(mask, condition)
-        if then_mask.lanes_active == mask.lanes_active:
+        taken = int(np.count_nonzero(condition & mask.active))
+        if taken == mask.lanes_active:
             return self.execute(stmt.then, mask)
+        if not taken and stmt.otherwise is None:
+            return mask
+        then_mask = masks.where(mask, condition)
         else_mask = masks.where(mask, ~condition)
         then_out = self.execute(stmt.then, then_mask)
         else_out = else_mask if stmt.otherwise is None else self.execute(stmt.otherwise, else_mask)

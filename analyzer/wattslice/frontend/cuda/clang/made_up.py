@@ -7,6 +7,7 @@ is known of what a made-up function does; the kernels that call it say so.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from wattslice.patterns import regex
 
@@ -66,10 +67,16 @@ def template_declaration(name: str, source: bytes) -> str:
     return f"{_template(arguments, source)} struct {name} {{ {_body(name, source)} }};"
 
 
+@lru_cache(maxsize=2)
+def _code(source: bytes) -> bytes:
+    """Without what it includes and says of itself: asked for name by name."""
+    return _INCLUDE.sub(b"", source)
+
+
 def namespace_members(name: str, source: bytes) -> tuple[str, ...]:
     """Declarations of all that `source` names in a namespace; empty where the name is no namespace."""
     word = name.encode()
-    source = _INCLUDE.sub(b"", source)
+    source = _code(source)
     if re.search(rb"\b" + word + rb"\b(?!\s*::)(?!\s*=\s*\w+(?:::|\s*;))", source) is not None:
         return ()  # a class, or something else of its own
     uses = re.compile(rb"\b" + word + rb"(?P<path>(?:\s*::\s*[A-Za-z_]\w*)+)" + _ARGUMENTS + _BEHIND)
