@@ -8,6 +8,7 @@ of an unrolled loop test one bit each, and R2P spreads the bits of a byte over p
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -100,11 +101,15 @@ class _Charger:
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.scaling: set[tuple[LoopLevel | None, int]] = set()  # loops with an element size in a register
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
+        self.stepped: dict[tuple[LoopLevel, Terms], list[Value]] = {}  # pointers with one index from the start
+        self.running: dict[Value, float] = {}  # sums of a loop that its copies add up together: how many copies
 
     def run(self) -> Charges:
         """Sums first, short ones before those that contain them; then all that is needed, with its uses."""
-        for value in sorted(self.linear_forms(), key=_by_length):
+        forms = self.linear_forms()
+        for value in sorted(forms, key=_by_length):
             self.expand(value)
+        self.step_bases()
         stack = list(self.roots)
         while stack:
             value = stack.pop()
@@ -163,19 +168,45 @@ class _Charger:
             value.access = value.access._replace(number=requests, fresh=fresh)
 
     def linear_forms(self) -> list[Value]:
-        """All integer sums and addresses that something needs."""
+        """All integer sums and addresses that something needs; notes those that run through a loop."""
         found: list[Value] = []
         stack, seen = list(self.roots), set[Value]()
+        users: dict[Value, list[Value]] = {}
         while stack:
             value = stack.pop()
             if value in seen:
                 continue
             seen.add(value)
-            stack.extend(value.inputs)
+            needs = list(value.inputs)
             if value.shape in (Shape.INT_SUM, Shape.ADDRESS):
                 found.append(value)
-                stack.extend(term for term, _ in value.form.terms)
+                needs += [term for term, _ in value.form.terms]
+            for needed in needs:
+                users.setdefault(needed, []).append(value)
+            stack += needs
+        self.note_copies(found, users)
         return found
+
+    def note_copies(self, sums: list[Value], users: Mapping[Value, list[Value]]) -> None:
+        """What the copies of a loop do with its sums and counters; `users`: of each value, what needs it."""
+        for value in sums:
+            for head, coefficient in value.form.terms:
+                level = head.place.level
+                if coefficient != 1 or value not in head.inputs or level is None or level.copies <= 1.0:
+                    continue
+                others = {*users[head], *users[value]} - {head, value}
+                if not any(level in user.place.stack for user in others):
+                    self.running[value] = level.copies
+        roots = set(self.roots)
+        for head, needing in users.items():
+            level = head.place.level
+            if head.step is None or not head.guards or level is None:
+                continue
+            if level.unroll == 1.0 or level.copies_leave:  # or each copy leaves at a number of its own
+                continue
+            uses = (u for u in needing if level in u.place.stack and u.place.scale >= 1.0)
+            if any((u.cost and not u.guards) or u in roots for u in uses if u.shape not in _SUMS):
+                head.cost = ((InstructionKind.IADD, 1.0),)  # each copy needs the counter as it is there
 
     def fuse(self, value: Value, absorbed: set[Value]) -> None:
         """Let `value` take in a product that only values like it use."""
@@ -225,7 +256,7 @@ class _Charger:
         if value.shape is Shape.INT_SUM:
             terms = self.contracted(value, terms)
         value.inputs = [term for term, _ in terms]
-        value.cost = sum_cost(terms, value, self.isa)
+        value.cost = sum_cost(terms, value, self.isa, self.running.get(value, 1.0))
         if value.cost and any(is_taken_along(term, value, self.isa) for term, _ in terms):
             self.takes_along.add(value)  # the IMAD counted here is the product itself
 
@@ -353,10 +384,37 @@ class _Charger:
             # the copies of an unrolled body share the pointer unless strides are known only at run time
             shared = loop.unroll if loop.steps_pointers or value.bits != 64 else 1.0
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
+            is_split = value.bits == 64 and not value.form.is_wide and self.isa is not Isa.XMAD
+            if is_split and shared == loop.unroll:
+                index = tuple((t, c) for t, c in outside if not t.is_pointer)
+                self.stepped.setdefault((loop, index), []).append(value)
         else:
             value.inputs.append(stride)
             steps = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
             value.cost = steps
+
+    def step_bases(self) -> None:
+        """Pointers of copies that start at the same index share it: their bases advance, to each of which it is
+        added in every round. Where a constant scales the counter, the index itself advances. A pointer that
+        advances in every iteration is copied into the pair it is read from.
+        """
+        groups = Counter(loop for loop, _ in self.stepped)
+        move, add, widen = InstructionKind.MOV, InstructionKind.IADD, InstructionKind.IMAD
+        for (loop, index), pointers in self.stepped.items():
+            share = 1.0 / loop.unroll
+            if loop.unroll == 1.0:
+                more = ((move, 1.0),)
+            elif loop.scales_counter and groups[loop] == 1:
+                each = share / len(pointers)
+                for value in pointers:
+                    value.cost = ((add, 2.0 * each), (move, each), (widen, share))
+                continue
+            elif index and len(pointers) > 1 and not loop.scales_counter:
+                more = ((move, 2.0 * share), (widen, share))
+            else:
+                continue
+            for value in pointers:
+                value.cost += more
 
     def part(
         self,
@@ -413,6 +471,8 @@ def _stride(moving: Terms, inner: LoopLevel) -> Value | None:
         return None
     return next((step for step in steps if step.shape is not Shape.CONSTANT), steps[0])
 
+
+_SUMS = (Shape.INT_SUM, Shape.INT_PRODUCT, Shape.ADDRESS)
 
 _FUSES: dict[Shape, Shape] = {
     Shape.FLOAT_SUM: Shape.FLOAT_PRODUCT,
@@ -563,13 +623,15 @@ def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
     return term.shape is Shape.INT_PRODUCT and fits
 
 
-def sum_cost(terms: Terms, value: Value, isa: Isa) -> Cost:
+def sum_cost(terms: Terms, value: Value, isa: Isa, copies: float = 1.0) -> Cost:
     """Instructions that add up a linear form.
 
     A term scaled by a power of two is an LEA, by another constant an IMAD, a product of two values an IMAD;
-    each of them adds one more term on the way. IADD3 adds two.
+    each of them adds one more term on the way. IADD3 adds two. `copies` of a running sum (`s += a[i]`) are one
+    form, in which the sum itself is one term.
     """
-    products = constants = shifts = plain = 0
+    products = constants = shifts = 0
+    plain = 0.0
     for term, coefficient in terms:
         if is_taken_along(term, value, isa):
             products += 1
@@ -582,8 +644,9 @@ def sum_cost(terms: Terms, value: Value, isa: Isa) -> Cost:
     if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
         return ()  # [R.X4]
     plain += bool(value.form.offset or value.form.copies) and value.shape is not Shape.ADDRESS
-    free = max(1, products + constants + shifts)  # addends that come along, or the first one
-    adds = math.ceil(max(0, plain - free) / 2)
+    free = max(1.0 / copies, products + constants + shifts)  # addends that come along, or the first one
+    plain -= 1.0 - 1.0 / copies
+    adds = math.ceil(max(0.0, plain - free) / 2 * copies) / copies
     width = 2.0 if value.bits == 64 and value.shape is not Shape.ADDRESS else 1.0
     imads = products * isa.multiplies_per_product + constants * isa.multiplies_by_constant
     cost = ((InstructionKind.IMAD, width * imads), (InstructionKind.IADD, width * (adds + shifts)))

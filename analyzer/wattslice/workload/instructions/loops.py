@@ -57,7 +57,7 @@ from wattslice.ir import (
 )
 from wattslice.ir.loops import Bound, Induction, LoopShape, shape_of
 from wattslice.ir.operation_counts import own_operations
-from wattslice.ir.walking import LEAVES, expression_regions
+from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
 from wattslice.workload.instructions.kinds import Cost, InstructionKind
@@ -220,6 +220,8 @@ class Loops(Expressions):
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
         strides = not (body.has_barrier or body.has_unsigned_index)
         strides = strides and all(variable.type.signed for variable in counters)
+        only_scaled = body.scaled_in_index - body.plain_in_index
+        scales_counter = not constant and not only_scaled.isdisjoint(steps)
         unroll = 1.0
         is_counted = _unrolls(body, counters) or stride is not None
         exits = self.exits_of_copies(stmt, steps) if stmt.unroll == 0 and simple and not constant else None
@@ -231,9 +233,7 @@ class Loops(Expressions):
             unroll = PARTIAL_UNROLL
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
-            only_scaled = body.scaled_in_index - body.plain_in_index
-            steps_sums = constant or only_scaled.isdisjoint(steps)
-            if stride is None and strides and steps_sums and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+            if stride is None and strides and not scales_counter and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
@@ -257,6 +257,7 @@ class Loops(Expressions):
             trips,
             exits is not None,
             rounds=rounds,
+            scales_counter=scales_counter,
         )
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
@@ -442,12 +443,18 @@ class Loops(Expressions):
         for value in self.created[before:]:
             if value.place.region == stmt.test_region:
                 value.place = value.place._replace(scale=rounds)
-        cost = ((InstructionKind.BRANCH, rounds),)
+        counters = _counters(stmt, self.facts.loops[stmt])
+        is_divided = level.unroll > 1 and not level.has_constant_trips and not level.copies_leave
+        # what is left to do is counted apart from a counter that anything else needs
+        counts_down = is_divided and any(
+            isinstance(expr, Read) and expr.place.variable in counters for expr in expressions_below(stmt.body)
+        )
+        cost = ((InstructionKind.BRANCH, rounds), *(((InstructionKind.IADD, rounds),) * counts_down))
         self.decide(self.guard, level.body_region, cost, (condition,))
         # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
         # over, is there a full round
         guard: Cost = ((InstructionKind.BRANCH, 1.0),)
-        if level.unroll > 1 and not level.has_constant_trips and not level.copies_leave:
+        if is_divided:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
         self.decide(self.guard, level.entry_region, guard, () if level.rounds is None else (level.rounds,))

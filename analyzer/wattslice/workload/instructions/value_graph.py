@@ -32,6 +32,7 @@ class LoopLevel(Struct, eq=False):
     of the thread's own arrays are accessed in it. `separate`: such arrays, as an iteration begins with them,
     of which each iteration has elements of its own. `guard`: stands for all that decides how often it runs.
     `is_left`: a jump leaves it, or one of its iterations. `rounds`: how often it runs, divided before it.
+    `scales_counter`: indices have its counter only multiplied by a constant.
     """
 
     parent: LoopLevel | None
@@ -52,6 +53,7 @@ class LoopLevel(Struct, eq=False):
     separate: set[Value] = field(default_factory=set["Value"])
     is_left: bool = False
     rounds: Value | None = None
+    scales_counter: bool = False
     guard: Value = field(default_factory=lambda: Value(Shape.PLAIN, AT_START))
 
     @property
