@@ -253,8 +253,14 @@ class _Charger:
             if place.outside is None:
                 place = place._replace(scale=value.place.scale)
             terms = (*moving, (self.part(resting, value, stack, place), 1))
+        elif form.copies and value.shape is Shape.INT_SUM and _number(sum_cost(terms, value, self.isa)) > 1.0:
+            place = placed(varying(t for t, _ in terms), stack, value.place.region)
+            if place.outside is not None:  # once for all copies, each of which adds its constant
+                terms = ((self.part(terms, value, stack, place), 1),)
         if value.shape is Shape.INT_SUM:
             terms = self.contracted(value, terms)
+        elif value.bits == 32:
+            terms = _in_units(terms, self.isa)
         value.inputs = [term for term, _ in terms]
         value.cost = sum_cost(terms, value, self.isa, self.running.get(value, 1.0))
         if value.cost and any(is_taken_along(term, value, self.isa) for term, _ in terms):
@@ -439,6 +445,16 @@ class _Charger:
             )
             self.expand(self.sums[key])
         return self.sums[key]
+
+
+def _number(cost: Cost) -> float:
+    return sum(number for _, number in cost)
+
+
+def _in_units(terms: Terms, isa: Isa) -> Terms:
+    """The terms of a shared address in the units that the access multiplies by: ``[R.X4]``."""
+    unit = math.gcd(*(coefficient for _, coefficient in terms))
+    return tuple((term, c // unit) for term, c in terms) if unit in isa.address_scales else terms
 
 
 def _reaches(earlier: Value, later: Value) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -63,6 +64,7 @@ from wattslice.workload.instructions.expressions import Expressions, Step, Steps
 from wattslice.workload.instructions.kinds import Cost, InstructionKind
 from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.value_graph import (
+    AT_START,
     EnvironmentKey,
     LoopLevel,
     Placement,
@@ -92,6 +94,7 @@ PARTIAL_UNROLL_SIZE, HALF_UNROLL_SIZE = 60, 87
 
 
 _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
+_NOTHING = Value(Shape.PLAIN, AT_START)
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
@@ -153,9 +156,11 @@ class Loops(Expressions):
         level.guard = self.guard
         self.breakable.append(self.guard)
         self.open_scope()
+        changing = self.changing(facts.written)
+        settled = self.settled(stmt, changing, steps) if level.is_unrolled else frozenset[Variable]()
         heads = [
-            (key, self.loop_head(key, initial, level, steps))
-            for key, initial in self.changing(facts.written).items()
+            (key, self.loop_head(key, initial, level, steps, is_settled=key in settled))
+            for key, initial in changing.items()
         ]
         stores = [(space, self.part_of(space, root)) for space, root in facts.stores]
         self.clobber(stores, facts.has_barrier, level)
@@ -379,7 +384,56 @@ class Loops(Expressions):
                 return None
         return self.base_of(left) if self.base_of(right) == frozenset() else None
 
-    def loop_head(self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: _Steps) -> Value:
+    def settled(
+        self, stmt: Loop, changing: Mapping[EnvironmentKey, Value], steps: _Steps
+    ) -> frozenset[Variable]:
+        """Variables that constants alone decide in each copy of an unrolled loop: `p = 1 - p`."""
+        given: dict[Variable, list[Expr]] = {}
+        others: set[Variable] = set()
+        for inner in stmt.body.statements:
+            match inner:
+                case Declare(variable=variable, value=value) if value is not None:
+                    given.setdefault(variable, []).append(value)
+                    below = walk_expressions(value)
+                case ExprStmt(expr=Assign(target=RegisterPlace(variable=variable, path=()), value=value)):
+                    given.setdefault(variable, []).append(value)
+                    below = walk_expressions(value)
+                case _:
+                    below = expressions_below(inner)
+            for expr in below:
+                match expr:
+                    case (
+                        Assign(target=RegisterPlace(variable=variable))
+                        | Increment(target=RegisterPlace(variable=variable))
+                    ):
+                        others.add(variable)
+                    case InlinedCall(parameters=parameters):
+                        others.update(parameters)
+                    case _:
+                        pass
+        found = {
+            variable
+            for variable in given.keys() - others - steps.keys()
+            if changing.get(variable, _NOTHING).shape is Shape.CONSTANT or variable not in changing
+        }
+        counters = {v for v in steps if changing.get(v, _NOTHING).shape is Shape.CONSTANT}
+
+        def is_known(expr: Expr) -> bool:
+            match expr:
+                case Read(place=RegisterPlace(variable=variable)):
+                    if variable in changing or variable in given:
+                        return variable in found or variable in counters
+                    return self.environment.get(variable, _NOTHING).shape is Shape.CONSTANT
+                case _:
+                    return isinstance(expr, Constant | Cast | Unary | Binary)
+
+        while unknown := {v for v in found if not all(is_known(e) for g in given[v] for e in walk_expressions(g))}:
+            found -= unknown
+        return frozenset(found)
+
+    def loop_head(
+        self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: _Steps, *, is_settled: bool
+    ) -> Value:
         """The value of a variable or a part of one at the start of an iteration."""
         step = None if isinstance(key, tuple) else steps.get(key)
         increment = self.constant_or_read(step) if step is not None and step.op in _SUMS else None
@@ -402,6 +456,9 @@ class Loops(Expressions):
                 del self.starts[head]
             else:
                 head = self.sum(initial, head, 1, level.body_region, initial.bits)
+        elif is_settled:
+            place = Placement(level.body_region, level, varies=varying((initial,)) | {level})
+            head = Value(Shape.CONSTANT, place, bits=initial.bits, is_uniform=True)
         else:
             place = Placement(level.body_region, level, self.stack)
             bits, is_uniform, is_pointer = initial.bits, initial.is_uniform, initial.is_pointer

@@ -302,7 +302,8 @@ class Memory(Operators):
         else:
             epoch = version
             self.new_epoch(place.space)
-        is_narrow = root is not None and root.dynamic and size in (1, 2)  # of these only .extern is aligned
+        is_extern = root is not None and root.dynamic  # of these only .extern is aligned
+        is_narrow = size in (1, 2) and (is_extern if is_shared else aligned > size)
         is_mixed = len({field.type.size_bytes for field in place.type.fields}) > 1
         if is_mixed or (size % WORD_BYTES and not is_narrow):
             return

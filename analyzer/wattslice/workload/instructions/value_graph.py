@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
+from wattslice.ir import BinaryOp, LogicalOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
 from wattslice.ir.objects import outside_unions, part_of
 from wattslice.workload.instructions.kinds import Cost
 
@@ -333,6 +333,8 @@ class Environment:
         self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
+        # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
+        self.implied: dict[tuple[LogicalOp, Value], tuple[tuple[object, Value], ...]] = {}
         self.components: dict[Value, dict[str, Value]] = {}
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
