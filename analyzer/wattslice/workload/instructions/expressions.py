@@ -307,7 +307,8 @@ class Expressions(Memory):
         cost = call_cost(expr.name, working, expr.operations, base)
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
-            self.root(region, ((K.BAR, 1.0),), inputs)
+            # lanes of a warp that run together wait for nobody
+            self.root(region, () if expr.name == "__syncwarp" else ((K.BAR, 1.0),), inputs)
             self.cut()
             self.note_effect(SEEN_BY_OTHERS)
             self.clobber((), True, None)

@@ -223,8 +223,7 @@ class Loops(Expressions):
         elif stmt.unroll == 1:
             full = False
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
-        strides = not (body.has_barrier or body.has_unsigned_index)
-        strides = strides and all(variable.type.signed for variable in counters)
+        strides = not body.has_unsigned_index and all(variable.type.signed for variable in counters)
         only_scaled = body.scaled_in_index - body.plain_in_index
         scales_counter = not constant and not only_scaled.isdisjoint(steps)
         unroll = 1.0
@@ -238,7 +237,8 @@ class Loops(Expressions):
             unroll = PARTIAL_UNROLL
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
-            if stride is None and strides and not scales_counter and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+            is_alone = stride is None and not body.meets_others
+            if is_alone and strides and not scales_counter and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
@@ -575,7 +575,9 @@ def _stride(loop: Loop, facts: CodeFacts) -> Expr | None:
     (`i += blockDim.x`), and no other lane may take part in the loop. None for others.
     """
     shape = _shape(loop, facts)
-    if shape.has_other_conjuncts or len(shape.bounds) != 1 or facts.meets_others or facts.has_assembly:
+    if shape.has_other_conjuncts or len(shape.bounds) != 1 or facts.has_assembly:
+        return None
+    if facts.meets_others or facts.has_barrier:
         return None
     step, comparison = shape.bounds[0].induction, shape.bounds[0].comparison
     if isinstance(step.amount, int) or _is_constant(step) or step.op is not BinaryOp.ADD:
@@ -626,7 +628,7 @@ class CodeFacts(Struct, eq=False):
     in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
     `has_long_arm`: an `if` whose first arm is too long to be predicated. `has_assembly`: something in it is
     inline assembly, also in the headers of CUDA: the compiler does not know whether control comes back.
-    `meets_others`: an atomic, a barrier, or an exchange between lanes.
+    `meets_others`: an atomic, a fence, or an exchange between lanes.
     """
 
     parent: CodeFacts | None = None
@@ -766,7 +768,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         elif isinstance(expr, Intrinsic):
             facts.has_intrinsic = True
             is_barrier = expr.semantics is Semantics.BARRIER
-            facts.meets_others |= is_barrier or _EXCHANGE.match(expr.name) is not None
+            facts.meets_others |= _EXCHANGE.match(expr.name) is not None
             facts.has_barrier |= is_barrier
         elif isinstance(expr, InlinedCall):
             facts.written.update(dict.fromkeys(expr.parameters))
@@ -775,7 +777,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
     return bodies
 
 
-_EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|activemask)(_|$)")
+_EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|activemask|syncwarp|threadfence)(_|$)")
 _ASSEMBLY = regex(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
 """Functions that the headers of CUDA 13 write in inline assembly (SASS: stores stay in loops with them)."""
 
