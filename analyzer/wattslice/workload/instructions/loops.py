@@ -752,7 +752,6 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         if (own := _own_array(expr)) is not None:
             folded.add(own.address)
             facts.uses_local = True
-            facts.size += 1.0
         if expr in folded:
             folded.update(children(expr))
         else:
@@ -777,7 +776,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
     return bodies
 
 
-_EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|activemask|syncwarp|threadfence)(_|$)")
+_EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|syncwarp|threadfence)(_|$)")
 _ASSEMBLY = regex(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
 """Functions that the headers of CUDA 13 write in inline assembly (SASS: stores stay in loops with them)."""
 
