@@ -304,6 +304,8 @@ class _Charger:
         value.inputs.extend(indices)
         adds = is_wide or self.isa is Isa.XMAD
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
+        if _differs_in_copies(index):
+            value.cost += ((InstructionKind.IADD, 1.0),)
         if not adds and scale > 1 and all(base.place.level is None for base in bases):
             value.cost += self.scale_register(value, scale)
 
@@ -445,6 +447,15 @@ class _Charger:
             )
             self.expand(self.sums[key])
         return self.sums[key]
+
+
+def _differs_in_copies(index: Terms) -> bool:
+    """Whether copies of a loop add their own counters to what each of them computes anew: `a[c[i] * n + k]`."""
+    for term, _ in index:
+        level = term.place.level
+        if level is not None and level.unroll > 1.0 and term.step is not None:
+            return any(level in varying((other,)) for other, _ in index if other is not term)
+    return False
 
 
 def _number(cost: Cost) -> float:

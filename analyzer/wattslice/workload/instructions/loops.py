@@ -89,6 +89,8 @@ PARTIAL_UNROLL = 4.0
 FURTHER_UNROLL = 16.0
 """Copies when pointers can step along and the copies have at most FURTHER_UNROLL_SIZE operations."""
 FURTHER_UNROLL_SIZE = 320
+FURTHER_ARITHMETIC = 4.0
+"""Source operations of a body without loads up to which it has so many copies, products apart."""
 PARTIAL_UNROLL_SIZE, HALF_UNROLL_SIZE = 60, 87
 """Source operations in a body above which it has two copies, and none."""
 
@@ -237,8 +239,9 @@ class Loops(Expressions):
             unroll = PARTIAL_UNROLL
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
-            is_alone = stride is None and not body.meets_others
-            if is_alone and strides and not scales_counter and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+            steps_on = stride is None and strides and not (scales_counter or body.meets_others)
+            is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
+            if steps_on and is_small and (body.has_loads or size - body.products <= FURTHER_ARITHMETIC):
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
@@ -642,6 +645,8 @@ class CodeFacts(Struct, eq=False):
     )
     has_barrier: bool = False
     has_assembly: bool = False
+    has_loads: bool = False
+    products: int = 0  # multiplications: sums take them along
     has_intrinsic: bool = False
     has_nested: bool = False  # loops and switches
     has_switch: bool = False
@@ -671,6 +676,8 @@ class CodeFacts(Struct, eq=False):
         self.has_assembly |= inner.has_assembly
         self.meets_others |= inner.meets_others
         self.has_intrinsic |= inner.has_intrinsic
+        self.has_loads |= inner.has_loads
+        self.products += inner.products
         self.has_nested |= inner.has_nested
         self.has_switch |= inner.has_switch
         self.uses_local |= inner.uses_local
@@ -757,6 +764,8 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         else:
             facts.size += sum(number for _, number in own_operations(expr))
         facts.has_assembly |= _is_assembly(expr)
+        facts.has_loads |= isinstance(expr, Load)
+        facts.products += isinstance(expr, Binary) and expr.op is BinaryOp.MUL
         if isinstance(expr, PointerOffset):
             _note_index(expr.index, facts)
         elif isinstance(expr, Assign | Increment):
@@ -765,7 +774,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             facts.stores[expr.place.space, expr.place.root] = None
             facts.meets_others = True
         elif isinstance(expr, Intrinsic):
-            facts.has_intrinsic = True
+            facts.has_intrinsic |= expr.semantics not in _ONE_INSTRUCTION
             is_barrier = expr.semantics is Semantics.BARRIER
             facts.meets_others |= _EXCHANGE.match(expr.name) is not None
             facts.has_barrier |= is_barrier
@@ -776,6 +785,8 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
     return bodies
 
 
+_ONE_INSTRUCTION = (Semantics.MIN, Semantics.MAX, Semantics.ABS, Semantics.FMA)
+"""Functions that an arm may have and still be predicated."""
 _EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|syncwarp|threadfence)(_|$)")
 _ASSEMBLY = regex(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
 """Functions that the headers of CUDA 13 write in inline assembly (SASS: stores stay in loops with them)."""
