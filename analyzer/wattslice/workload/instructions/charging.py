@@ -8,13 +8,13 @@ of an unrolled loop test one bit each, and R2P spreads the bits of a byte over p
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from wattslice.ir import Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa
 from wattslice.workload.instructions.value_graph import (
+    AT_START,
     Hoisting,
     LinearForm,
     LoopLevel,
@@ -247,6 +247,15 @@ class _Charger:
                 same.place = there._replace(region=region, scale=scale)
                 value.inputs, value.cost = [same], ()
                 return
+        if value.shape is Shape.INT_SUM and inner is not None and inner.copies == 1.0:
+            factors = [f for t, c in resting if c == 1 and t.shape is Shape.INT_PRODUCT for f in t.inputs]
+            if len(resting) == 1 and factors and all(map(_is_given, factors)):
+                # `i += gridDim.x * blockDim.x`: multiplied anew, from constant memory, rather than kept
+                value.inputs = [*(term for term, _ in moving), *factors]
+                value.cost = ((InstructionKind.IMAD, 1.0), (InstructionKind.MOV, 1.0))
+                if value.bits == 64:
+                    value.cost = ((InstructionKind.IMAD, 1.0), (InstructionKind.IADD, 2.0))
+                return
         costs = any(abs(c) != 1 or t.shape is Shape.INT_PRODUCT for t, c in resting)
         if len(resting) > 1 or costs:
             place = placed(varying(t for t, _ in resting), stack, value.place.region)
@@ -298,8 +307,11 @@ class _Charger:
                 ((InstructionKind.MOV, 2.0),) if all(base.place.level is None for base in bases) else ()
             )
             return
+        is_wide |= any(term.bits == 64 for term, _ in index)
         indices = self.index(value, index, 64 if is_wide else 32)
-        if self.isa is Isa.XMAD and not is_wide:
+        levels = [t.place.level for t, _ in index if t.step is not None]  # copies step from pointer to pointer
+        steps = is_wide and any(level is not None and level.unroll > 1.0 for level in levels)
+        if scale > 1 and not steps and (is_wide or self.isa is Isa.XMAD):
             indices = [self.scaled_index(value, indices[0], scale)]
         value.inputs.extend(indices)
         adds = is_wide or self.isa is Isa.XMAD
@@ -358,7 +370,7 @@ class _Charger:
         if key not in self.sums:
             self.sums[key] = self.beside(value, Shape.PLAIN, [index])
             self.sums[key].inputs, self.sums[key].cost = [index], ((InstructionKind.SHF, 2.0),)
-            self.sums[key].form = LinearForm(is_unsigned=value.form.is_unsigned)
+            self.sums[key].form = LinearForm(is_unsigned=value.form.is_unsigned or index.bits == 64)
         return self.sums[key]
 
     def beside(self, value: Value, shape: Shape, operands: list[Value]) -> Value:
@@ -402,27 +414,29 @@ class _Charger:
             value.cost = steps
 
     def step_bases(self) -> None:
-        """Pointers of copies that start at the same index share it: their bases advance, to each of which it is
-        added in every round. Where a constant scales the counter, the index itself advances. A pointer that
-        advances in every iteration is copied into the pair it is read from.
+        """Pointers of copies that start at indices: their bases advance, to each of which its index is added in
+        every round; one that has its index to itself may be the sum. Where a constant scales the counter, the
+        index itself advances. A pointer that advances in every iteration is copied into the pair it is read from.
         """
-        groups = Counter(loop for loop, _ in self.stepped)
         move, add, widen = InstructionKind.MOV, InstructionKind.IADD, InstructionKind.IMAD
+        of_loop: dict[LoopLevel, list[list[Value]]] = {}
         for (loop, index), pointers in self.stepped.items():
+            if index or loop.scales_counter or loop.unroll == 1.0:
+                of_loop.setdefault(loop, []).append(pointers)
+        for loop, groups in of_loop.items():
             share = 1.0 / loop.unroll
+            groups.sort(key=len)
+            every = [value for group in groups for value in group]
             if loop.unroll == 1.0:
-                more = ((move, 1.0),)
-            elif loop.scales_counter and groups[loop] == 1:
-                each = share / len(pointers)
-                for value in pointers:
+                for value in every:
+                    value.cost += ((move, 1.0),)
+            elif not loop.scales_counter:
+                for value in every[len(groups[0]) == 1 :]:
+                    value.cost += ((move, 2.0 * share), (widen, share))
+            elif len(groups) == 1:
+                each = share / len(every)
+                for value in every:
                     value.cost = ((add, 2.0 * each), (move, each), (widen, share))
-                continue
-            elif index and len(pointers) > 1 and not loop.scales_counter:
-                more = ((move, 2.0 * share), (widen, share))
-            else:
-                continue
-            for value in pointers:
-                value.cost += more
 
     def part(
         self,
@@ -447,6 +461,11 @@ class _Charger:
             )
             self.expand(self.sums[key])
         return self.sums[key]
+
+
+def _is_given(value: Value) -> bool:
+    """Whether a value lies in constant memory from the start: sizes of the launch, parameters."""
+    return value.place is AT_START and not (value.cost or value.inputs) and value.shape is Shape.PLAIN
 
 
 def _differs_in_copies(index: Terms) -> bool:

@@ -464,7 +464,9 @@ class Loops(Expressions):
             head = Value(Shape.CONSTANT, place, bits=initial.bits, is_uniform=True)
         else:
             place = Placement(level.body_region, level, self.stack)
-            bits, is_uniform, is_pointer = initial.bits, initial.is_uniform, initial.is_pointer
+            declared = key.type.bits if isinstance(key, Variable) else 0  # what starts with 32 bits may have 64
+            bits, is_uniform = max(initial.bits, declared or 0), initial.is_uniform
+            is_pointer = initial.is_pointer
             head = Value(Shape.PLAIN, place, (), [initial], bits, is_uniform, is_pointer, span=self.here)
             head.guards = (self.guard,)
             if increment is not None:
