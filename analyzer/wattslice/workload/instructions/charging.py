@@ -309,7 +309,7 @@ class _Charger:
             return
         is_wide |= any(term.bits == 64 for term, _ in index)
         indices = self.index(value, index, 64 if is_wide else 32)
-        levels = [t.place.level for t, _ in index if t.step is not None]  # copies step from pointer to pointer
+        levels = [term.place.level for term, _ in index]  # copies step from pointer to pointer
         steps = is_wide and any(level is not None and level.unroll > 1.0 for level in levels)
         if scale > 1 and not steps and (is_wide or self.isa is Isa.XMAD):
             indices = [self.scaled_index(value, indices[0], scale)]
@@ -421,7 +421,7 @@ class _Charger:
         move, add, widen = InstructionKind.MOV, InstructionKind.IADD, InstructionKind.IMAD
         of_loop: dict[LoopLevel, list[list[Value]]] = {}
         for (loop, index), pointers in self.stepped.items():
-            if index or loop.scales_counter or loop.unroll == 1.0:
+            if (index or loop.scales_counter or loop.unroll == 1.0) and not loop.copies_leave:
                 of_loop.setdefault(loop, []).append(pointers)
         for loop, groups in of_loop.items():
             share = 1.0 / loop.unroll
