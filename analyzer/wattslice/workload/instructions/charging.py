@@ -307,7 +307,6 @@ class _Charger:
                 ((InstructionKind.MOV, 2.0),) if all(base.place.level is None for base in bases) else ()
             )
             return
-        is_wide |= any(term.bits == 64 for term, _ in index)
         indices = self.index(value, index, 64 if is_wide else 32)
         levels = [term.place.level for term, _ in index]  # copies step from pointer to pointer
         steps = is_wide and any(level is not None and level.unroll > 1.0 for level in levels)

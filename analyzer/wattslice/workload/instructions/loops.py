@@ -508,7 +508,7 @@ class Loops(Expressions):
         counters = _counters(stmt, self.facts.loops[stmt])
         is_divided = level.unroll > 1 and not level.has_constant_trips and not level.copies_leave
         # what is left to do is counted apart from a counter that anything else needs
-        counts_down = is_divided and any(
+        counts_down = is_divided and level.rounds is None and any(
             isinstance(expr, Read) and expr.place.variable in counters for expr in expressions_below(stmt.body)
         )
         cost = ((InstructionKind.BRANCH, rounds), *(((InstructionKind.IADD, rounds),) * counts_down))

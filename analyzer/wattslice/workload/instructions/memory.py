@@ -181,7 +181,8 @@ class Memory(Operators):
         terms = linear(pointer)[0]
         values = tuple(term for term, _ in terms)
         scale = min((abs(c) for t, c in terms if not t.is_pointer), default=1)
-        is_wide, is_unsigned = pointer.form.is_wide, pointer.form.is_unsigned
+        is_wide = pointer.form.is_wide or any(t.bits == 64 and not t.is_pointer for t in values)
+        is_unsigned = pointer.form.is_unsigned
         form = LinearForm(terms, is_wide=is_wide, is_unsigned=is_unsigned, unit=scale)
         what = Computation(Shape.ADDRESS, bits=32 if narrow else 64, inputs=(), form=form)
         address = self.shared(("address", frozenset(terms), narrow, is_wide), region, values, what)
