@@ -261,7 +261,8 @@ def test_a_constant_divisor_is_a_factor_of_its_own(value: str, int_: int, shf: i
 def test_a_product_of_32_bits_to_64_is_one_instruction():
     body = "int v = c[threadIdx.x]; ((long long*)a)[threadIdx.x] = {};"
     plain, wide, long = (
-        mix_of(body.format(value)).number(K.IMAD) for value in ("v", "(long long)v * n", "(long long)v * n * v")
+        mix_of(body.format(value)).number(K.IMAD)
+        for value in ("v", "(long long)v * n", "(long long)v * n * v")
     )
     assert wide == plain + 1
     assert long > wide + 1

@@ -101,8 +101,12 @@ class _Charger:
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.scaling: set[tuple[LoopLevel | None, int]] = set()  # loops with an element size in a register
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
-        self.stepped: dict[tuple[LoopLevel, Terms], list[Value]] = {}  # pointers with one index from the start
-        self.running: dict[Value, float] = {}  # sums of a loop that its copies add up together: how many copies
+        self.stepped: dict[
+            tuple[LoopLevel, Terms], list[Value]
+        ] = {}  # pointers with one index from the start
+        self.running: dict[
+            Value, float
+        ] = {}  # sums of a loop that its copies add up together: how many copies
 
     def run(self) -> Charges:
         """Sums first, short ones before those that contain them; then all that is needed, with its uses."""

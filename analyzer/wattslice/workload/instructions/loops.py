@@ -430,7 +430,9 @@ class Loops(Expressions):
                 case _:
                     return isinstance(expr, Constant | Cast | Unary | Binary)
 
-        while unknown := {v for v in found if not all(is_known(e) for g in given[v] for e in walk_expressions(g))}:
+        while unknown := {
+            v for v in found if not all(is_known(e) for g in given[v] for e in walk_expressions(g))
+        }:
             found -= unknown
         return frozenset(found)
 
@@ -464,7 +466,9 @@ class Loops(Expressions):
             head = Value(Shape.CONSTANT, place, bits=initial.bits, is_uniform=True)
         else:
             place = Placement(level.body_region, level, self.stack)
-            declared = key.type.bits if isinstance(key, Variable) else 0  # what starts with 32 bits may have 64
+            declared = (
+                key.type.bits if isinstance(key, Variable) else 0
+            )  # what starts with 32 bits may have 64
             bits, is_uniform = max(initial.bits, declared or 0), initial.is_uniform
             is_pointer = initial.is_pointer
             head = Value(Shape.PLAIN, place, (), [initial], bits, is_uniform, is_pointer, span=self.here)
@@ -508,8 +512,13 @@ class Loops(Expressions):
         counters = _counters(stmt, self.facts.loops[stmt])
         is_divided = level.unroll > 1 and not level.has_constant_trips and not level.copies_leave
         # what is left to do is counted apart from a counter that anything else needs
-        counts_down = is_divided and level.rounds is None and any(
-            isinstance(expr, Read) and expr.place.variable in counters for expr in expressions_below(stmt.body)
+        counts_down = (
+            is_divided
+            and level.rounds is None
+            and any(
+                isinstance(expr, Read) and expr.place.variable in counters
+                for expr in expressions_below(stmt.body)
+            )
         )
         cost = ((InstructionKind.BRANCH, rounds), *(((InstructionKind.IADD, rounds),) * counts_down))
         self.decide(self.guard, level.body_region, cost, (condition,))

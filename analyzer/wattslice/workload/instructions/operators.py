@@ -359,7 +359,9 @@ def _by_multiplication(divisor: int, *, is_signed: bool) -> Cost:
     width = 31 if is_signed else 32
     shift = next(s for s in range(33) if -(1 << 32 + s) % divisor <= 1 << s + 32 - width)
     factor = -(-(1 << 32 + shift) // divisor)
-    if is_signed:  # a factor beyond 31 bits is negative: the number itself is added, from a register of its own
+    if (
+        is_signed
+    ):  # a factor beyond 31 bits is negative: the number itself is added, from a register of its own
         wraps = factor >= 1 << 31
         return ((K.IMAD, 1.0), (K.IADD, 1.0), *((K.SHF, 1.0),) * (shift > 0), *((K.MOV, 1.0),) * wraps)
     if factor < 1 << 32:
