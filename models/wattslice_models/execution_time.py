@@ -33,6 +33,7 @@ class Resource(StrEnum):
     SPECIAL = "special-function unit"
     TENSOR = "tensor cores"
     ISSUE = "instruction issue"
+    REGISTERS = "register ports"
     LOAD_STORE = "load/store and shared memory"
     TEXTURE = "texture units"
     BARRIER = "barriers"
@@ -92,8 +93,11 @@ class TimeParameters(Struct, frozen=True):
     launch_overhead_s: float = 3e-6
     dram_share: float = 1.0
     l2_share: float = 1.0
+    pipe_share: float = 0.97
+    """Of the peak rate of arithmetic pipes and register ports: what loops of multiply-adds reach on A100,
+    V100 and Quadro RTX 8000 (gpu-benches, mixbench). Not fitted."""
     issue_share: float = 0.87
-    """Of the peak rate of issue, pipes, and load/store units."""
+    """Of the peak rate of issue and load/store units."""
     overlap: float = 2.0
     """Exponent p with which arithmetic, memory, waiting and barriers overlap; 1: not at all."""
     latency_share: float = 1.0
@@ -116,6 +120,9 @@ _CHANNEL_BITS = {
     "GDDR7": 8,
 }
 """Width of a channel that opens rows on its own, of HBM a pseudo channel; of other kinds not known here."""
+OTHER_REGISTER_READS = 1.2
+"""Registers that an instruction reads which is no multiply-add of three: mean of 76 innermost loops of
+NV-DVFS, llm.c and PolyBench in SASS, where `.reuse` spares a read."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
@@ -221,7 +228,7 @@ def predict_time(
     chip, instructions = gpu.architecture, workload.instructions
     # A warp occupies its pipe whole, however few of its lanes there are or take part.
     lanes = warps * gpu.warp_size * workload.divergence
-    seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.issue_share / hertz}
+    seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.pipe_share / hertz}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
     shared_units = 0.0 if chip.has_one_integer_pipe else instructions.integer_multiply
     # A conversion from or to 64 bits is as slow as the slower of special functions and fp64: 2 a clock and
@@ -238,11 +245,16 @@ def predict_time(
             lacks = f"the {gpu.name} has no {resource}"
             lacks = f"rate of the {resource} unknown on the {gpu.name}" if rate is None else lacks
             notes.append(f"{lacks}: the rate of fp32 assumed")
-        rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.issue_share
+        rate = (rate or gpu.fp32_fma_per_clock_per_sm) * parameters.pipe_share
         seconds[resource] = lanes * number / rate / hertz
     per_warp = workload.issue_slots_per_warp
     issue = chip.warp_instructions_per_clock_per_sm
     seconds[Resource.ISSUE] = warps * per_warp / (issue * parameters.issue_share) / hertz
+    if chip.register_reads_per_clock_per_sm is not None:
+        threes = instructions.fp32_three_registers * workload.divergence
+        reads = 3.0 * threes + OTHER_REGISTER_READS * max(0.0, per_warp - threes)
+        ports = chip.register_reads_per_clock_per_sm * parameters.pipe_share
+        seconds[Resource.REGISTERS] = warps * reads / ports / hertz
     load_store = own * moved.shared_passes * PASS_BYTES / chip.shared_bytes_per_clock_per_sm
     known = workload.l1_passes
     l1_bytes = own * moved.l1_bytes if known is None else warps * known * PASS_BYTES
@@ -255,7 +267,8 @@ def predict_time(
     seconds[Resource.BARRIER] = warps * workload.barriers / chip.barrier_warps_per_clock_per_sm / hertz
     rounds = math.ceil(workload.blocks / (gpu.sm_count * resident_blocks(workload)))
     warp_s = warp_length_s(workload, gpu, parameters, moved, clocks)
-    seconds[Resource.LATENCY] = rounds * workload.mean_block * warp_s
+    turnaround_s = chip.block_turnaround_cycles / hertz
+    seconds[Resource.LATENCY] = rounds * (workload.mean_block * warp_s + turnaround_s)
     seconds[Resource.LONGEST_BLOCK] = workload.longest_block * warp_s if workload.longest_block > 1.0 else 0.0
     # Outside the SMs.
     seconds[Resource.DISPATCH] = workload.blocks * chip.block_dispatch_cycles / hertz

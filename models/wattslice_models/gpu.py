@@ -84,6 +84,8 @@ class Architecture(Struct, frozen=True):
     generation: int
 
     warp_instructions_per_clock_per_sm: float
+    register_reads_per_clock_per_sm: float | None
+    """Operands of whole warps that the register files deliver; None: they never fall short."""
     texture_units_per_sm: float
     """Each filters one texel of up to 32 bits a clock."""
     dependent_issue_cycles: float
@@ -114,6 +116,8 @@ class Architecture(Struct, frozen=True):
     """Achievable share of the rate of fp64 units: a chip with few of them does not keep them busy."""
     block_dispatch_cycles: float
     """Clocks between two blocks that the whole GPU starts."""
+    block_turnaround_cycles: float
+    """From the end of a block until the one that takes its place runs."""
     barrier_warps_per_clock_per_sm: float
     """Warps that arrive at barriers of blocks."""
 

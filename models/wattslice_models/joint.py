@@ -104,7 +104,7 @@ PRIORS: dict[Term, Prior] = {
     Term.CONCAVITY: Prior(math.log(0.87), 0.1),
     Term.VOLTAGE_SLOPE: Prior(0.60, 0.15),
     Term.VOLTAGE_FLOOR: Prior(0.73, 0.05),
-    Term.FP32: Prior(math.log(6.0), 0.5),
+    Term.FP32: Prior(math.log(14.0), 0.5),
     Term.FP64: Prior(math.log(16.0), 0.5),
     Term.FP16: Prior(math.log(3.0), 0.7),
     Term.INTEGER: Prior(math.log(5.0), 0.5),

@@ -27,6 +27,8 @@ class Instructions(Struct, frozen=True):
     """The part of `integer` that multiplies (IMAD): other units do it than additions."""
     wide_conversion: float = 0.0
     """The part of `special` that converts from or to a 64-bit type: it holds the fp64 units too."""
+    fp32_three_registers: float = 0.0
+    """The part of `fp32` that reads three registers, none of which the instruction before it reads too."""
 
 
 PASS_BYTES = 128

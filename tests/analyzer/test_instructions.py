@@ -47,6 +47,40 @@ def test_conversions_by_name_cost_what_casts_do(body: str, conversions: int):
     assert mix_of(body).number(K.CONVERSION) == conversions
 
 
+@pytest.mark.parametrize(
+    ("body", "threes"),
+    [
+        # a chain: each multiply-add waits for the one before, between them other warps use the ports
+        ("float v = b[i], w = b[i + 32], y = 1; for (int k = 0; k < 64; k++) y = y * v + w; a[i] = y;", 64),
+        ("float v = b[i], w = b[i + 32]; a[i] = fmaf(v, w, b[i + 64]);", 1),
+        ("float s = 0; for (int k = 0; k < 64; k++) s += b[i + k] * c[i + k]; a[i] = s;", 64),
+        # two operands are one register, an immediate, or in constant memory
+        ("float v = b[i], y = 1; for (int k = 0; k < 64; k++) y = y * y + v; a[i] = y;", 0),
+        ("float v = b[i], y = 1; for (int k = 0; k < 64; k++) y = y * v + 0.5f; a[i] = y;", 0),
+        ("float v = b[i], y = 1; for (int k = 0; k < 64; k++) y = y * v + x; a[i] = y;", 0),
+        ("float y = 0; for (int k = 0; k < 8; k++) y += taps[k] * b[i + k]; a[i] = y;", 0),
+        # chains side by side share v and w (R2.reuse, R3.reuse)
+        (
+            "float v = b[i], w = b[i + 32], y = 1, z = 2;"
+            "for (int k = 0; k < 64; k++) { y = y * v + w; z = z * v + w; } a[i] = y + z;",
+            0,
+        ),
+        # an outer product: each factor serves four sums
+        (
+            "float s[4] = {}; for (int k = 0; k < n; k++) { float v = b[k];"
+            "for (int j = 0; j < 4; j++) s[j] += v * b[i + 4 * k + j]; } a[i] = s[0] + s[1] + s[2] + s[3];",
+            0,
+        ),
+    ],
+)
+def test_multiply_adds_of_three_registers_are_told_by_what_their_neighbours_read(body: str, threes: float):
+    text = "__constant__ float taps[8];\n__global__ void k(float* a, float* b, float* c, int n, float x)"
+    kernel, profile = launched(
+        f"{text} {{ int i = threadIdx.x; {body} }}\nint main() {{ k<<<1, 32>>>(0, 0, 0, 100, 1.0f); }}"
+    )
+    assert lower_instructions(kernel, profile).three_registers == pytest.approx(threes)
+
+
 def test_a_product_that_is_also_stored_stays():
     mix = mix_of("float p = x * x; a[0] = p + b[0]; a[1] = p;")
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (0, 1, 1)

@@ -18,9 +18,10 @@ from wattslice_models.execution_time import (
 from wattslice_models.gpu import gpus, load_gpu
 from wattslice_models.workload import Instructions, Workload
 
-V100 = load_gpu("v100_pcie")  # 80 SMs, 64 FMA a clock and SM, 1380 MHz, 897 GB/s
+BOARD = load_gpu("v100_pcie")  # 80 SMs, 64 FMA a clock and SM, 1380 MHz, 897 GB/s
+V100 = replace(BOARD, architecture=replace(BOARD.architecture, block_turnaround_cycles=0.0))
 RTX = load_gpu("quadro_rtx_8000")
-EXACT = TimeParameters(launch_overhead_s=0.0, issue_share=1.0, overlap=1e4)
+EXACT = TimeParameters(launch_overhead_s=0.0, pipe_share=1.0, issue_share=1.0, overlap=1e4)
 ACHIEVABLE = 0.9  # of DRAM bandwidth, gpus/architectures/volta.toml
 
 
@@ -86,7 +87,7 @@ def test_multiplications_run_beside_additions_since_volta():
 
 def test_conversions_from_and_to_64_bits_hold_the_fp64_units():
     mixed = Workload(800, 256, 64.0, Instructions(fp64=1000.0, special=1000.0, wide_conversion=1000.0))
-    clocks = {"quadro_rtx_8000": 12 * 256 * 2000 / 2, "v100_pcie": 10 * 256 * 1000 / 16}
+    clocks = {"quadro_rtx_8000": 12 * 256 * 2000 / (0.98 * 2), "v100_pcie": 10 * 256 * 2000 / (0.93 * 32)}
     for gpu, expected in clocks.items():
         found = predict_time(mixed, load_gpu(gpu), Clocks(1000.0), EXACT)
         assert found.time_s == pytest.approx(expected / 1e9)
@@ -98,8 +99,42 @@ def test_a_chip_with_few_fp64_units_does_not_keep_them_busy():
         predict_time(work, load_gpu(gpu), Clocks(1000.0), EXACT).time_s
         for gpu in ("gtx_1080_ti", "p100_pcie")
     )
-    assert small == pytest.approx(8 * 256 * 1000 / (0.76 * 4) / 1e9)  # 28 SMs
-    assert large == pytest.approx(4 * 256 * 1000 / 32 / 1e9)  # 56 SMs
+    assert small == pytest.approx(8 * 256 * 1000 / (0.67 * 4) / 1e9)  # 28 SMs
+    assert large == pytest.approx(4 * 256 * 1000 / (0.93 * 32) / 1e9)  # 56 SMs
+
+
+def test_a_block_takes_its_place_when_the_one_before_is_gone():
+    brief = Workload(80 * 2 * 1000, 32, 2.0, Instructions(other=10.0), dependent_instructions=10.0)
+    with_it, without = (predict_time(brief, gpu, Clocks(1000.0), EXACT) for gpu in (BOARD, V100))
+    assert without.limited_by is Resource.DISPATCH
+    assert with_it.limited_by is Resource.LATENCY
+    assert with_it.time_s == pytest.approx(1000 * (10 * 4 + 330) / 1e9)
+
+
+def test_registers_feed_two_operands_a_clock():
+    def time_s(gpu, threes):
+        work = Instructions(fp32=10_000.0, fp32_three_registers=threes)
+        return predict_time(Workload(800, 256, 64.0, work), load_gpu(gpu), Clocks(1000.0), EXACT)
+
+    for gpu, blocks in (("a40", 10), ("h200", 7)):  # 128 fp32 units an SM: a clock for each warp of four
+        ideal = blocks * 256 * 10_000 / 128 / 1e9
+        starved, fed = time_s(gpu, 10_000.0), time_s(gpu, 0.0)
+        assert fed.time_s == pytest.approx(ideal)
+        assert starved.time_s == pytest.approx(1.5 * ideal)
+        assert starved.limited_by is Resource.REGISTERS
+        # others leave ports free: 1.2 reads each
+        assert time_s(gpu, 5_000.0).time_s == pytest.approx((3 + 1.2) / 2 / 2 * ideal)
+    assert time_s("a100", 10_000.0).time_s == time_s("a100", 0.0).time_s  # 64 units: two clocks
+    assert time_s("gtx_1080_ti", 10_000.0).time_s == time_s("gtx_1080_ti", 0.0).time_s  # four banks
+
+
+def test_pipes_and_issue_have_shares_of_their_own():
+    work = Workload(800, 256, 64.0, Instructions(fp32=10_000.0))
+    slower = replace(EXACT, pipe_share=0.8)
+    exact_s, slower_s = (predict_time(work, V100, Clocks(1000.0), one).time_s for one in (EXACT, slower))
+    assert slower_s == pytest.approx(exact_s / 0.8)
+    spread = Workload(800, 256, 64.0, Instructions(other=10_000.0))
+    assert predict_time(spread, V100, None, slower).time_s == predict_time(spread, V100, None, EXACT).time_s
 
 
 def test_one_block_too_many_costs_a_whole_round():

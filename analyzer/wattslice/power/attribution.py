@@ -241,7 +241,7 @@ def slice_powers(
 
 
 _RESOURCES: dict[Component | Resource, tuple[Resource, ...]] = {
-    Component.FP32: (Resource.FP32,),
+    Component.FP32: (Resource.FP32, Resource.REGISTERS),
     Component.FP64: (Resource.FP64,),
     Component.FP16: (Resource.FP16,),
     Component.INTEGER: (Resource.INTEGER,),

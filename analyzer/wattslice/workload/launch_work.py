@@ -200,6 +200,7 @@ def instructions_by_pipe(mix: InstructionMix, counts: OperationCounts) -> Instru
         pipes[PIPE_OF.get(entry.name, "other")] += entry.number
     return Instructions(
         fp32=pipes["fp32"],
+        fp32_three_registers=mix.three_registers,
         fp64=pipes["fp64"],
         fp16=pipes["fp16"],
         integer=pipes["integer"],

@@ -28,6 +28,7 @@ class WorkloadRow(Struct, frozen=True):
     threads_per_block: int
     active_warps_per_sm: float
     fp32: float
+    fp32_three_registers: float
     fp64: float
     fp16: float
     integer: float

@@ -170,6 +170,7 @@ class Term(Struct, frozen=True):
 TERMS = (
     Term("nothing taken away"),
     Term("start of blocks", of_chip=_facts(block_dispatch_cycles=1e-9)),
+    Term("turnaround of blocks", of_chip=_facts(block_turnaround_cycles=0.0)),
     Term("bandwidth of L2", of_chip=_facts(l2_bytes_per_clock_per_sm=1e9)),
     Term("achievable share of DRAM bandwidth", of_chip=_facts(dram_efficiency=1.0)),
     Term("what L2 takes from DRAM in a clock", of_chip=_facts(l2_fill_bytes_per_clock_per_sm=None)),

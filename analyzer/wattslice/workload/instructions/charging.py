@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from wattslice.ir import Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa
+from wattslice.workload.instructions.operands import three_register_sums
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     Hoisting,
@@ -69,13 +70,14 @@ class Charges(NamedTuple):
     """Instructions, and which accesses to memory are among them.
 
     `needed`: the values that instructions compute, or that stand for others. `pointers`: addresses that
-    advance with a loop.
+    advance with a loop. `three_registers`: regions, each with FFMA that read three registers (`operands.py`).
     """
 
     instructions: list[Charge]
     requests: list[Request]
     needed: list[Value]
     pointers: dict[Value, LoopLevel]
+    three_registers: list[tuple[int, float]]
 
 
 def charges(roots: list[Value], isa: Isa) -> Charges:
@@ -156,7 +158,8 @@ class _Charger:
                     self.requests.append(Request(site, is_store, region, number * scale, fresh, passes))
         for value in absorbed:
             value.cost = ()  # part of what takes it in
-        return Charges(self.found, self.requests, self.order, self.pointers)
+        three_registers = list(three_register_sums(self.order, self.products))
+        return Charges(self.found, self.requests, self.order, self.pointers, three_registers)
 
     def leave_out_members(self, value: Value) -> None:
         """A record loaded for some of its members alone is loaded by no more accesses than there are."""

@@ -56,7 +56,7 @@ class Lowered(NamedTuple):
     `roots`, which happen whether or not anybody uses a value. `written`: the instructions, each with
     the text that asked for it; the other lists are merged by kind and region. `pointers`: as in `Charges`;
     `indexed`: arrays of the thread that have to lie in local memory. `cuts`: births at
-    which straight code ends.
+    which straight code ends. `three_registers`: as in `Charges`.
     """
 
     instructions: list[Charge]
@@ -69,6 +69,7 @@ class Lowered(NamedTuple):
     pointers: dict[Value, LoopLevel]
     indexed: frozenset[Variable]
     cuts: list[int]
+    three_registers: list[tuple[int, float]]
 
 
 @lru_cache(maxsize=16)
@@ -79,7 +80,7 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
     """
     lowering = Lowering(kernel, trips)
     drive(lowering, lowering.kernel_body())
-    instructions, requests, values, pointers = charges(lowering.roots, isa)
+    instructions, requests, values, pointers, three_registers = charges(lowering.roots, isa)
     return Lowered(
         _merged(instructions),
         requests,
@@ -91,6 +92,7 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
         pointers,
         frozenset(lowering.indexed),
         lowering.cuts,
+        three_registers,
     )
 
 
@@ -391,13 +393,15 @@ class InstructionMix(Struct, frozen=True):
     `per_thread`: mean executed by a launched thread. `per_warp`: mean issued by a warp; larger than
     `per_thread` when lanes diverge, since an instruction is issued once however few lanes execute it, and a
     predicated one even when none does. `requests`: how often each load and store of the source is made.
-    `chain`: the instructions of a warp that wait for one another, on the mean.
+    `chain`: the instructions of a warp that wait for one another, on the mean. `three_registers`: the FFMA
+    per thread that read three registers, none of which the instruction before reads too.
     """
 
     per_thread: tuple[InstructionCount, ...]
     per_warp: tuple[InstructionCount, ...]
     requests: tuple[RequestCount, ...]
     chain: Chain = NO_CHAIN
+    three_registers: float = 0.0
 
     def number(self, kind: InstructionKind) -> float:
         """Executed instructions of `kind` per thread; 0 when there are none."""
@@ -426,7 +430,8 @@ def lower_instructions(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa
     for kind, region, number, *_ in lowered.issued_only:
         per_warp[kind] += number * profile.warp_counts[region]
     chain = warp_chain(lowered.values, lowered.roots, profile.warp_counts)
-    return InstructionMix(_counts(per_thread), _counts(per_warp), _requests(lowered, profile), chain)
+    threes = sum(number * profile.thread_counts[region] for region, number in lowered.three_registers)
+    return InstructionMix(_counts(per_thread), _counts(per_warp), _requests(lowered, profile), chain, threes)
 
 
 class WrittenInstruction(NamedTuple):
