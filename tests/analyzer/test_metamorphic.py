@@ -520,8 +520,8 @@ OTHERWISE = {
 """Ways that run other instructions for the same operations."""
 
 OTHER_BY_HAND = (even_elements, long_prefix, filter_of_planes)
-"""Samples of which another loop runs when they are unrolled by hand, and longer; of the filter, sectors that taps in
-two places of the text share are told as loaded for each."""
+"""Samples of which another loop runs when they are unrolled by hand, and longer; of the filter, sectors that
+taps in two places of the text share are told as loaded for each."""
 
 SAME = (
     *("fp32", "fp64", "fp16", "special", "tensor", "atomic", "barrier"),

@@ -52,8 +52,8 @@ class Pointer(Struct, frozen=True, eq=False):
 class Chance(Struct, frozen=True, eq=False):
     """A truth value known only by its probability, for all lanes or per lane.
 
-    `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say. `values`: of
-    so many different ones that lanes hold, one unknown one was compared with; 0 where it is not so.
+    `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say. `values`:
+    the different ones of the lanes that one unknown was compared with; 0 where it is not so.
     """
 
     probability: float | NDArray[np.float64]

@@ -317,7 +317,8 @@ class _Charger:
         indices = self.index(value, index, 64 if is_wide else 32)
         levels = [term.place.level for term, _ in index]  # copies step from pointer to pointer
         steps = is_wide and any(level is not None and level.unroll > 1.0 for level in levels)
-        if scale > 1 and not steps and (is_wide or self.isa is Isa.XMAD):
+        is_long = not steps and indices[0].bits == 64
+        if scale > 1 and (is_long or (self.isa is Isa.XMAD and not is_wide)):
             indices = [self.scaled_index(value, indices[0], scale)]
         value.inputs.extend(indices)
         adds = is_wide or self.isa is Isa.XMAD
@@ -420,9 +421,9 @@ class _Charger:
             value.cost = steps
 
     def step_bases(self) -> None:
-        """Pointers of copies that start at indices: their bases advance, to each of which its index is added in
-        every round; one that has its index to itself may be the sum. Where a constant scales the counter, the
-        index itself advances. A pointer that advances in every iteration is copied into the pair it is read from.
+        """Pointers of copies that start at indices: their bases advance, to each of which its index is added
+        in every round; one that has its index to itself may be the sum. Where a constant scales the counter,
+        the index itself advances. A pointer that advances in every iteration is copied to where it is read.
         """
         move, add, widen = InstructionKind.MOV, InstructionKind.IADD, InstructionKind.IMAD
         of_loop: dict[LoopLevel, list[list[Value]]] = {}
@@ -475,7 +476,7 @@ def _is_given(value: Value) -> bool:
 
 
 def _differs_in_copies(index: Terms) -> bool:
-    """Whether copies of a loop add their own counters to what each of them computes anew: `a[c[i] * n + k]`."""
+    """Whether copies of a loop add their own counters to what each computes anew: `a[c[i] * n + k]`."""
     for term, _ in index:
         level = term.place.level
         if level is not None and level.unroll > 1.0 and term.step is not None:
@@ -679,8 +680,8 @@ def sum_cost(terms: Terms, value: Value, isa: Isa, copies: float = 1.0) -> Cost:
     """Instructions that add up a linear form.
 
     A term scaled by a power of two is an LEA, by another constant an IMAD, a product of two values an IMAD;
-    each of them adds one more term on the way. IADD3 adds two. `copies` of a running sum (`s += a[i]`) are one
-    form, in which the sum itself is one term.
+    each of them adds one more term on the way. IADD3 adds two. `copies` of a running sum (`s += a[i]`) are
+    one form, in which the sum itself is one term.
     """
     products = constants = shifts = 0
     plain = 0.0
