@@ -61,6 +61,14 @@ def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) 
 
 
 @pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """A folder with nothing beside it: there callers of a kernel are looked for, and found in other tests."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """`golden(name, text)` compares text with the file `name` in tests/golden, line by line."""
 

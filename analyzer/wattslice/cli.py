@@ -14,7 +14,7 @@ import os
 import sys
 
 from wattslice.commands.streams import StdoutError, flush, prepare_streams, writing
-from wattslice.commands.table import COMMANDS, FAILED, FINE
+from wattslice.commands.table import COMMANDS, COMPLETE_VARIABLE, FAILED, FINE
 
 TYPE_CHECKING = False  # typing itself would cost more than all the rest of --help
 if TYPE_CHECKING:
@@ -120,6 +120,10 @@ def _ending_in_order() -> Generator[None]:
 
 def _overview(arguments: list[str]) -> int | None:
     """Answer what needs no command; None when there is one."""
+    if asked := os.environ.get(COMPLETE_VARIABLE):
+        from wattslice.commands.completion import complete
+
+        return complete(asked)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(help_text(), file=sys.stdout if arguments else sys.stderr)
         return FINE if arguments else FAILED

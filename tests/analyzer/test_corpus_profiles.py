@@ -31,7 +31,16 @@ def test_there_are_twenty():
     assert len(PROGRAMS) >= 20
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+each_program = pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(program, id=program.name, marks=[pytest.mark.slow] if number % 2 else [])
+        for number, program in enumerate(PROGRAMS)
+    ],
+)
+
+
+@each_program
 def test_all_kernels_run_and_all_branches_are_met(program):
     runs = runs_of(program)
     assert {run.kernel for run in runs} == set(program.kernels)
@@ -39,7 +48,7 @@ def test_all_kernels_run_and_all_branches_are_met(program):
     assert [(arm.line, arm.arm) for arm in profile.arms if arm.probability is None] == []
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@each_program
 def test_probes_and_interpreter_mean_the_same_branches(program):
     probed = {
         (kernel, probe.line, probe.column)

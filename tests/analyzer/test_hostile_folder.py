@@ -102,17 +102,20 @@ def command(trap: Path) -> str:
     return str(script)
 
 
+@pytest.mark.slow
 def test_the_trap_is_one(trap):
     assert run(trap, "-c", "import zipapp").returncode == 1
     assert fell_in(trap)
 
 
+@pytest.mark.slow
 def test_workers_import_nothing_from_the_folder(trap):
     (trap / "wattslice.toml").write_text("jobs = 2\n")
     done = run(trap, command(trap), "analyze", "--no-cache", *SOURCES)
     assert (fell_in(trap), done.returncode) == ([], 0), done.stderr
 
 
+@pytest.mark.slow
 def test_started_as_a_module_nothing_of_the_folder_counts_but_what_python_itself_begins_with(trap):
     (trap.with_name("nothing.py")).write_text("import sys; print(*sys.modules)")
     first = run(trap.parent, "-m", "nothing").stdout.split()
@@ -123,6 +126,7 @@ def test_started_as_a_module_nothing_of_the_folder_counts_but_what_python_itself
     assert run(trap, "-P", "-m", "wattslice", "--help").returncode == 0
 
 
+@pytest.mark.slow
 def test_nothing_of_the_folder_is_run_by_the_language_server(trap):
     with Client(trap, {"debounceMs": 0, "plainC": True}, (command(trap),)) as client:
         client.initialize()

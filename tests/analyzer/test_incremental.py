@@ -119,7 +119,7 @@ def test_an_edited_text_is_read_as_if_it_were_new(many: Path, seed: int) -> None
     random = Random(seed)
     memory = LoweredFunctions()
     history = [MANY]
-    for _ in range(10):
+    for _ in range(6):
         assert _read(many, history[-1], memory) == _read(many, history[-1], None), history[-2:]
         history.append(edited(history, random))
 

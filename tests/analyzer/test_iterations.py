@@ -236,7 +236,9 @@ def _random_body(rng: random.Random) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize(
+    "seed", [*range(60), *(pytest.param(n, marks=pytest.mark.slow) for n in range(60, 150))]
+)
 def test_random_loops_against_the_interpreter(seed: int, tmp_path, monkeypatch: pytest.MonkeyPatch):
     rng = random.Random(seed)
     n = rng.randrange(50, 400)

@@ -164,9 +164,10 @@ def test_samples_are_valid():
         assert problems(analysis) == []
 
 
+@pytest.mark.parametrize("number", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", sorted(path.name for path in KERNELS.iterdir() if path.is_dir()))
-def test_kernels_of_the_corpus_are_valid(family: str):
-    files = tuple(sorted((KERNELS / family).rglob("*.cu"))[:3])
+def test_kernels_of_the_corpus_are_valid(family: str, number: int):
+    files = tuple(sorted((KERNELS / family).rglob("*.cu"))[:number])
     assert problems(analyze_files(make_config(Options(paths=files, gpu="v100")))) == []
 
 

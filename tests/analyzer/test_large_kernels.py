@@ -32,7 +32,7 @@ def test_calls_that_repeat_are_counted_each():
     assert not any(d.rule == "PW005" for d in analysis.diagnostics)
 
 
-@pytest.mark.parametrize("steps", [600, pytest.param(2600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("steps", [300, pytest.param(2600, marks=pytest.mark.slow)])
 def test_thousands_of_statements_of_a_macro(steps: int):
     source = (
         "#define STEP(k) a = a * b + x[t + k]; b = b * c - a; c = c + a * 2.f; b = b + c;\n"

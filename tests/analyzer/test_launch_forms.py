@@ -77,7 +77,7 @@ def test_a_pointer_that_nobody_knows_may_hold_any_kernel_used_as_a_value(tmp_pat
     ]
 
 
-def test_handlers_launch_in_code_that_is_not_run_and_what_follows_the_try_is_read(tmp_path):
+def test_handlers_launch_perhaps_and_what_follows_the_try_is_read(tmp_path):
     text = f"""#include <stdexcept>
     {TWO}__global__ void c(int n) {{}}
     int main(int argc, char **v) {{
@@ -90,7 +90,7 @@ def test_handlers_launch_in_code_that_is_not_run_and_what_follows_the_try_is_rea
     a, b, c = launches(tmp_path, text)
     assert [(launch.grid[0], launch.block[0]) for launch in (a, b, c)] == [(2, 64), (3, 32), (5, 64)]
     assert [launch.source for launch in (a, c)] == [LaunchSource.HOST_CODE] * 2
-    assert "does not come" in b.assumptions[0].message
+    assert b.times is None
 
 
 FORMS = [

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wattslice.errors import FrontendError
@@ -155,6 +155,7 @@ _GUARDS = st.none() | st.builds(Guard, st.from_regex(r"%p[0-9]{1,3}", fullmatch=
 _BLANKS = st.sampled_from((" ", "\t", "\n", " /* ; */ ", " // }\n"))
 
 
+@settings(max_examples=settings().max_examples // 3)
 @example("p", [], [], Guard("%p0", False), [" "])  # a guard that holds the mnemonic
 @given(_NAMES, _MODIFIERS, _OPERANDS, _GUARDS, st.lists(_BLANKS, min_size=1, max_size=6))
 def test_an_instruction_written_and_read_again_is_the_same(

@@ -100,8 +100,8 @@ def test_markdown_shows_text_as_it_is(text: str):
 
 
 def test_the_summary_keeps_to_its_room_and_says_so():
-    findings = many(30_000, text="a | b `c` ")
-    text = step_summary(replace(ANALYSIS, kernels=(MATMUL,) * 20_000), findings)
+    findings = many(9_000, text="a | b `c` ")
+    text = step_summary(replace(ANALYSIS, kernels=(MATMUL,) * 9_000), findings)
     assert SUMMARY_BYTES * 0.9 < len(text.encode()) <= SUMMARY_BYTES
     assert re.search(r"\n\d+ more kernels do not fit", text)
     assert re.search(r"\n\d+ more findings do not fit", text)

@@ -57,5 +57,5 @@ def test_any_text_is_valid_json_in_ascii(message: str, file: str):
     json.dumps(json.loads(text), ensure_ascii=False).encode()
 
 
-def test_30_000_findings_are_all_there():
-    assert len(check(render_gitlab(EMPTY, many(30_000)))) == 30_000
+def test_3_000_findings_are_all_there():
+    assert len(check(render_gitlab(EMPTY, many(3_000)))) == 3_000

@@ -283,18 +283,3 @@ def test_the_same_run_gives_the_same_bytes_whatever_the_locale(tmp_path: Path):
     }
     (output,) = outputs
     assert not list(validator().iter_errors(json.loads(output)))
-
-
-def test_github_knows_moved_lines_again(tmp_path: Path):
-    file = tmp_path / "a.cu"
-
-    def hashes(text: str, line: int) -> str:
-        file.write_bytes(text.encode())
-        finding = Finding("PW016", Severity.NOTE, str(file), line, "k", "m")
-        (result,) = sarif(EMPTY, (finding,), tree=SourceTree(tmp_path))["results"]
-        return result["partialFingerprints"]["primaryLocationLineHash"]
-
-    before = hashes(SOURCE, 4)
-    assert hashes("// new\n\n" + SOURCE, 6) == before
-    assert hashes(SOURCE.replace("\n", "\r\n"), 4) == before
-    assert hashes(SOURCE.replace("y[", "z["), 4) != before

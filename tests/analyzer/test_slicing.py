@@ -5,7 +5,7 @@ from pathlib import Path
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import Kernel, MemorySpace
 from wattslice.slicing import slices
-from wattslice.slicing.slices import backward_slice, dependence_graph, slice_kernel
+from wattslice.slicing.slices import dependence_graph, slice_kernel
 
 from .source_text import kernel_of
 
@@ -58,7 +58,11 @@ def test_a_kernel_without_memory_is_one_register_slice():
 def test_the_backward_slice_of_a_space_leaves_out_what_it_does_not_need():
     graph = dependence_graph(kernel_of(SCALE))
     shared = [s.index for s in graph.statements if s.space is MemorySpace.SHARED]
-    needed = backward_slice(graph, shared)
+    needed = set(shared)
+    for index in (waiting := list(shared)):
+        more = {*graph.data[index], *graph.control[index]} - needed
+        needed |= more
+        waiting += more
     assert {graph.statements[i].span.line for i in needed} == {3, 4, 7, 8}
 
 

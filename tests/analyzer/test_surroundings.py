@@ -126,3 +126,8 @@ def test_no_pattern_is_made_of_names_that_nobody_mentions(
     (tmp_path / "main.cpp").write_text("int main() { other(1); }\n")
     monkeypatch.setattr(re, "compile", lambda *_: pytest.fail("a pattern"))  # pyright: ignore[reportUnknownLambdaType]
     assert definition_files(path, frozenset(("nobodysName",))) == ()
+
+
+def test_a_test_has_nothing_beside_its_folder(tmp_path):
+    """Else kernels would be launched by what other tests leave there."""
+    assert list(tmp_path.parent.iterdir()) == [tmp_path]

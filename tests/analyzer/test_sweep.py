@@ -394,7 +394,8 @@ def test_a_cache_file_teaches_seconds_and_watts(kernel: Path):
             }
         )
     )
-    taught = swept(kernel, *SPACE, "--measured", str(cache))[1]["taught"]
+    words = ("-D", "TILE=1,2,4,8", "-D", "BLOCK=256", "--measured", str(cache))
+    taught = swept(kernel, *words)[1]["taught"]
     assert taught["variants"] == 4
     assert taught["time"] is not None
     assert taught["power"] is not None

@@ -94,7 +94,7 @@ def test_a_campaign_gives_the_coefficients_of_its_board(campaign, tmp_path, caps
     assert main(words) == 0
     out = capsys.readouterr().out
     assert "relative errors" in out
-    assert "24 runs, R² " in out
+    assert "24 runs, 12 of them in single precision" in out
     trained = load_roofline(tmp_path / "roofline.json")
     fit = trained.reference.fit
     assert (fit.points, fit.single_points, trained.reference.core_mhz) == (24, 12, 1980.0)

@@ -13,11 +13,13 @@ RULES = Path(__file__).parent / "cuda_on_cpu_rules.cu"
 API = Path(__file__).parent / "cuda_on_cpu_api.cu"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["ascending", "descending"])
 def test_what_works(order: str, toolchain: Toolchain):
     assert run(toolchain.compile(RULES), (), order) == (0, "")
 
 
+@pytest.mark.slow
 def test_the_api_of_programs(toolchain: Toolchain):
     assert run(toolchain.compile(API), ()) == (0, "")
 
@@ -45,6 +47,7 @@ STRANGER = "if (threadIdx.x < 9) __syncwarp(1); else __syncthreads();"
 TWO_FUNCTIONS = "if (threadIdx.x & 1) __syncwarp(); else __any_sync(~0u, 1);"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

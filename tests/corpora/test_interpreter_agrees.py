@@ -11,7 +11,7 @@ from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 from .compiled import run
-from .programs import sometimes_slow
+from .programs import each
 from .snapshots import read_snapshots, replay
 
 LAUNCHES = 4  # of each kernel, the first ones
@@ -22,11 +22,12 @@ EXCLUDED = {
 }
 
 
-@pytest.fixture(params=sometimes_slow(load_manifest()))
+@pytest.fixture(params=each(load_manifest()))
 def program(request: pytest.FixtureRequest) -> CorpusKernel:
     return request.param
 
 
+@pytest.mark.slow
 def test_memory_after_a_launch_is_that_of_the_compiled_kernel(
     program: CorpusKernel, toolchain: Toolchain, tmp_path: Path
 ):

@@ -9,10 +9,12 @@ from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 from .compiled import run
-from .programs import sometimes_slow
+from .programs import each
+
+pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module", params=sometimes_slow(load_manifest()))
+@pytest.fixture(scope="module", params=each(load_manifest()))
 def program(request: pytest.FixtureRequest) -> CorpusKernel:
     return request.param
 

@@ -17,7 +17,7 @@ from wattslice.profiling.probes.emit import emit_probes
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 from .compiled import run
-from .programs import sometimes_slow
+from .programs import each
 from .snapshots import read_snapshots, replay
 
 # Many branches, on data, in device functions, in loops that are left early; the whole corpus was tried once.
@@ -41,7 +41,8 @@ def table(arms: list[ArmCount]) -> Table:
     return found
 
 
-@pytest.mark.parametrize("program", sometimes_slow(SAMPLE, quick=("mandelbrot", "merge_path")))
+@pytest.mark.slow
+@pytest.mark.parametrize("program", each(SAMPLE))
 def test_counts_are_those_of_the_interpreter(program: CorpusKernel, toolchain: Toolchain, tmp_path: Path):
     counts, launches = tmp_path / "counts.txt", tmp_path / "launches"
     source = emit_probes(program.file)

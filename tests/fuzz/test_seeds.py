@@ -1,4 +1,4 @@
-"""What the fuzzer once found, and a few mutants of every input format."""
+"""What the fuzzer once found, and a mutant of every input format (`.ci/check` tries a thousand)."""
 
 import random
 import re
@@ -20,15 +20,13 @@ def test_what_was_found_once(path):
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_the_samples_are_understood_and_mutants_do_no_harm(kind):
+def test_the_samples_are_understood_and_a_mutant_does_no_harm(kind):
     outcome = outcome_of(kind, kind.commands[0], kind.samples[0])
     assert outcome.defect == ""
     complaints = re.findall(r"^wattslice: (?!.* \.\.\.$).*", outcome.output, re.MULTILINE)
     assert complaints == []
-    for number in range(3):
-        text = mutant(kind, random.Random(f"test {number}"))
-        outcome = outcome_of(kind, kind.commands[0], text)
-        assert outcome.defect == "", outcome.output
+    outcome = outcome_of(kind, kind.commands[0], mutant(kind, random.Random("test")))
+    assert outcome.defect == "", outcome.output
 
 
 def test_a_defect_is_found(monkeypatch):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 from msgspec.structs import replace
 
-from wattslice.commands.output import FILE, Command, message, progress
+from wattslice.commands.output import FILE, Command, gpu_names, message, progress
 from wattslice.commands.streams import writing
 from wattslice.commands.table import COMMANDS, FAILED
 from wattslice.config.options import Choices, Kind, Option, Place, is_silent, said_at
@@ -50,6 +50,7 @@ def with_options(command: Command, options: Iterable[Option]) -> Command:
             type=None if option.kind is Kind.SWITCH else _TYPES.get(option.kind, str),
             callback=_words if of_words else None,
             metavar=option.metavar or None,
+            shell_complete=gpu_names if option.field == "gpu" else None,
             help=option.help,
         )(command)
     return command
@@ -170,14 +171,19 @@ def analyzed(config: Config) -> Analysis:
 def dispatch(arguments: list[str], debug: bool) -> int:
     """Run one command; its exit status. Raises only what nobody foresaw."""
     name, *rest = arguments
-    known = {command: module for command, module, _ in COMMANDS}
+    known = [command for command, *_ in COMMANDS]
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
         kind = "option" if name.startswith("-") else "command"
         remedy = f"did you mean {close[0]}?" if close else "`wattslice --help` lists the commands"
         return _fail(f"no {kind} {name!r} ({remedy})")
-    command = cast(click.Command, getattr(import_module(f"wattslice.commands.{known[name]}"), name))
-    return run_command(command, f"wattslice {name}", rest, debug)
+    return run_command(command_named(name), f"wattslice {name}", rest, debug)
+
+
+def command_named(name: str) -> click.Command:
+    """The command of that name, which its module has."""
+    (module,) = (module for command, module, _ in COMMANDS if command == name)
+    return cast(click.Command, getattr(import_module(f"wattslice.commands.{module}"), name))
 
 
 def run_command(command: click.Command, program: str, rest: list[str], debug: bool = False) -> int:

@@ -1,24 +1,41 @@
-"""`wattslice completion bash|zsh|fish`: a script for the shell, from the same tables as `--help`."""
+"""`wattslice completion bash|zsh|fish`: a script for the shell, which asks wattslice as click has it."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
-from importlib import import_module
-
 import click
-from msgspec import Struct
+from click.shell_completion import CompletionItem, ShellComplete, get_completion_class, shell_complete
 
+from wattslice.commands.common import command_named
 from wattslice.commands.output import CONTEXT, write_result
-from wattslice.commands.table import COMMANDS, FINE
+from wattslice.commands.table import COMMANDS, COMPLETE_VARIABLE, FINE
 
 
-class Completed(Struct, frozen=True):
-    """An option of a command: its spellings, its help and the values that can be listed."""
+class _Every(click.Group):
+    """All commands, each imported when it is asked for."""
 
-    names: tuple[str, ...]
-    help: str
-    values: tuple[str, ...]
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name; None: there is none."""
+        return command_named(cmd_name) if any(cmd_name == name for name, *_ in COMMANDS) else None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names of commands, by the table, and options."""
+        names = [CompletionItem(name, help=text) for name, _, text in COMMANDS if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+_EVERY = _Every("wattslice", context_settings=CONTEXT, no_args_is_help=False)
+
+
+def completing(shell: str) -> ShellComplete:
+    """What completes words in a shell."""
+    kind = get_completion_class(shell)
+    assert kind is not None
+    return kind(_EVERY, {}, "wattslice", COMPLETE_VARIABLE)
+
+
+def complete(asked: str) -> int:
+    """Answer the script of a shell; the exit status."""
+    return shell_complete(_EVERY, {}, "wattslice", COMPLETE_VARIABLE, asked)
 
 
 @click.command(context_settings=CONTEXT)
@@ -29,70 +46,5 @@ def completion(shell: str) -> int:
     bash: put `eval "$(wattslice completion bash)"` into ~/.bashrc; zsh: the same with zsh into ~/.zshrc;
     fish: write it to ~/.config/fish/completions/wattslice.fish.
     """
-    write_result("\n".join(_fish() if shell == "fish" else _bash(is_zsh=shell == "zsh")))
+    write_result(completing(shell).source())
     return FINE
-
-
-def completed(name: str, module: str) -> tuple[Completed, ...]:
-    """The options of one command, as click knows them."""
-    from wattslice_models.gpu import gpu_ids
-
-    command: click.Command = getattr(import_module(f"wattslice.commands.{module}"), name)
-    return tuple(
-        Completed(
-            tuple(sorted((*one.opts, *one.secondary_opts))),
-            (one.help or "").partition(".  [")[0].rstrip("."),
-            gpu_ids()
-            if "--gpu" in one.opts
-            else tuple(map(str, one.type.choices))
-            if isinstance(one.type, click.Choice)
-            else (),
-        )
-        for one in command.params
-        if isinstance(one, click.Option) and not one.hidden
-    )
-
-
-def _bash(*, is_zsh: bool) -> Iterator[str]:
-    if is_zsh:
-        yield "autoload -U +X bashcompinit && bashcompinit"
-    yield "_wattslice() {"
-    yield '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" words=""'
-    yield "  COMPREPLY=()"
-    names = " ".join(name for name, *_ in COMMANDS)
-    yield '  if [ "$COMP_CWORD" -eq 1 ]; then'
-    yield f'    COMPREPLY=($(compgen -W "{names} --help --version" -- "$word")); return'
-    yield "  fi"
-    yield '  case "${COMP_WORDS[1]} $before" in'
-    options = {name: completed(name, module) for name, module, _ in COMMANDS}
-    for name, known in options.items():
-        for one in known:
-            if one.values:
-                cases = "|".join(f'"{name} {spelling}"' for spelling in one.names)
-                yield f'    {cases}) COMPREPLY=($(compgen -W "{" ".join(one.values)}" -- "$word")); return;;'
-    yield "  esac"
-    yield '  case "${COMP_WORDS[1]}" in'
-    for name, known in options.items():
-        spellings = " ".join(spelling for one in known for spelling in one.names)
-        yield f'    {name}) words="{spellings} --help";;'
-    yield "  esac"
-    yield '  case "$word" in'
-    yield '    -*) COMPREPLY=($(compgen -W "$words" -- "$word"));;'
-    yield '    *) COMPREPLY=($(compgen -f -- "$word"));;'
-    yield "  esac"
-    yield "}"
-    yield "complete -o filenames -F _wattslice wattslice"
-
-
-def _fish() -> Iterator[str]:
-    for name, _, text in COMMANDS:
-        yield f"complete -c wattslice -n __fish_use_subcommand -a {name} -d {shlex.quote(text)}"
-    for name, module, _ in COMMANDS:
-        for one in completed(name, module):
-            spelt = " ".join(
-                f"-l {spelling[2:]}" if spelling.startswith("--") else f"-s {spelling[1:]}"
-                for spelling in one.names
-            )
-            values = f" -x -a {shlex.quote(' '.join(one.values))}" if one.values else ""
-            seen = f"'__fish_seen_subcommand_from {name}'"
-            yield f"complete -c wattslice -n {seen} {spelt} -d {shlex.quote(one.help)}{values}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wattslice.commands.common import some_options
-from wattslice.commands.output import CONTEXT, FILE, format_option, message, write_result
+from wattslice.commands.output import CONTEXT, FILE, format_option, gpu_names, message, write_result
 from wattslice.commands.table import FAILED, FINE
 from wattslice.errors import WattsliceError
 
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 @click.command(context_settings=CONTEXT)
 @click.argument("path", required=False, type=FILE, metavar="[FILE.ptx]")
-@click.option("--gpu", metavar="ID", help="GPU of the energies.  [default: the table's only one, or titan_v]")
+@click.option(
+    "--gpu",
+    metavar="ID",
+    shell_complete=gpu_names,
+    help="GPU of the energies.  [default: the table's only one, or titan_v]",
+)
 @click.option(
     "--optimized/--not-optimized",
     default=True,

@@ -30,6 +30,13 @@ SLOW_S = 5.0
 SLOW_BAR_S = 2.0
 
 
+def gpu_names(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
+    """What a shell may offer for `--gpu`."""
+    from wattslice_models.gpu import gpu_ids
+
+    return [name for name in gpu_ids() if name.startswith(incomplete)]
+
+
 def output_option(command: Command) -> Command:
     """Add `-o FILE`."""
     return click.option("-o", "output", type=FILE, metavar="FILE", help="Write the report there.")(command)

@@ -1,5 +1,8 @@
 """Commands, their one line of help, exit statuses. `wattslice --help` reads it: it imports nothing."""
 
+COMPLETE_VARIABLE = "_WATTSLICE_COMPLETE"
+"""With it in the environment, wattslice completes words for a shell."""
+
 FINE, FINDINGS, FAILED = 0, 1, 2
 """Exit statuses: done; done, and something was found; could not do the job."""
 

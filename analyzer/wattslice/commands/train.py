@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from wattslice.commands.common import configured, options_from, some_options, with_definitions
-from wattslice.commands.output import CONTEXT, FILE, message, progress, write_result
+from wattslice.commands.output import CONTEXT, FILE, gpu_names, message, progress, write_result
 from wattslice.commands.table import FINE
 from wattslice.config.options import is_silent
 from wattslice.errors import WattsliceError, of_system
@@ -20,7 +20,6 @@ from wattslice.errors import WattsliceError, of_system
 if TYPE_CHECKING:
     from wattslice.training.calibration import Calibration
     from wattslice.training.evaluation import GpuEvaluation, Request
-    from wattslice.training.roofline_training import RooflineResult
     from wattslice.training.training import TrainingResult
     from wattslice_models.gpu import Gpu
 
@@ -44,6 +43,7 @@ _OF_VARIANTS = (*("launch", "set", "include", "define", "std", "args"), "core-mh
     "gpu_ids",
     multiple=True,
     metavar="ID|FILE",
+    shell_complete=gpu_names,
     help="GPU measured, of the catalogue or a TOML file. Several: one model for all (wavelet).",
 )
 @click.option(
@@ -262,7 +262,9 @@ def _report(
 
 @click.command(context_settings=CONTEXT)
 @click.argument("table", type=FILE, metavar="READINGS")
-@click.option("--gpu", "gpu_id", required=True, metavar="ID|FILE", help="GPU of your board.")
+@click.option(
+    "--gpu", "gpu_id", required=True, metavar="ID|FILE", shell_complete=gpu_names, help="GPU of your board."
+)
 def calibrate(table: Path, gpu_id: str) -> int:
     """Fit the energy model to your own board by a few readings of its watts.
 
@@ -321,6 +323,7 @@ def _calibrated(found: Calibration, written: Path, file: TextIO) -> None:
     "gpu_ids",
     multiple=True,
     metavar="ID|FILE",
+    shell_complete=gpu_names,
     help="Only this GPU. Repeatable.  [default: all that were measured]",
 )
 @click.option(
@@ -392,7 +395,7 @@ CARD_NAME = "roofline.md"
 
 
 def fit_and_write(gpu: Gpu, files: tuple[Path, ...], folder: Path) -> None:
-    """Fit, write ``roofline.json`` and its card into `folder`, and say what was found.
+    """Fit, write ``roofline.json`` and its card into `folder`, and print the card.
 
     Raises as `train_roofline` does.
     """
@@ -405,41 +408,8 @@ def fit_and_write(gpu: Gpu, files: tuple[Path, ...], folder: Path) -> None:
     except OSError as error:
         raise of_system(error, "cannot be read", None, "check --data") from None
     written = save_roofline(folder, result.trained)
-    (folder / CARD_NAME).write_text(roofline_card(result), encoding="utf-8")
+    card = roofline_card(result)
+    (folder / CARD_NAME).write_text(card, encoding="utf-8")
     for entry in result.left_out:
         message(f"{entry.runs} runs left out ({entry.benchmark}): {entry.reason}")
-    write_result(lambda file: _report_fit(result, written, file), None)
-
-
-def _report_fit(result: RooflineResult, written: Path, file: TextIO) -> None:
-    from rich.text import Text
-
-    from wattslice.report.terminal import make_console, plain_table, print_stripped
-    from wattslice.training.roofline_card import clock_text, estimates, roofs
-
-    one = result.trained.reference
-    figures = ("as Choi et al. fit", "p", "relative errors", "p")
-    table = plain_table((clock_text(one), ""), figures, ("unit",))
-    for line, other in zip(estimates(one.fit), estimates(one.relative_fit), strict=True):
-        table.add_row(
-            line.symbol, line.meaning, line.value, line.p_value, other.value, other.p_value, line.unit
-        )
-    achieved = plain_table(("roof",), ("best of the sweep", "catalogue"), ("unit",))
-    for roof in roofs(one, result.gpu):
-        catalogue = "unknown" if roof.catalogue is None else f"{roof.catalogue:.0f}"
-        achieved.add_row(roof.name, roof.achieved_text, catalogue, roof.unit)
-    quality = [
-        Text(
-            f"{name}: {fit.points} runs, R² {fit.r_squared:.4f}; energies within {fit.mean_error:.1%} in the "
-            f"mean, {fit.worst_error:.1%} at worst{'' if error is None else f', {error:.1%} held out'}"
-        )
-        for name, fit, error in (
-            ("as Choi et al. fit", one.fit, one.held_out_error),
-            ("relative errors", one.relative_fit, one.relative_held_out_error),
-        )
-    ]
-    doubts = [Text(f"doubt: {doubt}") for doubt in one.fit.doubts]
-    caveats = [Text(f"caveat: {caveat}") for caveat in result.trained.caveats]
-    clocks = f"{len(result.trained.fits)} clocks fitted; {written} and {CARD_NAME}"
-    console = make_console(file)
-    print_stripped(console, table, Text(), achieved, Text(), *quality, *doubts, *caveats, Text(clocks))
+    write_result(f"{card}\n{len(result.trained.fits)} clocks fitted; {written} and {CARD_NAME}")

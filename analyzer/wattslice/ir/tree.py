@@ -457,6 +457,12 @@ BIT_FIELD = "bit-field"
 not kept."""
 
 UNREAD = "a statement that could not be read"
+INITIAL_VALUES = "initial values of "
+"""How the function is called that runs before `main` and sets the file-scope variables of a file."""
+THROW, CAUGHT, HANDLE = "throw", "caught", "handle"
+"""Calls of host code: throwing a value of the types that a text names, of no text the one at hand again;
+whether what was thrown last is of such a type; the value of what is handled from here on."""
+ANY_TYPE = "..."
 """The callee that stands for host code that could not be read: it may write what its arguments point at."""
 
 
@@ -553,12 +559,17 @@ class Declare(Struct, frozen=True, eq=False):
 
 
 class Block(Struct, frozen=True, eq=False):
-    """A sequence of statements; a `Break` inside may leave it when it `is_breakable`, as PTX does."""
+    """A sequence of statements; a `Break` inside may leave it when it `is_breakable`, as PTX does.
+
+    `is_protected`: of two statements, of which the second goes on behind what is thrown in the first, asking
+    `CAUGHT`.
+    """
 
     statements: tuple[Stmt, ...]
     region: int
     span: Span
     is_breakable: bool = False
+    is_protected: bool = False
 
 
 class If(Struct, frozen=True, eq=False):

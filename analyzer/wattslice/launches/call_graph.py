@@ -226,8 +226,44 @@ class CallGraph:
             if function in uncalled
             else 2
             for function in self.functions
+            if function not in self.initial
         }
-        return tuple(sorted(self.functions, key=lambda function: ranks[function]))
+        return tuple(sorted(ranks, key=lambda function: ranks[function]))
+
+    @cached_property
+    def initial(self) -> tuple[ir.Function, ...]:
+        """What runs before `main`."""
+        return tuple(f for f in self.functions if f.name.startswith(ir.INITIAL_VALUES))
+
+    @cached_property
+    def set_before_main(self) -> frozenset[ir.Variable]:
+        """File-scope variables that what runs before `main` gives their values."""
+        expressions = (e for f in self.initial for e in ir.expressions_below(f.body))
+        return frozenset(variable for e in expressions if (variable := _written(e)) is not None)
+
+    def may_throw(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement, or what it calls, throws something."""
+        bodies = (stmt, *(function.body for function in self.functions_in(stmt)))
+        every = (expr for body in bodies for expr in ir.expressions_below(body))
+        return any(isinstance(expr, ir.Call) and expr.name == ir.THROW for expr in every)
+
+    def written_by(self, function: ir.Function) -> frozenset[ir.Variable]:
+        """The file-scope variables that a function, or what it calls, may write."""
+        return frozenset(
+            variable
+            for part in (function, *self.functions_in(function.body))
+            for expr in ir.expressions_below(part.body)
+            for variable in (_written(expr),)
+            if variable is not None and variable.role is ir.VariableRole.FILE_SCOPE
+        )
+
+    @cached_property
+    def destroying(self) -> dict[str, ir.Function]:
+        """The destructors of the program, by their classes."""
+        found = (f for f in self.functions if f.name.startswith("~") and f.parameters)
+        return {
+            f.parameters[0].type.element.name: f for f in found if f.parameters[0].type.element is not None
+        }
 
     def _scan(self, stmt: ir.Stmt) -> tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]:
         found = self._direct.get(stmt)
@@ -381,6 +417,14 @@ class HostDependence:
             elif isinstance(node, ir.Call):
                 found |= self._graph.callees(node)
         return found
+
+
+def _written(expr: ir.Expr) -> ir.Variable | None:
+    if isinstance(expr, ir.AddressOf):
+        return expr.variable
+    if isinstance(expr, (ir.Assign, ir.Increment)):
+        return expr.target.variable if isinstance(expr.target, ir.RegisterPlace) else expr.target.root
+    return None
 
 
 def _may_return(stmt: ir.Stmt) -> bool:

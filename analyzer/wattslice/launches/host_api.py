@@ -367,7 +367,7 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
         written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
         const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
-        for pointer in _reached(written, everything=not is_known(name)):
+        for pointer in reached(written, everything=not is_known(name)):
             if pointer not in const:
                 memory.forget_behind(pointer, why)
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
@@ -378,7 +378,7 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
     return Unknown(f"the result of {name}()", is_option=is_option)
 
 
-def _reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
+def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
     """The objects that a function may write by its arguments; `everything`: those behind pointers in them."""
     found = dict.fromkeys(
         pointer
@@ -423,7 +423,7 @@ def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
     lost = f"line {node.span.line}, which could not be read"
     for argument in arguments:
-        for pointer in _reached((argument,), everything=True):
+        for pointer in reached((argument,), everything=True):
             memory.forget_behind(pointer, Unknown(f"written on {lost}"))
     return Unknown(f"the result of {lost}")
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ from wattslice.launches.instances import LaunchInstance
 from wattslice.launches.launch import ConstantValue
 from wattslice.launches.long_loops import LoopWrites, jumps_of, writes_of
 from wattslice.launches.memory import (
+    Cell,
     Closure,
     Delta,
     Frame,
@@ -76,6 +78,29 @@ class Flow(Enum):
     EXIT = auto()
 
 
+class LeftError(Exception):
+    """Control leaves functions: by what is thrown, of types by these names; of none, the program ends.
+
+    `objects`: those in the functions that are left, whose destructors are not run.
+    """
+
+    def __init__(self, names: frozenset[str], value: Value | None = None) -> None:
+        super().__init__()
+        self.names = names
+        self.value = value
+        self.objects: list[Storage] = []
+
+
+class _Thrown(NamedTuple):
+    """What a protected block was left by, or may have been, for the reason `perhaps`: then all that it has
+    changed may be as it was.
+    """
+
+    errors: tuple[LeftError, ...]
+    perhaps: Unknown | None = None
+    changed: tuple[Cell, ...] = ()
+
+
 class _Returned(NamedTuple):
     """What a function returns; `others`: what it returns instead when an unknown condition holds."""
 
@@ -114,11 +139,16 @@ class Interpreter(Evaluator):
         self._around: list[Flow] = []  # functions, loops, iterations and blocks, by the jumps that leave them
         self._levels = 1  # how many of them the last break leaves
         self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
+        self._thrown: _Thrown | None = None  # by the protected block before
+        self._handled: LeftError | None = None
+        self._protected = 0  # how many such blocks are around
+        self._perhaps: list[tuple[LeftError, Unknown]] = []  # what may have been thrown in the innermost
         self._is_captured = False  # into a graph, which is launched some other time
         self._loop_depth = 0
         self._varying: frozenset[ir.Variable] = (
             frozenset()
         )  # what long loops write of which not all is visited
+        self._elsewhere: dict[Cell, None] = {}  # what iterations that are not visited write
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._path: list[ir.Call] = []
         self._active: list[ir.Function] = []
@@ -137,6 +167,8 @@ class Interpreter(Evaluator):
             return Flow.NEXT
         self.spend()
         match stmt:
+            case ir.Block(is_protected=True):
+                return self._protected_block(stmt)
             case ir.Block(statements=statements, is_breakable=True):
                 return self._stopped(self._inside(Flow.BREAK, lambda: self._sequence(statements)))
             case ir.Block(statements=statements):
@@ -165,11 +197,12 @@ class Interpreter(Evaluator):
     def _inside(self, left_by: Flow, visit: Callable[[], Flow]) -> Flow:
         """Visit what jumps of a kind leave; behind it all who left it meet again."""
         self._around.append(left_by)
-        flow = visit()
-        self._around.pop()
-        if self._doubt is not None and self._doubt >= len(self._around):
-            self._doubt = None
-        return flow
+        try:
+            return visit()
+        finally:
+            self._around.pop()
+            if self._doubt is not None and self._doubt >= len(self._around):
+                self._doubt = None
 
     def _stopped(self, flow: Flow) -> Flow:
         """How control goes on behind what a break leaves."""
@@ -187,13 +220,107 @@ class Interpreter(Evaluator):
 
     def _sequence(self, statements: tuple[ir.Stmt, ...]) -> Flow:
         for position, stmt in enumerate(statements):
-            flow = self.execute(stmt)
+            try:
+                flow = self.execute(stmt)
+            except LeftError:
+                self._not_run(statements[position + 1 :])
+                raise
             if flow is not Flow.NEXT:
-                if position + 1 < len(statements):
-                    rest = statements[position + 1 :]
-                    self._speculate(ir.Block(rest, 0, rest[0].span), None)
+                self._not_run(statements[position + 1 :])
                 return flow
         return Flow.NEXT
+
+    def _not_run(self, statements: tuple[ir.Stmt, ...]) -> None:
+        if statements:
+            self._speculate(ir.Block(statements, 0, statements[0].span), None)
+
+    # ------------------------------------------------------------------------- exceptions
+
+    def _protected_block(self, stmt: ir.Block) -> Flow:
+        """What may be left by something thrown, then the handlers, which ask what that was."""
+        inside, handlers = stmt.statements
+        outer, self._perhaps = self._perhaps, []
+        mark, frame = self.memory.mark(), self.memory.frames[-1]
+        self._protected += 1
+        flow, self._thrown = Flow.NEXT, None
+        try:
+            flow = self._inside(Flow.EXIT, lambda: self.execute(inside))
+        except LeftError as error:
+            if not error.names:
+                raise
+            error.objects += frame.values()
+            self._forget_destroyed(error)
+            self._thrown = _Thrown((error,))
+        finally:
+            perhaps, self._perhaps = self._perhaps, outer
+            self._protected -= 1
+        if perhaps:
+            certain = () if self._thrown is None else self._thrown.errors
+            errors = (*certain, *(error for error, _ in perhaps))
+            errors[-1].objects += frame.values()
+            self._thrown = _Thrown(errors, perhaps[0][1], tuple(self.memory.changes_since(mark)))
+        if flow is Flow.NEXT:
+            return self.execute(handlers)
+        if perhaps:
+            self._handled_instead(handlers, flow, perhaps[0][1])
+        return flow
+
+    def _handled_instead(self, handlers: ir.Stmt, flow: Flow, why: Unknown) -> None:
+        """A protected block was left by a jump, unless something was thrown before."""
+        before = self._returned[-1]
+        other_flow, changes = self._try(handlers, why)
+        self._thrown = None
+        returned = self._returned[-1].value
+        if self._returned[-1] is not before and returned is not None:
+            before = before._replace(others=(*before.others, (returned, why)))
+        self._returned[-1] = before
+        self.memory.merge({}, changes, why)
+        if other_flow is not flow:
+            self._may_have_left(flow)
+
+    def _forget_destroyed(self, error: LeftError) -> None:
+        """What the destructors of objects that are left write is lost: they are not run."""
+        for storage in error.objects:
+            function = self._graph.destroying.get(storage.class_name)
+            if function is None:
+                continue
+            why = Unknown(f"{function.name}() may have written it when something was thrown")
+            for pointer in host_api.reached((Pointer(storage, 0),), everything=True):
+                self.memory.forget_behind(pointer, why)
+            for variable in self._graph.written_by(function):
+                self.memory.forget(self.memory.storage(variable), why)
+
+    def _caught(self, name: str) -> Value:
+        """Whether a handler of this type takes what was thrown."""
+        thrown = self._thrown
+        errors = () if thrown is None else thrown.errors
+        if thrown is None or not any(name == ir.ANY_TYPE or {name, ir.ANY_TYPE} & e.names for e in errors):
+            return 0
+        if thrown.perhaps is None:
+            return 1
+        return thrown.perhaps
+
+    def _handle(self) -> Value:
+        thrown, self._thrown = self._thrown, None
+        if thrown is None:
+            return Unknown("what was thrown")
+        self._handled = thrown.errors[0] if thrown.perhaps is None else LeftError(frozenset({ir.ANY_TYPE}))
+        if thrown.perhaps is not None:
+            for storage, key in thrown.changed:
+                lost = Unknown(f"'{storage.name}' may have been set before something was thrown")
+                self.memory.set_cell(storage, key, lost)
+            for error in thrown.errors:
+                self._forget_destroyed(error)
+        value = self._handled.value
+        return Unknown("what was thrown") if value is None else value
+
+    def _throw(self, names: str, value: Value | None) -> None:
+        if names:
+            raise LeftError(frozenset(names.split("|")), value)
+        if self._thrown is not None:
+            thrown, self._thrown = self._thrown, None
+            raise thrown.errors[0]
+        raise self._handled or LeftError(frozenset({ir.ANY_TYPE}))
 
     def _declare(self, variable: ir.Variable, value: ir.Expr | None) -> None:
         if variable.role is ir.VariableRole.STATIC_LOCAL:
@@ -219,8 +346,12 @@ class Interpreter(Evaluator):
     def returned_by(self, body: ir.Stmt) -> Value | None:
         """Run the body of a function; what it returns, None when nothing."""
         self._returned.append(_Returned())
-        self._inside(Flow.RETURN, lambda: self.execute(body))
-        found = self._returned.pop()
+        try:
+            flow = self._inside(Flow.RETURN, lambda: self.execute(body))
+        finally:
+            found = self._returned.pop()
+        if flow is Flow.EXIT:
+            raise LeftError(frozenset())
         if found.value is not None:
             for value, condition in found.others:
                 if not same(value, found.value) and not isinstance(found.value, (Pointer, Record)):
@@ -239,12 +370,14 @@ class Interpreter(Evaluator):
             return self._either(stmt.then, stmt.otherwise, condition_of(condition))
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
         if other is not None:
-            self._speculate(other, stmt.condition)
+            self._not_taken(other, stmt.condition)
         if not self._varies(stmt.condition):
             return Flow.NEXT if taken is None else self.execute(taken)
         times, self._times = self._times, None
-        flow = Flow.NEXT if taken is None else self.execute(taken)
-        self._times = times
+        try:
+            flow = Flow.NEXT if taken is None else self.execute(taken)
+        finally:
+            self._times = times
         if other is not None and any(isinstance(jump, ir.Continue) for jump in jumps_of(other)):
             self._may_have_left(Flow.CONTINUE)
         return flow
@@ -253,26 +386,42 @@ class Interpreter(Evaluator):
         """Whether iterations of a long loop that are not visited may decide otherwise, `counter` aside."""
         return bool(self._varying) and bool(self._varying & read_by_condition(condition) - {counter})
 
-    def _try(self, stmt: ir.Stmt | None, *, is_run: bool = False) -> tuple[Flow, Delta]:
+    def _try(
+        self, stmt: ir.Stmt | None, why: Unknown | None = None, *, is_run: bool = False
+    ) -> tuple[Flow, Delta]:
+        """Visit what is run perhaps, for the reason `why`, or not at all, and undo its effects."""
         mark, times = self.memory.mark(), self._times
         self._times = times if is_run else None
-        flow = Flow.NEXT if stmt is None else self.execute(stmt)
-        delta = self.memory.changes_since(mark)
-        self.memory.roll_back(mark)
-        self._times = times
+        flow = Flow.NEXT
+        try:
+            if stmt is not None:
+                flow = self.execute(stmt)
+        except LeftError as error:
+            flow = Flow.EXIT
+            if why is not None:
+                self._may_throw(error, why)
+        finally:
+            delta = self.memory.changes_since(mark)
+            self.memory.roll_back(mark)
+            self._times = times
         return flow, delta
+
+    def _may_throw(self, error: LeftError, why: Unknown) -> None:
+        if error.names and self._protected and not why.is_option:
+            self._perhaps.append((error, why))
+            self._may_have_left(Flow.EXIT)
 
     def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None, condition: Unknown) -> Flow:
         before = self._returned[-1]
         # a program without its options that then ends is no run: the other arm is
-        then_flow, then_changes = self._try(then, is_run=condition.is_option and _ends(otherwise))
+        then_flow, then_changes = self._try(then, condition, is_run=condition.is_option and _ends(otherwise))
         returned = None if self._returned[-1] is before else self._returned[-1].value
         if not condition.is_option and then_flow is Flow.RETURN:
             value = self._returned[-1].value
             others = before.others if value is None else (*before.others, (value, condition))
             self._returned[-1] = before._replace(others=others)
         between = self._returned[-1]
-        else_flow, else_changes = self._try(otherwise, is_run=condition.is_option and _ends(then))
+        else_flow, else_changes = self._try(otherwise, condition, is_run=condition.is_option and _ends(then))
         if else_flow is Flow.RETURN and self._returned[-1] is not between:
             returned = self._returned[-1].value
         if not condition.is_option and else_flow is Flow.RETURN and then_flow is Flow.NEXT:
@@ -293,10 +442,30 @@ class Interpreter(Evaluator):
             self.memory.merge(then_changes, else_changes, condition)
             return then_flow if then_flow is else_flow else Flow.NEXT
         if then_flow is Flow.NEXT or else_flow is Flow.EXIT:
-            self.memory.apply(then_changes)
-            return then_flow
-        self.memory.apply(else_changes)
-        return else_flow
+            flow, changes, left, left_by = then_flow, then_changes, else_changes, else_flow
+        else:
+            flow, changes, left, left_by = else_flow, else_changes, then_changes, then_flow
+        self.memory.apply(changes)
+        if left_by is Flow.RETURN and not ends_run and len(self._active) > 1:
+            self.memory.merge({}, self._outliving(left), condition)
+        return flow
+
+    def _outliving(self, changes: Delta) -> Delta:
+        """Of what a way through a function writes before it returns, that which the caller sees."""
+        function = self._active[-1]
+        if function.copied is not None:
+            return changes
+        frame = self.memory.frames[-1].items()
+        own = {storage for variable, storage in frame if variable not in function.reference_parameters}
+        return {cell: value for cell, value in changes.items() if cell[0] not in own}
+
+    def _not_taken(self, stmt: ir.Stmt, condition: ir.Expr) -> None:
+        """What a condition keeps from being run, in this iteration of a long loop at least."""
+        if not self._varies(condition):
+            self._speculate(stmt, condition)
+            return
+        _, changes = self._try(stmt, Unknown("a long loop may throw"))
+        self._elsewhere.update(dict.fromkeys(changes))
 
     def _speculate(
         self, stmt: ir.Stmt, condition: ir.Expr | None, counter: ir.Variable | None = None
@@ -313,10 +482,14 @@ class Interpreter(Evaluator):
         self.spend()
         returned = list(self._returned)
         if varies:
-            self._try(stmt)  # other iterations run it
+            self._try(stmt, Unknown("a long loop may throw"))  # other iterations run it
         else:
             self._speculating.append(condition)
+            thrown = self._thrown, self._handled
+            perhaps, self._perhaps = self._perhaps, []
             self._try_within_steps(stmt)
+            self._perhaps = perhaps
+            self._thrown, self._handled = thrown
             self._speculating.pop()
         self._returned[:] = returned
 
@@ -325,28 +498,21 @@ class Interpreter(Evaluator):
 
         What is run, and what else is not, needs the others.
         """
-        stacks = (self._around, self._active, self._path, self._speculating, self.memory.frames)
-        depths = [len(stack) for stack in stacks]
-        times, loops, unknown, doubt = self._times, self._loop_depth, self._unknown_loops, self._doubt
         is_outermost = len(self._speculating) == 1
         left = min(self._steps_for_not_run, self.steps_left) if is_outermost else self.steps_left
-        mark, given = self.memory.mark(), left // 2
+        given = left // 2
         kept, self._budget = self.steps_left - given, given
         try:
             self._try(stmt)
         except (BudgetExceededError, RecursionError):
             self.is_cut = True
-            self.memory.roll_back(mark)
-            for stack, depth in zip(stacks, depths, strict=True):
-                del stack[depth:]
-            self._times, self._loop_depth, self._unknown_loops, self._doubt = times, loops, unknown, doubt
         if is_outermost:
             self._steps_for_not_run -= given - self.steps_left
         self._budget = self.steps_left + kept
 
     def _any_case(self, stmt: ir.Switch, condition: Unknown) -> None:
         """A switch of which nobody knows the case that is taken."""
-        ways = [self._try(case.body) for case in stmt.cases]
+        ways = [self._try(case.body, condition) for case in stmt.cases]
         for flow, _ in ways:
             if flow is Flow.CONTINUE or (flow is Flow.RETURN and not condition.is_option):
                 self._may_have_left(flow)
@@ -378,7 +544,7 @@ class Interpreter(Evaluator):
             if chosen and index >= chosen[0] and flow is Flow.NEXT:
                 flow = self.execute(case.body)
             else:
-                self._speculate(case.body, stmt.selector)
+                self._not_taken(case.body, stmt.selector)
         return flow
 
     # ------------------------------------------------------------------------- loops
@@ -399,7 +565,8 @@ class Interpreter(Evaluator):
             limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
         elif (trips := self._trips(stmt, bound)) is not None and trips > limit:
             writes = self._writes(stmt)
-            return self._visit_once(stmt) if writes.may_end_early else self._sample(stmt, trips, writes)
+            ends_early = writes.may_end_early or self._may_be_thrown_in(stmt)
+            return self._visit_once(stmt) if ends_early else self._sample(stmt, trips, writes)
         mark, known = self.memory.mark(), len(self.instances)
         begin = self.steps_left
         least = 0 if self._graph.launches_in(stmt.body) else begin - MAX_LOOP_STEPS
@@ -408,7 +575,8 @@ class Interpreter(Evaluator):
                 return self._unfinished(stmt, mark)
             if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
                 is_long = (begin - self.steps_left) * (trips - 1) > self.steps_left * SHARE_OF_LOOP
-                if is_long and not (writes := self._writes(stmt)).may_end_early:
+                ends_early = (writes := self._writes(stmt)).may_end_early or self._may_be_thrown_in(stmt)
+                if is_long and not ends_early:
                     return self._sample(stmt, trips - 1, writes, known)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
@@ -431,6 +599,9 @@ class Interpreter(Evaluator):
                 self.evaluate(stmt.step)
         self._visit_once(stmt)
         return self._unfinished(stmt, mark)
+
+    def _may_be_thrown_in(self, stmt: ir.Loop) -> bool:
+        return self._protected > 0 and self._graph.may_throw(stmt)
 
     def _iteration(self, stmt: ir.Loop) -> Flow:
         return self._inside(Flow.CONTINUE, lambda: self.execute(stmt.body))
@@ -464,29 +635,72 @@ class Interpreter(Evaluator):
         reason = "changes in a loop of unknown length"
         if why is not None:
             reason += f": {why.reason.rpartition(f'{reason}: ')[2]}"
+        if self._may_be_thrown_in(stmt):
+            self._may_throw(LeftError(frozenset({ir.ANY_TYPE})), why or Unknown("a long loop may throw"))
         self._unknown_loops += 1
         writes, varying = self._writes(stmt), self._varying
         self._varying |= writes.steady | writes.others
+        around, self._elsewhere = self._elsewhere, {}
         mark, times, self._times = self.memory.mark(), self._times, None
-        flow = self._iteration(stmt)
-        if stmt.step is not None:
-            self.evaluate(stmt.step)
-        self._unknown_loops -= 1
-        self._varying = varying
-        self._times = times
-        changes = self.memory.changes_since(mark)
-        self.memory.roll_back(mark)
+        flow = Flow.NEXT
+        try:
+            flow = self._iteration(stmt)
+            if stmt.step is not None:
+                self.evaluate(stmt.step)
+        except LeftError as error:
+            self._may_throw(error, why or Unknown(reason))
+            flow = Flow.NEXT if error.names else Flow.EXIT
+        finally:
+            self._unknown_loops -= 1
+            self._varying = varying
+            self._times = times
+            changes = self.memory.changes_since(mark)
+            self.memory.roll_back(mark)
+            elsewhere, self._elsewhere = self._elsewhere, {**around, **self._elsewhere}
         if why is not None and why.is_option:  # a run without options does not come in
             self.memory.merge({}, changes, why)
             return flow if flow is Flow.EXIT else Flow.NEXT
-        for cell, after in changes.items():
-            before = self.memory.current(cell)
+        first: Delta = {}
+        for cell in self._all_written(changes, elsewhere, writes):
+            before, after = self.memory.current(cell), changes.get(cell)
             is_known_later = cell[0].is_static and cell[1] >= 0  # a static that was set there first
-            if isinstance(before, Unknown) and cell[1] >= 0 and not is_known_later:
-                self.memory.apply({cell: after})
-            elif is_known_later or not same(before, after):
-                self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
+            if after is None or is_known_later or not same(before, after):
+                if isinstance(before, Unknown) and cell[1] >= 0 and not is_known_later and after is not None:
+                    first[cell] = after
+                else:
+                    self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
+        if first:
+            self._apply_steady(stmt, writes, first, reason)
         return flow if flow is Flow.EXIT else Flow.NEXT
+
+    def _all_written(self, changes: Delta, elsewhere: Mapping[Cell, None], writes: LoopWrites) -> list[Cell]:
+        """What all iterations of a loop may write, from what the one that is visited has."""
+        cells = dict.fromkeys((*changes, *elsewhere))
+        if writes.moves:
+            by_name = {self.memory.storage(variable) for variable in writes.members}
+            moving = {storage for storage, _ in cells if not storage.is_scalar} - by_name
+            cells.update(dict.fromkeys((storage, key) for storage in moving for key in storage.cells))
+        return list(cells)
+
+    def _apply_steady(self, stmt: ir.Loop, writes: LoopWrites, first: Delta, reason: str) -> None:
+        """Give what had no value before a loop that of the first iteration, if a later one gives the same."""
+        inside = {self.memory.storage(variable) for variable in writes.declared}
+        if all(storage in inside for storage, _ in first):
+            self.memory.apply(first)
+            return
+        mark, known, seen = self.memory.mark(), len(self.instances), set(self._seen)
+        again: Delta = {}
+        times, self._times = self._times, None
+        with suppress(LeftError):
+            self._iteration(stmt)
+        self._times = times
+        again = self.memory.changes_since(mark)
+        self.memory.roll_back(mark)
+        del self.instances[known:]
+        self._seen = seen
+        for cell, value in first.items():
+            is_same = cell[0] in inside or same(again.get(cell, value), value)
+            self.memory.apply({cell: value if is_same else Unknown(f"'{cell[0].name}' {reason}")})
 
     def _trips(self, stmt: ir.Loop, bound: Bound) -> int | None:
         """Iterations of a counted loop, from its bound at the start and the first step of its counter.
@@ -529,6 +743,14 @@ class Interpreter(Evaluator):
             self._varying = varying
 
     def _sampled(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None) -> Flow:
+        times, around, self._elsewhere = self._times, self._elsewhere, {}
+        try:
+            return self._first_middle_last(stmt, trips, writes, first)
+        finally:
+            self._times = times
+            self._elsewhere.update(around)
+
+    def _first_middle_last(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None) -> Flow:
         assert stmt.step is not None
         mark, times = self.memory.mark(), self._times
         visited = [(len(self.instances), 1)] if first is None else [(first, 1), (len(self.instances), 1)]
@@ -561,6 +783,9 @@ class Interpreter(Evaluator):
             if flow is not Flow.NEXT:
                 break
         self._times = times
+        for cell in self._all_written({}, self._elsewhere, writes):
+            if cell[0] not in steady:
+                self.memory.apply({cell: Unknown(f"'{cell[0].name}' changes in a long loop")})
         self._uncount_irregular(visited)
         return flow if flow is Flow.EXIT else Flow.NEXT
 
@@ -631,8 +856,19 @@ class Interpreter(Evaluator):
                 self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)
             self.memory.write(self.memory.global_named("optind"), 0, 1, ir.INT32)
         self._around, self._doubt, self._is_captured = [], None, False
-        self._body(function)
+        with suppress(LeftError):
+            self._body(function)
         self.memory.frames.pop()
+
+    def run_before_main(self) -> None:
+        """Give file-scope variables the values that functions and constructors compute."""
+        for function in self._graph.initial:
+            try:
+                self.run(function)
+            except (BudgetExceededError, RecursionError):
+                del self.memory.frames[1:]
+                for variable in self._graph.written_by(function):
+                    self.memory.forget(self.memory.storage(variable), Unknown("set before main()"))
 
     # ------------------------------------------------------------------------- launches and calls
 
@@ -717,6 +953,15 @@ class Interpreter(Evaluator):
 
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Follow functions of the program; know a few of the library; forget what others may write."""
+        if node.name == ir.CAUGHT and isinstance(arguments[0], str):
+            return self._caught(arguments[0])
+        if node.name == ir.HANDLE:
+            return self._handle()
+        if node.name == ir.THROW:
+            names = arguments[0] if arguments else ""
+            self._throw(names if isinstance(names, str) else "", arguments[1] if len(arguments) > 1 else None)
+        if node.name in host_api.EXITS:
+            raise LeftError(frozenset())
         if node.name in host_api.CAPTURES:
             self._is_captured = host_api.CAPTURES[node.name]
         function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
@@ -819,9 +1064,10 @@ class Interpreter(Evaluator):
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
         self._path.append(node)
-        value = self._follow(function, node.type, given, arguments, dict(frame or {}))
-        self._path.pop()
-        return value
+        try:
+            return self._follow(function, node.type, given, arguments, dict(frame or {}))
+        finally:
+            self._path.pop()
 
     def _follow(
         self,
@@ -832,8 +1078,25 @@ class Interpreter(Evaluator):
         frame: Frame,
     ) -> Value:
         """Run a function on the arguments `given`, of these values; `frame`: what else it names."""
-        frame_of_caller = self.memory.frames[-1]
+        depth, self._loop_depth = self._loop_depth, 0
         self.memory.frames.append(frame)
+        try:
+            return self._in_frame(function, type_, given, arguments)
+        except LeftError as error:
+            error.objects += frame.values()
+            raise
+        finally:
+            self.memory.frames.pop()
+            self._loop_depth = depth
+
+    def _in_frame(
+        self,
+        function: ir.Function,
+        type_: ir.Type,
+        given: tuple[ir.Expr, ...],
+        arguments: tuple[Value, ...],
+    ) -> Value:
+        frame_of_caller = self.memory.frames[-2]
         defaults = _defaults(function)
         for index, parameter in enumerate(function.parameters):
             value: Value | None = arguments[index] if index < len(arguments) else None
@@ -848,12 +1111,7 @@ class Interpreter(Evaluator):
                     self.memory.alias(parameter, where)
                     continue
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
-        depth, self._loop_depth = self._loop_depth, 0
-        result = self._body(function)
-        self._loop_depth = depth
-        self.memory.frames.pop()
-        assert self.memory.frames[-1] is frame_of_caller
-        return convert(result, type_)
+        return convert(self._body(function), type_)
 
     def _named_place(self, argument: ir.Expr) -> Pointer | None:
         """The object that is passed by reference, in the frame of the caller."""
@@ -867,16 +1125,23 @@ class Interpreter(Evaluator):
 
     def _body(self, function: ir.Function) -> Value:
         self._active.append(function)
-        result = self.returned_by(function.body)
-        self._active.pop()
+        try:
+            result = self.returned_by(function.body)
+        finally:
+            self._active.pop()
         return Unknown(f"the result of {function.name}()") if result is None else result
 
     def evaluate_perhaps(self, node: ir.Expr) -> Value:
         """Value of an expression that a condition nobody knows decides on."""
         times, self._times = self._times, None
-        value = self.evaluate(node)
-        self._times = times
-        return value
+        try:
+            return self.evaluate(node)
+        except LeftError as error:
+            why = Unknown("an expression that may throw")
+            self._may_throw(error, why)
+            return why
+        finally:
+            self._times = times
 
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
         """Follow a call the frontend inlined."""

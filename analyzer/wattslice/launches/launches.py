@@ -317,6 +317,8 @@ def _of_many(geometries: Sequence[Geometry], *, is_same: bool) -> str:
     if is_same:
         return "one of them"
     threads = [g.threads for g in geometries if g.threads is not None]
+    if not threads:
+        return "one of them"
     return (
         f"the one of nearly the mean number of threads of the {len(threads)} that were looked at, which have "
         f"{min(threads)} to {max(threads)}"

@@ -34,6 +34,9 @@ ANYTHING = ScalarType(ir.TypeKind.UNKNOWN, 0)
 _FILES = ScalarType(ir.TypeKind.RECORD, 0)
 """The positions of all open files."""
 
+_THROWN = ScalarType(ir.TypeKind.RECORD, 1)
+"""What was thrown."""
+
 Location = ir.Variable | ScalarType
 
 
@@ -126,6 +129,10 @@ class FactReader:
 
     def _call(self, node: ir.Call, found: Facts) -> None:
         found.launches |= node.name in host_api.CAPTURES  # it says when launches are made
+        if node.name in (ir.CAUGHT, ir.HANDLE):
+            found.uses.add(_THROWN)
+        if node.name in (ir.THROW, ir.HANDLE):
+            found.defines.add(_THROWN)
         function = self.graph.callee(node)
         if node.function is not None or node.name == "operator()" or node.is_virtual:
             for callee in self.graph.callees(node):
@@ -391,6 +398,7 @@ class _Slicer:
             case ir.If(condition=condition, then=then, otherwise=otherwise):
                 arms = (then,) if otherwise is None else (then, otherwise)
                 core = self._any(arms, function, jumps=jumps) or self._acts(condition)
+                core = core or (isinstance(condition, ir.Call) and condition.name == ir.CAUGHT)
             case ir.Loop(init=init, condition=condition, step=step, body=body):
                 inside = (*init, body)
                 core = self._any(inside, function, jumps=stmt in self._core)

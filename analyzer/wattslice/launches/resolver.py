@@ -101,11 +101,13 @@ class HostCode:
         interpreter = self._interpreter(memory, MAX_STEPS, files, given)
         for variable in self._program.globals:
             storage = memory.declare_global(variable)
-            if variable.initializer is not None:
+            if variable.initializer is not None and variable not in self._graph.set_before_main:
                 try:
                     memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
                 except (BudgetExceededError, RecursionError):
                     break
+        interpreter.run_before_main()
+        instances += interpreter.instances
         start = memory.mark()
         seen: set[ir.LaunchCall] = set()
         visited: set[ir.LaunchCall] = set()
@@ -129,7 +131,8 @@ class HostCode:
             is_cut_aside = is_cut_aside or interpreter.is_cut
             self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
             left = interpreter.steps_left
-            uncounted = self.sites if is_cut else interpreter.cut
+            is_of_run = main is None or function is main
+            uncounted = self.sites if is_cut or not is_of_run else interpreter.cut
             instances += (replace(i, times=None) if i.node in uncounted else i for i in interpreter.instances)
             # A launch only met in code that is not run may be met for certain from the next entry point.
             visited.update(instance.node for instance in interpreter.instances)

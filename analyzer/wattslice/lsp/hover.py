@@ -12,7 +12,7 @@ from wattslice.launches.launch import Assumption
 from wattslice.lsp.actions import settings_for
 from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text, table
 from wattslice.patterns import regex
-from wattslice.report.text import fills, launch_text
+from wattslice.report.text import fills, geometry, launch_origin
 from wattslice.units import energy, line_ranges, percent, power, three_digits, time
 
 _MOST_LAUNCHES = 4
@@ -158,8 +158,8 @@ def _summary(view: View, launches: tuple[KernelAnalysis, ...]) -> str:
 
 
 def _launch(kernel: KernelAnalysis, view: View) -> Iterator[str]:
-    inside, _, where = launch_text(kernel).plain.partition("  ")
-    yield f"{code(kernel.qualified_name + inside)} {plain(where)}"
+    inside = geometry(kernel.grid, kernel.block)
+    yield f"{code(kernel.qualified_name + inside)} {plain(launch_origin(kernel).plain)}"
     if kernel.power_w is None:
         reason = why_unknown(kernel, view.analysis)
         yield "Power **unknown**" + (

@@ -30,7 +30,7 @@ from wattslice.findings.findings import (
 from wattslice.ir import MemorySpace, Severity
 from wattslice.report.source_text import SPACE_STYLES, Piece, TextKind, pieces
 from wattslice.report.terminal import HOT, MAX_COLUMNS, WARM, make_console, section_title, share_bar
-from wattslice.report.text import finding_table, header, launch_text, power_line, runs
+from wattslice.report.text import finding_table, geometry, header, launch_text, power_line, runs
 from wattslice.units import energy, percent, power, printable, tail, time
 
 LEAST_FOLDED = 4
@@ -447,7 +447,7 @@ class _View:
         yield from self._wrapped(runs(first), "")
         yield from self._wrapped(basis(first), "dim")
         for other in others:
-            words = f"also {printable(other.qualified_name)} {launch_text(other).plain.split('>>>')[0]}>>>"
+            words = f"also {printable(other.qualified_name)} {geometry(other.grid, other.block)}"
             words += f"  {power(other.power_w)} · {time(other.time_s)} · {energy(other.energy_j)}"
             yield from self._wrapped(words, "dim")
         yield ""

@@ -9,13 +9,14 @@ from rich.text import Text
 
 from wattslice import units
 from wattslice.report.terminal import make_console, plain_table, print_stripped
+from wattslice.report.text import geometry
 from wattslice.sweep.measured import MeasuredVariant
 from wattslice.units import printable
 from wattslice_corpora.measuring.journal import Entry
 from wattslice_corpora.measuring.power import Method
 from wattslice_corpora.measuring.sensor import Board
 from wattslice_corpora.measuring.summary import Spread, Summary
-from wattslice_corpora.records import Dim3, MeasuredInstruction
+from wattslice_corpora.records import MeasuredInstruction
 
 _MOST_FAILURES = 10
 
@@ -38,7 +39,7 @@ def _launches(entries: tuple[Entry, ...]) -> Table:
         row = entry.row
         table.add_row(
             _name(entry),
-            _launch(row.grid, row.block),
+            units.UNKNOWN if row.grid is None or row.block is None else geometry(row.grid, row.block),
             units.time(row.time_s),
             units.energy(row.energy_j),
             units.power(row.power_w),
@@ -104,19 +105,6 @@ def write_summary(summary: Summary, left: int, file: TextIO) -> None:
     if len(summary.failures) > _MOST_FAILURES:
         lines.append(f"and {len(summary.failures) - _MOST_FAILURES} more, see the column `reason`")
     print_stripped(console, *(Text(line) for line in lines))
-
-
-def _launch(grid: Dim3 | None, block: Dim3 | None) -> str:
-    if grid is None or block is None:
-        return units.UNKNOWN
-    return f"<<<{_dim3(grid)}, {_dim3(block)}>>>"
-
-
-def _dim3(sizes: Dim3) -> str:
-    x, y, z = sizes
-    used = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
-    text = ", ".join(str(size) for size in used)
-    return text if len(used) == 1 else f"({text})"
 
 
 def _differences(spread: Spread | None) -> str:

@@ -64,15 +64,24 @@ _ROOMY = 80
 
 def launch_text(kernel: KernelAnalysis) -> Text:
     """`<<<(64, 64), 256, 2048>>>` and where it comes from."""
-    inside = f"{_extent(kernel.grid)}, {_extent(kernel.block)}"
-    text = Text(f"<<<{inside}>>>")
+    return Text(f"{geometry(kernel.grid, kernel.block)}  ").append_text(launch_origin(kernel))
+
+
+def geometry(grid: tuple[int, int, int], block: tuple[int, int, int]) -> str:
+    """`<<<(64, 64), 256>>>`"""
+    return f"<<<{_extent(grid)}, {_extent(block)}>>>"
+
+
+def launch_origin(kernel: KernelAnalysis) -> Text:
+    """Where a launch comes from, how often it is made, and with which arguments of the program."""
+    text = Text()
     if kernel.launch_source in (LaunchSource.HOST_CODE, LaunchSource.ARGUMENTS):
         where = "host code" if kernel.launch_line is None else f"host code, line {kernel.launch_line}"
         where += f" of {printable(PurePath(kernel.launch_file).name)}" if kernel.launch_file else ""
-        text.append(f"  {where}", style="dim")
+        text.append(where, style="dim")
     else:
         style = WARM if kernel.launch_source is LaunchSource.ASSUMED else "dim"
-        text.append(f"  {kernel.launch_source.value}", style=style)
+        text.append(kernel.launch_source.value, style=style)
     if (kernel.launch_times or 1) > 1:
         text.append(f" · {kernel.launch_times} times", style="dim")
     if (given := kernel.program_arguments) is not None:

@@ -5,7 +5,7 @@ The rule for statements that several slices could claim is told, with an example
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from heapq import heappop, heappush
 
 import numpy as np
@@ -235,19 +235,6 @@ def slice_kernel(kernel: ir.Kernel) -> tuple[Slice, ...]:
         for space in (*SLICED_SPACES, ir.MemorySpace.REGISTER)
         if space in owners
     )
-
-
-def backward_slice(graph: DependenceGraph, criterion: Iterable[int]) -> frozenset[int]:
-    """Every logical statement that the statements of `criterion` depend on, themselves included."""
-    found = set(criterion)
-    stack = list(found)
-    while stack:
-        index = stack.pop()
-        for source in (*graph.data[index], *graph.control[index]):
-            if source not in found:
-                found.add(source)
-                stack.append(source)
-    return frozenset(found)
 
 
 def partition(graph: DependenceGraph) -> tuple[ir.MemorySpace, ...]:

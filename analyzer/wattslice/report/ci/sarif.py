@@ -96,7 +96,7 @@ def render_sarif(
     """
     tree = tree or SourceTree()
     suppressed = (finding for finding in all_findings(analysis) if finding.suppressed is not None)
-    every = located(dict.fromkeys((*findings, *suppressed)), tree, line_hashes=True)
+    every = located(dict.fromkeys((*findings, *suppressed)), tree)
     every.sort(key=lambda one: importance(one.finding))
     results = [_result(one) for one in every[:MAX_RESULTS]]
     while True:
@@ -151,14 +151,11 @@ def _result(one: Located) -> Json:
     if finding.kernel:
         location["logicalLocations"] = [{"name": clean(finding.kernel), "kind": "function"}]
     hint = f" ({finding.fix})" if finding.fix else ""
-    prints: dict[str, Json] = {_FINGERPRINT: one.fingerprint}
-    if one.line_hash:
-        prints["primaryLocationLineHash"] = one.line_hash
     result |= {
         "level": finding.severity.value,
         "message": {"text": _plain(finding.message + hint)},
         "locations": [location],
-        "partialFingerprints": prints,
+        "partialFingerprints": {_FINGERPRINT: one.fingerprint},
     }
     if finding.suppressed is not None:
         result["suppressions"] = [{"kind": "inSource", "justification": _plain(finding.suppressed)}]

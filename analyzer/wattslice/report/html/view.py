@@ -43,7 +43,7 @@ from wattslice.report.annotated import (
 from wattslice.report.html.charts import power_bar_svg, power_line_svg, time_roofline_svg
 from wattslice.report.source_text import SPACE_STYLES, Piece, SpaceStyle, pieces
 from wattslice.report.terminal import COOL, HOT, WARM, load_style
-from wattslice.report.text import GPU_SOURCES, fills, interval, launch_text, runs
+from wattslice.report.text import GPU_SOURCES, fills, geometry, interval, launch_origin, runs
 from wattslice.units import energy, percent, power, prefixed, printable, three_digits, time
 
 
@@ -254,7 +254,9 @@ class _Page:
                 figures += f", {energy(mark.energy_j)}"
             spaces = ", ".join(self._slice(mark, index).memory_space.value for index in mark.slices)
             figures += f" · {spaces} slice" if spaces else ""
-            words.append(f"{printable(kernel.qualified_name)} {geometry(kernel)}: {figures}")
+            words.append(
+                f"{printable(kernel.qualified_name)} {geometry(kernel.grid, kernel.block)}: {figures}"
+            )
         left = len(marks) - _MOST_MARKS
         return "\n".join(words) + (f"\nand {left} more launches" if left > 0 else "")
 
@@ -334,15 +336,10 @@ def _shortened(text: str) -> str:
     return text if more <= 0 else f"{text[:MOST_COLUMNS]} … ({more} more characters)"
 
 
-def geometry(kernel: KernelAnalysis) -> str:
-    """`<<<(64, 64), 256>>>`"""
-    return launch_text(kernel).plain.split(">>>", 1)[0] + ">>>"
-
-
 def launch_source(kernel: KernelAnalysis) -> tuple[str, str]:
     """Where the launch comes from, and the class of these words."""
     style = "assumed" if kernel.launch_source is LaunchSource.ASSUMED else "muted"
-    return launch_text(kernel).plain.split(">>>", 1)[1].strip(), style
+    return launch_origin(kernel).plain, style
 
 
 _LOADS = {HOT: "hot", WARM: "warm", COOL: "cool"}

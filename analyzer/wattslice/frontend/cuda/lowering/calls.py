@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
@@ -28,7 +31,6 @@ from wattslice.frontend.cuda.lowering.expressions import (
 from wattslice.frontend.cuda.lowering.host_calls import (
     THREADS,
     allocated,
-    constructed,
     has_object,
     launch_of,
     object_argument,
@@ -54,7 +56,21 @@ from wattslice.frontend.cuda.lowering.memory import (
     pointee_of,
     read,
 )
-from wattslice.frontend.cuda.lowering.statements import default_initialisers, lower, lower_all
+from wattslice.frontend.cuda.lowering.objects import (
+    Special,
+    copied,
+    default_initialisers,
+    functions_of,
+    handed_over,
+    initialise_parameters,
+    lost_by,
+    made_at,
+    part_at,
+    parts,
+    ran,
+)
+from wattslice.frontend.cuda.lowering.rejected import unread
+from wattslice.frontend.cuda.lowering.statements import lower, lower_all
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
 from wattslice.ir import (
@@ -66,6 +82,7 @@ from wattslice.ir import (
     Expr,
     Intrinsic,
     Read,
+    RegisterPlace,
     Semantics,
     Span,
     Stmt,
@@ -89,12 +106,13 @@ def call(body: Body, node: Node) -> Expr:
         return unresolved_call(body, node, expressions_in(node))
     kind = callee.kind
     if kind == C.CONSTRUCTOR or (kind == C.FUNCTION_TEMPLATE and _is_constructor(body, node, callee)):
-        return construct(body, node, callee)
+        value = construct(body, node, callee)
+        return _with_library(body, node, callee, value) if body.is_host else value
     if body.is_host:
         value = _host_call(body, node, callee)
         if isinstance(value, Call) and _gives_object(body, callee):
             return read(body, dereference(body, value, body.type(node)), body.span(node))
-        return value
+        return _with_library(body, node, callee, value)
     if kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONVERSION_FUNCTION, C.DESTRUCTOR, C.FUNCTION_TEMPLATE):
         return unresolved_call(body, node, expressions_in(node))
     info = body.unit.function(callee)
@@ -137,6 +155,38 @@ def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
 
 def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
     return read(body, where, span) if isinstance(where, Cell) else value
+
+
+def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
+    """What a call of host code gives. The functions of classes that a library runs for itself, as those of
+    elements, are not run: what they may write is lost, and with copies of their own the objects are.
+    """
+    types = handed_over(body, node, callee)
+    functions = functions_of(body.unit, types)
+    if not functions:
+        return _temporary(body, node, value)
+    span = body.span(node)
+    makes_own = any(parts(body.unit, t, s) for t in types for s in (Special.COPY, Special.ASSIGN))
+    if makes_own and isinstance(value, Call) and not value.callee.startswith("_ZNK"):
+        value = replace(value, callee="", name=f"{value.name} of a class with copies of its own")
+    elif makes_own and isinstance(value, Construct) and value.arguments:
+        value = unread(span, value.arguments)
+    body.before += lost_by(body, functions, span)
+    return value
+
+
+def _temporary(body: Body, node: Node, value: Expr) -> Expr:
+    """An object of host code; of one without a name the destructor is not run: what that writes is lost."""
+    if value.type.kind is not TypeKind.RECORD or node.raw.data1 in body.naming:
+        return value
+    destroyed = [one.function for one in parts(body.unit, node.type, Special.DESTROY)]
+    lost = lost_by(body, destroyed, body.span(node))
+    if not lost:
+        return value
+    held = body.temporary("temporary", value.type, value.span)
+    body.before += [ir.Declare(held, value, body.region(), value.span), *lost]
+    body.after += lost
+    return Read(RegisterPlace(held, (), held.type), held.type, value.span)
 
 
 @location(C.CALL_EXPR)
@@ -361,18 +411,24 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     span = body.span(node)
     name = callee.spelling
     arguments = list(node.arguments)
+    info = body.unit.function(callee)
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
+    initialise_parameters(body, info.parameters, arguments[is_operator:])
     elements = _elements_given(body, callee, arguments)[is_operator:]
     values = [
         read(body, where, span) if where is not None else value
         for value, where in zip(readable_values(body, arguments[is_operator:], span), elements, strict=True)
     ]
     type_ = body.type(node)
-    if name == "operator=" and len(arguments) == 2:
+    if name == "operator=" and len(arguments) == 2 and (info.is_builtin or is_plain_copy(info)):
         where = body.location(arguments[0])
-        if where is not None:
+        if where is not None and not parts(body.unit, arguments[0].type, Special.ASSIGN):
             return assign_value(body, where, None, values[-1], span)
+        source = body.location(arguments[1]) if where is not None else None
+        if where is not None and source is not None:
+            body.before += copied(body, where, source, arguments[0].type, Special.ASSIGN, span)
+            return read(body, where, span)
     if callee.kind == C.CONVERSION_FUNCTION:
         return convert(body, object_value(body, node), type_, span)
     if name in ("async", "pthread_create") and body.unit.parsed.is_builtin(callee):
@@ -484,7 +540,23 @@ def _(body: Body, node: Node) -> Expr:
         body.hole("PW005", span, f"cost of '{what}' on the device heap is not counted")
     elif what == "new":
         return allocated(body, node, body.type(node), span)
+    else:
+        _destroy(body, body.expr(node.children[0]), node.children[0].type.canonical.pointee, node)
     return Intrinsic(what, (), (), Semantics.OPAQUE, True, body.type(node), span)
+
+
+def _destroy(body: Body, pointer: Expr, type_: ClangType, node: Node) -> None:
+    """`delete p`: the destructors of the object. Of several, or of a class that others may derive from, what
+    they may write is lost.
+    """
+    span = body.span(node)
+    found = parts(body.unit, type_, Special.DESTROY)
+    functions = [one.function for one in found]
+    if not any(function.is_virtual for function in functions) and "]" not in body.unit.spans.text(node)[:16]:
+        where = dereference(body, pointer, pointer.type.element or ir.UNKNOWN_TYPE)
+        body.before += (ran(body, f, part_at(body, where, p, span), (), span) for p, f in reversed(found))
+    elif functions:
+        body.before += lost_by(body, body.unit.destructors, span)
 
 
 # ---------------------------------------------------------------------------
@@ -519,6 +591,13 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
         if begun is not None:
             return begun
     info = body.unit.function(constructor)
+    if body.is_host and not info.is_builtin:
+        variable = body.temporary(info.name, type_, span)
+        place = RegisterPlace(variable, (), type_)
+        made = made_at(body, node, place, span)
+        if made:
+            body.before += [ir.Declare(variable, None, body.region(), span), *made]
+            return Read(place, type_, span)
     if info.body is None or info.is_defaulted or body.is_host:
         if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
             value = body.expr(arguments[0])
@@ -529,9 +608,6 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             fields = default_initialisers(body, constructor)
             names = tuple(field.spelling for field, _ in fields)
             return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
-        if body.is_host and not info.is_builtin and not info.is_defaulted and type_.fields:
-            values = tuple(body.expr(a) for a in arguments)
-            return constructed(body, constructor.mangled_name, info.name, values, type_, span)
         if not arguments or body.is_host or info.is_builtin:
             return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
         return opaque(body, node, info.name, arguments, span)

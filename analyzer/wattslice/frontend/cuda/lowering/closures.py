@@ -9,6 +9,7 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Binding, Body, Frame, expression
 from wattslice.frontend.cuda.lowering.memory import note_pointer
+from wattslice.frontend.cuda.lowering.objects import Special, copied, parts
 from wattslice.frontend.cuda.lowering.statements import as_block, declare
 from wattslice.ir import (
     Construct,
@@ -62,11 +63,13 @@ def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
                 references.add(variable)
         elif child.kind == C.COMPOUND_STMT:
             inner = child
+    names = dict(body.names)
+    _copy_objects(body, node, inner)
     outer, body.before = body.before, []
     body.frames.append(Frame(None, body.frame.this))
     tree = ir.Block((), body.region(), span) if inner is None else as_block(body, inner)
     body.frames.pop()
-    body.before = outer
+    body.before, body.names = outer, {**body.names, **names}
     defaults = tuple(None for _ in parameters)
     copied = _copied(body, node, tree, parameters)
     if _is_for_device(body, node):
@@ -74,6 +77,25 @@ def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
     return Function(
         name, mangled_name, tuple(parameters), defaults, tree, span, frozenset(references), (), copied
     )
+
+
+def _copy_objects(body: Body, node: Node, inner: Node | None) -> None:
+    """In host code: what copies of objects run that a closure keeps; its body names these."""
+    items = _captures(body, node)
+    for name in () if inner is None else inner.walk():
+        declaration = name.referenced if name.kind == C.DECL_REF_EXPR else None
+        variable = None if declaration is None else body.names.get(declaration.raw.data0)
+        is_copied = name.spelling in items or ("=" in items and f"&{name.spelling}" not in items)
+        if declaration is None or not isinstance(variable, Variable) or not is_copied:
+            continue
+        if not parts(body.unit, declaration.type, Special.COPY) or variable.role is not ir.VariableRole.LOCAL:
+            continue
+        span = body.span(node)
+        copy = body.temporary(variable.name, variable.type, span)
+        place, source = (RegisterPlace(v, (), variable.type) for v in (copy, variable))
+        body.before.append(Declare(copy, None, body.region(), span))
+        body.before += copied(body, place, source, declaration.type, Special.COPY, span)
+        body.names[declaration.raw.data0] = copy
 
 
 def _is_for_device(body: Body, node: Node) -> bool:

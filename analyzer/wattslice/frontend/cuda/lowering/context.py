@@ -80,21 +80,24 @@ class Pointee(Struct, frozen=True):
 
 
 class Guard(Struct, frozen=True, eq=False):
-    """An object whose destructor runs where control leaves its scope."""
+    """An object whose destructor runs where control leaves its scope, of blocks that are so deep."""
 
     where: Location
     destructor: Node
+    depth: int = 0
+    is_by_library: bool = False  # an element's, of host code
 
 
 class Target(Struct, frozen=True, eq=False):
     """What a jump of the function may leave: a loop, a switch, or the statements in front of a `label`.
 
-    `guards`: how many objects with destructors are older than it.
+    `guards`: how many objects with destructors are older than it. `depth`: of the block that a label is in.
     """
 
     guards: int
     is_loop: bool = False
     label: str | None = None
+    depth: int = 0
 
 
 class Frame(Struct):
@@ -172,7 +175,9 @@ class Body:
         self.function: Node | None = None
         self.frames: list[Frame] = [Frame(None, None)]
         self.shared: list[Variable] = []
+        # What the effects of a statement's expressions are run before it, and behind it.
         self.before: list[Stmt] = []
+        self.after: list[Stmt] = []
         # Template values and constants by their spelling, for pragmas that name them.
         self.known: dict[Variable, int | float] = {}
         # Functions and lambdas that variables and parameters stand for.
@@ -182,6 +187,8 @@ class Body:
         self.line_span: Span | None = None
         # Where clang found errors, of host code: what may have been lost there.
         self.rejections: Rejections | None = None
+        # Calls whose value makes an object with a name of its own, by their places in clang's tree.
+        self.naming: set[int | None] = set()
         # Lambdas written in a host function.
         self.lambdas: list[ir.Function] = []
 
@@ -352,7 +359,7 @@ def binding_of(body: Body, node: Node) -> Binding:
     kind = declaration.kind
     span = body.span(node)
     if kind == C.ENUM_CONSTANT_DECL and body.unit.parsed.is_made_up(declaration):
-        unknown = file_scope_variable(body, declaration, key)
+        unknown = file_scope_variable(body, declaration)
         body.names[key] = unknown
         return unknown
     if kind == C.ENUM_CONSTANT_DECL:
@@ -373,7 +380,7 @@ def binding_of(body: Body, node: Node) -> Binding:
         if constant is not None:
             body.names[key] = constant
             return constant
-        variable = file_scope_variable(body, declaration, key)
+        variable = file_scope_variable(body, declaration)
         body.names[key] = variable
         if variable.space is MemorySpace.SHARED and variable not in body.shared:
             body.shared.append(variable)
@@ -419,9 +426,10 @@ def _first_mention(body: Body, name: str) -> Span:
     return Span(str(parsed.path), line, 1, line)
 
 
-def file_scope_variable(body: Body, declaration: Node, key: int) -> Variable:
+def file_scope_variable(body: Body, declaration: Node) -> Variable:
     """The variable of a declaration outside the body, made once per unit (its initialiser comes later)."""
     unit = body.unit
+    key = declaration.canonical.raw.data0  # of several declarations one
     for seen_by_host in (False, body.is_host):
         known = unit.globals.get((key, seen_by_host))
         if known is not None and (body.is_host or not seen_by_host):

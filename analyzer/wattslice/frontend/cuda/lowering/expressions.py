@@ -33,6 +33,7 @@ from wattslice.frontend.cuda.lowering.memory import (
 )
 from wattslice.frontend.cuda.lowering.types import (
     DIM3_AXES,
+    class_names,
     common_type,
     is_wide_record,
     pointer_to,
@@ -254,10 +255,14 @@ def _(body: Body, node: Node) -> Expr:
 
 @expression(C.CXX_THROW_EXPR)
 def _(body: Body, node: Node) -> Expr:
-    """In host code a call that does not return; handlers do not run on the way to a launch."""
+    """In host code a call that does not return, of the names of the type and its bases."""
     if not body.is_host:
         raise LoweringError("exception", node)
-    return ir.Call("throw", "throw", (), ir.VOID, body.span(node))
+    span = body.span(node)
+    values = [child for child in node.children if child.kind >= 100]
+    names = "" if not values else "|".join(class_names(values[0].type))
+    text = ir.Text(names, ir.UNKNOWN_TYPE, span)
+    return ir.Call("", ir.THROW, (text, *(body.expr(value) for value in values)), ir.VOID, span)
 
 
 # ---------------------------------------------------------------------------

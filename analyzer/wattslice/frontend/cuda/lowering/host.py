@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -15,13 +16,26 @@ from wattslice.frontend.cuda.lowering.context import (
     TOO_LARGE,
     Body,
     Frame,
+    Guard,
     LoweringError,
     file_scope_variable,
 )
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
-from wattslice.frontend.cuda.lowering.memory import must_name_an_object
+from wattslice.frontend.cuda.lowering.memory import (
+    location_of_variable,
+    must_name_an_object,
+    place_for_access,
+)
+from wattslice.frontend.cuda.lowering.objects import (
+    Special,
+    initialises,
+    inner_parts,
+    made_at,
+    part_at,
+    parts,
+)
 from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
-from wattslice.frontend.cuda.lowering.statements import as_block
+from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object
 from wattslice.frontend.cuda.lowering.types import decayed
 from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
@@ -77,6 +91,9 @@ def host_functions(
         function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
         if function is not None:
             result[key] = function
+    initial = _initial_values(unit) if result else None
+    if initial is not None:
+        result[0] = initial
     _follow_helpers(unit, hosts, result, reuse)
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
@@ -140,7 +157,60 @@ def declare_exports(unit: Unit) -> None:
             and unit.types.of(node.raw).is_integral
             and unit.spans.span(node).file == str(unit.parsed.path)
         ):
-            file_scope_variable(body, node, node.raw.data0)
+            file_scope_variable(body, node)
+
+
+def _initial_values(unit: Unit) -> Function | None:
+    """What runs before `main`: constructors and functions that give file-scope variables their values."""
+    body = Body(unit, is_host=True)
+    statements: list[Stmt] = []
+    where = ir.Span(str(unit.parsed.path), 1, 1, 1)
+    for node in _file_scope(unit):
+        value = node.initializer
+        if value is None or value.kind < 100 or not _runs_something(unit, value):
+            continue
+        span = unit.spans.span(node)
+        try:
+            place = location_of_variable(body, file_scope_variable(body, node), span)
+            made = made_at(body, value, place, span)
+            if made is None:
+                initialises(body, value)
+                stored = ir.Assign(
+                    place_for_access(body, place), None, body.expr(value), place.type, place.type, span
+                )
+                made = [ir.ExprStmt(stored, body.region(), span)]
+        except LoweringError:
+            continue
+        statements += (*body.before, *made)
+        body.before = []
+    if not statements:
+        return None
+    tree = ir.Block(tuple(statements), body.region(), where)
+    name = f"{ir.INITIAL_VALUES}{unit.parsed.path}"
+    return Function(name, name, (), (), tree, where, frozenset(), tuple(body.lambdas))
+
+
+def _file_scope(unit: Unit) -> Iterator[Node]:
+    """The variables that the file and its own headers define outside of functions, in their order."""
+    waiting = list(reversed(unit.root.children))
+    while waiting:
+        node = waiting.pop()
+        if node.kind in _HOLDING and not unit.parsed.is_builtin(node):
+            waiting.extend(reversed(node.children))
+        elif node.kind == C.VAR_DECL and not node.is_extern and not unit.parsed.is_builtin(node):
+            yield node
+
+
+_HOLDING = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUCT_DECL)
+
+
+def _runs_something(unit: Unit, value: Node) -> bool:
+    """Whether a value comes of a function of the user."""
+    calls = (node for node in value.walk() if node.kind == C.CALL_EXPR)
+    callees = (node.referenced for node in calls)
+    return any(
+        callee is None or not (unit.parsed.is_builtin(callee) or callee.is_defaulted) for callee in callees
+    ) or bool(parts(unit, value.type, Special.MAKE))
 
 
 def _bytes_of(unit: Unit, function: Node) -> bytes:
@@ -240,12 +310,20 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
                 parameters.append(variable)
                 if is_reference:
                     references.add(variable)
+                else:
+                    note_object(body, location_of_variable(body, variable, span), child.type, span)
                 defaults.append(_default(body, child))
         compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
+        this_object = body.frame.this
+        if function.kind == C.DESTRUCTOR and this_object is not None and function.semantic_parent is not None:
+            for one in inner_parts(unit, function.semantic_parent.type, Special.DESTROY):
+                place = part_at(body, this_object, one.path, span)
+                body.frame.guards.append(Guard(place, one.function))
         if function.kind == C.CONSTRUCTOR and body.frame.this is not None:
             initialisers = member_initialisers(body, function, body.frame.this, span)
         tree = as_block(body, compound)
-        tree = replace(tree, statements=(*initialisers, *tree.statements))
+        ending = at_end(body, 0, list(tree.statements))
+        tree = replace(tree, statements=(*initialisers, *tree.statements, *ending))
     except TOO_LARGE:
         del unit.diagnostics[quiet:]
         message = (

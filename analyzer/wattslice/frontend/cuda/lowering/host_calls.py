@@ -12,16 +12,14 @@ from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
-    bound,
     dereference,
     member,
-    place_for_access,
     read,
 )
+from wattslice.frontend.cuda.lowering.objects import initialises, made_at, made_parts
 from wattslice.frontend.cuda.lowering.rejected import unread
-from wattslice.frontend.cuda.lowering.statements import default_initialisers
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
-from wattslice.ir import Call, Expr, ExprStmt, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
+from wattslice.ir import Call, Expr, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
 
 _CONFIGURE = "cudaConfigureCall"
 _LAUNCHERS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
@@ -246,31 +244,24 @@ def object_parameter(body: Body, method: Node, span: Span) -> tuple[Variable, Lo
 
 
 def member_initialisers(body: Body, constructor: Node, this: Location, span: Span) -> list[Stmt]:
-    """`: a(x), b(y)` of a constructor, and values written in the class; what cannot be read is left out."""
-    given: dict[str, tuple[Node, Node]] = {
-        field.spelling: (field, value) for field, value in default_initialisers(body, constructor)
-    }
+    """`: a(x), b(y)` of a constructor, and what makes the other members and the bases."""
+    given: dict[str, Node] = {}
+    result: list[Stmt] = []
     named: Node | None = None
+    makers: list[Node | None] = []
+    record = constructor.semantic_parent
     for child in constructor.children:
         if child.kind == C.MEMBER_REF:
             named = child
         elif 100 <= child.kind < 200 and named is not None:
-            declaration, name, named = named.referenced, named.spelling, None
-            if declaration is not None:
-                given[name] = (declaration, child)
-    result: list[Stmt] = []
-    for name, (declaration, node) in given.items():
-        try:
-            value = bound(body, declaration, node)
-        except LoweringError:
-            continue
-        type_ = body.unit.types.of(declaration.raw)
-        if body.unit.types.is_reference(declaration.raw):
-            type_ = pointer_to(type_)
-        offset = body.unit.types.field_offset_bytes(declaration.raw)
-        target = place_for_access(body, member(body, this, name, offset, type_, span))
-        result.append(ExprStmt(ir.Assign(target, None, value, type_, type_, span), body.region(), span))
-    return result
+            given[named.spelling], named = child, None
+        elif child.kind == C.CALL_EXPR:  # of a base, or another constructor of the same class
+            maker = child.referenced
+            makers.append(None if maker is None else maker.semantic_parent)
+            result += made_at(body, child, this, span) or ()
+    if record is None or record in makers:
+        return result
+    return [*result, *made_parts(body, this, record, given, span, makers)]
 
 
 def object_argument(
@@ -289,33 +280,34 @@ def object_argument(
             this = body.frame.this
             return None if this is None else address_of(body, this, span)
         operand = inner[0]
+    owner = None if (method := node.referenced) is None else method.semantic_parent
+    if owner is not None and owner.spelling in body.unit.one_of_several_bases:
+        address = body.expr(operand) if body.type(operand).kind is ir.TypeKind.POINTER else None
+        where = body.location(operand) if address is None else None
+        address = address_of(body, where, span) if where is not None else address
+        lost = unread(span, () if address is None else (address,))
+        body.before.append(ir.ExprStmt(lost, body.region(), span))
+        return None
     try:
         if body.type(operand).kind is ir.TypeKind.POINTER:
             return body.expr(operand)
         where = body.location(operand)
         if where is None and (of_library or "lambda at" in body.type(operand).name):
             return body.expr(operand)
+        if where is None and not isinstance(value := body.expr(operand), ir.Construct):
+            held = body.temporary("temporary", value.type, span)
+            body.before.append(ir.Declare(held, value, body.region(), span))
+            where = RegisterPlace(held, (), held.type)
     except LoweringError:
         return None
     return None if where is None else address_of(body, where, span)
-
-
-def constructed(
-    body: Body, constructor: str, name: str, arguments: tuple[Expr, ...], type_: Type, span: Span
-) -> Expr:
-    """A temporary that the constructor has run on, before the statement at hand."""
-    variable = Variable(name, type_, ir.MemorySpace.HOST, ir.VariableRole.TEMPORARY, span)
-    body.before.append(ir.Declare(variable, None, body.region(), span))
-    address = ir.AddressOf(variable, pointer_to(type_), span)
-    call = Call(constructor, name, (address, *arguments), type_, span)
-    body.before.append(ExprStmt(call, body.region(), span))
-    return read(body, RegisterPlace(variable, (), type_), span)
 
 
 def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
     """`new T(…)`: the address of an object that the constructor has run on; else that of fresh memory."""
     for child in node.children:
         if child.kind == C.CALL_EXPR and type_.element is not None and type_.element.fields:
+            initialises(body, child)
             value = body.expr(child)
             if isinstance(value, Read) and not value.place.path:
                 return ir.AddressOf(value.place.variable, type_, span)

@@ -34,7 +34,8 @@ from wattslice.frontend.cuda.lowering.memory import (
     read,
     takes_only_values,
 )
-from wattslice.frontend.cuda.lowering.statements import at_end, default_initialisers, lower_all
+from wattslice.frontend.cuda.lowering.objects import default_initialisers
+from wattslice.frontend.cuda.lowering.statements import at_end, lower_all
 from wattslice.frontend.cuda.lowering.types import decayed, is_wide_record, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import Block, Expr, MemorySpace, Read, RegisterPlace, Span, Stmt, Type, TypeKind, Variable

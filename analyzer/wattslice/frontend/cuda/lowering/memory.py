@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from wattslice import ir
@@ -171,12 +173,22 @@ def with_effects(body: Body, mark: int, value: Expr) -> Expr:
     """
     effects = body.before[mark:]
     places = [_assigned_by(effect) for effect in effects]
-    if not effects or body.is_host or None in places:
+    if effects and body.is_host:
+        del body.before[mark:]
+        return sequence(body, effects, value)
+    if not effects or None in places:
         return value
     del body.before[mark:]
     for effect in reversed([place for place in places if place is not None]):
         value = ir.Binary(ir.BinaryOp.COMMA, effect, value, value.type, value.type, value.span)
     return value
+
+
+def sequence(body: Body, effects: Sequence[ir.Stmt], value: Expr) -> Expr:
+    """Statements of host code, then a value, as an expression."""
+    result = ir.Return(value, body.region(), value.span)
+    block = ir.Block((*effects, result), body.region(), value.span)
+    return ir.InlinedCall("effects", (), (), block, value.type, value.span)
 
 
 def _assigned_by(effect: ir.Stmt) -> Expr | None:
@@ -293,7 +305,14 @@ def _(body: Body, node: Node) -> Location | None:
 
 
 def _host_member(body: Body, base: Location, field: Node, offset: int, type_: Type, span: Span) -> Location:
-    """A member as host code keeps it: a reference as a pointer, a bit-field in a place of its own."""
+    """A member as host code keeps it: a reference as a pointer, a bit-field in a place of its own; that of a
+    base, which a record does not list, by its address.
+    """
+    if field.spelling not in {own.name for own in base.type.fields} and base.type.fields:
+        owner = field.semantic_parent
+        if owner is not None and owner.spelling in body.unit.one_of_several_bases:
+            offset = ir.made_up_offset(f"{owner.spelling}::{field.spelling}")
+        base = in_memory(body, base, span)
     if body.unit.types.is_reference(field.raw):
         held = member(body, base, field.spelling, offset, pointer_to(type_), span)
         return dereference(body, read(body, held, span), type_)

@@ -150,7 +150,7 @@ def _places(body: Body, name: str, span: Span) -> Iterator[Expr]:
 def _file_scope(body: Body, name: str) -> list[Variable]:
     for node in body.unit.root.children:
         if node.kind == C.VAR_DECL and node.spelling == name and not node.type.is_const:
-            return [file_scope_variable(body, node, node.raw.data0)]
+            return [file_scope_variable(body, node)]
     return []
 
 

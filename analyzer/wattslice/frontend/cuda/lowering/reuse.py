@@ -194,7 +194,7 @@ class Reuse:
         if declaration is None:
             return False
         body = Body(unit, is_host=is_host)
-        return file_scope_variable(body, declaration, declaration.raw.data0) is variable
+        return file_scope_variable(body, declaration) is variable
 
     @cached_property
     def _declared(self) -> dict[str, Node | None]:

@@ -10,6 +10,7 @@ from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
     STATEMENTS,
     Body,
@@ -37,10 +38,23 @@ from wattslice.frontend.cuda.lowering.memory import (
     must_name_an_object,
     note_pointer,
     pointee_of,
+    with_effects,
+)
+from wattslice.frontend.cuda.lowering.objects import (
+    Special,
+    bare,
+    destroyed_within,
+    every_part,
+    initialises,
+    lost_by,
+    made_at,
+    part_at,
+    parts,
+    ran,
 )
 from wattslice.frontend.cuda.lowering.rejected import rejected, unread, written_by
-from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.frontend.cuda.lowering.unit import Destruction, Rejections
+from wattslice.frontend.cuda.lowering.types import class_names, pointer_to
+from wattslice.frontend.cuda.lowering.unit import Rejections
 from wattslice.ir import (
     Block,
     Constant,
@@ -73,10 +87,12 @@ def lower(body: Body, node: Node) -> list[Stmt]:
 
 def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
     """Run a handler; effects it wants run before come first, and its failure leaves a hole."""
-    outer = body.before
-    body.before = []
+    outer, outer_after = body.before, body.after
+    body.before, body.after = [], []
     try:
         result = handler(body, node)
+        if body.after and result and not isinstance(result[-1], ir.Return | ir.Break | ir.Continue):
+            result = [*result, *body.after]
         return [*body.before, *result] if body.before else result
     except LoweringError as error:
         span = body.unit.spans.span(error.node)
@@ -85,7 +101,7 @@ def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
         body.hole("PW006", span, f"not read: {error}")
         return _rest_of(body, node) if body.is_host else list(body.before)
     finally:
-        body.before = outer
+        body.before, body.after = outer, outer_after
 
 
 def _rest_of(body: Body, node: Node) -> list[Stmt]:
@@ -287,7 +303,7 @@ def _repeated(body: Body, nodes: Sequence[Node]) -> Stmt:
     """Statements of host code from a label to a jump back to it: a loop of which nobody knows the length."""
     span = body.unit.spans.span(nodes[0])
     regions = body.region(), body.region(), body.region()
-    body.frame.targets.append(Target(len(body.frame.guards), label=""))
+    body.frame.targets.append(Target(len(body.frame.guards), label="", depth=body.depth))
     inner = Block((*lower(body, nodes[0]), *lower_all(body, nodes[1:])), body.region(), span)
     body.frame.targets.pop()
     return ir.Loop(ir.LoopKind.DO, (), unread(span), None, inner, None, *regions, span)
@@ -305,7 +321,7 @@ def _label_of(jump: Node) -> str:
 def _in_front_of(body: Body, nodes: Sequence[Node], label: Node) -> Stmt:
     """The statements that a `goto` forward to `label` leaves."""
     region, targets = body.region(), body.frame.targets
-    targets.append(Target(len(body.frame.guards), label=label.spelling))
+    targets.append(Target(len(body.frame.guards), label=label.spelling, depth=body.depth))
     statements = lower_all(body, nodes)
     targets.pop()
     return Block(tuple(statements), region, body.unit.spans.span(nodes[0]), is_breakable=True)
@@ -324,7 +340,8 @@ def left_by(body: Body, leaves: Callable[[Target], bool]) -> tuple[int, list[Stm
     """How many targets a jump leaves up to the one that it is meant for, and the destructors on its way."""
     for levels, target in enumerate(reversed(body.frame.targets), 1):
         if leaves(target):
-            return levels, destroyed(body, target.guards)
+            staying = sum(guard.depth <= target.depth for guard in body.frame.guards)
+            return levels, destroyed(body, staying if target.label is not None else target.guards)
     return None
 
 
@@ -333,6 +350,15 @@ def destroyed(body: Body, older: int, kept: Variable | None = None) -> list[Stmt
     result: list[Stmt] = []
     for guard in reversed(body.frame.guards[older:]):
         if kept is None or not isinstance(guard.where, RegisterPlace) or guard.where.variable is not kept:
+            if body.is_host:
+                span = body.unit.spans.span(guard.destructor)
+                lost = guard.is_by_library
+                result += (
+                    lost_by(body, [guard.destructor], span)
+                    if lost
+                    else [ran(body, guard.destructor, guard.where, (), span)]
+                )
+                continue
             body.frames.append(Frame(None, guard.where))
             result += STATEMENTS[C.DESTRUCTOR](body, guard.destructor)
             body.frames.pop()
@@ -346,35 +372,15 @@ def at_end(body: Body, older: int, statements: list[Stmt]) -> list[Stmt]:
     return destroyed(body, older)
 
 
-def _note_object(body: Body, variable: Variable, type_: ClangType, span: Span) -> None:
+def note_object(body: Body, where: Location, type_: ClangType, span: Span) -> None:
     """Remember the destructors that a local object needs."""
-    for one in _destructions(body, type_.canonical):
-        where = location_of_variable(body, variable, span)
-        for field in one.path:
-            offset = body.unit.types.field_offset_bytes(field.raw)
-            where = member(body, where, field.spelling, offset, body.unit.types.of(field.raw), span)
-        body.frame.guards.append(Guard(where, one.destructor))
-
-
-def _destructions(body: Body, type_: ClangType) -> tuple[Destruction, ...]:
-    """Of the bases, the members and the record itself, in the order in which they are made."""
-    known = body.unit.destructors.get(type_.raw.data0)
-    if known is not None:
-        return known
-    declaration, found = type_.declaration, list[Destruction]()
-    if declaration is not None and not body.unit.parsed.is_builtin(declaration):
-        for child in declaration.children:
-            if child.kind == C.CXX_BASE_SPECIFIER:
-                found += _destructions(body, child.type.canonical)
-        for field in type_.fields:
-            inner = _destructions(body, field.type.canonical)
-            found += (Destruction((field, *one.path), one.destructor) for one in inner)
-        own = next((child for child in declaration.children if child.kind == C.DESTRUCTOR), None)
-        own = own or body.unit.instantiated_destructors.get(declaration)
-        if own is not None:
-            found.append(Destruction((), own))
-    body.unit.destructors[type_.raw.data0] = result = tuple(found)
-    return result
+    find = parts if body.is_host else every_part
+    for one in find(body.unit, type_, Special.DESTROY):
+        body.frame.guards.append(Guard(part_at(body, where, one.path, span), one.function, body.depth))
+    declaration = type_.canonical.declaration if body.is_host else None
+    if declaration is not None and body.unit.parsed.is_builtin(declaration):
+        for one in destroyed_within(body.unit, type_):
+            body.frame.guards.append(Guard(where, one, body.depth, is_by_library=True))
 
 
 @statement(C.COMPOUND_STMT)
@@ -523,12 +529,33 @@ def _return(body: Body, node: Node) -> list[Stmt]:
             if isinstance(where, Cell):
                 return [ir.Return(where.address, body.region(), span)]
             return [ir.Return(Read(where, where.type, span), body.region(), span)]
-    value = body.expr(children[0])
+    value = body.expr(_named_result(body, children[0]) if body.is_host else children[0])
     if value.type.kind is TypeKind.POINTER:
         found = pointee_of(body, value)
         if found is not None:
             frame.result_pointees.append(found)
     return [ir.Return(value, body.region(), span)]
+
+
+def _named_result(body: Body, node: Node) -> Node:
+    """What a host function gives: a local object that all of its `return`s name is made where the caller
+    wants it, without a copy.
+    """
+    initialises(body, node)
+    call = bare(node)
+    inner = [bare(child) for child in call.children if child.kind >= 100]
+    if call.kind != C.CALL_EXPR or len(inner) != 1 or body.function is None:
+        return node
+    local = inner[0].referenced if inner[0].kind == C.DECL_REF_EXPR else None
+    if local is None or local.kind != C.VAR_DECL or not _is_given_only(body.function, local):
+        return node
+    return inner[0] if isinstance(body.names.get(local.raw.data0), Variable) else node
+
+
+def _is_given_only(function: Node, local: Node) -> bool:
+    returns = [node for node in function.walk() if node.kind == C.RETURN_STMT]
+    named = [[n.referenced for n in node.walk() if n.kind == C.DECL_REF_EXPR] for node in returns]
+    return all(len(names) == 1 and names[0] == local for names in named)
 
 
 @statement(C.BREAK_STMT)
@@ -576,20 +603,59 @@ def _(body: Body, node: Node) -> list[Stmt]:
             body.span(node),
             "goto is not followed backwards or into a block: it is read as doing nothing",
         )
-        return []
+        if not body.is_host:
+            return []
+        span = body.span(node)  # what follows may not be run, or once more
+        left = Block((ir.Return(None, body.region(), span),), body.region(), span)
+        return [ir.If(unread(span), left, None, body.region(), span)]
     return [*found[1], ir.Break(body.region(), body.span(node), found[0])]
 
 
 @statement(C.CXX_TRY_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    """Host code: the protected block; what the handlers launch is code that is not run."""
+    """Host code: the protected block, then handler by handler whether it takes what was thrown."""
     protected, *handlers = node.children
-    result = lower(body, protected)
-    for handler in handlers:
-        span = body.unit.spans.span(handler)
-        never = Constant(0, ir.BOOL, span)
-        result.append(ir.If(never, as_block(body, handler.children[-1]), None, body.region(), span))
-    return result
+    span = body.unit.spans.span(node)
+    again = ir.Call("", ir.THROW, (), ir.VOID, span)
+    others = ir.If(
+        _caught(ir.ANY_TYPE, span),
+        Block((_alone(body, again),), body.region(), span),
+        None,
+        body.region(),
+        span,
+    )
+    rest: Stmt = others
+    for handler in reversed(handlers):
+        where = body.unit.spans.span(handler)
+        name = ir.ANY_TYPE
+        held: Stmt = _alone(body, ir.Call("", ir.HANDLE, (), ir.UNKNOWN_TYPE, where))
+        if handler.children[0].kind == C.VAR_DECL:
+            declaration = handler.children[0]
+            name = class_names(declaration.type)[0]
+            variable = Variable(
+                declaration.spelling,
+                body.type(declaration),
+                body.home(body.type(declaration)),
+                VariableRole.LOCAL,
+                where,
+            )
+            body.names[declaration.raw.data0] = variable
+            held = ir.Declare(
+                variable, ir.Call("", ir.HANDLE, (), variable.type, where), body.region(), where
+            )
+        inner = as_block(body, handler.children[-1])
+        inner = Block((held, *inner.statements), inner.region, where)
+        rest = ir.If(_caught(name, where), inner, Block((rest,), body.region(), where), body.region(), where)
+    inside = as_block(body, protected)
+    return [Block((inside, rest), body.region(), span, is_protected=True)]
+
+
+def _caught(name: str, span: Span) -> Expr:
+    return ir.Call("", ir.CAUGHT, (ir.Text(name, ir.UNKNOWN_TYPE, span),), ir.BOOL, span)
+
+
+def _alone(body: Body, expr: Expr) -> Stmt:
+    return ir.ExprStmt(expr, body.region(), expr.span)
 
 
 @statement(C.CASE_STMT, C.DEFAULT_STMT)
@@ -673,7 +739,15 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         target = function_named(body, initializer)
         if target is not None:
             body.functions[key] = target
+    is_object = not node.is_static and type_.kind in (TypeKind.RECORD, TypeKind.ARRAY)
+    if is_object and body.is_host and initializer is not None and _is_of_class(body, node):
+        made = _made_object(body, node, initializer, span)
+        if made:
+            return made
+    mark = len(body.before)
     value = None if initializer is None else body.expr(initializer)
+    if value is not None and body.is_host and node.is_static:  # once
+        value = with_effects(body, mark, value)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
         value = value if type_.name == "dim3" or type_.name.startswith(ir.VECTOR_CLASSES) else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
@@ -694,9 +768,32 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         if address is not None and type_.kind is TypeKind.POINTER and not body.is_host:
             body.names[key] = PointsTo(address[1])
         note_pointer(body, variable, (), value)
-    if type_.kind is TypeKind.RECORD and not body.is_host and not node.is_static:
-        _note_object(body, variable, node.type, span)
+    if is_object and (body.is_host or type_.kind is TypeKind.RECORD):
+        note_object(body, location_of_variable(body, variable, span), node.type, span)
     return [ir.Declare(variable, value, body.region(), span)]
+
+
+def _is_of_class(body: Body, node: Node) -> bool:
+    """Whether making an object, or an array of such, may run functions of the user."""
+    type_ = node.type.canonical
+    while type_.kind == K.CONSTANTARRAY:
+        type_ = type_.element.canonical
+    declaration = type_.declaration
+    return declaration is not None and not body.unit.parsed.is_builtin(declaration)
+
+
+def _made_object(body: Body, node: Node, initializer: Node, span: Span) -> list[Stmt]:
+    """A local object of host code that a constructor makes where it is; empty where it is given a value."""
+    type_ = body.type(node)
+    variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
+    where = location_of_variable(body, variable, span)
+    made = made_at(body, initializer, where, span)
+    if made is None:
+        initialises(body, initializer)
+        return []
+    body.names[node.raw.data0] = variable
+    note_object(body, where, node.type, span)
+    return [ir.Declare(variable, None, body.region(), span), *made]
 
 
 def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) -> list[Stmt]:
@@ -730,25 +827,6 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
 
 _NAMES = (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR)
 _BINDING = regex(r"(?P<reference>&{0,2})\s*\[(?P<names>[\w\s,]+)\]")
-
-
-def default_initialisers(body: Body, constructor: Node) -> list[tuple[Node, Node]]:
-    """The fields of a constructor's class that have an initialiser in the class, with that initialiser."""
-    record = constructor.semantic_parent
-    if record is None:
-        return []
-    found: list[tuple[Node, Node]] = []
-    for field in record.type.fields:
-        value = next((child for child in field.children if 100 <= child.kind < 400), None)
-        # The width of a bit-field is an expression too, but no initialiser.
-        if value is not None and _is_initialised(body, field):
-            found.append((field, value))
-    return found
-
-
-def _is_initialised(body: Body, field: Node) -> bool:
-    text = body.unit.spans.text(field)
-    return "=" in text or "{" in text
 
 
 def structured_binding(body: Body, statement: Node, declaration: Node, span: Span) -> list[Stmt]:

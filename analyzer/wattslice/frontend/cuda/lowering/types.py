@@ -6,6 +6,7 @@ from typing import Any
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.clang.libclang import CXCursor, CXType, UnitHandle, library, text
 from wattslice.ir import BOOL, DIM3, FLOAT32, FLOAT64, INT32, INT64, UINT32, VOID, Field, Type, TypeKind
@@ -80,6 +81,19 @@ def vector_of(scalar: Type, lanes: int, name: str = "") -> Type:
     return Type(
         scalar.kind, bits=scalar.bits, signed=scalar.signed, lanes=lanes, bfloat=scalar.bfloat, name=name
     )
+
+
+def class_names(type_: ClangType) -> list[str]:
+    """The name of a type, of a class those of its bases as well."""
+    type_ = type_.canonical
+    if type_.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE):
+        type_ = type_.pointee.canonical
+    names = [type_.spelling.removeprefix("const ")]
+    declaration = type_.declaration
+    for child in () if declaration is None else declaration.children:
+        if child.kind == C.CXX_BASE_SPECIFIER:
+            names += class_names(child.type)
+    return names
 
 
 def pointer_to(element: Type) -> Type:

@@ -53,11 +53,7 @@ class FunctionInfo(Struct, frozen=True):
     is_defaulted: bool  # written by the compiler: copies member by member, or does nothing
 
 
-class Destruction(Struct, frozen=True):
-    """A destructor that an object needs, and the path to its member that it is of."""
-
-    path: tuple[Node, ...]
-    destructor: Node
+_HOLDING = (C.NAMESPACE, C.LINKAGE_SPEC, C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 
 
 class Unit:
@@ -86,8 +82,8 @@ class Unit:
         self.referenced: Any = library().clang_getCursorReferenced
         # Whether known arguments may end a function's recursion.
         self.recursive: dict[int, bool] = {}
-        # Of record types: what destroying an object runs.
-        self.destructors: dict[int, tuple[Destruction, ...]] = {}
+        # Of types: the functions of the user that making, copying, destroying an object runs (`objects.py`).
+        self.special: dict[tuple[object, ...], tuple[Any, ...]] = {}
         self._seen: set[tuple[str, int, str]] = set()
         # What the function at hand reported and which file-scope variables it named, the host's view or not.
         self.reported: list[Diagnostic] = []
@@ -119,10 +115,42 @@ class Unit:
         return any(b"<<<" in line for line in lines[error.line - 1 : error.line + 1])
 
     @functools.cached_property
-    def instantiated_destructors(self) -> dict[Node, Node]:
+    def instantiated_members(self) -> dict[Node, list[Node]]:
         """Of instances of class templates, which libclang lists beside what the file declares."""
-        found = (node for node in self.root.children if node.kind == C.DESTRUCTOR)
-        return {record: node for node in found if (record := node.semantic_parent) is not None}
+        found: dict[Node, list[Node]] = {}
+        for node in self.root.children:
+            if node.kind in (C.CONSTRUCTOR, C.DESTRUCTOR, C.CXX_METHOD):
+                record = node.semantic_parent
+                if record is not None:
+                    found.setdefault(record, []).append(node)
+        return found
+
+    @functools.cached_property
+    def one_of_several_bases(self) -> frozenset[str]:
+        """The user's classes that others derive from beside another class: where they lie is not read."""
+        found: set[str] = set()
+        waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
+        while waiting:
+            node = waiting.pop()
+            if node.kind in _HOLDING:
+                waiting.extend(node.children)
+                bases = [c for c in node.children if c.kind == C.CXX_BASE_SPECIFIER]
+                declared = (base.type.canonical.declaration for base in bases if len(bases) > 1)
+                found.update(one.spelling for one in declared if one is not None)
+        return frozenset(found)
+
+    @functools.cached_property
+    def destructors(self) -> tuple[Node, ...]:
+        """Those of the user's classes."""
+        found: list[Node] = []
+        waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
+        while waiting:
+            node = waiting.pop()
+            if node.kind == C.DESTRUCTOR:
+                found.append(node)
+            elif node.kind in _HOLDING:
+                waiting.extend(node.children)
+        return tuple(found)
 
     def function(self, declaration: Node) -> FunctionInfo:
         """What is known of a function, looked up once per declaration."""

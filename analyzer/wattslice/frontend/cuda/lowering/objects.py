@@ -1,0 +1,390 @@
+"""Objects of classes: the functions of the user that making, copying, assigning and destroying them runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum, auto
+from typing import NamedTuple
+
+from wattslice import ir
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, file_scope_variable
+from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
+    bound,
+    dereference,
+    member,
+    place_for_access,
+    read,
+)
+from wattslice.frontend.cuda.lowering.rejected import unread
+from wattslice.frontend.cuda.lowering.types import pointer_to
+from wattslice.frontend.cuda.lowering.unit import ParameterInfo, Unit
+from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt
+
+MOST_ELEMENTS = 64
+"""Elements of an array of objects that are made, copied or destroyed one by one."""
+_MOST_CALLED = 64
+
+
+class Special(Enum):
+    """What runs a function of a class that nobody has to write down."""
+
+    MAKE = auto()
+    COPY = auto()
+    ASSIGN = auto()
+    DESTROY = auto()
+
+
+class Part(NamedTuple):
+    """A part of an object that a function of the user is run on: members and elements that lead to it."""
+
+    path: tuple[Node | int, ...]
+    function: Node
+
+
+def own_function(unit: Unit, type_: ClangType, special: Special) -> Node | None:
+    """The function that the user has written for a class; None where the compiler writes it."""
+    declaration = type_.canonical.declaration
+    if declaration is None or unit.parsed.is_builtin(declaration):
+        return None
+    for node in (*declaration.children, *unit.instantiated_members.get(declaration, ())):
+        if _serves(node, special, declaration) and not node.is_defaulted:
+            return node
+    return None
+
+
+def _serves(node: Node, special: Special, record: Node) -> bool:
+    if special is Special.DESTROY:
+        return node.kind == C.DESTRUCTOR
+    if node.kind != (C.CXX_METHOD if special is Special.ASSIGN else C.CONSTRUCTOR):
+        return False
+    parameters = [child for child in node.children if child.kind == C.PARM_DECL]
+    needed = [p for p in parameters if not any(100 <= child.kind < 400 for child in p.children)]
+    if special is Special.MAKE:
+        return not needed
+    if special is Special.ASSIGN and node.spelling != "operator=":
+        return False
+    taken = parameters[0].type.canonical if parameters and len(needed) <= 1 else None
+    if taken is None or taken.kind != K.LVALUEREFERENCE:
+        return False
+    given = taken.pointee.canonical.declaration
+    return given is not None and given.canonical == record.canonical
+
+
+def parts(unit: Unit, type_: ClangType, special: Special) -> tuple[Part, ...]:
+    """Of bases, members and elements, in the order in which they are made; of a class with such a function
+    only itself: whoever runs that comes to the parts.
+    """
+    type_ = type_.canonical
+    key = (type_.raw.data0, special)
+    known = unit.special.get(key)
+    if known is None:
+        known = unit.special[key] = tuple(_parts(unit, type_, special))
+    return known
+
+
+def _parts(unit: Unit, type_: ClangType, special: Special) -> Iterator[Part]:
+    if type_.kind == K.CONSTANTARRAY:
+        length = unit.types.translate(type_.raw).length or 0
+        inner = parts(unit, type_.element, special)
+        for at in range(min(length, MOST_ELEMENTS) if inner else 0):
+            yield from (Part((at, *one.path), one.function) for one in inner)
+        return
+    own = own_function(unit, type_, special)
+    if own is not None:
+        yield Part((), own)
+        return
+    yield from inner_parts(unit, type_, special)
+
+
+def inner_parts(unit: Unit, type_: ClangType, special: Special) -> Iterator[Part]:
+    """Those of bases and members alone."""
+    declaration = type_.canonical.declaration
+    if declaration is None or unit.parsed.is_builtin(declaration):
+        return
+    for base in _bases(declaration):
+        yield from parts(unit, base, special)
+    for field in type_.canonical.fields:
+        for one in parts(unit, field.type, special):
+            yield Part((field, *one.path), one.function)
+
+
+def every_part(unit: Unit, type_: ClangType, special: Special) -> tuple[Part, ...]:
+    """Those of bases and members, and the object itself, for code that runs each of them by itself."""
+    key = (type_.canonical.raw.data0, special, True)
+    known = unit.special.get(key)
+    if known is None:
+        declaration, found = type_.canonical.declaration, list[Part]()
+        if declaration is not None and not unit.parsed.is_builtin(declaration):
+            for base in _bases(declaration):
+                found += every_part(unit, base, special)
+            for field in type_.canonical.fields:
+                inner = every_part(unit, field.type, special)
+                found += (Part((field, *one.path), one.function) for one in inner)
+            own = own_function(unit, type_, special)
+            found += () if own is None else (Part((), own),)
+        known = unit.special[key] = tuple(found)
+    return known
+
+
+def _bases(declaration: Node) -> list[ClangType]:
+    """None of several: nobody reads where they lie."""
+    found = [child.type for child in declaration.children if child.kind == C.CXX_BASE_SPECIFIER]
+    return found if len(found) == 1 else []
+
+
+def part_at(body: Body, where: Location, path: Sequence[Node | int], span: Span) -> Location:
+    """The part of an object."""
+    for step in path:
+        if isinstance(step, Node):
+            offset = body.unit.types.field_offset_bytes(step.raw)
+            where = member(body, where, step.spelling, offset, body.unit.types.of(step.raw), span)
+        else:
+            element = where.type.element or ir.UNKNOWN_TYPE
+            offset = step * element.size_bytes
+            start = address_of(body, where, span)
+            address = ir.PointerOffset(start, None, 1, offset, False, False, pointer_to(element), span)
+            where = dereference(body, address, element)
+    return where
+
+
+def ran(body: Body, function: Node, where: Location, arguments: tuple[Expr, ...], span: Span) -> Stmt:
+    """A call of a special function in host code."""
+    this = address_of(body, where, span)
+    call = Call(function.mangled_name, function.spelling, (this, *arguments), ir.VOID, span)
+    return ExprStmt(call, body.region(), span)
+
+
+# ----------------------------------------------------------------------------- making
+
+
+def bare(node: Node) -> Node:
+    """The call or name behind parentheses, conversions and what clang wraps around temporaries."""
+    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR, C.CXX_FUNCTIONAL_CAST_EXPR):
+        inner = [child for child in node.children if child.kind >= 100]
+        if len(inner) != 1:
+            break
+        node = inner[0]
+    return node
+
+
+def initialises(body: Body, node: Node) -> None:
+    """The value of `node` makes an object that has a name of its own: no temporary is destroyed."""
+    body.naming.add(bare(node).raw.data1)
+
+
+def initialise_parameters(body: Body, parameters: Sequence[ParameterInfo], arguments: Sequence[Node]) -> None:
+    """What is passed by value is made for the function, which destroys it."""
+    for parameter, argument in zip(parameters, arguments, strict=False):
+        if not parameter.is_reference:
+            initialises(body, argument)
+
+
+def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] | None:
+    """What the constructor that `node` calls does to an object of host code; None: its value is all."""
+    node = bare(node)
+    constructor = node.referenced if node.kind == C.CALL_EXPR else None
+    if constructor is None or constructor.kind != C.CONSTRUCTOR:
+        return None
+    info = body.unit.function(constructor)
+    if info.is_builtin or info.is_made_up or (info.body is None and not where.type.fields):
+        return None
+    arguments = [child for child in node.children if child.kind >= 100]
+    if where.type.kind is ir.TypeKind.ARRAY:
+        return made_of_nothing(body, where, node.type, span)
+    if not constructor.is_defaulted:
+        initialise_parameters(body, info.parameters, arguments)
+        values = tuple(body.expr(argument) for argument in arguments)
+        return [ran(body, constructor, where, values, span)]
+    if not arguments:
+        return made_of_nothing(body, where, node.type, span)
+    if not parts(body.unit, node.type, Special.COPY):
+        return None
+    source = body.location(arguments[0])
+    if source is None:
+        return None
+    return list(copied(body, where, source, node.type, Special.COPY, span))
+
+
+def made_of_nothing(body: Body, where: Location, type_: ClangType, span: Span) -> list[Stmt]:
+    """What runs where an object gets no value."""
+    type_ = type_.canonical
+    if type_.kind == K.CONSTANTARRAY:
+        length = where.type.length or 0
+        found: list[Stmt] = []
+        for at in range(min(length, MOST_ELEMENTS)):
+            found += made_of_nothing(body, part_at(body, where, (at,), span), type_.element, span)
+        return found
+    own = own_function(body.unit, type_, Special.MAKE)
+    if own is not None:
+        return [ran(body, own, where, (), span)]
+    declaration = type_.declaration
+    if declaration is None or body.unit.parsed.is_builtin(declaration):
+        return []
+    return made_parts(body, where, declaration, {}, span)
+
+
+def made_parts(
+    body: Body,
+    where: Location,
+    record: Node,
+    given: dict[str, Node],
+    span: Span,
+    made: Sequence[Node | None] = (),
+) -> list[Stmt]:
+    """Bases and members: what a constructor says of these, values written in the class, or their own
+    constructors. What cannot be read is left out. `made`: the bases that are.
+    """
+    result: list[Stmt] = []
+    for base in _bases(record):
+        if base.canonical.declaration not in made:
+            result += made_of_nothing(body, where, base, span)
+    for field in record.type.fields:
+        value = given.get(field.spelling) or default_of(body, field)
+        type_ = body.unit.types.of(field.raw)
+        type_ = pointer_to(type_) if body.unit.types.is_reference(field.raw) else type_
+        offset = body.unit.types.field_offset_bytes(field.raw)
+        place = member(body, where, field.spelling, offset, type_, span)
+        if value is None:
+            result += made_of_nothing(body, place, field.type, span)
+            continue
+        try:
+            statements = made_at(body, value, place, span)
+            if statements is None:
+                initialises(body, value)
+                held = bound(body, field, value)
+                stored = ir.Assign(place_for_access(body, place), None, held, type_, type_, span)
+                statements = [ExprStmt(stored, body.region(), span)]
+        except LoweringError:
+            continue
+        result += statements
+    return result
+
+
+def default_of(body: Body, field: Node) -> Node | None:
+    """The value of a member that is written in the class; the width of a bit-field is none."""
+    value = next((child for child in field.children if 100 <= child.kind < 400), None)
+    if value is None:
+        return None
+    text = body.unit.spans.text(field)
+    return value if "=" in text or "{" in text else None
+
+
+def default_initialisers(body: Body, constructor: Node) -> list[tuple[Node, Node]]:
+    """The fields of a constructor's class that have an initialiser in the class, with that initialiser."""
+    record = constructor.semantic_parent
+    pairs = ((field, default_of(body, field)) for field in (() if record is None else record.type.fields))
+    return [(field, value) for field, value in pairs if value is not None]
+
+
+# ----------------------------------------------------------------------------- copying
+
+
+def copied(
+    body: Body, target: Location, source: Location, type_: ClangType, special: Special, span: Span
+) -> Iterator[Stmt]:
+    """What a copy or an assignment that the compiler writes runs, base by base and member by member."""
+    type_ = type_.canonical
+    own = own_function(body.unit, type_, special)
+    if own is not None:
+        yield ran(body, own, target, (read(body, source, span),), span)
+    elif not parts(body.unit, type_, special):
+        stored = read(body, source, span)
+        place = place_for_access(body, target)
+        yield ExprStmt(ir.Assign(place, None, stored, target.type, target.type, span), body.region(), span)
+    elif type_.kind == K.CONSTANTARRAY:
+        for at in range(min(target.type.length or 0, MOST_ELEMENTS)):
+            one, two = (part_at(body, where, (at,), span) for where in (target, source))
+            yield from copied(body, one, two, type_.element, special, span)
+    else:
+        declaration = type_.declaration
+        for base in () if declaration is None else _bases(declaration):
+            yield from copied(body, target, source, base, special, span)
+        for field in type_.fields:
+            one, two = (part_at(body, where, (field,), span) for where in (target, source))
+            yield from copied(body, one, two, field.type, special, span)
+
+
+# ----------------------------------------------------------------------------- what is not run
+
+
+def handed_over(body: Body, node: Node, callee: Node) -> list[ClangType]:
+    """Classes of the user whose objects a library makes, copies or destroys in a call, as containers do."""
+    if not body.unit.parsed.is_builtin(callee):
+        return []
+    owner, made = callee.semantic_parent, node.type.canonical.declaration
+    holders = [holder for holder in (callee, owner, made) if holder is not None]
+    given = (type_ for holder in holders for type_ in holder.template_arguments)
+    return list(_of_the_user(body.unit, (type_ for type_ in given if isinstance(type_, ClangType))))
+
+
+def _of_the_user(unit: Unit, types: Iterable[ClangType]) -> Iterator[ClangType]:
+    for type_ in types:
+        declaration = type_.canonical.declaration
+        if declaration is None:
+            continue
+        if unit.parsed.is_builtin(declaration):
+            inner = (one for one in declaration.template_arguments if isinstance(one, ClangType))
+            yield from _of_the_user(unit, inner)
+        elif declaration.kind in (C.STRUCT_DECL, C.CLASS_DECL):
+            yield type_
+
+
+def destroyed_within(unit: Unit, type_: ClangType) -> list[Node]:
+    """The destructors of the user that an object of a library runs, as for its elements."""
+    inner = _of_the_user(unit, (type_,))
+    return [one.function for held in inner for one in parts(unit, held, Special.DESTROY)]
+
+
+def functions_of(unit: Unit, types: Sequence[ClangType]) -> list[Node]:
+    """All constructors, destructors and assignments that the user has written for classes."""
+    found: list[Node] = []
+    for type_ in types:
+        declaration = type_.canonical.declaration
+        members = () if declaration is None else declaration.children
+        members = (*members, *unit.instantiated_members.get(declaration, ())) if declaration else ()
+        found += (
+            node
+            for node in members
+            if node.kind in (C.CONSTRUCTOR, C.DESTRUCTOR) or node.spelling == "operator="
+        )
+        found += (one.function for special in Special for one in inner_parts(unit, type_, special))
+    return [function for function in found if not function.is_defaulted]
+
+
+def lost_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
+    """File-scope variables that functions, and what these call, may write where they are not run."""
+    found: dict[int, Node] = {}
+    seen: dict[int, Node] = {}
+    waiting = list(functions)
+    while waiting and len(seen) < _MOST_CALLED:
+        function = waiting.pop()
+        function = function.definition or function
+        if function.raw.data0 in seen or body.unit.parsed.is_builtin(function):
+            continue
+        seen[function.raw.data0] = function
+        for node in function.walk():
+            declaration = node.referenced if node.kind in _REFERRING else None
+            if declaration is None:
+                continue
+            if declaration.kind in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONSTRUCTOR):
+                waiting.append(declaration)
+            elif declaration.kind == C.VAR_DECL and not declaration.type.is_const and _is_shared(declaration):
+                found[declaration.raw.data0] = declaration
+    addresses = tuple(
+        ir.AddressOf(variable, pointer_to(variable.type), span)
+        for variable in (file_scope_variable(body, node) for node in found.values())
+    )
+    return [ExprStmt(unread(span, addresses), body.region(), span)] if addresses else []
+
+
+_REFERRING = (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR, C.CALL_EXPR)
+
+
+def _is_shared(declaration: Node) -> bool:
+    parent = declaration.semantic_parent
+    return parent is not None and parent.kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.FUNCTION_TEMPLATE)

@@ -1,0 +1,127 @@
+"""What the language runs by itself in host code: special functions, values before `main`, exceptions."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+
+from .geometry import launches
+
+HEAD = """
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+__global__ void k(int n) {}
+int g = 3;
+int twice(int x) { return 2 * x; }
+int set_before = twice(4);
+struct Setup { Setup(int a) { g += a; } };
+Setup setup(2);
+struct Box {
+    int v, w = 4;
+    static int count;
+    Box() : v(1) { count++; }
+    Box(int a) : v(a) {}
+    Box(const Box &o) : v(o.v + 10), w(o.w) {}
+    Box &operator=(const Box &o) { v = o.v + 100; return *this; }
+    ~Box() { g = v; }
+    int sum() const { return v + w; }
+};
+int Box::count = 5;
+struct Keep { int &place, old; Keep(int &x) : place(x), old(x) {} ~Keep() { place = old; } };
+struct Holder { Box x; int n = 7; };
+struct Derived : Box { int more = 2; Derived(int a) : Box(a + 1) {} };
+struct Plain { int a; ~Plain() { g = 9; } };
+int taken(Box b) { return b.v; }
+Box made(int a) { Box b(a); b.w = 6; return b; }
+struct Bad : std::runtime_error { int code; Bad(int c) : std::runtime_error("bad"), code(c) {} };
+int checked(int x) { if (x > 4) throw Bad(x + 1); return x; }
+int deep(int x) { Keep kept(g); g = 50; return checked(x) + 1; }
+void leave(int x) { if (x > 4) exit(0); }
+int early(int x) { if (x) { g = 77; return 1; } return 2; }
+int unknown();
+"""
+
+KNOWN = [
+    ("a function before main", "int a = set_before;", 8),
+    ("a constructor before main", "int a = g;", 5),
+    ("a default constructor", "Box b; int a = b.v * 10 + b.w;", 14),
+    ("of each element", "Box b[3]; int a = Box::count;", 8),
+    ("a copy", "Box b(2); Box c = b; int a = c.v;", 12),
+    ("of a parameter", "Box b(2); int a = taken(b);", 12),
+    ("none of a result that is named", "Box b = made(3); int a = b.v * 10 + b.w;", 36),
+    ("an assignment", "Box b(2), c(3); c = b; int a = c.v;", 102),
+    ("of members", "Holder h; h.x.v = 1; Holder i = h, j; j = h; int a = i.x.v * 1000 + j.x.v + i.n;", 11108),
+    ("of a base", "Derived d(2); int a = d.v * 10 + d.more;", 32),
+    ("the end of a block", "{ Box b(6); } int a = g;", 6),
+    ("a way out of a block", "for (int i = 1; i < 4; i++) { Box b(i); if (i == 2) break; } int a = g;", 2),
+    ("what a destructor restores", "{ Keep kept(g); g = 40; } int a = g;", 5),
+    ("delete", "Box *b = new Box(7); delete b; int a = g;", 7),
+    ("an arm that is not taken", "int a = g > 4 ? 6 : Box().sum() + Box::count; a += Box::count;", 11),
+    ("once", "int a = 0; for (int i = 0; i < 3; i++) { static Box b; a = Box::count; }", 6),
+    ("a copy in a lambda", "Box b(2); auto f = [=] { return b.v; }; int a = f();", 12),
+    ("a jump in a block", "int a = 3; { Keep kept(a); if (g > 4) goto out; g = 8; out: a = 2; } a += 1;", 4),
+    ("caught", "int a = 1; try { a = 2; a = checked(8); } catch (const Bad &e) { a += e.code; }", 11),
+    ("by the type of a base", "int a = 1; try { checked(8); } catch (int) { a = 3; } catch (std::exception &) { a = 4; }", 4),
+    ("thrown again", "int a = 1; try { try { throw 3; } catch (...) { a = 5; throw; } } catch (int e) { a += e; }", 8),
+    ("nothing thrown", "int a = 1; try { a = checked(3); } catch (...) { a = 9; }", 3),
+    ("in a loop", "int a = 0; try { for (int i = 0; i < 9; i++) a = checked(i); } catch (...) { a *= 10; }", 40),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "grid"), [pytest.param(*case[1:], id=case[0]) for case in KNOWN])
+def test_what_is_run_by_itself_is_run(tmp_path, body, grid):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    assert (launch.grid[0], launch.source, launch.assumptions) == (grid, LaunchSource.HOST_CODE, ())
+
+
+LOST = [
+    ("an element's destructor", "{ std::vector<Plain> v(3); } int a = g;"),
+    ("a copy that a library makes", "std::vector<Box> v; v.push_back(Box(2)); int a = v[0].v;"),
+    ("an exchange by a library", "Box b(2), c(3); std::swap(b, c); int a = b.v;"),
+    ("an object without a name", "g = Box(8).sum(); int a = g;"),
+    ("a destructor that is passed by", "try { deep(8); } catch (...) { } int a = g;"),
+    ("thrown perhaps", "int a = 1; try { a = 2; if (unknown()) throw 3; } catch (int) { a = 4; }"),
+    ("thrown perhaps before a return", "auto f = [] { try { checked(unknown()); return 1; } catch (...) { g = 9; } return 2; }; f(); int a = g;"),
+    ("written before a return", "early(unknown()); int a = g;"),
+    ("thrown by one of many", "int a = 1; try { for (int i = 0; i < 900; i++) if (i == 7) throw 3; a = 2; } catch (int) { a = 4; }"),
+    ("another element in each round", "int v[9] = {}, i = 0; while (unknown()) { v[i] = 3; i++; } int a = v[4] + 1;"),
+    ("by a pointer that moves", "int v[9] = {}; for (int *p = v; p < v + 9; ++p) *p = 3; int a = v[4] + 1;"),
+    ("in another round", "int a = 1, i = 0; while (unknown()) { if (i == 3) a = 2; i++; }"),
+    ("first set in a loop", "int a, i = 1; while (unknown()) { a = i; i++; }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [pytest.param(case[1], id=case[0]) for case in LOST])
+def test_what_may_have_been_run_is_unknown(tmp_path, body):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    assert launch.source is not LaunchSource.HOST_CODE or launch.assumptions
+
+
+def test_what_is_thrown_perhaps_leaves_the_number_of_launches_open(tmp_path):
+    body = "try { if (unknown()) throw 3; k<<<5, 32>>>(7); } catch (int) { }"
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert (launch.grid[0], launch.times) == (5, None)
+
+
+def test_a_function_that_nobody_calls_is_no_part_of_a_run(tmp_path):
+    other = "__global__ void other(int n) {} void f() { other<<<5, 32>>>(7); }"
+    _, launch = launches(tmp_path, f"{HEAD}{other} int main() {{ k<<<2, 32>>>(7); }}")
+    assert (launch.grid[0], launch.times) == (5, None)
+
+
+def test_members_of_several_bases_are_not_mixed_up(tmp_path):
+    classes = "struct A { int a; }; struct B { int b; void put(int x) { b = x; } }; struct C : A, B { C() { a = 1; b = 2; } };"
+    (launch,) = launches(tmp_path, f"{HEAD}{classes} int main() {{ C c; c.put(9); k<<<c.a * 10 + c.b, 32>>>(7); }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+def test_static_members_are_one_variable(tmp_path):
+    body = "Box a; Box b; k<<<Box::count, 32>>>(7);"
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert launch.grid[0] == 7

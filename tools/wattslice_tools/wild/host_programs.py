@@ -1,0 +1,521 @@
+"""Launches of random host programs in C++, against what g++ makes of them and runs.
+
+    python -m wattslice_tools.wild.host_programs --first 0 --programs 2000
+
+Every launch has a kernel of its own. What is called host code, with a number of times, must be what the run
+does: grid, block, integer arguments, times. Prints what is not, and how many launches are known.
+"""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch, LaunchSource
+from wattslice.launches.resolver import resolve_launches
+from wattslice_models.gpu import load_gpu
+
+TOGETHER = 24
+"""Programs that g++ compiles as one file, each in a namespace."""
+MOST_NESTED = 3
+
+_HEADERS = """
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+"""
+_RUN_HEAD = """
+struct dim3 { unsigned x, y, z; dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {} };
+static int program;
+static void note(const char *name, dim3 g, dim3 b, long long m, long long n) {
+    printf("%d %s %u %u %u %u %u %u %lld %lld\\n", program, name, g.x, g.y, g.z, b.x, b.y, b.z, m, n);
+}
+"""
+_LAUNCH = re.compile(r"LAUNCH\((\w+); (.*?); (.*?); (.*?); (.*?)\)")
+
+_CLASSES = """
+int made = 0, gone = 0, {g0} = {n0};
+int scaled(int x) {{ return x * {n1} + {n2}; }}
+int {g1} = scaled({n3});
+const int table[5] = {{{n1}, {n2}, {n3}, {n4}, {n5}}};
+enum Kind {{ FIRST = {n2}, SECOND, THIRD = 2{n5} }};
+enum class Mode : unsigned char {{ off, on = {n1} }};
+struct Box {{
+    int v, w = {n4};
+    static int count;
+    Box() : v({n1}) {{ {ctor} }}
+    explicit Box(int a) : v(a) {{ made++; }}
+    Box(int a, int b) : v(a), w(b) {{ count += {n1}; }}
+    Box(const Box &o) {copy}
+    Box &operator=(const Box &o) {assign}
+    ~Box() {{ {dtor} }}
+    int sum() const {{ return v + w; }}
+    Box &add(int a) {{ v += a; return *this; }}
+    Box operator+(const Box &o) const {{ return Box(v + o.v, w); }}
+    bool operator<(const Box &o) const {{ return v < o.v; }}
+    Box &operator+=(int a) {{ v += a; w -= 1; return *this; }}
+    Box &operator++() {{ ++v; return *this; }}
+    int &operator[](int i) {{ return i % 2 ? w : v; }}
+    operator int() const {{ return v; }}
+    int operator()(int a) {{ return v += a; }}
+}};
+int Box::count = {n5};
+struct Base {{
+    int b;
+    Base(int a = {n2}) : b(a) {{ {base} }}
+    virtual int size() const {{ return b; }}
+    virtual void grow(int a) {{ b += a; }}
+    int twice() {{ return 2 * size(); }}
+    virtual ~Base() {{ gone += 1; }}
+}};
+struct Left : Base {{
+    int extra = {n3};
+    Left(int a) : Base(a + 1) {{}}
+    Left() {{ extra = {n4}; }}
+    int size() const override {{ return b * 2 + extra; }}
+}};
+struct Right : Left {{
+    Box inner;
+    Right(int a) : Left(a), inner(a, {n1}) {{}}
+    int size() const override {{ return Left::size() + inner.v; }}
+    void grow(int a) override {{ extra += a; Base::grow(1); }}
+}};
+struct Keep {{
+    int &place, old;
+    Keep(int &x) : place(x), old(x) {{}}
+    ~Keep() {{ place = old; }}
+}};
+struct Bump {{ int by; ~Bump() {{ {g0} = ({g0} + by) % 61; }} }};
+struct Pod {{ int a; short s; unsigned char c; long long l; }};
+struct Nest {{ Pod p; int arr[3]; Pod q[2]; }};
+struct Bits {{ unsigned lo : 4; unsigned hi : 6; int rest; }};
+struct Holder {{ Box x; Box y{{{n1}, {n2}}}; int n = {n3}; }};
+struct Bad : std::runtime_error {{ int code; Bad(int c) : std::runtime_error("bad"), code(c) {{}} }};
+template <class T, int N> struct Fixed {{
+    T v[N];
+    Fixed() {{ for (int i = 0; i < N; i++) v[i] = T(i + {n1}); }}
+    T &operator[](int i) {{ return v[i]; }}
+    T total() const {{ T t = 0; for (auto x : v) t += x; return t; }}
+    static constexpr int size = N;
+}};
+template <class T> T most(T a, T b) {{ return a > b ? a : b; }}
+template <int N> int times(int x) {{ return x * N; }}
+template <class F> int applied(F f, int x) {{ return f(x) + f(x + 1); }}
+int by_value(Box b) {{ b.v += 1; return b.v + b.w; }}
+int by_const(const Box &b, int k = {n2}) {{ return b.v * 2 + k; }}
+void by_reference(Box &b) {{ b = Box(b.v + {n1}); }}
+Box given(int a) {{ Box b(a); b.w = a + 1; return b; }}
+void raise(int &x, int by = {n3}) {{ x += by; }}
+void raise(int *x) {{ *x = *x * 2 + 1; }}
+void swap_them(int &a, int &b) {{ int t = a; a = b; b = t; }}
+int fib(int n) {{ return n < 2 ? n : fib(n - 1) + fib(n - 2); }}
+int next_id() {{ static int id = {n4}; id += {n1}; return id; }}
+int checked(int x) {{ if (x % {m} == 0) throw Bad(x + 1); return x + 2; }}
+int deep(int x) {{ Keep k({g0}); {g0} = x; return checked(x) + 1; }}
+int guarded(int x) {{ try {{ return deep(x); }} catch (const std::exception &e) {{ {g1} += 1; return 5; }} }}
+int kinds(int x) {{ switch (x % 5) {{ case 0: x += 1; case 1: x += 2; break; case 3: return x; default: x -= 1; }} return x + 1; }}
+struct Setup {{ Setup(int a) {{ {g0} += a; }} }};
+{globals}
+"""
+
+
+class Program(Struct):
+    """A program while it is written: names in scope, what stands at file scope, the number of launches."""
+
+    draw: random.Random
+    names: list[str] = field(default_factory=list[str])
+    launches: int = 0
+    fresh: int = 0
+    loops: int = 0
+
+    def name(self, stem: str = "t") -> str:
+        """A new name."""
+        self.fresh += 1
+        return f"{stem}{self.fresh}"
+
+    def number(self, most: int = 20) -> str:
+        """A small literal."""
+        return str(self.draw.randint(1, most))
+
+    def variable(self) -> str:
+        """An int that may be written."""
+        return self.draw.choice(self.names)
+
+
+def expression(p: Program, depth: int = 0) -> str:
+    """A small value of type int, without effects."""
+    pick = p.draw.random()
+    if depth > 1 or pick < 0.35:
+        return p.variable()
+    if pick < 0.5:
+        return p.number()
+    one, two = expression(p, depth + 1), expression(p, depth + 1)
+    return p.draw.choice(
+        [
+            f"({one} + {two}) % 97", f"({one} * {two}) % 89", f"({one} - {two})", f"({one} & {two})",
+            f"({one} ^ {p.number()}) % 71", f"({one} << 2) % 83", f"std::max(int({one}), int({two}))",
+            f"std::min<int>({one}, {two})", f"({one} > {two} ? {one} : {two})", f"most<int>({one}, {two})",
+            f"(int)(unsigned char)({one} * 37)", f"(int)((unsigned)({one} - {two}) % 53u)",
+            f"(int)(short)({one} * 5000 % 40000) % 43", f"scaled({one}) % 67", f"kinds(std::abs({one}))",
+            f"times<3>({one}) % 91", f"table[(unsigned){one} % 5]", f"std::abs({one}) / {p.number(7)}",
+            f"(({one}) % 7 + 7) % 7", f"(int)({one} * 0.5)", f"int({one} == {two})", f"!{one} + {two}",
+            f"int({one} < {two} && {two} > 3)", f"~{one} % 31", f"int(sizeof(Pod)) + {one}",
+            f"(int)(((long long){one} * 1000003) % 101)", f"(int)(({one} + 1u) * 2654435761u >> 26)",
+        ]
+    )  # fmt: skip
+
+
+def launch(p: Program) -> str:
+    """A launch of a kernel of its own."""
+    kernel = f"k{p.launches}"
+    p.launches += 1
+    size = f"(unsigned)std::abs({expression(p)}) % 500 + 1"
+    grid = p.draw.choice([size, size, f"dim3({size}, {p.number(4)})", f"dim3({p.number()}, {size}, 2)"])
+    block = p.draw.choice(
+        ["32", "64 * 2", f"dim3(8, {p.number(8)})", f"(unsigned)std::abs({expression(p)}) % 64 + 1"]
+    )
+    return f"LAUNCH({kernel}; {grid}; {block}; {expression(p)}; {expression(p)})"
+
+
+def condition(p: Program) -> str:
+    """A condition, now and then with an effect."""
+    one, two, name = expression(p, 1), expression(p, 1), p.variable()
+    return p.draw.choice(
+        [
+            f"{one} > {two}", f"{one} % 3 == 1", f"{one} != {two}", f"{one} < 20 && {two} > 2",
+            f"{one} > 30 || {name}++ % 2", f"({name} = {one}) > 9", f"!({one} & 1)", f"(unsigned){one} < {p.number()}u",
+            f"{name}-- > 4 && ++{name} > 5", f"int q = {one}; q > {p.number()}",
+        ]
+    )  # fmt: skip
+
+
+def objects(p: Program) -> str:
+    """A statement or more with objects of classes; gives a variable another value."""
+    x, y, t = p.name("o"), p.name("o"), p.variable()
+    a, b = expression(p), expression(p)
+    n, m = p.number(), p.number(5)
+    forms = [
+        f"Box {x}; {t} = {x}.sum();",
+        f"Box {x}({a}); Box {y} = {x}; {t} = ({y}.v + {x}.w) % 77;",
+        f"Box {x}({a}), {y}({b}, {n}); {y} = {x}; {t} = {y}.v + {y}.w;",
+        f"Box {x}{{{a}, {n}}}; {t} = by_value({x}) + {x}.v;",
+        f"Box {x}({n}); by_reference({x}); {t} = {x}.v - {x}.w;",
+        f"Box {x} = given({a}); {t} = {x}.w;",
+        f"{t} = Box({a}).sum();", f"{t} = given({n}).add({m}).v;", f"Box {x}({n}); {x}.add({a}).add({m}); {t} = {x};",
+        f"Box {x}({n}), {y}({m}); {t} = ({x} + {y}).v; {t} += {x} < {y};",
+        f"Box {x}({n}); {x} += {a}; ++{x}; {x}[1] += 2; {x}[{a} % 2 == 0] = {m}; {t} = {x}.v * 3 + {x}.w;",
+        f"Box {x}({n}); {t} = {x}({a}) + {x}({m});",
+        f"{{ Box {x}({a}); {t} = made + gone; }} {t} += gone;", f"{t} = Box::count + made; Box::count = {n};",
+        f"{{ Keep {x}({t}); {t} = {a}; {launch(p)}; }}", f"{{ Bump {x}{{{n}}}; {t} = {a}; }} {t} += g0;",
+        f"Box *{x} = new Box({a}, {n}); {x}->v += 1; {t} = {x}->sum(); delete {x}; {t} += gone;",
+        f"auto {x} = std::make_unique<Box>({n}, {m}); {x}->v = {a}; {t} = {x}->v + {x}->w;",
+        f"Box {x}[3] = {{Box({a}), Box({n}), Box({m}, 2)}}; {t} = {x}[1].v + {x}[2].w; {x}[0] = {x}[1]; {t} += {x}[0].v;",
+        f"Box {x}[2]; {t} = {x}[1].w + made;",
+        f"Left {x}({a}); Base &{y} = {x}; {t} = {y}.size();", f"Right {x}({n}); Base *{y} = &{x}; {y}->grow({m}); {t} = {y}->twice() + {x}.b;",
+        f"Base {x}; Left {y}; {t} = {x}.size() + {y}.size() * 2;", f"Base *{x} = new Right({n}); {t} = {x}->size(); delete {x}; {t} += gone;",
+        f"std::unique_ptr<Base> {x}(new Left({a})); {t} = {x}->size();",
+        f"Right {x}({n}); Right {y} = {x}; {y}.grow(2); {t} = {x}.size() + {y}.size();",
+        f"Pod {x}{{{a}, {n}, {m}, 5}}, {y} = {x}; {y}.s += 3; {y}.c -= 9; {t} = {x}.s + {y}.s + {y}.c + (int){y}.l;",
+        f"Pod {x}[3] = {{{{1, 2, 3, 4}}, {{{a}, 5}}}}; {x}[2] = {x}[1]; {x}[2].a++; {t} = {x}[2].a + {x}[1].a + {x}[0].s;",
+        f"Nest {x}{{}}; {x}.p.a = {a}; {x}.arr[{m} % 3] = {n}; {x}.q[1] = {x}.p; Nest {y} = {x}; {t} = {y}.q[1].a + {y}.arr[1] + {y}.arr[2];",
+        f"Pod {x}[4] = {{}}; for (Pod *q = {x}; q < {x} + 4; ++q) q->a = int(q - {x}) * {n}; {t} = {x}[3].a + (&{x}[1])->a;",
+        f"Bits {x}{{}}; {x}.lo = {n}; {x}.hi = {a}; {t} = {x}.lo + {x}.hi;",
+        f"Holder {x}; {x}.x.v = {a}; Holder {y} = {x}; {t} = {y}.x.v + {y}.y.w + {y}.n;", f"Holder {x}, {y}; {x}.x.v = {a}; {y} = {x}; {t} = {y}.x.v + {y}.x.w;",
+        f"Fixed<int, 4> {x}; {x}[2] = {a}; {t} = {x}.total() % 93;", f"Fixed<unsigned char, 3> {x}; {x}[0] = {a}; {t} = {x}.total() + {x}.size;",
+        f"Setup {x}({n}); {t} = g0;", f"Setup({m}); {t} = g0 % 50;", f"static Box {x}({n}); {x}.v += {m}; {t} = {x}.v;",
+        f"std::vector<Box> {x}; {x}.push_back(Box({a})); {x}.emplace_back({n}, {m}); {t} = {x}[1].w + (int){x}.size();",
+        f"Box {x}({a}); auto {y} = [=](int q) mutable {{ {x}.v += q; return {x}.v; }}; {t} = {y}({n}) + {y}(1); {t} += {x}.v;",
+        f"Box {x}({a}); const Box &{y} = {x}; {x}.v = {n}; {t} = {y}.v + by_const({y}) % 60;",
+        f"Box {x}({a}), {y}({n}); std::swap({x}.v, {y}.v); {t} = {x}.v;", f"Box {x}({a}), {y}({n}); std::swap({x}, {y}); {t} = {x}.v;",
+        f"{t} = [&] {{ Keep {x}({t}); {t} = {a}; return {t} + 1; }}();", f"Box {x} = {a} > 5 ? Box({n}) : Box({m}, 3); {t} = {x}.sum();",
+        f"auto {x} = std::make_pair({a}, Box({n})); {t} = {x}.first + {x}.second.v;", f"std::optional<Box> {x}; if ({a} > 6) {x} = Box({n}); {t} = {x} ? {x}->v : {m};",
+    ]  # fmt: skip
+    return p.draw.choice(forms)
+
+
+def exceptions(p: Program) -> str:
+    """A statement or more that may throw."""
+    t, u, a, n, m = p.variable(), p.variable(), expression(p), p.number(), p.number(6)
+    c = condition(p)
+    handler = p.draw.choice(["const Bad &e", "std::exception &e", "...", "std::runtime_error e"])
+    caught = "e.code" if "Bad" in handler else n
+    return p.draw.choice(
+        [
+            f"try {{ {t} = checked({a}); {u} = {m}; }} catch ({handler}) {{ {t} = {caught}; {launch(p)}; }}",
+            f"try {{ {u} = {n}; if ({c}) throw {m}; {t} = {a}; {launch(p)}; }} catch (int e) {{ {t} = e + 1; }}",
+            f"{t} = guarded(std::abs({a}));",
+            f"try {{ try {{ {t} = deep(std::abs({a})); }} catch (int e) {{ {t} = 1; }} }} catch ({handler}) {{ {u} += {m}; }}",
+            f"try {{ try {{ {t} = checked({a}); }} catch (...) {{ {u} = {m}; throw; }} }} catch ({handler}) {{ {t} = {n}; }}",
+            f"try {{ for (int i = 0; i < 6; i++) {{ {t} = checked(i + {m}); {launch(p)}; }} }} catch ({handler}) {{ {u} += 1; }}",
+            f"try {{ Bump bump{{{n}}}; Box inside({m}); {t} = checked({a}); }} catch ({handler}) {{ {t} = g0 + gone; }}",
+            f"try {{ {t} = std::stoi(\"{n}x\") + std::stoi(std::string(\"{m}\")); }} catch ({handler.replace('Bad', 'std::invalid_argument')}) {{ {t} = 2; }}",
+        ]
+    )  # fmt: skip
+
+
+def library(p: Program) -> str:
+    """A statement or more with the language's and the library's small things."""
+    x, y, t, u = p.name("l"), p.name("l"), p.variable(), p.variable()
+    a, b, n, m = expression(p), expression(p), p.number(), p.number(5)
+    forms = [
+        f"{t} = ({u}++, {u} + {m}) % 90;", f"{t} = {a} > {n} ? {u}++ : --{u};", f"{u} > 3 && ({t} = {a}); {u} > {n} || ({t} += {m});",
+        f"{t} += {u} -= {m}; {t} %= 95;", f"{t} = {u} = {a};", f"int {x}[4] = {{1, {n}, {m}}}; int {y} = 0; {x}[{y}++] = {a}; {t} = {x}[{y}] + {x}[0] + {y};",
+        f"int {x}[5] = {{{a}, {n}, 3, 4, 5}}; int *{y} = {x}; {t} = *{y}++ + *{y}; {y} += 2; {t} += {y}[1] + int({y} - {x}) + *({y} - 1);",
+        f"unsigned {x} = {a}; {x} -= {n}; {t} = (int)({x} >> 28) + (int)({x} % 41u);", f"unsigned char {x} = {n} * 40; {x} += {a}; {t} = {x};",
+        f"short {x} = 32767 - {n}; {x} += 20; {t} = {x} % 91;", f"char {x} = 'a' + {m}; {t} = {x} - 'A';", f"long long {x} = 1LL << 33; {t} = (int)({x} / 100000007) + (int)({x} >> 30);",
+        f"float {x} = {a} / 3.0f; double {y} = {n} / 4; {t} = (int)({x} * 2) + (int){y};", f"unsigned long long {x} = -1; {t} = {x} > {n}u ? {m} : 2;", f"{t} = ({n}u - {m}u - 20u > 5u) + (-1 < (int){m}u);",
+        f"std::vector<int> {x}({m}, {a}); {x}.push_back({n}); {t} = {x}.back() + (int){x}.size() + {x}[0];", f"std::vector<int> {x} = {{{a}, {n}, {m}}}; for (int &q : {x}) q += 1; {t} = {x}[0] + {x}[2]; {x}.pop_back(); {t} += (int){x}.size();",
+        f"std::array<int, 3> {x} = {{{a}, {n}, 1}}; {x}[2] = {m}; auto {y} = {x}; {y}[0]++; {t} = {x}[0] + {y}[0] + {y}[2];", f"std::vector<int> {x} = {{{n}, {m}}}; auto {y} = {x}; {y}[0] = {a}; {t} = {x}[0] * 2 + {y}[0];",
+        f"auto {x} = std::make_pair({a}, {n}); {x}.first += 2; {t} = {x}.first + {x}.second;", f"auto [{x}, {y}] = std::make_pair({a}, {n}); {t} = {x} - {y};", f"Pod {x}{{{a}, 2, 3, 4}}; auto &[{x}a, {x}b, {x}c, {x}d] = {x}; {x}a += {n}; {t} = {x}.a + {x}b;",
+        f"std::tuple<int, int, int> {x}({a}, {n}, 3); std::get<1>({x}) = {m}; {t} = std::get<1>({x}) + std::get<0>({x});", f"std::optional<int> {x}; if ({a} > 4) {x} = {n}; {t} = {x}.value_or({m});", f"std::optional<int> {x} = {a}; {t} = *{x} + {x}.has_value();",
+        f"std::string {x} = \"{n}\"; {t} = std::stoi({x}) + (int){x}.size();", f"const char *{x} = \"{n}\"; {t} = atoi({x}) + (int)strlen({x});", f"std::string {x} = std::to_string({a}); {t} = (int){x}.length();", f"std::string {x} = \"ab\"; {t} = {x} == \"ab\" ? {n} : {m};",
+        f"{t} = std::min({{int({a}), {n}, {m}}});", f"std::swap({t}, {u});", f"swap_them({t}, {u});", f"raise({t}); raise(&{u}); {u} %= 93;", f"raise({t}, {n});", f"{t} = fib({m} + 3) % 40;", f"{t} = next_id(); {t} += next_id();",
+        f"auto {x} = [](int q) {{ return q * {m} + 1; }}; {t} = {x}({a}) % 88;", f"auto {x} = [&, {y} = {u}](int q) {{ {t} = q + {y}; }}; {u}++; {x}({n});", f"int {y} = {n}; auto {x} = [{y}]() mutable {{ return ++{y}; }}; {x}(); {t} = {x}() + {y};",
+        f"auto {x} = [q = {a} + 1](int r) {{ return q + r; }}; {t} = applied({x}, {m}) % 99;", f"{t} = applied([&](int q) {{ return q + {u}; }}, {n}) % 80;", f"std::function<int(int)> {x} = [=](int q) {{ return q + {m}; }}; {t} = {x}({a});", f"int (*{x})(int) = {a} > 5 ? scaled : kinds; {t} = {x}({n}) % 92;",
+        f"int {x} = {a}; {{ int {x} = {n}; {t} = {x}; }} {t} += {x};", f"int {x}[3][2] = {{{{1, {n}}}, {{{a}, 4}}}}; {t} = {x}[1][0] + {x}[0][1] + {x}[2][1]; int (*{y})[2] = {x} + 1; {t} += (*{y})[1];",
+        f"int {x}[4], {y}[4] = {{{a}, {n}, {m}, 7}}; memcpy({x}, {y}, sizeof {y}); {y}[0] = 0; {t} = {x}[0] + {x}[3];", f"int {x}[3]; memset({x}, 0, sizeof({x})); {x}[1] = {a}; {t} = {x}[0] + {x}[1];", f"int *{x} = (int *)malloc(3 * sizeof(int)); {x}[1] = {a}; {x}[2] = {x}[1]++; {t} = {x}[1] + {x}[2]; free({x});",
+        f"Mode {x} = {a} > 5 ? Mode::on : Mode::off; {t} = {x} == Mode::on ? {n} : static_cast<int>({x});", f"Kind {x} = SECOND; {t} = {x} + THIRD; switch ({x}) {{ case FIRST: {t} = 1; case SECOND: {t} += {m}; case THIRD: {t} += 1; break; default: {t} = 0; }}",
+        f"std::map<std::string, int> {x} = {{{{\"a\", {n}}}, {{\"b\", {m}}}}}; {t} = {x}[\"b\"] + (int){x}.count(\"c\");", f"int {x} = {n}; int &{y} = {a} > 4 ? {x} : {t}; {y} += 3; {t} += {x};", f"int *{x} = &{t}; int **{y} = &{x}; **{y} = {a}; *{x} += 1;", f"dim3 {x}({n}, {m}); {x}.z = 2; dim3 {y} = {x}; {y}.x++; {t} = {y}.x + {x}.x * {y}.y + {y}.z;",
+        f"std::vector<std::vector<int>> {x}(2, std::vector<int>({m}, {n})); {x}[1][0] = {a}; {t} = {x}[0][0] + {x}[1][0] + (int){x}[1].size();", f"std::vector<int> {x}{{{n}, {a}, {m}}}; std::sort({x}.begin(), {x}.end()); {t} = {x}[0];", f"std::vector<int> {x}{{{n}, {a}, {m}}}; {t} = std::accumulate({x}.begin(), {x}.end(), 0);", f"std::vector<int> {x}(3); std::iota({x}.begin(), {x}.end(), {n}); {t} = {x}[2];",
+        f"union {{ int i; unsigned u; }} {x}; {x}.i = {a}; {t} = {x}.i;", f"goto {x}; {t} = {n}; {x}: {t} += 1;", f"int {y} = 0; {x}: {t} += {m}; if (++{y} < {m}) goto {x};", f"if ({a} > 4) goto {x}; {t} = {n}; {launch(p)}; {x}:;",
+        f"int {x} = {a}; do {{ {x} -= 7; if ({x} == {n}) continue; {t}++; }} while ({x} > 0); {t} %= 87;", f"for (int i = {n}, j = 0; i > j; i -= 2, ++j) {t} = (i * j + {t}) % 90;", f"for (int q : {{{n}, {m}, 3}}) {t} = (q + {t}) % 70;", f"int {x} = 5; while ({x}--) {{ if ({x} == {m}) break; {t} += {x}; }}",
+        f"{t} = getenv(\"NO_SUCH_VARIABLE_{x}\") ? {n} : {m};", f"{t} = [] {{ int q = 0; for (int i = 0; i < {n}; i++) q += i; return q; }}() % 85;", f"if (int {x} = {a}; {x} > {n}) {t} = {x}; else {t} = {x} + 1;", f"constexpr int {x} = {n} * 2; static_assert({x} > 1); {t} = {x} + {a};",
+    ]  # fmt: skip
+    return p.draw.choice(forms)
+
+
+def statement(p: Program, depth: int) -> str:
+    """One or more statements."""
+    pick = p.draw.random()
+    if depth < MOST_NESTED and pick < 0.1:
+        name = p.name("i")
+        p.names.append(name)
+        text = f"for (int {name} = 0; {name} < {p.draw.choice((1, 2, 3, 5))}; {name}++) {{ int keep_{name} = {name}; {block(p, depth + 1)} {name} = keep_{name}; }}"
+        p.names.remove(name)
+        return text
+    if depth < MOST_NESTED and pick < 0.24:
+        return f"if ({condition(p)}) {{ {block(p, depth + 1)} }} else {{ {block(p, depth + 1)} }}"
+    if depth < MOST_NESTED and pick < 0.28:
+        cases = " ".join(
+            f"case {number}: {{ {block(p, depth + 1)} }} {p.draw.choice(('break;', ''))}"
+            for number in range(3)
+        )
+        return f"switch (std::abs({expression(p)}) % 4) {{ {cases} default: {p.variable()} += 1; }}"
+    if pick < 0.42:
+        return f"{launch(p)};"
+    if pick < 0.62:
+        return objects(p)
+    if pick < 0.7:
+        return exceptions(p)
+    if pick < 0.74:
+        name = p.name("n")
+        text = f"int {name} = {expression(p)};"
+        p.names.append(name)
+        return text
+    return library(p)
+
+
+def block(p: Program, depth: int) -> str:
+    """Statements in which new names end."""
+    known = len(p.names)
+    text = "\n".join(statement(p, depth) for _ in range(p.draw.randint(1, 3)))
+    del p.names[known:]
+    return text
+
+
+def _function(p: Program, name: str) -> str:
+    """A function that launches."""
+    outer, p.names = p.names, ["g0", "x", "y", "b.v"]
+    inner = block(p, 1)
+    p.names = outer
+    parameters = p.draw.choice(["int x, int &y, Box b", "int x, int &y, Box &b", "int x, int y, Box b"])
+    return f"int {name}({parameters}) {{ {inner} return ({expression_of(p, ['x', 'y', 'b.v'])}) % 90; }}"
+
+
+def expression_of(p: Program, names: list[str]) -> str:
+    """A value of these names."""
+    outer, p.names = p.names, names
+    text = expression(p)
+    p.names = outer
+    return text
+
+
+def program(seed: int, *, is_short: bool = False) -> tuple[str, int]:
+    """Text of a program, with launches as `LAUNCH(kernel; grid; block; m; n)`, and their number.
+
+    `is_short`: of one statement, then what it has changed.
+    """
+    p = Program(random.Random(seed))
+    draw = p.draw
+
+    def body(*forms: str) -> str:
+        return draw.choice(forms)
+
+    n = {f"n{i}": p.number(9) for i in range(6)}
+    g = draw.choice(["", "Setup setup(3);", "Box gbox(g1 + 2);", "int g2 = g0 + scaled(2);", "Box gbox; int g2 = gbox.v + made;",
+                     "int g2 = [] { return g0++ + 4; }();", "std::vector<int> gv = {4, 5, 6};", "Right gright(4); int g2 = gright.size();"])  # fmt: skip
+    classes = _CLASSES.format(
+        **n, m=draw.choice((2, 3, 5)), g0="g0", g1="g1", globals=g,
+        ctor=body("made++;", "w += made;", "", "made += 2; v += w;"),
+        copy=body(": v(o.v), w(o.w) {}", ": v(o.v + 1), w(o.w) { made++; }", "= default;", "{ v = o.v; w = 3; }"),
+        assign=body("{ v = o.v; return *this; }", "= default;", "{ if (this != &o) { v = o.v + 2; w = o.w; } return *this; }"),
+        dtor=body("", "gone++;", "gone += v > 3;", "g0 = v % 40;"), base=body("", "made++;"),
+    )  # fmt: skip
+    extra = [
+        name
+        for name in ("g2", "gbox.v", "gv[1]", "gright.extra")
+        if re.search(rf"\b{name.split('.')[0].split('[')[0]}\b", g)
+    ]
+    p.names = ["g0", "g1", *extra]
+    functions = [_function(p, f"work{i}") for i in range(0 if is_short else draw.randint(0, 2))]
+    p.names = ["a", "b", "c", "g0", "g1", *extra]
+    parts: list[str] = []
+    for _ in range(1 if is_short else draw.randint(4, 9)):
+        parts.append(statement(p, 0))
+        if functions and draw.random() < 0.3:
+            parts.append(f"c = work{draw.randrange(len(functions))}({expression(p)}, a, box);")
+    parts.append(f"{launch(p)};")
+    for name in (*p.names, "made", "gone", "Box::count", "box.v", "box.w") if is_short else ():
+        parts.append(f"LAUNCH(k{p.launches}; 1; 32; {name}; 0);")
+        p.launches += 1
+    text = "\n".join(parts)
+    main = f"int main() {{ int a = {p.number()}, b = {p.number()}, c = {p.number()}; Box box({p.number()}, 4); (void)b; (void)c;\n{text}\nreturn 0; }}"
+    return "\n".join((classes, *functions, main)), p.launches
+
+
+Made = Counter[tuple[str, tuple[int, ...], tuple[int, ...]]]
+"""How often each kernel is launched with each geometry and arguments."""
+
+
+def runs(first: int, number: int, folder: Path, *, is_short: bool) -> Iterator[tuple[int, str, int, Made]]:
+    """Programs with their launches as g++ and the processor make them."""
+    programs = {seed: program(seed, is_short=is_short) for seed in range(first, first + number)}
+    made: dict[int, Made] = {seed: Counter() for seed in programs}
+    texts, calls = [_HEADERS, _RUN_HEAD], list[str]()
+    for seed, (text, _) in programs.items():
+        plain = _LAUNCH.sub(r'note("\1", \2, \3, \4, \5)', text).replace("int main()", "int run()")
+        texts.append(f"namespace p{seed} {{ {plain} }}")
+        calls.append(f"case {seed}: return p{seed}::run();")
+    texts.append(
+        f"int main(int argc, char **argv) {{ switch (program = atoi(argv[1])) {{ {' '.join(calls)} }} }}"
+    )
+    source = folder / "all.cpp"
+    source.write_text("\n".join(texts))
+    subprocess.run(
+        ["g++", "-std=c++17", "-O0", "-w", "-fsanitize=undefined", source, "-o", folder / "all"], check=True
+    )
+    for seed in programs:
+        ran = subprocess.run(
+            [folder / "all", str(seed)], capture_output=True, text=True, timeout=60, check=False
+        )
+        if ran.returncode or ran.stderr:
+            continue  # an exception that nobody catches, or undefined behaviour: no program to judge by
+        for line in ran.stdout.splitlines():
+            _, name, *numbers = line.split()
+            values = tuple(map(int, numbers))
+            made[seed][name, values[:6], values[6:]] += 1
+        yield seed, *programs[seed], made[seed]
+
+
+def cuda_text(text: str, launches: int) -> str:
+    """The program as wattslice reads it."""
+    kernels = "".join(f"__global__ void k{i}(int m, int n) {{}}\n" for i in range(launches))
+    return _HEADERS + kernels + _LAUNCH.sub(r"\1<<<\2, \3>>>(\4, \5)", text)
+
+
+def is_known(one: KernelLaunch) -> bool:
+    """Whether a launch is called host code, with nothing assumed."""
+    return one.source is LaunchSource.HOST_CODE and not one.assumptions and one.line is not None
+
+
+def wrong(found: tuple[KernelLaunch, ...], made: Made) -> Iterator[str]:
+    """What is said of the launches of a program that its run denies."""
+    for kernel in dict.fromkeys(one.kernel.name for one in found):
+        own = [one for one in found if one.kernel.name == kernel and one.line is not None]
+        real = {key[1:]: times for key, times in made.items() if key[0] == kernel}
+        total = sum(real.values())
+        known = [one.times for one in own if one.times is not None and is_known(one)]
+        places = {(*one.grid, *one.block) for one in own}
+        is_whole = len(known) == len(own) and places == {place for place, _ in real}
+        if sum(known) > total or (is_whole and sum(known) != total):
+            yield f"{kernel} is launched {total} times, said: {known}"
+        for one in filter(is_known, own):
+            if one.times is None and not total:
+                continue
+            geometry = (*one.grid, *one.block)
+            if geometry not in {place for place, _ in real}:
+                yield f"{kernel} is never launched on {geometry}: {list(real)}"
+            elif None not in one.arguments and (geometry, one.arguments) not in real:
+                yield f"{kernel} is never given {one.arguments} on {geometry}: {list(real)}"
+
+
+def check(
+    first: int, number: int, show: Callable[[str], None], *, is_short: bool = False
+) -> tuple[int, int, int, int]:
+    """Judges programs; how many, launched kernels in them, those known with arguments and times, and faults."""
+    gpu = load_gpu("v100")
+    programs = launched = known = faults = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for start in range(first, first + number, TOGETHER):
+            together = min(TOGETHER, first + number - start)
+            for seed, text, launches, made in runs(start, together, folder, is_short=is_short):
+                path = folder / f"p{seed}.cu"
+                path.write_text(cuda_text(text, launches))
+                found = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu)
+                programs += 1
+                kernels = {kernel for kernel, *_ in made}
+                launched += len(kernels)
+                whole = {k: [one for one in found if one.kernel.name == k] for k in kernels}
+                known += sum(
+                    all(is_known(o) and None not in (o.times, *o.arguments) for o in own)
+                    for own in whole.values()
+                )
+                for message in wrong(found, made):
+                    faults += 1
+                    show(f"seed {seed}: {message}")
+    return programs, launched, known, faults
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first program")
+    parser.add_argument("--programs", type=int, default=200)
+    parser.add_argument(
+        "--text", action="store_true", help="print the first program as wattslice reads it, and end"
+    )
+    parser.add_argument("--short", action="store_true", help="programs of one statement")
+    options = parser.parse_args()
+    if options.text:
+        print(cuda_text(*program(options.first, is_short=options.short)))
+        return
+    programs, launched, known, faults = check(options.first, options.programs, print, is_short=options.short)
+    print(f"{programs} programs, {launched} kernels launched, {known} known, {faults} said wrongly")
+
+
+if __name__ == "__main__":
+    main()
