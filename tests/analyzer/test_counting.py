@@ -16,6 +16,7 @@ from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 from .counted import counted
+from .source_text import launched
 
 
 def analyse(
@@ -479,3 +480,21 @@ def test_lanes_that_never_enter_a_loop_with_a_jump_test_it_once(tmp_path, jump):
     (loop,) = (s for s in ir.walk_statements(launch.kernel.body) if isinstance(s, ir.Loop))
     stay = 10 if "break" in jump else 24  # lanes above 9 leave by the jump, without a second test
     assert profile.thread_counts[loop.test_region] * 64 == pytest.approx(64 + stay)
+
+
+def test_what_all_lanes_share_equals_one_of_the_values_of_the_lanes():
+    """`threadIdx.x == best`: one thread of a block of 64, whatever the block found; what it found, it found once."""
+    kernel, profile = launched(
+        """__global__ void k(const float* e, float* o) {
+          __shared__ int best[64]; int t = threadIdx.x; best[t] = t; __syncthreads();
+          for (int d = 32; d > 0; d /= 2) { if (e[t] > e[t + d]) best[t] = best[t + d]; __syncthreads(); }
+          if (t == best[0]) o[blockIdx.x] = e[t];
+          if (t != best[0]) o[blockIdx.x + 1] = e[t];
+        }
+        int main() { k<<<1024, 64>>>(0, 0); }"""
+    )
+    *_, meets, differs = [stmt for stmt in ir.walk_statements(kernel.body) if isinstance(stmt, ir.If)]
+    assert profile.thread_counts[meets.then.region] == pytest.approx(1 / 64)
+    assert profile.thread_counts[differs.then.region] == pytest.approx(63 / 64)
+    told = {entry.message for entry in profile.assumptions if entry.rule == "PW012"}
+    assert any("to meet one of 64 values" in message for message in told)

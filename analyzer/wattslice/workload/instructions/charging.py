@@ -317,9 +317,10 @@ class _Charger:
         indices = self.index(value, index, 64 if is_wide else 32)
         levels = [term.place.level for term, _ in index]  # copies step from pointer to pointer
         steps = is_wide and any(level is not None and level.unroll > 1.0 for level in levels)
-        is_long = not steps and indices[0].bits == 64
-        if scale > 1 and (is_long or (self.isa is Isa.XMAD and not is_wide)):
-            indices = [self.scaled_index(value, indices[0], scale)]
+        is_long = scale > 1 and not steps and any(t.bits == 64 and t.shape not in _SUMS for t, _ in index)
+        if is_long or (self.isa is Isa.XMAD and not is_wide):
+            is_lea = is_long or value.form.is_unsigned
+            indices = [self.scaled_index(value, indices[0], scale, is_lea=is_lea)]
         value.inputs.extend(indices)
         adds = is_wide or self.isa is Isa.XMAD
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
@@ -355,8 +356,10 @@ class _Charger:
         if len(beyond) > 1:
             return False
         distance, scale = beyond[0]
-        shifts = self.isa is Isa.XMAD and abs(scale) > 1
-        value.inputs = [nearest, self.scaled_index(value, distance, scale) if shifts else distance]
+        shifts, is_lea = self.isa is Isa.XMAD and abs(scale) > 1, value.form.is_unsigned
+        if shifts:
+            distance = self.scaled_index(value, distance, scale, is_lea=is_lea)
+        value.inputs = [nearest, distance]
         value.cost = ((InstructionKind.IADD, 2.0),)
         return True
 
@@ -371,13 +374,16 @@ class _Charger:
             return [self.sums[key]]
         return [term for term, _ in index]
 
-    def scaled_index(self, value: Value, index: Value, scale: int) -> Value:
-        """An index times the element size in 64 bits, shared by all arrays indexed alike."""
+    def scaled_index(self, value: Value, index: Value, scale: int, *, is_lea: bool) -> Value:
+        """An index times the element size in 64 bits, shared by all arrays indexed alike.
+
+        `is_lea`: LEA and LEA.HI compute it along where only one address needs it.
+        """
         key = ("scaled", index, scale)
         if key not in self.sums:
             self.sums[key] = self.beside(value, Shape.PLAIN, [index])
             self.sums[key].inputs, self.sums[key].cost = [index], ((InstructionKind.SHF, 2.0),)
-            self.sums[key].form = LinearForm(is_unsigned=value.form.is_unsigned or index.bits == 64)
+            self.sums[key].form = LinearForm(is_unsigned=is_lea)
         return self.sums[key]
 
     def beside(self, value: Value, shape: Shape, operands: list[Value]) -> Value:
