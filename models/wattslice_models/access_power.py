@@ -74,31 +74,41 @@ def access_power_factors(gpu: Gpu) -> PowerFactors:
 
 
 def _nearest(gpu: Gpu) -> tuple[AccessEnergies, str]:
-    energies = {entry.gpu_id: entry for entry in measured_access_energies()}
-    if gpu.id in energies:
-        return energies[gpu.id], f"measured on {gpu.name}"
-    for known in energies:
-        if chip_of(known)[0] == gpu.chip:
-            return energies[known], f"carried over from {known}, the same chip {gpu.chip}"
-    for known in energies:
-        if load_gpu(known).architecture.name == gpu.architecture.name:
-            return energies[known], f"carried over from {known}, the same architecture"
+    known = _measured()
+    if gpu.id in known:
+        return _energies(gpu.id), f"measured on {gpu.name}"
+    for one in known:
+        if chip_of(one)[0] == gpu.chip:
+            return _energies(one), f"carried over from {one}, the same chip {gpu.chip}"
+    for one in known:
+        if load_gpu(one).architecture.name == gpu.architecture.name:
+            return _energies(one), f"carried over from {one}, the same architecture"
     if gpu.memory_type.startswith("HBM"):
-        known = "v100_pcie"
+        one = "v100_pcie"
     elif gpu.memory_type in ("GDDR3", "GDDR5", "GDDR5X"):
-        known = "k40"
+        one = "k40"
     else:
-        known = "quadro_rtx_8000"
-    return energies[known], f"carried over from {known}, the nearest kind of memory to {gpu.memory_type}"
+        one = "quadro_rtx_8000"
+    return _energies(one), f"carried over from {one}, the nearest kind of memory to {gpu.memory_type}"
+
+
+def measured_access_energies() -> tuple[AccessEnergies, ...]:
+    """Access energies of every GPU for which measurements are at hand, computed from those."""
+    return tuple(map(_energies, _measured()))
+
+
+def _measured() -> tuple[str, ...]:
+    return "k40", *dict.fromkeys(run.gpu_id for run in _benchmarks()[1])
 
 
 @cache
-def measured_access_energies() -> tuple[AccessEnergies, ...]:
-    """Access energies of every GPU for which measurements are at hand, computed from those."""
+def _energies(gpu_id: str) -> AccessEnergies:
     source, rows = _table("published.csv")
     per_bit_j = {row["path"]: float(row["energy_pj_per_bit"]) * 1e-12 for row in rows}
-    l1_over_shared = per_bit_j["L1 to registers"] / per_bit_j["shared memory to registers"]
-    k40 = AccessEnergies(
+    if gpu_id != "k40":
+        l1_over_shared = per_bit_j["L1 to registers"] / per_bit_j["shared memory to registers"]
+        return _from_microbenchmarks(gpu_id, l1_over_shared)
+    return AccessEnergies(
         gpu_id="k40",
         global_j=32 * (per_bit_j["L1 to registers"] + per_bit_j["L2 to L1"] + per_bit_j["DRAM to L2"]),
         shared_j=32 * per_bit_j["shared memory to registers"],
@@ -107,8 +117,12 @@ def measured_access_energies() -> tuple[AccessEnergies, ...]:
         texture_j=32 * per_bit_j["L1 to registers"],
         source=source,
     )
+
+
+@cache
+def _benchmarks() -> tuple[str, tuple[_Run, ...]]:
     source, rows = _table("microbenchmarks.csv")
-    runs = tuple(
+    return source, tuple(
         _Run(
             gpu_id=row["gpu"],
             benchmark=row["benchmark"],
@@ -117,14 +131,12 @@ def measured_access_energies() -> tuple[AccessEnergies, ...]:
         )
         for row in rows
     )
-    gpu_ids = dict.fromkeys(run.gpu_id for run in runs)
-    return (k40, *(_from_microbenchmarks(gpu_id, runs, l1_over_shared, source) for gpu_id in gpu_ids))
 
 
-def _from_microbenchmarks(
-    gpu_id: str, runs: tuple[_Run, ...], l1_over_shared: float, source: str
-) -> AccessEnergies:
-    sweep = [run for run in runs if run.gpu_id == gpu_id and run.benchmark == "shmembench"]
+def _from_microbenchmarks(gpu_id: str, l1_over_shared: float) -> AccessEnergies:
+    source, every = _benchmarks()
+    runs = [run for run in every if run.gpu_id == gpu_id]
+    sweep = [run for run in runs if run.benchmark == "shmembench"]
     mean_iterations = math.fsum(run.iterations for run in sweep) / len(sweep)
     mean_j = math.fsum(run.energy_j for run in sweep) / len(sweep)
     slope_j = math.fsum((run.iterations - mean_iterations) * (run.energy_j - mean_j) for run in sweep)
@@ -135,7 +147,7 @@ def _from_microbenchmarks(
     global_j /= _SHMEMBENCH_GLOBAL
     l1_hit_j = shared_j * l1_over_shared
     plain, texture = (
-        next(run for run in runs if run.gpu_id == gpu_id and run.benchmark == benchmark)
+        next(run for run in runs if run.benchmark == benchmark)
         for benchmark in ("cachebench", "cachebench-tex-loads")
     )
     gpu = load_gpu(gpu_id)

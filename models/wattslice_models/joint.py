@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -83,7 +82,7 @@ class Effect(StrEnum):
     VOLTAGE = "voltage"
 
 
-class Prior(NamedTuple):
+class Prior(Struct, frozen=True):
     """A normal distribution: mean and standard deviation of a term's value."""
 
     mean: float

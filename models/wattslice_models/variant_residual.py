@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -48,7 +47,7 @@ def amounts_of(work: Workload) -> tuple[float, ...]:
     return tuple(work.threads * one for one in (*kinds, work.l1_bytes or 0.0, work.dram_bytes or 0.0))
 
 
-class VariantWork(NamedTuple):
+class VariantWork(Struct, frozen=True):
     """What a variant does and what is predicted of it.
 
     `amounts`: of all threads instructions on fp32, fp64 and integers, loads and stores, all instructions;
@@ -150,7 +149,7 @@ def fit_variants(
     )
 
 
-class _Process(NamedTuple):
+class _Process(Struct, frozen=True):
     """The mean of the Gaussian process: `level` everywhere, and by how alike variants are to the `known`.
 
     `used`: columns of the features, from `low` to `high`; `terms`: length, linear share, weights.

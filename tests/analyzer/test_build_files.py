@@ -18,7 +18,7 @@ from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.inputs import recorded
 from wattslice.frontend.project import makefile as project_makefile
-from wattslice.frontend.project.build import compile_flags
+from wattslice.frontend.project.build import compile_flags, read_cmake
 from wattslice.frontend.project.makefile import UNTOLD, read_makefile
 from wattslice.frontend.project.runs import find_arguments, folder_told_of
 from wattslice.frontend.project.settings_files import settings_files
@@ -405,3 +405,20 @@ def test_new_settings_are_told_to_the_cache(tmp_path):
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "main.ini").write_text("[main]\nargs = 3\n")
     assert not CurrentInputs().hold(inputs)
+
+
+def test_a_cmake_file_has_the_variables_of_those_above_and_a_folder_without_one_has_none(tmp_path):
+    inner = tmp_path / "inner"
+    (inner / "none").mkdir(parents=True)
+    (tmp_path / "CMakeLists.txt").write_text("set(FIRST one.cu)\nadd_definitions(-DA=1)\n")
+    (inner / "CMakeLists.txt").write_text("add_executable(tool ${FIRST})\nadd_definitions(-DB=2)\n")
+
+    def read() -> tuple[tuple[tuple[str, ...], ...], list[str]]:
+        found = read_cmake(inner, tmp_path)
+        assert found is not None
+        return tuple(made.sources for made in found.programs), [flag for _, flag in found.flags]
+
+    assert read() == ((("one.cu",),), ["-DA=1", "-DB=2"])
+    assert read_cmake(inner / "none", tmp_path) is None
+    (tmp_path / "CMakeLists.txt").write_text("set(FIRST two.cu)\n")
+    assert read() == ((("two.cu",),), ["-DB=2"])

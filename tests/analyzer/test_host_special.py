@@ -93,6 +93,7 @@ LOST = [
     ("another element in each round", "int v[9] = {}, i = 0; while (unknown()) { v[i] = 3; i++; } int a = v[4] + 1;"),
     ("by a pointer that moves", "int v[9] = {}; for (int *p = v; p < v + 9; ++p) *p = 3; int a = v[4] + 1;"),
     ("in another round", "int a = 1, i = 0; while (unknown()) { if (i == 3) a = 2; i++; }"),
+    ("one of two objects", "int a = 1, b = 2; int &c = unknown() ? a : b; c = 9;"),
     ("first set in a loop", "int a, i = 1; while (unknown()) { a = i; i++; }"),
 ]  # fmt: skip
 
@@ -117,7 +118,9 @@ def test_a_function_that_nobody_calls_is_no_part_of_a_run(tmp_path):
 
 def test_members_of_several_bases_are_not_mixed_up(tmp_path):
     classes = "struct A { int a; }; struct B { int b; void put(int x) { b = x; } }; struct C : A, B { C() { a = 1; b = 2; } };"
-    (launch,) = launches(tmp_path, f"{HEAD}{classes} int main() {{ C c; c.put(9); k<<<c.a * 10 + c.b, 32>>>(7); }}")
+    (launch,) = launches(
+        tmp_path, f"{HEAD}{classes} int main() {{ C c; c.put(9); k<<<c.a * 10 + c.b, 32>>>(7); }}"
+    )
     assert launch.source is LaunchSource.ASSUMED
 
 

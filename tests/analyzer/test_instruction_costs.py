@@ -14,7 +14,7 @@ from wattslice.config.config import Config
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ptx_energy.tables import measured_energies, published_energies, published_gpus, watt_step_j
 from wattslice_corpora.instruction_kernels import INSTRUCTIONS
-from wattslice_corpora.published import arafa2020_instruction_energies
+from wattslice_corpora.published.arafa2020 import arafa2020_instruction_energies
 from wattslice_corpora.records import MeasuredInstruction, write_table
 from wattslice_models.gpu import load_gpu
 from wattslice_models.instruction_energy import Variant

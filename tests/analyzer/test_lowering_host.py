@@ -91,3 +91,28 @@ def test_launches_with_a_configuration_are_launches(tmp_path):
     assert isinstance(launch.block, ir.Read)
     assert [launch.grid.place.path, launch.block.place.path] == [("gridDim",), ("blockDim",)]
     assert isinstance(launch.arguments[1], ir.Constant)
+
+
+def test_what_only_prints_a_launch_launches_nothing(tmp_path):
+    program = lower(
+        tmp_path,
+        KERNEL
+        + """void tell() { printf("look for k <<<1, 2>>> here"); /* k<<<1, 2>>>(p, n) */ }
+             void also() { tell(); }
+             void run(float* p) { k<<<1, 32>>>(p, 5); }""",
+    )
+    assert [function.name for function in program.functions] == ["run"]
+
+
+def test_what_works_on_floats_is_no_helper_but_what_leaves_a_size_behind(tmp_path):
+    source = """int size, limit = 9;
+        void reference(float a[4][4], int n) { for (int i = 0; i < n; i++) a[i][0] = size == limit; }
+        void check(float *p, int n) { for (int i = 0; i < n; i++) p[i] = size; }
+        void matrix(float a[4][4]) { size = 1024; }
+        void vector(float *p) { read_number(&size); }
+        void count(float *p) { ++size; }
+        void run(float* p, float (*q)[4]) {
+            reference(q, 4); check(p, 4); matrix(q); vector(p); count(p); k<<<size, 32>>>(p, 5);
+        }"""
+    program = lower(tmp_path, KERNEL + "void read_number(int *);\n" + source)
+    assert {function.name for function in program.functions} == {"run", "matrix", "vector", "count"}

@@ -10,7 +10,7 @@ from rich.console import Console
 from wattslice.analysis import LineHeat
 from wattslice.findings.findings import decision
 from wattslice.report.terminal import make_console
-from wattslice.report.text import slice_table, write_text
+from wattslice.report.text import launch_origin, slice_table, write_text
 from wattslice.units import energy, line_ranges, percent, power, printable, three_digits, time
 from wattslice_models.types import Wanted
 
@@ -166,6 +166,12 @@ def test_the_probability_goes_by_the_interval_before_the_limit_cuts_it():
     assert (held.exceedance(280.0) or 0.0) > 0.95
     assert held.exceedance(305.0) == pytest.approx(0.5 * 0.898, abs=0.005)
     assert (held.exceedance(310.0), held.exceedance(360.0)) == (0.0, 0.0)
+
+
+def test_a_launch_tells_how_often_it_is_made():
+    once, twice = (launch_origin(replace(MATMUL, launch_times=times)).plain for times in (1, 2))
+    assert twice == f"{once} · 2 times"
+    assert "times" not in once
 
 
 def test_summary_only_for_several_kernels():

@@ -432,7 +432,7 @@ KEPT = [
 def test_what_caches_keep_between_rounds_is_not_fetched_again(tmp_path, source, launch, settings, l2_bytes):
     found, profile = counted(tmp_path, source, launch, *settings)
     requests = lower_instructions(found.kernel, profile).requests
-    once = tuple(one._replace(passes=()) for one in requests)
+    once = tuple(replace(one, passes=()) for one in requests)
 
     def moved(made: tuple[RequestCount, ...]) -> Traffic:
         return traffic(found, profile, made, l2_bytes=l2_bytes, resident_blocks=100, blocks_per_sm=2)

@@ -2,21 +2,24 @@ from pathlib import Path
 
 import pytest
 
-from wattslice_corpora.published import (
-    PublishedTableError,
-    arafa2020_instruction_energies,
+from wattslice_corpora.published.arafa2020 import arafa2020_instruction_energies
+from wattslice_corpora.published.escape2018 import (
+    escape2018_gpus,
+    escape2018_kernels,
+    escape2018_roofline,
+    escape2018_tables,
+    escape2018_verification,
+)
+from wattslice_corpora.published.escape2018_energy import (
     escape2018_bifft,
     escape2018_bifft_energy,
     escape2018_coefficients,
     escape2018_cpu_power,
     escape2018_gpu_power,
-    escape2018_gpus,
-    escape2018_kernels,
     escape2018_node_energy,
-    escape2018_roofline,
-    escape2018_tables,
-    escape2018_verification,
-    table_source,
+)
+from wattslice_corpora.published.tables import PublishedTableError, table_source
+from wattslice_corpora.published.wang2013 import (
     wang2013_dense_programs,
     wang2013_regressions,
     wang2013_relative_errors,

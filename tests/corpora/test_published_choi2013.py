@@ -3,14 +3,13 @@
 import pytest
 from msgspec.structs import astuple
 
-from wattslice_corpora.published import (
-    PublishedTableError,
+from wattslice_corpora.published.choi2013 import (
     choi2013_fermi,
     choi2013_figures,
     choi2013_machines,
     choi2013_tables,
-    table_source,
 )
+from wattslice_corpora.published.tables import PublishedTableError, table_source
 
 
 def test_every_table_names_its_source_and_says_what_was_recalled():

@@ -2,20 +2,19 @@ from pathlib import Path
 
 import pytest
 
-from wattslice_corpora.published import (
-    PublishedTableError,
+from wattslice_corpora.published.escape2018 import escape2018_gpus, escape2018_path
+from wattslice_corpora.published.escape2018_cpu import (
     escape2018_bifft_loops,
     escape2018_cpu_specification,
     escape2018_divided_work,
-    escape2018_gpus,
     escape2018_haswell_states,
     escape2018_loop_memory,
     escape2018_loop_work,
-    escape2018_path,
     escape2018_skylake_states,
     escape2018_spherical_cases,
     escape2018_spherical_loops,
 )
+from wattslice_corpora.published.tables import PublishedTableError
 
 
 def test_states_of_the_haswell_are_read_where_they_are_printed() -> None:

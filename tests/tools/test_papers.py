@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from wattslice_corpora.published import (
+from wattslice_corpora.published.wang2013 import (
     wang2013_dense_programs,
     wang2013_regressions,
     wang2013_sparse_programs,

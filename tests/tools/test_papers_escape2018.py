@@ -3,13 +3,12 @@ from statistics import stdev
 import pytest
 
 from wattslice.projection.escape_published import published_rates
-from wattslice_corpora.published import (
+from wattslice_corpora.published.escape2018 import escape2018_path, escape2018_roofline
+from wattslice_corpora.published.escape2018_cpu import escape2018_skylake_states
+from wattslice_corpora.published.escape2018_energy import (
     escape2018_bifft,
     escape2018_bifft_energy,
     escape2018_gpu_power,
-    escape2018_path,
-    escape2018_roofline,
-    escape2018_skylake_states,
 )
 from wattslice_models.node_energy import gpu_energy_j
 from wattslice_tools.papers import escape2018_rooflines as rooflines

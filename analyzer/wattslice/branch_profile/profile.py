@@ -8,7 +8,6 @@ from difflib import SequenceMatcher
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -69,7 +68,7 @@ class DataSet(Struct, frozen=True):
     weight: float = 1.0
 
 
-class LineDigest(NamedTuple):
+class LineDigest(Struct, frozen=True):
     """One line of a source: a digest of its text without the blanks around it, and how many are before it."""
 
     digest: str

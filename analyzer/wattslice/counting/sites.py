@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -164,7 +165,7 @@ def _group_passes(words: NDArray[np.int64], words_per_lane: int, groups: int) ->
     return passes.max(axis=1).reshape(rows, groups).sum(axis=1)
 
 
-class RequestCost(NamedTuple):
+class RequestCost(Struct, frozen=True):
     """What the requests of one visit cost, as means over warps; `distinct_share`, `bytes_per_row`: of a
     typical block, of shared memory not looked at.
     """
@@ -175,7 +176,7 @@ class RequestCost(NamedTuple):
     bytes_per_row: float = ROW_BYTES
 
 
-class _Pattern(NamedTuple):
+class _Pattern(Struct, frozen=True):
     """Addresses that were looked at, and what that found."""
 
     offsets: NDArray[np.int64]
@@ -359,7 +360,7 @@ class SiteTally:
         if self._request_bytes < self._size_bytes and space is not ir.MemorySpace.SHARED:
             whole = self._patterns.cost(offsets, active, self._size_bytes, space, threads, inner_block)
             fresh = self._fresh(whole.sectors / cost.sectors)
-            cost = cost._replace(distinct_share=cost.distinct_share * fresh)
+            cost = replace(cost, distinct_share=cost.distinct_share * fresh)
         self._passes += weight * cost.passes
         self._sectors += weight * cost.sectors
         self._distinct += weight * cost.distinct_share

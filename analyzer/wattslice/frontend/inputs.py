@@ -22,27 +22,31 @@ MOST_BYTES = 64 << 20
 """No file that is read whole is larger."""
 
 
-def file_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+def file_bytes(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
     """The content of a regular file, as far as it is of a reasonable size; of `open_texts` as they are there.
 
     Raises OSError, also for what never ends (a pipe, a device) or is larger than `most_bytes`.
     """
     if (known := open_text(path)) is not None:
         return known
-    status = path.stat()
+    _check_regular(os.stat(path), path)  # noqa: PTH116  (thousands)
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        status = os.fstat(descriptor)
+        _check_regular(status, path)  # it may have been changed for another one
+        content = b""
+        while piece := os.read(descriptor, min(max(status.st_size, 1 << 16), most_bytes - len(content)) + 1):
+            content += piece  # /proc says 0 of files that have something in them
+            if len(content) > most_bytes:
+                raise OSError(errno.EFBIG, f"larger than {most_bytes >> 20} MiB", str(path))
+    finally:
+        os.close(descriptor)
+    return content
+
+
+def _check_regular(status: os.stat_result, path: Path | str) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "no regular file", str(path))
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):  # it was changed for another one
-            raise OSError(errno.EINVAL, "no regular file", str(path))
-        content = file.read(min(status.st_size, most_bytes) + 1) or b""
-        if status.st_size < len(content) <= most_bytes:  # /proc says 0 of files that have something in them
-            content += file.read(most_bytes + 1 - len(content)) or b""
-    if len(content) > most_bytes:
-        raise OSError(errno.EFBIG, f"larger than {most_bytes >> 20} MiB", str(path))
-    return content
 
 
 _open_texts: ContextVar[tuple[tuple[Path, bytes], ...]] = ContextVar("open texts", default=())

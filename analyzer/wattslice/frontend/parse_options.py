@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
 DEFAULT_STANDARD, DEFAULT_C_STANDARD = "c++17", "gnu17"
 
 
-class UnreadFile(NamedTuple):
+class UnreadFile(Struct, frozen=True):
     """A build file that says nothing, and why not."""
 
     file: str

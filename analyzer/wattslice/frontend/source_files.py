@@ -103,18 +103,18 @@ class SourceFiles:
 
     def named(self, name: str) -> tuple[Path, ...]:
         """The source files of this name below the root."""
-        found = tuple(self._listing.by_name.get(name, ()))
+        found = tuple(map(Path, self._listing.by_name.get(name, ())))
         note_search(Search.NAMED, self.root, (name,), found)
         return found
 
     def includers_of(self, name: str) -> tuple[Path, ...]:
         """The files below the root with an `#include` of this file name, whatever its folder."""
-        found = tuple(self._includers.get(name, ()))
+        found = tuple(map(Path, self._includers.get(name, ())))
         note_search(Search.INCLUDERS, self.root, (name,), found)
         return found
 
     @functools.cached_property
-    def _includers(self) -> dict[str, list[Path]]:
+    def _includers(self) -> dict[str, list[str]]:
         return self._listing.includers()
 
 
@@ -143,17 +143,17 @@ class Stamp(NamedTuple):
 
 
 class _Listing:
-    """The source files under a root in a stable order, and the folders they were listed from."""
+    """The source files under a root in a stable order, and the folders they were listed from: thousands."""
 
-    def __init__(self, files: tuple[Path, ...], folders: tuple[tuple[Path, Stamp], ...]) -> None:
+    def __init__(self, files: tuple[str, ...], folders: tuple[tuple[str, Stamp], ...]) -> None:
         self.files = files
         self._folders = folders
-        self._base_names: dict[Path, tuple[Stamp, frozenset[str]]] = {}
-        self._includers: dict[str, list[Path]] | None = None
+        self._base_names: dict[str, tuple[Stamp, frozenset[str]]] = {}
+        self._includers: dict[str, list[str]] | None = None
         self.looked_s = time.monotonic()
-        self.by_name: dict[str, list[Path]] = {}
+        self.by_name: dict[str, list[str]] = {}
         for path in files:
-            self.by_name.setdefault(path.name, []).append(path)
+            self.by_name.setdefault(path.rpartition(os.sep)[2], []).append(path)
 
     def is_fresh(self) -> bool:
         """Whether stamps were looked at so lately that there is no need to do it again."""
@@ -164,7 +164,7 @@ class _Listing:
         self.looked_s, self._includers = time.monotonic(), None
         return all(stamp.holds_for(folder) for folder, stamp in self._folders)
 
-    def includers(self) -> dict[str, list[Path]]:
+    def includers(self) -> dict[str, list[str]]:
         """The files that include a file of a name, whatever its folder."""
         if self._includers is None:
             self._includers = {}
@@ -173,14 +173,13 @@ class _Listing:
                     self._includers.setdefault(name, []).append(path)
         return self._includers
 
-    def _base_names_in(self, path: Path) -> frozenset[str]:
+    def _base_names_in(self, path: str) -> frozenset[str]:
         """The last parts of the names that a file includes; nothing for one that is unreadable or large."""
         try:
             stamp = Stamp.of(path)
             known = self._base_names.get(path)
             if known is None or stamp.changed_ns is None or known[0] != stamp:
-                is_small = path.is_file() and stamp.size_bytes <= _MOST_BYTES  # a pipe would never end
-                source = file_bytes(path, _MOST_BYTES) if is_small else b""
+                source = file_bytes(path, _MOST_BYTES) if stamp.size_bytes <= _MOST_BYTES else b""
                 names = frozenset(map(_base_name, included_names(source)))
                 known = self._base_names[path] = (stamp, names)
         except OSError:
@@ -203,7 +202,7 @@ def mentions(root: Path, word: str) -> bool:
     files = _list(root).files
     if len(files) > _MOST_SEARCHED:
         return True
-    for path in files:
+    for path in map(Path, files):
         text = _read(path)
         if found.search(text):
             note_text(path, text)
@@ -214,23 +213,28 @@ def mentions(root: Path, word: str) -> bool:
 
 def _list(root: Path) -> _Listing:
     """List the sources under a folder; symbolic links are not followed, unreadable folders are skipped."""
-    found: list[Path] = []
-    folders: list[tuple[Path, Stamp]] = []
-    for number, (folder, subfolders, names) in enumerate(os.walk(root)):
-        place = Path(folder)
-        folders.append((place, _stamp_of_folder(place)))
-        subfolders[:] = sorted(set(subfolders) - _SKIPPED)
-        found.extend(place / name for name in sorted(names) if os.path.splitext(name)[1] in SUFFIXES)  # noqa: PTH122
-        if len(found) >= _MOST_FILES or number >= _MOST_FOLDERS:
-            break
+    found: list[str] = []
+    folders: list[tuple[str, Stamp]] = []
+    waiting = [str(root)]
+    while waiting and len(found) < _MOST_FILES and len(folders) <= _MOST_FOLDERS:
+        folder = waiting.pop()
+        try:
+            stamp = Stamp.of(folder)
+            with os.scandir(folder) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError:  # gone while it was listed
+            continue
+        folders.append((folder, stamp))
+        inner: list[str] = []
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                inner += [] if entry.name in _SKIPPED else [entry.path]
+            elif os.path.splitext(entry.name)[1] in SUFFIXES and not (  # noqa: PTH122
+                entry.is_symlink() and os.path.isdir(entry)  # noqa: PTH112
+            ):
+                found.append(entry.path)
+        waiting += reversed(inner)
     return _Listing(tuple(found[:_MOST_FILES]), tuple(folders))
-
-
-def _stamp_of_folder(folder: Path) -> Stamp:
-    try:
-        return Stamp.of(folder)
-    except OSError:  # gone while it was listed
-        return Stamp(None, 0)
 
 
 def _read(path: Path) -> bytes:

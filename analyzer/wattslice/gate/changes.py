@@ -9,7 +9,6 @@ import difflib
 import math
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -44,7 +43,7 @@ class LineChange(Struct, frozen=True):
     is_edited: bool
 
 
-class Explanation(NamedTuple):
+class Explanation(Struct, frozen=True):
     """What changed a launch, in words, and the edited line (file, line) that costs most more."""
 
     words: str = ""

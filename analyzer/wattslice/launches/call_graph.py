@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.launches import host_api
@@ -301,7 +302,7 @@ def call_graph(program: ir.Program) -> CallGraph:
     return CallGraph(program)
 
 
-class Member(NamedTuple):
+class Member(Struct, frozen=True):
     """A member of all objects of a class: the name of its type, and bytes from the start."""
 
     of: str

@@ -11,7 +11,8 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
@@ -363,7 +364,7 @@ def _getopt(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     return -1
 
 
-class _LongOption(NamedTuple):
+class _LongOption(Struct, frozen=True):
     """A `struct option` of getopt.h."""
 
     name: str
@@ -372,7 +373,7 @@ class _LongOption(NamedTuple):
     code: int
 
 
-class _Option(NamedTuple):
+class _Option(Struct, frozen=True):
     """What getopt returns for an option, its argument, optind behind it, and where its code is stored."""
 
     code: int

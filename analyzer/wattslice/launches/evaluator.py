@@ -149,7 +149,8 @@ class Evaluator(ABC):
         then, otherwise = self.evaluate_perhaps(node.then), self.evaluate_perhaps(node.otherwise)
         if same(then, otherwise):
             return then
-        why = condition_of(condition)
+        places = (arm for arm in (then, otherwise) if isinstance(arm, Pointer))
+        why = replace(condition_of(condition), around=tuple(places))
         if not why.is_option:
             return why
         # `argc > 1 ? atoi(argv[1]) : 1024`: the side that is known is the default.
@@ -164,8 +165,10 @@ class Evaluator(ABC):
         pointer = self.evaluate(place.address)
         if isinstance(pointer, Pointer):
             return pointer.storage, pointer.offset
-        if isinstance(pointer, Unknown) and pointer.around is not None:
-            self.memory.forget_behind(pointer.around, replace(pointer, around=None))
+        if isinstance(pointer, Unknown):
+            why = replace(pointer, around=())
+            for perhaps in pointer.around:
+                self.memory.forget_behind(perhaps, why)
         return None
 
     def _assign(self, node: ir.Assign) -> Value:
@@ -207,7 +210,7 @@ class Evaluator(ABC):
             return pointer if isinstance(pointer, Unknown) else Unknown("an element of something unknown")
         if not isinstance(index, int):
             why = index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
-            return replace(why, around=pointer)
+            return replace(why, around=(pointer,))
         step = index * node.scale_bytes
         offset = pointer.offset + node.offset_bytes + (-step if node.subtract else step)
         element = ir.UNKNOWN_TYPE if node.type.element is None else node.type.element

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.ir.accesses import follows_data, is_written_alike, loaded_registers
@@ -24,7 +25,7 @@ _SQUARINGS = {32: 40, 64: 80}
 """After which the numbers nearest to 1 are at an end too: 2^-24 and 2^-53 away from it, 31 and 63."""
 
 
-class Growth(NamedTuple):
+class Growth(Struct, frozen=True):
     """What a launch does to each element; after `launches` of them the element is at its end."""
 
     told: str
@@ -118,7 +119,7 @@ def _decides_by_data(body: ir.Stmt) -> bool:
     return follows_data(tuple(asked), loaded)
 
 
-class _Store(NamedTuple):
+class _Store(Struct, frozen=True):
     target: ir.MemoryPlace
     op: ir.BinaryOp | None
     value: ir.Expr
@@ -143,7 +144,7 @@ def _stores(body: ir.Stmt) -> Iterator[tuple[_Store, dict[ir.Variable, ir.Load]]
             known = {}  # an index may have changed
 
 
-class _Element(NamedTuple):
+class _Element(Struct, frozen=True):
     """The element that a store goes to. `own`: the loads that were found to be of it."""
 
     target: ir.MemoryPlace

@@ -383,7 +383,7 @@ def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
     found = dict.fromkeys(
         pointer
         for value in arguments
-        for pointer in (value.around if isinstance(value, Unknown) else value,)
+        for pointer in (value.around if isinstance(value, Unknown) else (value,))
         if isinstance(pointer, Pointer)
     )
     inside = [cell for value in arguments if isinstance(value, Record) for cell in value.cells.values()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
 from wattslice.launches.memory import Record, Unknown, Value, convert
 
 
-class AssumedVariable(NamedTuple):
+class AssumedVariable(Struct, frozen=True):
     """A host variable that the source does not give: the value assumed for it, and why it is unknown."""
 
     name: str

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum, auto
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
@@ -91,7 +91,7 @@ class LeftError(Exception):
         self.objects: list[Storage] = []
 
 
-class _Thrown(NamedTuple):
+class _Thrown(Struct, frozen=True):
     """What a protected block was left by, or may have been, for the reason `perhaps`: then all that it has
     changed may be as it was.
     """
@@ -101,7 +101,7 @@ class _Thrown(NamedTuple):
     changed: tuple[Cell, ...] = ()
 
 
-class _Returned(NamedTuple):
+class _Returned(Struct, frozen=True):
     """What a function returns; `others`: what it returns instead when an unknown condition holds."""
 
     value: Value | None = None
@@ -272,7 +272,7 @@ class Interpreter(Evaluator):
         self._thrown = None
         returned = self._returned[-1].value
         if self._returned[-1] is not before and returned is not None:
-            before = before._replace(others=(*before.others, (returned, why)))
+            before = replace(before, others=(*before.others, (returned, why)))
         self._returned[-1] = before
         self.memory.merge({}, changes, why)
         if other_flow is not flow:
@@ -361,7 +361,7 @@ class Interpreter(Evaluator):
     def _return(self, value: Value | None) -> None:
         now = self._returned[-1]
         if value is not None and (now.value is None or not isinstance(value, Unknown)):
-            self._returned[-1] = now._replace(value=value)
+            self._returned[-1] = replace(now, value=value)
 
     def _if(self, stmt: ir.If) -> Flow:
         condition = self.evaluate(stmt.condition)
@@ -419,7 +419,7 @@ class Interpreter(Evaluator):
         if not condition.is_option and then_flow is Flow.RETURN:
             value = self._returned[-1].value
             others = before.others if value is None else (*before.others, (value, condition))
-            self._returned[-1] = before._replace(others=others)
+            self._returned[-1] = replace(before, others=others)
         between = self._returned[-1]
         else_flow, else_changes = self._try(otherwise, condition, is_run=condition.is_option and _ends(then))
         if else_flow is Flow.RETURN and self._returned[-1] is not between:
@@ -428,7 +428,7 @@ class Interpreter(Evaluator):
             value = self._returned[-1].value
             others = self._returned[-1].others
             others = others if value is None else (*others, (value, condition))
-            self._returned[-1] = before._replace(others=others)
+            self._returned[-1] = replace(before, others=others)
         if then_flow is Flow.NEXT and else_flow is Flow.NEXT:
             self.memory.merge(then_changes, else_changes, condition)
             return Flow.NEXT

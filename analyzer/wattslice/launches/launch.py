@@ -60,7 +60,7 @@ class NamedValue(NamedTuple):
     value: int | float
 
 
-class MemberValue(NamedTuple):
+class MemberValue(Struct, frozen=True):
     """The value of one scalar inside a by-value struct parameter: `parameter` index, member `path`."""
 
     parameter: int
@@ -68,21 +68,21 @@ class MemberValue(NamedTuple):
     value: int | float
 
 
-class UnknownArgument(NamedTuple):
+class UnknownArgument(Struct, frozen=True):
     """A scalar parameter without a value, and why the host code does not tell it."""
 
     name: str
     reason: str
 
 
-class CapturedValue(NamedTuple):
+class CapturedValue(Struct, frozen=True):
     """The value of a host variable that a lambda captured, by the name that it has in the kernel."""
 
     variable: ir.Variable
     value: int | float
 
 
-class ConstantValue(NamedTuple):
+class ConstantValue(Struct, frozen=True):
     """The value of one scalar in constant memory: `variable`, bytes from its start."""
 
     variable: ir.Variable
@@ -98,7 +98,7 @@ class DataKind(Enum):
     CONSTANT = "constant"
 
 
-class ArrayData(NamedTuple):
+class ArrayData(Struct, frozen=True):
     """One `--data`: `kernel` None: of every kernel; `array` None: every array that no other entry names.
 
     `why`: how the source tells it, where nobody said it.

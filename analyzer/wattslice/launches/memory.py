@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,8 +18,8 @@ class Unknown(Struct, frozen=True, eq=False):
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
     `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
-    in this object, which a write through it may change. `overflows`: other values that it is computed from
-    settle it, not the variable that holds it.
+    in one of these objects, which a write through it may change. `overflows`: other values that it is
+    computed from settle it, not the variable that holds it.
     """
 
     reason: str
@@ -28,7 +27,7 @@ class Unknown(Struct, frozen=True, eq=False):
     is_option: bool = False
     likely: int | float | None = None
     least: int | None = None  # no number below it is possible: argc is at least 1
-    around: Pointer | None = None
+    around: tuple[Pointer, ...] = ()
     overflows: bool = False
 
     def __eq__(self, other: object) -> bool:
@@ -42,7 +41,7 @@ class Unknown(Struct, frozen=True, eq=False):
         return (self.reason, self.variable, self.is_option, self.likely, self.least)
 
 
-class Overlap(NamedTuple):
+class Overlap(Struct, frozen=True):
     """Where members of a union lie: the offsets of others that share bytes, and the widest member there."""
 
     others: frozenset[int]

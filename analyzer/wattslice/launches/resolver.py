@@ -268,7 +268,7 @@ def _place(type_: ir.Type, path: tuple[str, ...]) -> tuple[int, ir.Type] | None:
 def _constants(launch: KernelLaunch, variables: Iterable[ir.Variable]) -> tuple[ConstantValue, ...]:
     compiled = {v.name: v for v in variables if v.space is ir.MemorySpace.CONSTANT}
     return tuple(
-        entry._replace(variable=compiled[entry.variable.name])
+        replace(entry, variable=compiled[entry.variable.name])
         for entry in launch.constants
         if entry.variable.name in compiled
     )

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.launches.growth import growth_of, is_at_an_end, outermost_loop, repeats
@@ -77,7 +79,7 @@ class ZeroArrays:
         return self._hosts[function]
 
 
-class _Cleared(NamedTuple):
+class _Cleared(Struct, frozen=True):
     """A call after which all of `array` is zero; `of`: where this array is."""
 
     array: ir.Variable

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.analysis import Analysis
@@ -213,7 +214,7 @@ def _analyze_several(
     return [found[path] for path in config.files]
 
 
-class _Made(NamedTuple):
+class _Made(Struct, frozen=True):
     """A result, and what it was made of; None: not of inputs alone."""
 
     result: FileAnalysis

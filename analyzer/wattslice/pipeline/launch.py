@@ -239,8 +239,8 @@ def _heat(drawn: Attribution, quoter: Quoter) -> tuple[LineHeat, ...]:
     """Watts of each line: its part of what the operations draw, the static power left aside."""
     operations_w = drawn.operations_w
     return tuple(
-        LineHeat(file, line, power_w, power_w / operations_w, quoter.line(file, line))
-        for file, line, power_w in line_powers(drawn)
+        LineHeat(one.file, one.line, one.power_w, one.power_w / operations_w, quoter.line(one.file, one.line))
+        for one in line_powers(drawn)
     )
 
 

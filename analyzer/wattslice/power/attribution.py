@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ _NEAR = frozenset({InstructionKind.LDS, InstructionKind.SHFL})
 _STORES = frozenset({InstructionKind.STG, InstructionKind.STS, InstructionKind.STL})
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True):
     """`number` units of work that the expression at `span` gives to a component in the runs of `region`.
 
     `of`: a component of the energy model, or `Resource.LATENCY` (cycles that its warps wait). `space`: of an
@@ -67,12 +67,13 @@ def parts(
 
 def _parts(kernel: Kernel, profile: ExecutionProfile, work: LaunchWork, isa: Isa, gpu: Gpu) -> Iterator[Part]:
     cycles = _latencies(work, gpu)
-    for kind, region, span, per_thread, per_warp in written_instructions(kernel, profile, isa):
+    for one in written_instructions(kernel, profile, isa):
+        kind, region, span = one.kind, one.region, one.span
         space = _SPACE_OF.get(kind)
         if kind in _COMPONENT_OF:
-            yield Part(_COMPONENT_OF[kind], region, span, space, per_thread)
-        yield Part(Component.ISSUE, region, span, space, per_warp)
-        yield Part(Resource.LATENCY, region, span, space, per_warp * cycles(kind))
+            yield Part(_COMPONENT_OF[kind], region, span, space, one.per_thread)
+        yield Part(Component.ISSUE, region, span, space, one.per_warp)
+        yield Part(Resource.LATENCY, region, span, space, one.per_warp * cycles(kind))
     for moved in work.traffic.by_access:
         access = moved.access
         for component, number in (
@@ -105,7 +106,7 @@ def _latencies(work: LaunchWork, gpu: Gpu) -> Callable[[InstructionKind], float]
     return cycles
 
 
-class PlacePower(NamedTuple):
+class PlacePower(Struct, frozen=True):
     """Mean watts over the launch that the expression at `span` draws above the idle board."""
 
     region: int
@@ -151,9 +152,9 @@ def attribute(
     if not any(priced.values()):
         priced = {Component.ISSUE: 1.0}  # of a model without energies: by instructions
     places: defaultdict[tuple[int, Span, MemorySpace | None], float] = defaultdict(float)
-    for of, region, span, space, number in found:
-        if of in priced and number:
-            places[region, span, space] += priced[of] * number
+    for one in found:
+        if one.of in priced and one.number:
+            places[one.region, one.span, one.space] += priced[one.of] * one.number
     total = math.fsum(places.values())
     scale = max(0.0, power_w - (static_w or 0.0)) / total if total else 0.0
     return Attribution(
@@ -161,7 +162,7 @@ def attribute(
     )
 
 
-class LinePower(NamedTuple):
+class LinePower(Struct, frozen=True):
     """Mean watts over the launch that the operations written on one line draw."""
 
     file: str

@@ -8,11 +8,13 @@ from msgspec import convert
 from msgspec.structs import asdict
 
 from wattslice.projection.workflow import CharacterisedKernels, CpuState
-from wattslice_corpora.published import (
-    CpuStateRow,
+from wattslice_corpora.published.escape2018 import (
     GpuCharacteristicsRow,
     KernelCharacteristicsRow,
     escape2018_kernels,
+)
+from wattslice_corpora.published.escape2018_cpu import (
+    CpuStateRow,
     escape2018_loop_work,
     escape2018_spherical_loops,
 )
@@ -82,7 +84,10 @@ def published_states(name: str) -> tuple[tuple[CpuState, ...], str]:
     Left out: turbo mode, whose clock falls with the number of cores, and a state with a rate that print
     damaged. Raises ``KeyError`` for another name.
     """
-    from wattslice_corpora.published import escape2018_haswell_states, escape2018_skylake_states
+    from wattslice_corpora.published.escape2018_cpu import (
+        escape2018_haswell_states,
+        escape2018_skylake_states,
+    )
 
     rows = {"e5-2697v3": escape2018_haswell_states, "xeon-gold-6148": escape2018_skylake_states}[name]()
     states = tuple(
@@ -116,7 +121,7 @@ def characterised_source(kernels: CharacterisedKernels, gpu_id: str) -> str:
 
 @cache
 def _gpu(gpu_id: str) -> GpuCharacteristics:
-    from wattslice_corpora.published import escape2018_gpus
+    from wattslice_corpora.published.escape2018 import escape2018_gpus
 
     for row in escape2018_gpus():
         if row.gpu == _GPUS.get(gpu_id):

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from wattslice.errors import WattsliceError, of_system
-from wattslice_corpora.published import InstructionEnergyRow, arafa2020_instruction_energies
+from wattslice_corpora.published.arafa2020 import InstructionEnergyRow, arafa2020_instruction_energies
 from wattslice_corpora.records import MeasuredInstruction, RecordError, read_instructions
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.instruction_energy import (

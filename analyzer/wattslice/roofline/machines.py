@@ -21,7 +21,7 @@ from msgspec import Struct
 from wattslice.analysis import Precision
 from wattslice.errors import WattsliceError
 from wattslice.units import prefixed
-from wattslice_corpora.published import MachineRow, choi2013_machines
+from wattslice_corpora.published.choi2013 import MachineRow, choi2013_machines
 from wattslice_models.energy import Case, Component, EnergyModel, NoEnergyModel
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.energy_roofline_fit import BestRates, SweepPrecision

@@ -94,8 +94,8 @@ class _ReachingDefinitions:
             if reaching > self.statement_bits:
                 self.from_previous.append((index, key, reaching & ~self.statement_bits))
         self.found[index] = found & self.statement_bits
-        for key, kills in statement.definitions:
-            self.write(key, 1 << index if kills else values.get(key, 0) | 1 << index)
+        for made in statement.definitions:
+            self.write(made.key, 1 << index if made.kills else values.get(made.key, 0) | 1 << index)
 
     def write(self, key: Key, values: _Values) -> None:
         if self.regions:

@@ -8,7 +8,6 @@ the unit of slice length.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -47,14 +46,14 @@ class MemoryKey(Struct, frozen=True, eq=False):
 Key = ir.Variable | MemoryKey
 
 
-class Definition(NamedTuple):
+class Definition(Struct, frozen=True):
     """A write to `key`; `kills` when nothing of the old value survives."""
 
     key: Key
     kills: bool
 
 
-class Arm(NamedTuple):
+class Arm(Struct, frozen=True):
     """A branch arm that must be taken: `region` of its body, out of `of_region`, the region of the branch.
 
     `negated`: the arm must *not* be taken, since it leaves (`if (i >= n) return;`) and the statement follows.

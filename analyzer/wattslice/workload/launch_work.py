@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -163,7 +162,7 @@ def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCou
     return ""
 
 
-class _LiveShares(NamedTuple):
+class _LiveShares(Struct, frozen=True):
     operands: float
     data: float
 

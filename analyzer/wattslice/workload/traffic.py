@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.counting.profile import ExecutionProfile, ProbabilitySource, Reach, SiteStatistics
@@ -82,7 +82,7 @@ MOST_L1_BYTES = 256 * 1024
 """No L1 cache is larger (compute capability 9.0, shared memory included: CUDA C++ Programming Guide)."""
 
 
-class _Part(NamedTuple):
+class _Part(Struct, frozen=True):
     """One access to an object: bytes requested per warp, and distinct ones per block."""
 
     access: MemoryAccess
@@ -291,7 +291,7 @@ def made_accesses(
         if arm in of_data and first is not None and second is not None:
             per_warp = max(first.per_warp, second.per_warp)
             per_thread = min(first.per_thread + second.per_thread, per_warp)
-            made[site, True] = first._replace(per_thread=per_thread, per_warp=per_warp)
+            made[site, True] = replace(first, per_thread=per_thread, per_warp=per_warp)
             del made[other, True]
     for access in memory_accesses(launch.kernel):
         if access.is_atomic:

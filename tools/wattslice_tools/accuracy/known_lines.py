@@ -229,7 +229,7 @@ def _lines(
             units[line][Component.SHARED] * PASS_BYTES,
             units[line][Component.ISSUE],
         )
-        for _, line, power_w in line_powers(drawn)
+        for line, power_w in ((one.line, one.power_w) for one in line_powers(drawn))
     )
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from msgspec import Struct
 
 from wattslice.ptx_energy.tables import gpu_of_column
-from wattslice_corpora.published import arafa2020_instruction_energies
+from wattslice_corpora.published.arafa2020 import arafa2020_instruction_energies
 
 Row = tuple[str, str]
 """Category and instructions, as printed."""

@@ -9,15 +9,15 @@ from msgspec.structs import replace
 
 from wattslice.report.pictures import fraction
 from wattslice.roofline.machines import published_roofline
-from wattslice_corpora.published import (
+from wattslice_corpora.published.choi2013 import (
     FigureLabel,
     MachineRow,
     choi2013_fermi,
     choi2013_figures,
     choi2013_machines,
     choi2013_tables,
-    table_source,
 )
+from wattslice_corpora.published.tables import table_source
 from wattslice_models.energy_roofline import EnergyRoofline
 from wattslice_tools.papers.markdown import table
 

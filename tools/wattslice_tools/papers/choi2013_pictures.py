@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from wattslice.report.pictures import COLOURS, DASHED, DOTTED, Axes, Figure, fraction, save_picture, upright
 from wattslice.roofline.machines import published_roofline
-from wattslice_corpora.published import MachineRow, choi2013_fermi, choi2013_machines
+from wattslice_corpora.published.choi2013 import MachineRow, choi2013_fermi, choi2013_machines
 from wattslice_models.energy_roofline import EnergyRoofline
 
 _TIME, _ENERGY, _FREE = COLOURS[0], COLOURS[1], "#777777"

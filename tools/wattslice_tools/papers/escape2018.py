@@ -11,17 +11,16 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from wattslice.projection.escape_published import acraneb2, published_gpu, published_kernel
-from wattslice_corpora.published import (
+from wattslice_corpora.published.escape2018 import (
     VerificationRow,
     escape2018_gpus,
     escape2018_kernels,
-    escape2018_loop_memory,
-    escape2018_loop_work,
     escape2018_roofline,
     escape2018_tables,
     escape2018_verification,
-    table_source,
 )
+from wattslice_corpora.published.escape2018_cpu import escape2018_loop_memory, escape2018_loop_work
+from wattslice_corpora.published.tables import table_source
 from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, GpuTime, gpu_time, kernels_time_s
 from wattslice_tools.papers.escape2018_energy import escape2018_energy
 from wattslice_tools.papers.escape2018_nodes import escape2018_nodes

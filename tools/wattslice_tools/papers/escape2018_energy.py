@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from statistics import stdev
 
-from wattslice_corpora.published import (
+from wattslice_corpora.published.escape2018_energy import (
     CoefficientRow,
     escape2018_bifft,
     escape2018_bifft_energy,

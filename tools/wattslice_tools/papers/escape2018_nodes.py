@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wattslice.projection.escape_published import published_rates, spherical_harmonics
-from wattslice_corpora.published import (
+from wattslice_corpora.published.escape2018_cpu import (
     escape2018_bifft_loops,
     escape2018_divided_work,
     escape2018_haswell_states,

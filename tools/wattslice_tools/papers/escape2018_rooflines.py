@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from wattslice_corpora.published import (
-    RooflineRow,
-    escape2018_bifft,
-    escape2018_roofline,
-    escape2018_verification,
-)
+from wattslice_corpora.published.escape2018 import RooflineRow, escape2018_roofline, escape2018_verification
+from wattslice_corpora.published.escape2018_energy import escape2018_bifft
 from wattslice_tools.papers.markdown import percent, relative_error, table
 
 _KERNELS, _DOMAINS, _MODELLED = (1, 2, 3), (4, 5, 6), (18, 19, 20)

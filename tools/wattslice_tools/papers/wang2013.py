@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wattslice_corpora.published import (
+from wattslice_corpora.published.tables import table_source
+from wattslice_corpora.published.wang2013 import (
     DenseProgramRow,
     RelativeErrorRow,
     SparseProgramRow,
-    table_source,
     wang2013_dense_programs,
     wang2013_regressions,
     wang2013_relative_errors,

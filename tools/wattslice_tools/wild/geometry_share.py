@@ -78,7 +78,7 @@ def missing_arguments(launch: KernelLaunch) -> list[str]:
     and no number.
     """
     lanes = Counter(member.parameter for member in launch.members)
-    reasons = dict(launch.unknown_arguments)
+    reasons = _reasons(launch)
     pairs = zip(launch.kernel.parameters, launch.arguments, strict=True)
     return [
         parameter.name
@@ -87,6 +87,10 @@ def missing_arguments(launch: KernelLaunch) -> list[str]:
         if parameter.type.lanes == 1 or lanes[index] < parameter.type.lanes
         if not _HANDLE.search(reasons.get(parameter.name, ""))
     ]
+
+
+def _reasons(launch: KernelLaunch) -> dict[str, str]:
+    return {unknown.name: unknown.reason for unknown in launch.unknown_arguments}
 
 
 _HANDLE = re.compile(r"\bset by cuda\w*Create\w*\(\)$")
@@ -195,7 +199,7 @@ def first_cause(launches: list[KernelLaunch]) -> str:
     if launch.source is LaunchSource.ASSUMED:
         messages = [a.message for a in launch.assumptions if a.rule == "PW011"]
         return next((m.split(";")[0] for m in messages if "as it lies in" not in m), "?")
-    return f"argument: {dict(launch.unknown_arguments).get(missing_arguments(launch)[0], '?')}"
+    return f"argument: {_reasons(launch).get(missing_arguments(launch)[0], '?')}"
 
 
 class Share(Struct):

@@ -279,7 +279,7 @@ def exceptions(p: Program) -> str:
 def library(p: Program) -> str:
     """A statement or more with the language's and the library's small things."""
     x, y, t, u = p.name("l"), p.name("l"), p.variable(), p.variable()
-    a, b, n, m = expression(p), expression(p), p.number(), p.number(5)
+    a, n, m = expression(p), p.number(), p.number(5)
     forms = [
         f"{t} = ({u}++, {u} + {m}) % 90;", f"{t} = {a} > {n} ? {u}++ : --{u};", f"{u} > 3 && ({t} = {a}); {u} > {n} || ({t} += {m});",
         f"{t} += {u} -= {m}; {t} %= 95;", f"{t} = {u} = {a};", f"int {x}[4] = {{1, {n}, {m}}}; int {y} = 0; {x}[{y}++] = {a}; {t} = {x}[{y}] + {x}[0] + {y};",

@@ -20,7 +20,7 @@ import math
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ _EXPONENTS = {2.0: "x * x", 3.0: "x * x * x", 0.5: "sqrtf(x)"}
 _NAMES = frozenset({"pow", "powf"})
 
 
-class _Found(NamedTuple):
+class _Found(Struct, frozen=True):
     node: ir.Expr
     region: int
     cost: Cost

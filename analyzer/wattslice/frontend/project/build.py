@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -79,20 +80,26 @@ _KEYWORDS = frozenset({"PRIVATE", "PUBLIC", "INTERFACE", "SYSTEM", "BEFORE", "AF
 
 def read_cmake(folder: Path, top: Path) -> Cmake | None:
     """The CMakeLists.txt of a folder with the variables of those above; None where there is none."""
+    places = (folder, *folder.parents)
+    downwards = reversed(places[: places.index(top) + 1])
+    asked = ((place, text_of_file(place / "CMakeLists.txt")) for place in downwards)
+    texts = tuple((place, text) for place, text in asked if text is not None)
+    return _read_cmake(texts, top) if texts and texts[-1][0] == folder else None
+
+
+@lru_cache(maxsize=64)
+def _read_cmake(texts: tuple[tuple[Path, str], ...], top: Path) -> Cmake | None:
+    """What these say, from the top downwards. Files of a folder ask about the same; nobody changes it."""
     found: Cmake | None = None
     variables: dict[str, str] = {}
     flags: list[tuple[str | None, str]] = []
-    places = (folder, *folder.parents)
-    for place in reversed(places[: places.index(top) + 1]):
-        text = text_of_file(place / "CMakeLists.txt")
-        if text is None:
-            continue
+    for place, text in texts:
         variables.setdefault("CMAKE_SOURCE_DIR", str(place))
         variables["CMAKE_CURRENT_SOURCE_DIR"] = variables["CMAKE_CURRENT_LIST_DIR"] = str(place)
         found = Cmake(place, top, variables, flags=[flag for flag in flags if flag[0] is None])
         _follow(found, text, place / "CMakeLists.txt")
         flags = found.flags
-    return found if found is not None and found.folder == folder else None
+    return found
 
 
 def _follow(cmake: Cmake, text: str, path: Path) -> None:

@@ -16,7 +16,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -136,7 +136,7 @@ _MOST = sys.float_info.max
 _MOST_SHARE = 1 + 1e-9  # sums of shares are rounded
 
 
-class Kept(NamedTuple, Generic[Result]):
+class Kept(Struct, Generic[Result], frozen=True):
     """What an entry holds. The result is typed when asked for: only then it is known to be wanted."""
 
     inputs: Inputs

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice.workload.instructions.kinds import Cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value
 
 
-class Chain(NamedTuple):
+class Chain(Struct, frozen=True):
     """Instructions of one warp that wait for one another: `arithmetic` in those of a single fp32 operation,
     loads from `shared` memory and shuffles, loads from `far` memory (global, texture, local).
     """

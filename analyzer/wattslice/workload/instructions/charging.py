@@ -11,6 +11,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from wattslice.ir import Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa
 from wattslice.workload.instructions.operands import three_register_sums
@@ -43,7 +46,7 @@ class Charge(NamedTuple):
     product: Span | None = None
 
 
-class Pass(NamedTuple):
+class Pass(Struct, frozen=True):
     """A loop around an access (the regions of its entries and its iterations); `stride`: by how many bytes an
     iteration moves it, None where that is not known.
     """
@@ -142,20 +145,22 @@ class _Charger:
             self.fuse(value, absorbed)
         for value in self.order:
             if value not in absorbed:
-                region, _, _, scale, _ = value.place
+                region, scale = value.place.region, value.place.scale
                 product = self.products.get(value)
                 product_span = None if product is None else product.span
                 for kind, number in value.cost:
                     self.found.append(Charge(kind, region, number * scale, value.span, product_span))
                 if value.access is not None:
-                    site, is_store, number, fresh, address, *_ = value.access
-                    moved = strides(address)
+                    asked = value.access
+                    moved = strides(asked.address)
                     depth = 0 if value.place.level is None else value.place.level.depth
                     passes = tuple(
                         Pass(loop.entry_region, loop.body_region, moved.get(loop, 0.0))
                         for loop in value.place.stack[:depth]
                     )
-                    self.requests.append(Request(site, is_store, region, number * scale, fresh, passes))
+                    self.requests.append(
+                        Request(asked.site, asked.is_store, region, asked.number * scale, asked.fresh, passes)
+                    )
         for value in absorbed:
             value.cost = ()  # part of what takes it in
         three_registers = list(three_register_sums(self.order, self.products))
@@ -172,7 +177,7 @@ class _Charger:
             value.cost = ((kind, float(accesses)),)
             times = number / accesses  # each brings more that is new
             requests, fresh = value.access.number / times, value.access.fresh * times
-            value.access = value.access._replace(number=requests, fresh=fresh)
+            value.access = replace(value.access, number=requests, fresh=fresh)
 
     def linear_forms(self) -> list[Value]:
         """All integer sums and addresses that something needs; notes those that run through a loop."""
@@ -251,7 +256,7 @@ class _Charger:
             if same is not value:  # an address was computed from it already
                 here, there = value.place, same.place
                 region, scale = min((there.region, there.scale), (here.region, here.scale))
-                same.place = there._replace(region=region, scale=scale)
+                same.place = replace(there, region=region, scale=scale)
                 value.inputs, value.cost = [same], ()
                 return
         if value.shape is Shape.INT_SUM and inner is not None and inner.copies == 1.0:
@@ -267,7 +272,7 @@ class _Charger:
         if len(resting) > 1 or costs:
             place = placed(varying(t for t, _ in resting), stack, value.place.region)
             if place.outside is None:
-                place = place._replace(scale=value.place.scale)
+                place = replace(place, scale=value.place.scale)
             terms = (*moving, (self.part(resting, value, stack, place), 1))
         elif form.copies and value.shape is Shape.INT_SUM and _number(sum_cost(terms, value, self.isa)) > 1.0:
             place = placed(varying(t for t, _ in terms), stack, value.place.region)
@@ -390,8 +395,9 @@ class _Charger:
         """A computation on `operands` that `value` needs, hoisted as far as they allow."""
         stack = value.place.stack
         loops = varying(operands)
-        region, scale, outside = placed(loops, stack, value.place.region)
-        if outside is None:
+        there = placed(loops, stack, value.place.region)
+        region, scale = there.region, there.scale
+        if there.outside is None:
             scale = value.place.scale
         place = Placement(region, deepest(operands, stack), stack, scale, loops)
         return Value(shape, place, span=value.span)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Generator
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.ir import (
     AddressOf,
@@ -59,7 +62,7 @@ Steps = Generator["Step", Any, "Value | None"]
 """A computation driven by `drive`: yields what must be run first, returns a value."""
 
 
-class At(NamedTuple):
+class At(Struct, frozen=True):
     """A computation, or its result, of the text at `span`."""
 
     span: Span
@@ -87,7 +90,7 @@ def drive(graph: Environment, first: Steps) -> None:
             continue
         here = graph.here
         if type(asked) is At:
-            here, asked = asked
+            here, asked = asked.span, asked.step
         if asked is None or type(asked) is Value:
             result = asked
         else:
@@ -241,7 +244,7 @@ class Expressions(Memory):
             twice = index.shape is not Shape.CONSTANT and not indices <= {t for t, _ in linear(scaled)[0]}
             value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
             if (is_unsigned := _is_unsigned(expr.index)) is not value.form.is_unsigned:
-                value.form = value.form._replace(is_unsigned=is_unsigned)
+                value.form = replace(value.form, is_unsigned=is_unsigned)
         return value
 
     def select(self, expr: Select, region: int) -> Steps:

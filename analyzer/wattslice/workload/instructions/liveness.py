@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice.ir import (
     Assign,
@@ -41,7 +42,7 @@ MOST_TRIPS = 4096
 _GLOBAL = frozenset({K.LDG, K.TEX})
 
 
-class Liveness(NamedTuple):
+class Liveness(Struct, frozen=True):
     """In 32-bit registers. `pressure`: of the values (`pressure.py`).
 
     `ahead`: most that one stretch without a loop loads from global memory, unrolled copies included;

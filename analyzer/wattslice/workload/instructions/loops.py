@@ -10,7 +10,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -189,7 +188,7 @@ class Loops(Expressions):
                 is_last = stmt.kind is LoopKind.DO or following.place.region == stmt.test_region
                 others = 0.0 if is_last else 1.0 - 1.0 / level.unroll
                 scale = following.place.scale * others
-                following.place = following.place._replace(scale=scale)
+                following.place = replace(following.place, scale=scale)
             elif head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
                 head.inputs.append(following)
             if isinstance(key, Variable) and level.is_unrolled and has_own_elements(level, key):
@@ -508,7 +507,7 @@ class Loops(Expressions):
         rounds = 1.0 if level.copies_leave else 1.0 / level.unroll
         for value in self.created[before:]:
             if value.place.region == stmt.test_region:
-                value.place = value.place._replace(scale=rounds)
+                value.place = replace(value.place, scale=rounds)
         counters = _counters(stmt, self.facts.loops[stmt])
         is_divided = level.unroll > 1 and not level.has_constant_trips and not level.copies_leave
         # what is left to do is counted apart from a counter that anything else needs
@@ -532,7 +531,7 @@ class Loops(Expressions):
         return None
 
 
-class _Copies(NamedTuple):
+class _Copies(Struct, frozen=True):
     """Code with the loops in it unrolled: `size` in source operations. `follows_counter`: the bounds of one
     follow the counter of a loop around it, as in a triangle."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.ir import Expr, MemoryPlace, MemorySpace, PointerOffset, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import InstructionKind as K
@@ -43,7 +45,7 @@ MOST_COPIES = 1 << 16
 """Copies of a load that are compared with each other; `loops.FULL_UNROLL_SIZE` leaves far fewer."""
 
 
-class _Access(NamedTuple):
+class _Access(Struct, frozen=True):
     """A load or store in a loop, made by `value`, of `size` bytes at `offset` from what `name` tells.
 
     `varies`: the loops in which the address of a store changes.
@@ -78,14 +80,14 @@ _Row = tuple[MemorySpace, Variable | None, bool, object, int, LoopLevel | None, 
 """Space, object, stores or loads, contents, arms passed, loop around, region where it is hoisted."""
 
 
-class Predicated(NamedTuple):
+class Predicated(Struct, frozen=True):
     """An arm that is predicated, of a branch in `region`; values in it are born after `began`."""
 
     began: int
     region: int
 
 
-class _Held(NamedTuple):
+class _Held(Struct, frozen=True):
     """What a load or store of `size` bytes made known: the `name` and `kind` (bits, lanes) of an object."""
 
     name: tuple[object, ...]
@@ -187,7 +189,7 @@ class Memory(Operators):
         what = Computation(Shape.ADDRESS, bits=32 if narrow else 64, inputs=(), form=form)
         address = self.shared(("address", frozenset(terms), narrow, is_wide), region, values, what)
         if address.form.is_unsigned is not is_unsigned:
-            address.form = address.form._replace(is_unsigned=is_unsigned)
+            address.form = replace(address.form, is_unsigned=is_unsigned)
         return address
 
     def load(self, place: MemoryPlace, pointer: Value, region: int, type_: Type) -> Value:
@@ -330,7 +332,7 @@ class Memory(Operators):
         for (space, _, is_store, *_), parts in self.rows.items():
             if is_store:
                 settled = frozenset(self.read_in.get(space, ()))
-                parts = [part._replace(settled=settled) for part in parts]
+                parts = [replace(part, settled=settled) for part in parts]
             join(parts, self.starts)
 
     def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
@@ -384,13 +386,13 @@ class Memory(Operators):
             if stores_stay:
                 for one in group:
                     if one.value is not None:
-                        one.value.place = one.value.place._replace(scale=1.0 / level.unroll)
-                staying = [one._replace(value=None) if one in group else one for one in self.accesses]
+                        one.value.place = replace(one.value.place, scale=1.0 / level.unroll)
+                staying = [replace(one, value=None) if one in group else one for one in self.accesses]
                 self.accesses = staying
                 continue
             loads = [one.value for one in group if not one.is_store and one.value is not None]
             stores = [one.value for one in group if one.is_store and one.value is not None]
-            rest = [one._replace(arm_depth=level.arm_depth) for one in group if one.value is stores[-1]]
+            rest = [replace(one, arm_depth=level.arm_depth) for one in group if one.value is stores[-1]]
             if loads:
                 (*_, address), last = loads[0].inputs, stores[-1].inputs[-1]
                 first = Value(Shape.PLAIN, before, loads[0].cost, [address], span=loads[0].span)
@@ -398,7 +400,7 @@ class Memory(Operators):
                 for value in dict.fromkeys(loads):
                     value.cost, value.access = (), None
                     value.inputs += [first, last]
-                rest.append(rest[0]._replace(is_store=False, value=first))
+                rest.append(replace(rest[0], is_store=False, value=first))
             if not others:
                 for value in stores[:-1]:
                     value.cost, value.access = (), None
@@ -417,7 +419,7 @@ class Memory(Operators):
             inputs = [self.whole(place.root), address, value]
             here = Placement(region, self.stack[-1] if self.stack else None, self.stack)
             if self.predicated is not None and fixed and is_there(value, self.predicated.began):
-                cost, here = self.selection(place.type), here._replace(region=self.predicated.region)
+                cost, here = self.selection(place.type), replace(here, region=self.predicated.region)
             self._set(place.root, stored := Value(Shape.PLAIN, here, cost, inputs, span=self.here))
             self.note(place, pointer, None if fixed else stored, is_store=True)
             self.local_stores[stored] = name if fixed else None

@@ -83,7 +83,7 @@ class LinearForms(Environment):
 
     def linear_value(self, form: LinearForm, region: int, bits: int) -> Value:
         """A linear form: constant, single term, or sum."""
-        terms, offset, copies, is_wide, _, _ = form
+        terms, offset, copies = form.terms, form.offset, form.copies
         if not terms:
             value = self.copied([copy for copy, _ in copies], region, bits)
             value.form = LinearForm(offset=offset, copies=copies) if copies else NO_FORM
@@ -91,7 +91,7 @@ class LinearForms(Environment):
             return value
         if len(terms) == 1 and terms[0][1] == 1 and offset == 0 and not copies:
             return terms[0][0]
-        key = ("sum", frozenset(terms), offset, *copies, bits, is_wide)
+        key = ("sum", frozenset(terms), offset, *copies, bits, form.is_wide)
         values = (*(term for term, _ in terms), *(copy for copy, _ in copies))
         is_pointer = any(term.is_pointer for term, _ in terms)
         what = Computation(Shape.INT_SUM, bits=bits, inputs=(), is_pointer=is_pointer, form=form)

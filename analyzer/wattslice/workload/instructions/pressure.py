@@ -13,7 +13,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, product
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.statements import Lowered
@@ -61,7 +62,7 @@ def chain(level: LoopLevel | None) -> Iterator[LoopLevel]:
         level = level.parent
 
 
-class Pressure(NamedTuple):
+class Pressure(Struct, frozen=True):
     """Most 32-bit registers that the values of a kernel take at once: in the order of the text, and with its
     loads as early as they can be made."""
 
@@ -78,7 +79,7 @@ def pressure(found: Lowered) -> Pressure:
     return _Registers(found).most()
 
 
-class _Copy(NamedTuple):
+class _Copy(Struct, frozen=True):
     """A value in one copy of the unrolled loops around it, by their iterations."""
 
     value: Value
@@ -415,7 +416,7 @@ class _StraightCode:
 
     def size(self, at: int) -> int:
         """Registers of an instruction's result: none of its own for what the copy before handed on."""
-        value, iterations = self.code[at]
+        value, iterations = self.code[at].value, self.code[at].iterations
         loops, carrier = self.loops[value], value.place.level
         if value in self.of.heads and carrier in loops and iterations[loops.index(carrier)] > 0:
             return self.of.width[value] if self.users[at] else 0
@@ -462,7 +463,8 @@ class _StraightCode:
         """The loads, each with the last store before it that may reach the same place."""
         stores: list[tuple[int, MemoryRequest | None]] = []
         found: dict[int, int | None] = {}
-        for at, (value, _) in enumerate(self.code):
+        for at, copy in enumerate(self.code):
+            value = copy.value
             kinds = {kind for kind, _ in value.cost}
             if K.ATOM in kinds or (value.access is not None and value.access.is_store):
                 stores.append((at, None if K.ATOM in kinds else value.access))

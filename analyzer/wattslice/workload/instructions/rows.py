@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.workload.instructions.value_graph import LoopLevel, Value, linear
 
@@ -18,7 +20,7 @@ WORD_BYTES = 4
 ROW_WORDS = 4
 
 
-class RowPart(NamedTuple):
+class RowPart(Struct, frozen=True):
     """An access by `value` to `size_bytes` at `pointer`, in `requests` instructions if alone.
 
     `settled`: loops whose copies it may not be put together with: others store there, or load. `aligned`: to
@@ -35,7 +37,7 @@ class RowPart(NamedTuple):
     aligned: int
 
 
-class _Places(NamedTuple):
+class _Places(Struct, frozen=True):
     """The offsets that the `copies` of an access have from its unknown `terms`, which are `aligned` to bytes;
     `joined`: of its runs the share that is in full rounds."""
 
@@ -81,7 +83,7 @@ def _join_alike(parts: tuple[RowPart, ...], found: tuple[_Places, ...]) -> None:
         part.value.cost = ((kind, number),)
         access = part.value.access
         if part.aligned > 1 and access is not None and before:
-            part.value.access = access._replace(number=access.number * number / before)
+            part.value.access = replace(access, number=access.number * number / before)
 
 
 def _places(part: RowPart, starts: dict[Value, float]) -> _Places:

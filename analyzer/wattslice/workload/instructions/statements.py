@@ -48,7 +48,7 @@ from wattslice.workload.instructions.value_graph import (
 )
 
 
-class Lowered(NamedTuple):
+class Lowered(Struct, frozen=True):
     """The instructions of a kernel by kind and region.
 
     `issued_only`: what warps issue although no thread counts it. `issuers`: for a region that is predicated,
@@ -318,9 +318,10 @@ class Lowering(Loops):
         what was there, it is a predicated MOV.
         """
         spared = is_minimum(condition) and all(
-            {before, *known} == set(condition.inputs) for _, before, known in chosen.values()
+            {one.before, *one.known} == set(condition.inputs) for one in chosen.values()
         )
-        for key, (value, before, known) in chosen.items():
+        for key, one in chosen.items():
+            value, before, known = one.value, one.before, one.known
             variable, path = key if isinstance(key, tuple) else (key, ())
             found = part_of(variable.type, path)
             type_ = variable.type if found is None else found[1]
@@ -371,7 +372,7 @@ def _is_single_jump(block: Block) -> bool:
     return isinstance(last, Return | Break | Continue) and len(block.statements) == 1
 
 
-class RequestCount(NamedTuple):
+class RequestCount(Struct, frozen=True):
     """How often the access at `site` of the source is made: means over launched threads and warps.
 
     What is loaded once and kept in a register is requested less often than the source names it. `fresh`: of
@@ -434,7 +435,7 @@ def lower_instructions(kernel: Kernel, profile: ExecutionProfile, isa: Isa = Isa
     return InstructionMix(_counts(per_thread), _counts(per_warp), _requests(lowered, profile), chain, threes)
 
 
-class WrittenInstruction(NamedTuple):
+class WrittenInstruction(Struct, frozen=True):
     """Instructions of one kind that the text at `span` asks for, in the runs of `region`: the mean that a
     launched thread executes, and that a warp issues.
     """

@@ -77,7 +77,7 @@ class Shape(Enum):
     ADDRESS = "address"  # linear form that an access uses
 
 
-class MemoryRequest(NamedTuple):
+class MemoryRequest(Struct, frozen=True):
     """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
     (below 1 where neighbours are loaded together). `fresh`: share of its sectors that no copy of it in an
     unrolled loop touched before. `address`: what it varies with, in bytes. `size_bytes`: of one request.
@@ -93,7 +93,7 @@ class MemoryRequest(NamedTuple):
     reach: tuple[MemorySpace, Variable | MemorySpace | None] | None = None
 
 
-class Placement(NamedTuple):
+class Placement(Struct, frozen=True):
     """Where a value is computed, and what changes it: `scale` times for each run of `region`.
 
     `stack`: the loops around where the source asks for it. `level`: innermost loop it varies in; `varies`:
@@ -111,7 +111,7 @@ AT_START = Placement(0)
 """Once, when the kernel begins."""
 
 
-class LinearForm(NamedTuple):
+class LinearForm(Struct, frozen=True):
     """An integer or pointer as a sum: `terms`, `offset`, and `copies`.
 
     `copies`: constants that differ between the copies of an unrolled loop. `is_wide`: added up in 64 bits.
@@ -168,7 +168,7 @@ class Value(Struct, eq=False):
     guards: tuple[Value, ...] = ()
 
 
-class Chosen(NamedTuple):
+class Chosen(Struct, frozen=True):
     """A `value` that is one of several `known` behind a branch, in front of which it was `before`."""
 
     value: Value
@@ -180,7 +180,7 @@ def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
     """The loops in which one of `values` varies."""
     found: set[LoopLevel] = set()
     for value in values:
-        _, level, _, _, loops = value.place
+        level, loops = value.place.level, value.place.varies
         if loops is not None:
             found |= loops
             continue
@@ -246,7 +246,7 @@ def has_own_elements(level: LoopLevel, array: Variable) -> bool:
     return False
 
 
-class Hoisting(NamedTuple):
+class Hoisting(Struct, frozen=True):
     """A computation made `scale` times for each run of `region`; `outside`: of which loop, if hoisted."""
 
     region: int
@@ -294,7 +294,7 @@ def linear(value: Value) -> tuple[Terms, int, Terms]:
             return (), int(value.number), ()
         return ((value, 1),), 0, ()
     if value.shape is Shape.INT_SUM:
-        return value.form[:3]
+        return value.form.terms, value.form.offset, value.form.copies
     return ((value, 1),), 0, ()
 
 
@@ -394,7 +394,8 @@ class Environment:
         level = deepest(operands, self.stack)
         loops = varying(operands)
         target = self.scopes[-1]
-        region, scale, outside = placed(loops, self.stack, here := region)
+        there = placed(loops, self.stack, here := region)
+        region, scale, outside = there.region, there.scale, there.outside
         if outside is not None:
             if may_hoist or self.arm_depth == outside.arm_depth:
                 for loop in self.stack:

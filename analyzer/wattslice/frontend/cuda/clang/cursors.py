@@ -7,7 +7,6 @@ the macro is used. Nodes keep their translation unit alive.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -275,13 +274,9 @@ class Node:
         return f"<{kind_name(self.kind)} {self.spelling!r} line {self.line}>"
 
 
-@functools.cache
 def kind_name(kind: int) -> str:
     """The name of a cursor kind, for messages."""
-    try:
-        return CursorKind(kind).name
-    except ValueError:
-        return f"KIND_{kind}"
+    return next((name for name, number in vars(CursorKind).items() if number == kind), f"KIND_{kind}")
 
 
 # ---------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from wattslice.errors import FrontendError
@@ -113,6 +114,10 @@ def may_exhaust_stack(source: bytes) -> bool:
     initializer a far element; or lines without anything continue each other. True means: try in a process of
     its own first.
     """
+    return (_of_small_text if len(source) <= _SMALL_BYTES else _of_text)(source)
+
+
+def _of_text(source: bytes) -> bool:
     if _MADE_INCLUDE.search(source) or _FAR_ELEMENT.search(source):
         return True
     if source.count(b"\\") >= _MANY_CONTINUED and _CONTINUED.search(source):
@@ -121,6 +126,11 @@ def may_exhaust_stack(source: bytes) -> bool:
         return False
     code = _COMMENT.sub(b"", source)
     return _is_deep(code) or _is_long(_DIRECTIVE.sub(b"", code))
+
+
+_SMALL_BYTES = 1 << 18
+_of_small_text = lru_cache(maxsize=64)(_of_text)
+"""Many files include the same headers."""
 
 
 def _is_deep(source: bytes) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class CursorKind(IntEnum):
-    """`CXCursorKind`."""
+class CursorKind:
+    """`CXCursorKind`: plain numbers, as those of nodes, for an enumeration of so many takes long to make."""
 
     UNEXPOSED_DECL = 1
     STRUCT_DECL = 2
@@ -104,7 +104,7 @@ class CursorKind(IntEnum):
     CUDASHARED_ATTR = 416
 
 
-class TypeKind(IntEnum):
+class TypeKind:
     """`CXTypeKind`."""
 
     UNEXPOSED = 1

@@ -21,6 +21,7 @@ from wattslice.frontend.cuda.lowering.context import (
     file_scope_variable,
 )
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
+from wattslice.frontend.cuda.lowering.lost_kernels import code_of
 from wattslice.frontend.cuda.lowering.memory import (
     location_of_variable,
     must_name_an_object,
@@ -76,7 +77,7 @@ def host_functions(
         hosts[key] = function
         called[key] = _names_in(data)  # also as an argument: a callback
         others = callees - {function.spelling} if function.spelling in unit.c_kernels else callees
-        if _LAUNCH.search(data) or called[key] & macros or called[key] & others:
+        if _launches(data) or called[key] & macros or called[key] & others:
             launching.append(key)
     wanted = dict.fromkeys(launching)
     frontier = launching
@@ -98,6 +99,11 @@ def host_functions(
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _launches(text: bytes) -> bool:
+    """Whether a launch stands in the code of a function, not in what it prints."""
+    return _LAUNCH.search(text) is not None and _LAUNCH.search(code_of(text)) is not None
 
 
 def _pattern_of(function: Function) -> tuple[str, str, int]:
@@ -263,10 +269,22 @@ def _is_helper(unit: Unit, function: Node) -> bool:
         type_
         for child in function.children
         if child.kind == C.PARM_DECL
-        for type_ in (unit.types.of(child.raw),)
+        for type_ in (decayed(unit.types.of(child.raw)),)
         if type_.kind is TypeKind.POINTER
     ]
-    return not pointers or any(_may_hold_numbers(pointer) for pointer in pointers)
+    if not pointers or any(_may_hold_numbers(pointer) for pointer in pointers):
+        return True
+    names = unit.file_scope_integers
+    return bool(names) and _writes_of(names).search(_bytes_of(unit, function)) is not None
+
+
+@lru_cache(maxsize=16)
+def _writes_of(names: frozenset[str]) -> re.Pattern[bytes]:
+    """Finds what may write one of these variables."""
+    words = b"|".join(re.escape(name.encode()) for name in sorted(names))
+    return re.compile(
+        rb"\b(?:%s)\b\s*(?:(?:[-+*/%%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:&|\+\+|--)\s*(?:%s)\b" % (words, words)
+    )
 
 
 def _may_hold_numbers(pointer: Type) -> bool:

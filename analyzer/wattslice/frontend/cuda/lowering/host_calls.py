@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -135,7 +136,7 @@ def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node])
     return _call(kernel, (grid, block, shared), values, body.type(node), span, packed)
 
 
-class _Kernel(NamedTuple):
+class _Kernel(Struct, frozen=True):
     """A launched kernel as a `LaunchCall` has it."""
 
     mangled_name: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -52,7 +51,7 @@ def _sections(text: str) -> list[str]:
     return [*parts, text[begin:]]
 
 
-class _Operand(NamedTuple):
+class _Operand(Struct, frozen=True):
     """An operand as declared: its symbolic name (empty where there is none) and its constraint."""
 
     name: str
@@ -304,7 +303,7 @@ def _printed_statements(text: str) -> Iterator[str]:
 # --------------------------------------------------------------------------- instructions
 
 
-class _Access(NamedTuple):
+class _Access(Struct, frozen=True):
     """`ld`, `st`, `atom` or `red` with a plain address operand.
 
     `base` holds the address, `offset_bytes` is added to it. `values` are loaded into or stored from, one for

@@ -354,8 +354,9 @@ def _report_includes(unit: Unit) -> None:
         if error.message.startswith(_TOLD_ANYWHERE) or _is_own_slip(unit, error):
             where = Span(str(error.path), error.line, error.column, error.line)
             unit.report("PW001", Severity.WARNING, where, f"not understood: {error.message}")
-    for file, line, message in unit.parsed.options.unread:
-        unit.report("PW001", Severity.WARNING, Span(file, line, 1, line), f"ignored: {message}")
+    for one in unit.parsed.options.unread:
+        where = Span(one.file, one.line, 1, one.line)
+        unit.report("PW001", Severity.WARNING, where, f"ignored: {one.reason}")
     for name in unit.parsed.recovered.missing_includes:
         match = re.search(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]" + re.escape(name.encode()), source, re.M)
         line = 1 if match is None else source.count(b"\n", 0, match.start()) + 1

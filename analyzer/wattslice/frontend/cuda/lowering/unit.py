@@ -115,6 +115,12 @@ class Unit:
         return any(b"<<<" in line for line in lines[error.line - 1 : error.line + 1])
 
     @functools.cached_property
+    def file_scope_integers(self) -> frozenset[str]:
+        """The names of variables that a host function may leave a size in for others."""
+        variables = (node for node in self.root.children if node.kind == C.VAR_DECL)
+        return frozenset(v.spelling for v in variables if self.types.of(v.raw).is_integral)
+
+    @functools.cached_property
     def instantiated_members(self) -> dict[Node, list[Node]]:
         """Of instances of class templates, which libclang lists beside what the file declares."""
         found: dict[Node, list[Node]] = {}
