@@ -483,7 +483,7 @@ def test_lanes_that_never_enter_a_loop_with_a_jump_test_it_once(tmp_path, jump):
 
 
 def test_what_all_lanes_share_equals_one_of_the_values_of_the_lanes():
-    """`threadIdx.x == best`: one thread of a block of 64, whatever the block found; what it found, it found once."""
+    """`threadIdx.x == best`: one thread of a block of 64, whatever the block found."""
     kernel, profile = launched(
         """__global__ void k(const float* e, float* o) {
           __shared__ int best[64]; int t = threadIdx.x; best[t] = t; __syncthreads();
