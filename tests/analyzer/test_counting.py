@@ -16,6 +16,7 @@ from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 from .counted import counted
+from .source_text import launched
 
 
 def analyse(
@@ -519,3 +520,21 @@ def test_blocks_of_equal_work_are_of_one_kind(tmp_path):
     _, found = counted(tmp_path, even, "k=1000:256")
     assert found.kinds == ()
     assert found.longest_warp == pytest.approx(1.0)
+
+
+def test_what_all_lanes_share_equals_one_of_the_values_of_the_lanes():
+    """`threadIdx.x == best`: one thread of a block of 64, whatever the block found."""
+    kernel, profile = launched(
+        """__global__ void k(const float* e, float* o) {
+          __shared__ int best[64]; int t = threadIdx.x; best[t] = t; __syncthreads();
+          for (int d = 32; d > 0; d /= 2) { if (e[t] > e[t + d]) best[t] = best[t + d]; __syncthreads(); }
+          if (t == best[0]) o[blockIdx.x] = e[t];
+          if (t != best[0]) o[blockIdx.x + 1] = e[t];
+        }
+        int main() { k<<<1024, 64>>>(0, 0); }"""
+    )
+    *_, meets, differs = [stmt for stmt in ir.walk_statements(kernel.body) if isinstance(stmt, ir.If)]
+    assert profile.thread_counts[meets.then.region] == pytest.approx(1 / 64)
+    assert profile.thread_counts[differs.then.region] == pytest.approx(63 / 64)
+    told = {entry.message for entry in profile.assumptions if entry.rule == "PW012"}
+    assert any("to meet one of 64 values" in message for message in told)

@@ -172,3 +172,162 @@ def test_axes_of_an_index_tell_expressions_apart():
     x, y, again = stores
     assert is_written_alike(x, again)
     assert not is_written_alike(x, y)
+
+
+@pytest.mark.parametrize(("operations", "copies", "additions"), [(1, 4, 2), (40, 4, 2), (80, 2, 1)])
+def test_copies_of_a_stride_of_the_run_add_it_two_at_a_time(operations: int, copies: int, additions: int):
+    """`IADD3 R3, R0, R3, R0` for each two of them."""
+    steps = "".join(f"s = s * x + {number}.f;" for number in range(operations // 2))
+
+    def additions_of(end: int) -> float:
+        loop = f"for (; i < {end}; i += st) {{ float s = b[i]; {steps} a[i] = s; }}"
+        return mix_of(STRIDE + loop).number(K.IADD)
+
+    assert additions_of(2 * 4096) - additions_of(4096) == additions * TRIPS / copies
+
+
+def rounds_of(loop: str, kinds: tuple[K, ...] = (K.IADD, K.IMAD, K.MOV)) -> tuple[float, ...]:
+    """Instructions of some kinds that 96 more iterations of `loop` (to n) execute."""
+    text = """__global__ void k(float* a, const float* b, const float* d, int* c, int n) {{
+        __shared__ float s[64]; int t = threadIdx.x, v = 0; float u = 0; {loop} a[t] = u; c[t] = v; }}
+        int main() {{ k<<<1, 32>>>(0, 0, 0, 0, {n}); }}"""
+    few, many = (lower_instructions(*launched(text.format(loop=loop, n=n))) for n in (960, 1056))
+    return tuple(round(many.number(kind) - few.number(kind), 6) for kind in kinds)
+
+
+@pytest.mark.parametrize(
+    ("loop", "iadd", "imad", "mov"),
+    [  # each round of 16 copies: two counters, two additions for a pointer
+        ("for (int i = 0; i < n; i++) u += b[t * n + i];", 6 * 4, 0, 0),
+        ("for (int i = 0; i < n; i++) u += b[t * n + i] * d[i];", 6 * 6, 0, 0),
+        # a sum of integers takes two elements with each IADD3
+        ("for (int i = 0; i < n; i++) v += c[t * n + i];", 6 * 4 + 48, 0, 0),
+        ("for (int i = 0; i < n; i++) { v += c[t * n + i]; u += v; }", 6 * 4 + 96, 0, 0),
+        # the counter in each copy
+        ("for (int i = 0; i < n; i++) u += b[t * n + i] * i;", 6 * 3 + 96, 0, 0),
+        # two arrays at one index, or at two of them: the index is added to bases that advance
+        ("for (int i = 0; i < n; i++) u += b[t * n + i] * d[t * n + i];", 6 * 6, 6 * 2, 6 * 4),
+        ("for (int i = 0; i < n; i++) u += b[t * n + i] * d[t * 7 + i];", 6 * 6, 6, 6 * 2),
+        ("const float *p = b + t * n, *q = d + t * n; for (int i = 0; i < n; i++) u += p[i] * q[i];",
+         6 * 6, 0, 0),
+        # a counter that a constant scales: 4 copies, the index advances
+        ("for (int i = 0; i < n; i++) u += b[i * 64 + t];", 24 * 4, 24, 24),
+        ("\n#pragma unroll 1\nfor (int i = 0; i < n; i++) u += b[t * n + i];", 96 * 3, 0, 96),
+        # a barrier keeps no loop from 16 copies, an exchange does
+        ("for (int i = 0; i < n; i++) { u += b[t * n + i]; __syncthreads(); }", 6 * 4, 0, 0),
+        ("for (int i = 0; i < n; i++) { u += b[t * n + i]; __syncwarp(); }", 24 * 4, 0, 0),
+        ("for (int i = 0; i < n; i++) u += __shfl_xor_sync(~0u, b[t * n + i], 1);", 24 * 4, 0, 0),
+    ],
+)  # fmt: skip
+def test_what_a_round_of_copies_adds_up(loop: str, iadd: float, imad: float, mov: float):
+    assert rounds_of(loop) == (iadd, imad, mov)
+
+
+@pytest.mark.parametrize(
+    ("loop", "copies"),
+    [
+        ("for (int i = 0; i < n; i++) v = v * 3 + 1;", 16),
+        ("for (int i = 0; i < n; i++) { v ^= v << 3; v ^= v >> 5; }", 16),
+        ("for (int i = 0; i < n; i++) { v ^= v << 13; v ^= v >> 17; v ^= v << 5; }", 4),
+        ("for (int i = 0; i < n; i++) { v ^= c[i]; v ^= v << 13; v ^= v >> 17; v ^= v << 5; }", 16),
+        ("for (int i = 0; i < n; i++) atomicAdd(c + v, 1);", 4),
+        ("for (int i = 0; i < n; i++) { u += b[i]; __threadfence(); }", 4),
+    ],
+)
+def test_short_loops_have_further_copies(loop: str, copies: int):
+    assert rounds_of(loop, (K.BRANCH,)) == (96 / copies,)
+
+
+@pytest.mark.parametrize(
+    ("value", "int_", "shf"),
+    [  # IMAD.HI and SHF, or what the factor needs beside them; the quotient serves the remainder
+        ("(unsigned)v / 10", 1, 1),
+        ("(unsigned)v / 7", 3, 1),
+        ("(unsigned)v / 14", 1, 2),
+        ("(unsigned)v / 641", 1, 0),
+        ("(unsigned)v % 10", 2, 1),
+        ("v / 3", 2, 0),
+        ("v / 10", 2, 1),
+        ("v / 7", 2, 1),
+        ("v % 7 + v / 7 * n", 4, 1),
+    ],
+)
+def test_a_constant_divisor_is_a_factor_of_its_own(value: str, int_: int, shf: int):
+    one, other = (mix_of(f"int v = c[threadIdx.x]; c[threadIdx.x] = {e};") for e in (value, "v"))
+    counted = sum(one.number(kind) - other.number(kind) for kind in (K.IMAD, K.IADD))
+    assert (counted, one.number(K.SHF) - other.number(K.SHF)) == (int_, shf)
+
+
+def test_a_product_of_32_bits_to_64_is_one_instruction():
+    body = "int v = c[threadIdx.x]; ((long long*)a)[threadIdx.x] = {};"
+    plain, wide, long = (
+        mix_of(body.format(value)).number(K.IMAD)
+        for value in ("v", "(long long)v * n", "(long long)v * n * v")
+    )
+    assert wide == plain + 1
+    assert long > wide + 1
+
+
+def test_what_constants_decide_in_each_copy_is_no_instruction():
+    """Two buffers by turns: SASS has the loads, the sum and the store of each copy, offsets in them."""
+    body = """__shared__ int s[2][64]; int t = threadIdx.x, p = 0; s[0][t] = c[t]; __syncthreads();
+    for (int d = 1; d < 32; d *= 2) {{ {turn} s[q][t] = s[p][t] + s[p][t ^ 1]; p = q; __syncthreads(); }}
+    c[t] = s[p][t];"""
+    turned = mix_of(body.format(turn="int q = 1 - p;"))
+    assert turned.number(K.IADD) == 5
+    run = mix_of(body.format(turn="int q = c[p];"))
+    assert run.number(K.IADD) > 5
+
+
+def test_the_sum_that_copies_add_their_constants_to_is_made_once():
+    body = "int y = blockIdx.x * 32 + threadIdx.x; for (int j = 0; j < 32; j += 8) if (y + j < n) "
+    assert mix_of(body + "a[y * 64 + j] = x;").number(K.IADD) <= 1 + 4 + 1
+
+
+def test_what_a_condition_computed_is_there_behind_it():
+    body = "int t = threadIdx.x; if (t < n && c[t] * n + t < 900) a[t] = c[t] * n + t;"
+    apart = body.replace("a[t] = c[t] * n + t", "a[t] = x")
+    assert mix_of(body).number(K.LDG) == mix_of(apart).number(K.LDG)
+    assert mix_of(body).number(K.IMAD) == mix_of(apart).number(K.IMAD)
+    either = "int t = threadIdx.x; if (t >= n || c[t] * n + t > 900) return; a[t] = c[t] * n + t;"
+    assert mix_of(either).number(K.LDG) == 1
+
+
+def test_a_computed_arm_of_a_choice_takes_no_selection():
+    assert choices("u = u > x ? u * 2.f + x : u;") == (1, 0)
+    assert choices("v = v > n ? v ^ 77 : v;") == (0, 1)
+    assert choices("v = v > n ? v + 3 : 0;") == (0, 2)
+
+
+def test_narrow_members_of_an_aligned_record_are_loaded_together():
+    mix = record_mix("q[i] = p[i].x + p[i].y;", "const ushort2* p, int* q")
+    assert mix.number(K.LDG) == 1
+    mix = record_mix("q[i] = p[i].x + p[i].w;", "const uchar4* p, int* q")
+    assert mix.number(K.LDG) == 2
+
+
+def test_a_grid_stride_is_multiplied_in_every_round():
+    body = "for (int i = threadIdx.x; i < {end}; i += blockDim.x * gridDim.x) a[i] = b[i];"
+    few, many = (mix_of(body.format(end=end)) for end in (3200, 6400))
+    assert many.number(K.IADD) == few.number(K.IADD)
+    assert (many.number(K.IMAD) - few.number(K.IMAD), many.number(K.MOV) - few.number(K.MOV)) == (300, 200)
+
+
+def test_an_index_of_64_bits_is_shifted_once_for_all_arrays():
+    body = "for (size_t i = threadIdx.x; i < {end}; i += blockDim.x) a[i] = b[i] + a[i + 5];"
+    few, many = (mix_of(body.format(end=end)) for end in (3200, 6400))
+    assert many.number(K.SHF) - few.number(K.SHF) == 2 * 100
+    assert many.number(K.IADD) - few.number(K.IADD) == (2 + 2 * 2) * 100
+
+
+def test_copies_of_a_tile_in_registers_are_not_counted_by_their_accesses():
+    body = """__shared__ float s[32][64]; float r[4][4] = {}; int t = threadIdx.x;
+    for (int k = 0; k < 16; k++) { float p[4], q[4];
+      for (int i = 0; i < 4; i++) { p[i] = s[k][t * 4 + i]; q[i] = s[k + 16][t * 4 + i]; }
+      for (int i = 0; i < 4; i++) for (int j = 0; j < 4; j++) r[i][j] += p[i] * q[j]; }
+    for (int i = 0; i < 4; i++) for (int j = 0; j < 4; j++) a[i * 4 + j] = r[i][j]; s[t][0] = x;"""
+    assert mix_of(body).number(K.BRANCH) == 1  # no loop is left
+
+
+def test_a_minimum_in_an_arm_is_predicated():
+    assert mix_of("int t = threadIdx.x; if (c[t] > 3) c[t] = min(c[t] + n, 9);").number(K.BRANCH) == 1

@@ -337,6 +337,127 @@ def stored_twice(way: Way) -> str:
     return way.linear(XY, body)
 
 
+def halo_stencil(way: Way) -> str:
+    first, mean = way.value("float", "a[threadIdx.x] + a[threadIdx.x + 1] + a[threadIdx.x + 2]")
+    return way.linear(
+        XY,
+        f"__shared__ float a[258]; a[threadIdx.x + 1] = {way.at('x', '@t')};"
+        f" if (threadIdx.x == 0) a[0] = @t > 0 ? {way.at('x', '@t - 1')} : 0.f;"
+        f" if (threadIdx.x == 255) a[257] = @t < m - 1 ? {way.at('x', '@t + 1')} : 0.f;"
+        f" __syncthreads(); {first} {way.at('y', '@t')} = {mean} * 0.3f;",
+    )
+
+
+def shared_histogram(way: Way) -> str:
+    bins = way.constant("BINS", 256)
+    count = way.loop("i", "0", "n", lambda i: f"atomicAdd(&a[{way.at('x', f'{i} * m + @t')} & 255], 1);")
+    return way.linear(
+        "const int *x, int *y",
+        f"__shared__ int a[{bins}]; a[threadIdx.x] = 0; __syncthreads(); {count}"
+        " __syncthreads(); atomicAdd(&y[threadIdx.x], a[threadIdx.x]);",
+    )
+
+
+def prefix_sum(way: Way) -> str:
+    taken = way.call("float", "float a, float b", "a + b", "a[threadIdx.x]", "a[threadIdx.x - d]")
+    return way.linear(
+        XY,
+        f"__shared__ float a[256]; a[threadIdx.x] = {way.at('x', '@t')}; __syncthreads();"
+        f" for (int d = 1; d < 256; d *= 2) {{ float v = threadIdx.x >= d ? {taken} : a[threadIdx.x];"
+        f" __syncthreads(); a[threadIdx.x] = v; __syncthreads(); }} {way.at('y', '@t')} = a[threadIdx.x];",
+    )
+
+
+def ellpack(way: Way) -> str:
+    s = way.name("s")
+
+    def step(k: str) -> str:
+        first, column = way.value("int", way.at("c", f"{k} * m + @t"))
+        product = f"{way.at('v', f'{k} * m + @t')} * {way.at('x', column)}"
+        return f"{first} {s} += {product};"
+
+    body = way.loop("k", "0", "n", step)
+    parameters = "const int *c, const float *v, const float *x, float *y"
+    return way.linear(parameters, f"float {s} = 0.f; {body} {way.at('y', '@t')} = {s};")
+
+
+def tile_of_bodies(way: Way) -> str:
+    s, side = way.name("s"), way.constant("SIDE", 256)
+
+    def tile(k: str) -> str:
+        pull = way.call("float", "float d", "d * rsqrtf(d * d + 0.01f)", "d")
+        return (
+            f"a[threadIdx.x] = {way.at('x', f'{k} + threadIdx.x')}; __syncthreads();"
+            f" for (int j = 0; j < {side}; j++) {{ float d = a[j] - v; {s} += {pull}; }} __syncthreads();"
+        )
+
+    body = way.loop("k", "0", "n", tile, 256)
+    text = f"__shared__ float a[256]; float v = {way.at('x', '@t')}, {s} = 0.f; {body}"
+    return way.linear(XY, f"{text} {way.at('y', '@t')} = {s};", n=2048)
+
+
+def sorted_block(way: Way) -> str:
+    last = way.constant("LAST", 256)
+    return way.linear(
+        "const int *x, int *y",
+        f"__shared__ int a[256]; a[threadIdx.x] = {way.at('x', '@t')};"
+        f" for (int k = 2; k <= {last}; k *= 2) for (int j = k / 2; j > 0; j /= 2) {{ __syncthreads();"
+        " int p = threadIdx.x ^ j; if (p > threadIdx.x) { int u = a[threadIdx.x], v = a[p];"
+        " if ((u > v) == ((threadIdx.x & k) == 0)) { a[threadIdx.x] = v; a[p] = u; } } }"
+        f" __syncthreads(); {way.at('y', '@t')} = a[threadIdx.x];",
+    )
+
+
+def lattice(way: Way) -> str:
+    s, ways = way.name("s"), way.constant("WAYS", 6)
+    gather = way.loop("q", "0", ways, lambda q: f"{s} += {way.at('x', f'({q} * w + @r) * w + @c')};")
+    relax = way.loop(
+        "q",
+        "0",
+        ways,
+        lambda q: f"y[({q} * w + @r) * w + @c] = {way.at('x', f'({q} * w + @r) * w + @c')} * 0.4f + {s};",
+    )
+    return way.plane(XY, f"float {s} = 0.f; {gather} {relax}")
+
+
+def random_points(way: Way) -> str:
+    s, hits = way.name("s"), way.name("hits")
+    drawn = way.call("unsigned", "unsigned a", "a * 1664525u + 1013904223u", s)
+    body = way.loop("k", "0", "n", lambda k: f"{s} = {drawn}; {hits} += (float)({s} >> 8) * 6e-8f;")
+    return way.linear(XY, f"unsigned {s} = @t; float {hits} = 0.f; {body} {way.at('y', '@t')} = {hits};")
+
+
+def filter_of_planes(way: Way) -> str:
+    s, taps = way.name("s"), way.constant("TAPS", 4)
+    body = way.loop(
+        "i",
+        "0",
+        taps,
+        lambda i: way.loop(
+            "j",
+            "0",
+            taps,
+            lambda j: f"{s} += {way.at('x', f'(@r + {i}) * (w + 8) + @c + {j}')} * 0.1f;",
+        ),
+    )
+    return way.plane(XY, f"float {s} = 0.f; {body} {way.at('y', '@r * w + @c')} = {s};")
+
+
+def small_matrices(way: Way) -> str:
+    s, side = way.name("s"), way.constant("SIDE", 4)
+    cell = way.loop(
+        "k",
+        "0",
+        side,
+        lambda k: f"{s} += {way.at('x', f'@t * 16 + i * 4 + {k}')} * z[@t * 16 + {k} * 4 + j];",
+    )
+    return way.linear(
+        "const float *x, const float *z, float *y",
+        f"for (int i = 0; i < {side}; i++) for (int j = 0; j < {side}; j++)"
+        f" {{ float {s} = 0.f; {cell} {way.at('y', '@t * 16 + i * 4 + j')} = {s}; }}",
+    )
+
+
 SAMPLES: tuple[Sample, ...] = (
     saxpy,
     daxpy,
@@ -366,6 +487,16 @@ SAMPLES: tuple[Sample, ...] = (
     matrix_vector,
     boundary,
     stored_twice,
+    halo_stencil,
+    shared_histogram,
+    prefix_sum,
+    ellpack,
+    tile_of_bodies,
+    sorted_block,
+    lattice,
+    random_points,
+    filter_of_planes,
+    small_matrices,
 )
 
 SEEN_THROUGH = {
@@ -388,8 +519,9 @@ OTHERWISE = {
 }
 """Ways that run other instructions for the same operations."""
 
-OTHER_BY_HAND = (even_elements, long_prefix)
-"""Samples of which another loop runs when they are unrolled by hand, and longer."""
+OTHER_BY_HAND = (even_elements, long_prefix, filter_of_planes)
+"""Samples of which another loop runs when they are unrolled by hand, and longer; of the filter, sectors that
+taps in two places of the text share are told as loaded for each."""
 
 SAME = (
     *("fp32", "fp64", "fp16", "special", "tensor", "atomic", "barrier"),

@@ -178,7 +178,7 @@ class ExpressionEvaluator:
         is_pointer = expr.type.kind is ir.TypeKind.POINTER
         if isinstance(address, Pointer) and (is_pointer or expr.type.is_integral) and expr.type.lanes == 1:
             known = self._held(expr, address, mask)
-            if known is not None:
+            if known is not None and known is not VARYING:  # what shared memory holds is one in all threads
                 if not is_pointer:
                     return convert(known, expr.type)
                 return known if isinstance(known, Pointer) else Pointer(None, scalar(known))
@@ -284,7 +284,7 @@ class ExpressionEvaluator:
         known = self.profiled(span)
         if known is not None:
             return known, ProbabilitySource.PROFILE
-        self.state.tallies.assume_branch(span)
+        self.state.tallies.assume_branch(span, condition.values)
         return condition.probability, ProbabilitySource.DEFAULT
 
     def overruled(
@@ -327,7 +327,7 @@ class ExpressionEvaluator:
             if known is not None:
                 left = Chance(known if is_and else 1.0 - known, left.uniform)
             elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
-                self.state.tallies.assume_branch(expr.span)
+                self.state.tallies.assume_branch(expr.span, left.values)
             chance = left.probability if is_and else 1.0 - left.probability
             inner = self.state.masks.perhaps(mask, chance, together=left.uniform)
         else:

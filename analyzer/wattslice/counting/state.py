@@ -179,11 +179,14 @@ class Tallies:
             f"--set {self._kernel.name}.{trip_name(self._kernel, loop)}=VALUE",
         )
 
-    def assume_branch(self, span: ir.Span) -> None:
-        """Notes that nothing is known of the branches on this line: one assumption for a line."""
-        self.assume(
-            "PW012", span, "branch depends on data: each arm assumed as likely as the other", "--profile FILE"
-        )
+    def assume_branch(self, span: ir.Span, values: int = 0) -> None:
+        """Notes that nothing is known of the branches on this line: one assumption for a line.
+
+        `values`: as in `Chance`.
+        """
+        share = f"to meet one of {values} values, each as likely" if values else "as likely as the other"
+        subject = "an equality" if values else "each arm"
+        self.assume("PW012", span, f"branch depends on data: {subject} assumed {share}", "--profile FILE")
 
     def assume_trips(self, loop: ir.Loop, message: str) -> None:
         """Notes what was assumed of the iterations of a loop."""

@@ -52,11 +52,13 @@ class Pointer(Struct, frozen=True, eq=False):
 class Chance(Struct, frozen=True, eq=False):
     """A truth value known only by its probability, for all lanes or per lane.
 
-    `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say.
+    `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say. `values`:
+    the different ones of the lanes that one unknown was compared with; 0 where it is not so.
     """
 
     probability: float | NDArray[np.float64]
     uniform: bool = False
+    values: int = 0
 
 
 class Record(Struct, frozen=True, eq=False):
@@ -224,7 +226,7 @@ def _unknown_binary(op: ir.BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     uniform_a = a.uniform if isinstance(a, Unknown) else is_warp_uniform(a)
     uniform_b = b.uniform if isinstance(b, Unknown) else is_warp_uniform(b)
     if op in ir.COMPARISONS:
-        return Chance(0.5, (uniform_a and uniform_b) or _alike(a, b))
+        return _unknown_comparison(op, a, b, together=uniform_a and uniform_b)
     delta_a = a.delta if isinstance(a, Unknown) else _residue(a)
     delta_b = b.delta if isinstance(b, Unknown) else _residue(b)
     if op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
@@ -248,6 +250,21 @@ def _unknown_binary(op: ir.BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     return UNIFORM if both else VARYING
 
 
+def _unknown_comparison(op: ir.BinaryOp, a: Scalar, b: Scalar, *, together: bool) -> Chance:
+    """One half; but what all lanes share equals at most one of the values in which they differ."""
+    part_a, part_b = _lane_part(a), _lane_part(b)
+    if part_a is None or part_b is None:
+        return Chance(0.5, together)
+    difference = _residue(part_a - part_b)
+    alike = is_warp_uniform(difference)
+    is_shared = not alike or all(value.everywhere for value in (a, b) if isinstance(value, Unknown))
+    values = distinct(difference).size if isinstance(difference, np.ndarray) and is_shared else 1
+    if values < 2 or op not in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
+        return Chance(0.5, together or alike)
+    chance = 1.0 / values
+    return Chance(chance if op is ir.BinaryOp.EQ else 1.0 - chance, together or alike, values)
+
+
 def _multiple(value: Unknown, factor: int) -> Unknown:
     stride = abs(factor) * value.stride or 1
     return Unknown(True, _residue(value.delta * _residue(factor)), value.everywhere, stride)
@@ -256,12 +273,6 @@ def _multiple(value: Unknown, factor: int) -> Unknown:
 def _spread(delta: Number | Lanes) -> Number:
     """By how much the lanes of one warp differ at most."""
     return int(np.ptp(delta.reshape(-1, 32), axis=1).max()) if isinstance(delta, np.ndarray) else 0
-
-
-def _alike(a: Scalar, b: Scalar) -> bool:
-    """Whether `a` and `b` differ by the same amount in all lanes of a warp."""
-    part_a, part_b = _lane_part(a), _lane_part(b)
-    return part_a is not None and part_b is not None and is_warp_uniform(_residue(part_a - part_b))
 
 
 def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:

@@ -18,6 +18,7 @@ from wattslice.ir import Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa
 from wattslice.workload.instructions.operands import three_register_sums
 from wattslice.workload.instructions.value_graph import (
+    AT_START,
     Hoisting,
     LinearForm,
     LoopLevel,
@@ -105,11 +106,19 @@ class _Charger:
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.scaling: set[tuple[LoopLevel | None, int]] = set()  # loops with an element size in a register
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
+        self.stepped: dict[
+            tuple[LoopLevel, Terms], list[Value]
+        ] = {}  # pointers with one index from the start
+        self.running: dict[
+            Value, float
+        ] = {}  # sums of a loop that its copies add up together: how many copies
 
     def run(self) -> Charges:
         """Sums first, short ones before those that contain them; then all that is needed, with its uses."""
-        for value in sorted(self.linear_forms(), key=_by_length):
+        forms = self.linear_forms()
+        for value in sorted(forms, key=_by_length):
             self.expand(value)
+        self.step_bases()
         stack = list(self.roots)
         while stack:
             value = stack.pop()
@@ -171,19 +180,45 @@ class _Charger:
             value.access = replace(value.access, number=requests, fresh=fresh)
 
     def linear_forms(self) -> list[Value]:
-        """All integer sums and addresses that something needs."""
+        """All integer sums and addresses that something needs; notes those that run through a loop."""
         found: list[Value] = []
         stack, seen = list(self.roots), set[Value]()
+        users: dict[Value, list[Value]] = {}
         while stack:
             value = stack.pop()
             if value in seen:
                 continue
             seen.add(value)
-            stack.extend(value.inputs)
+            needs = list(value.inputs)
             if value.shape in (Shape.INT_SUM, Shape.ADDRESS):
                 found.append(value)
-                stack.extend(term for term, _ in value.form.terms)
+                needs += [term for term, _ in value.form.terms]
+            for needed in needs:
+                users.setdefault(needed, []).append(value)
+            stack += needs
+        self.note_copies(found, users)
         return found
+
+    def note_copies(self, sums: list[Value], users: Mapping[Value, list[Value]]) -> None:
+        """What the copies of a loop do with its sums and counters; `users`: of each value, what needs it."""
+        for value in sums:
+            for head, coefficient in value.form.terms:
+                level = head.place.level
+                if coefficient != 1 or value not in head.inputs or level is None or level.copies <= 1.0:
+                    continue
+                others = {*users[head], *users[value]} - {head, value}
+                if not any(level in user.place.stack for user in others):
+                    self.running[value] = level.copies
+        roots = set(self.roots)
+        for head, needing in users.items():
+            level = head.place.level
+            if head.step is None or not head.guards or level is None:
+                continue
+            if level.unroll == 1.0 or level.copies_leave:  # or each copy leaves at a number of its own
+                continue
+            uses = (u for u in needing if level in u.place.stack and u.place.scale >= 1.0)
+            if any((u.cost and not u.guards) or u in roots for u in uses if u.shape not in _SUMS):
+                head.cost = ((InstructionKind.IADD, 1.0),)  # each copy needs the counter as it is there
 
     def fuse(self, value: Value, absorbed: set[Value]) -> None:
         """Let `value` take in a product that only values like it use."""
@@ -224,16 +259,31 @@ class _Charger:
                 same.place = replace(there, region=region, scale=scale)
                 value.inputs, value.cost = [same], ()
                 return
+        if value.shape is Shape.INT_SUM and inner is not None and inner.copies == 1.0:
+            factors = [f for t, c in resting if c == 1 and t.shape is Shape.INT_PRODUCT for f in t.inputs]
+            if len(resting) == 1 and factors and all(map(_is_given, factors)):
+                # `i += gridDim.x * blockDim.x`: multiplied anew, from constant memory, rather than kept
+                value.inputs = [*(term for term, _ in moving), *factors]
+                value.cost = ((InstructionKind.IMAD, 1.0), (InstructionKind.MOV, 1.0))
+                if value.bits == 64:
+                    value.cost = ((InstructionKind.IMAD, 1.0), (InstructionKind.IADD, 2.0))
+                return
         costs = any(abs(c) != 1 or t.shape is Shape.INT_PRODUCT for t, c in resting)
         if len(resting) > 1 or costs:
             place = placed(varying(t for t, _ in resting), stack, value.place.region)
             if place.outside is None:
                 place = replace(place, scale=value.place.scale)
             terms = (*moving, (self.part(resting, value, stack, place), 1))
+        elif form.copies and value.shape is Shape.INT_SUM and _number(sum_cost(terms, value, self.isa)) > 1.0:
+            place = placed(varying(t for t, _ in terms), stack, value.place.region)
+            if place.outside is not None:  # once for all copies, each of which adds its constant
+                terms = ((self.part(terms, value, stack, place), 1),)
         if value.shape is Shape.INT_SUM:
             terms = self.contracted(value, terms)
+        elif value.bits == 32:
+            terms = _in_units(terms, self.isa)
         value.inputs = [term for term, _ in terms]
-        value.cost = sum_cost(terms, value, self.isa)
+        value.cost = sum_cost(terms, value, self.isa, self.running.get(value, 1.0))
         if value.cost and any(is_taken_along(term, value, self.isa) for term, _ in terms):
             self.takes_along.add(value)  # the IMAD counted here is the product itself
 
@@ -270,11 +320,17 @@ class _Charger:
             )
             return
         indices = self.index(value, index, 64 if is_wide else 32)
-        if self.isa is Isa.XMAD and not is_wide:
-            indices = [self.scaled_index(value, indices[0], scale)]
+        levels = [term.place.level for term, _ in index]  # copies step from pointer to pointer
+        steps = is_wide and any(level is not None and level.unroll > 1.0 for level in levels)
+        is_long = scale > 1 and not steps and any(t.bits == 64 and t.shape not in _SUMS for t, _ in index)
+        if is_long or (self.isa is Isa.XMAD and not is_wide):
+            is_lea = is_long or value.form.is_unsigned
+            indices = [self.scaled_index(value, indices[0], scale, is_lea=is_lea)]
         value.inputs.extend(indices)
         adds = is_wide or self.isa is Isa.XMAD
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
+        if _differs_in_copies(index):
+            value.cost += ((InstructionKind.IADD, 1.0),)
         if not adds and scale > 1 and all(base.place.level is None for base in bases):
             value.cost += self.scale_register(value, scale)
 
@@ -305,8 +361,10 @@ class _Charger:
         if len(beyond) > 1:
             return False
         distance, scale = beyond[0]
-        shifts = self.isa is Isa.XMAD and abs(scale) > 1
-        value.inputs = [nearest, self.scaled_index(value, distance, scale) if shifts else distance]
+        shifts, is_lea = self.isa is Isa.XMAD and abs(scale) > 1, value.form.is_unsigned
+        if shifts:
+            distance = self.scaled_index(value, distance, scale, is_lea=is_lea)
+        value.inputs = [nearest, distance]
         value.cost = ((InstructionKind.IADD, 2.0),)
         return True
 
@@ -321,13 +379,16 @@ class _Charger:
             return [self.sums[key]]
         return [term for term, _ in index]
 
-    def scaled_index(self, value: Value, index: Value, scale: int) -> Value:
-        """An index times the element size in 64 bits, shared by all arrays indexed alike."""
+    def scaled_index(self, value: Value, index: Value, scale: int, *, is_lea: bool) -> Value:
+        """An index times the element size in 64 bits, shared by all arrays indexed alike.
+
+        `is_lea`: LEA and LEA.HI compute it along where only one address needs it.
+        """
         key = ("scaled", index, scale)
         if key not in self.sums:
             self.sums[key] = self.beside(value, Shape.PLAIN, [index])
             self.sums[key].inputs, self.sums[key].cost = [index], ((InstructionKind.SHF, 2.0),)
-            self.sums[key].form = LinearForm(is_unsigned=value.form.is_unsigned)
+            self.sums[key].form = LinearForm(is_unsigned=is_lea)
         return self.sums[key]
 
     def beside(self, value: Value, shape: Shape, operands: list[Value]) -> Value:
@@ -362,10 +423,39 @@ class _Charger:
             # the copies of an unrolled body share the pointer unless strides are known only at run time
             shared = loop.unroll if loop.steps_pointers or value.bits != 64 else 1.0
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
+            is_split = value.bits == 64 and not value.form.is_wide and self.isa is not Isa.XMAD
+            if is_split and shared == loop.unroll:
+                index = tuple((t, c) for t, c in outside if not t.is_pointer)
+                self.stepped.setdefault((loop, index), []).append(value)
         else:
             value.inputs.append(stride)
             steps = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
             value.cost = steps
+
+    def step_bases(self) -> None:
+        """Pointers of copies that start at indices: their bases advance, to each of which its index is added
+        in every round; one that has its index to itself may be the sum. Where a constant scales the counter,
+        the index itself advances. A pointer that advances in every iteration is copied to where it is read.
+        """
+        move, add, widen = InstructionKind.MOV, InstructionKind.IADD, InstructionKind.IMAD
+        of_loop: dict[LoopLevel, list[list[Value]]] = {}
+        for (loop, index), pointers in self.stepped.items():
+            if (index or loop.scales_counter or loop.unroll == 1.0) and not loop.copies_leave:
+                of_loop.setdefault(loop, []).append(pointers)
+        for loop, groups in of_loop.items():
+            share = 1.0 / loop.unroll
+            groups.sort(key=len)
+            every = [value for group in groups for value in group]
+            if loop.unroll == 1.0:
+                for value in every:
+                    value.cost += ((move, 1.0),)
+            elif not loop.scales_counter:
+                for value in every[len(groups[0]) == 1 :]:
+                    value.cost += ((move, 2.0 * share), (widen, share))
+            elif len(groups) == 1:
+                each = share / len(every)
+                for value in every:
+                    value.cost = ((add, 2.0 * each), (move, each), (widen, share))
 
     def part(
         self,
@@ -390,6 +480,30 @@ class _Charger:
             )
             self.expand(self.sums[key])
         return self.sums[key]
+
+
+def _is_given(value: Value) -> bool:
+    """Whether a value lies in constant memory from the start: sizes of the launch, parameters."""
+    return value.place is AT_START and not (value.cost or value.inputs) and value.shape is Shape.PLAIN
+
+
+def _differs_in_copies(index: Terms) -> bool:
+    """Whether copies of a loop add their own counters to what each computes anew: `a[c[i] * n + k]`."""
+    for term, _ in index:
+        level = term.place.level
+        if level is not None and level.unroll > 1.0 and term.step is not None:
+            return any(level in varying((other,)) for other, _ in index if other is not term)
+    return False
+
+
+def _number(cost: Cost) -> float:
+    return sum(number for _, number in cost)
+
+
+def _in_units(terms: Terms, isa: Isa) -> Terms:
+    """The terms of a shared address in the units that the access multiplies by: ``[R.X4]``."""
+    unit = math.gcd(*(coefficient for _, coefficient in terms))
+    return tuple((term, c // unit) for term, c in terms) if unit in isa.address_scales else terms
 
 
 def _reaches(earlier: Value, later: Value) -> bool:
@@ -422,6 +536,8 @@ def _stride(moving: Terms, inner: LoopLevel) -> Value | None:
         return None
     return next((step for step in steps if step.shape is not Shape.CONSTANT), steps[0])
 
+
+_SUMS = (Shape.INT_SUM, Shape.INT_PRODUCT, Shape.ADDRESS)
 
 _FUSES: dict[Shape, Shape] = {
     Shape.FLOAT_SUM: Shape.FLOAT_PRODUCT,
@@ -572,13 +688,15 @@ def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
     return term.shape is Shape.INT_PRODUCT and fits
 
 
-def sum_cost(terms: Terms, value: Value, isa: Isa) -> Cost:
+def sum_cost(terms: Terms, value: Value, isa: Isa, copies: float = 1.0) -> Cost:
     """Instructions that add up a linear form.
 
     A term scaled by a power of two is an LEA, by another constant an IMAD, a product of two values an IMAD;
-    each of them adds one more term on the way. IADD3 adds two.
+    each of them adds one more term on the way. IADD3 adds two. `copies` of a running sum (`s += a[i]`) are
+    one form, in which the sum itself is one term.
     """
-    products = constants = shifts = plain = 0
+    products = constants = shifts = 0
+    plain = 0.0
     for term, coefficient in terms:
         if is_taken_along(term, value, isa):
             products += 1
@@ -591,8 +709,9 @@ def sum_cost(terms: Terms, value: Value, isa: Isa) -> Cost:
     if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
         return ()  # [R.X4]
     plain += bool(value.form.offset or value.form.copies) and value.shape is not Shape.ADDRESS
-    free = max(1, products + constants + shifts)  # addends that come along, or the first one
-    adds = math.ceil(max(0, plain - free) / 2)
+    free = max(1.0 / copies, products + constants + shifts)  # addends that come along, or the first one
+    plain -= 1.0 - 1.0 / copies
+    adds = math.ceil(max(0.0, plain - free) / 2 * copies) / copies
     width = 2.0 if value.bits == 64 and value.shape is not Shape.ADDRESS else 1.0
     imads = products * isa.multiplies_per_product + constants * isa.multiplies_by_constant
     cost = ((InstructionKind.IMAD, width * imads), (InstructionKind.IADD, width * (adds + shifts)))

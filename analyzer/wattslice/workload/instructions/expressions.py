@@ -46,8 +46,9 @@ from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import Cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SECTOR_BYTES, SEEN_BY_OTHERS, Memory
-from wattslice.workload.instructions.operators import FLOAT_KINDS, is_minimum, per_operation
+from wattslice.workload.instructions.operators import FLOAT_KINDS, is_minimum, is_there, per_operation
 from wattslice.workload.instructions.value_graph import (
+    AT_START,
     Computation,
     Environment,
     MemoryRequest,
@@ -153,8 +154,11 @@ class Expressions(Memory):
         a = yield self.expression(expr.left, region)
         self.enter_arm()
         b = yield self.expression(expr.right, expr.right_region)
+        found = [(key, self.available[key]) for key, _ in self.scopes[-1]]
         self.merge([self.leave_arm()], region)
-        return self.plain(("logical", expr.op), region, (a, b), ())
+        both = self.plain(("logical", expr.op), region, (a, b), ())
+        self.implied[expr.op, both] = (*self.implied.get((expr.op, a), ()), *found)
+        return both
 
     def cast_expression(self, expr: Cast, region: int) -> Steps:
         """A conversion."""
@@ -246,6 +250,7 @@ class Expressions(Memory):
     def select(self, expr: Select, region: int) -> Steps:
         """`c ? a : b`."""
         condition = yield self.expression(expr.condition, region)
+        began = Value(Shape.PLAIN, AT_START).birth
         self.enter_arm()
         then = yield self.expression(expr.then, expr.then_region)
         first = self.leave_arm()
@@ -260,6 +265,10 @@ class Expressions(Memory):
         cost = self.selection(expr.type)
         if is_word and is_minimum(condition) and set(condition.inputs) == {then, otherwise}:
             cost = ()  # IMNMX, the comparison
+        elif Shape.CONSTANT not in (then.shape, otherwise.shape) and any(
+            arm.shape in _COMPUTED and not is_there(arm, began) for arm in (then, otherwise)
+        ):
+            cost = ()  # one is computed into the register of the other
         elif any(isinstance(arm, Load) for arm in (expr.then, expr.otherwise)):
             # a predicated load into the register that holds the other value
             cost = ((K.MOV, 2.0 if expr.type.bits == 64 else 1.0),)
@@ -301,7 +310,8 @@ class Expressions(Memory):
         cost = call_cost(expr.name, working, expr.operations, base)
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
-            self.root(region, ((K.BAR, 1.0),), inputs)
+            # lanes of a warp that run together wait for nobody
+            self.root(region, () if expr.name == "__syncwarp" else ((K.BAR, 1.0),), inputs)
             self.cut()
             self.note_effect(SEEN_BY_OTHERS)
             self.clobber((), True, None)
@@ -319,6 +329,9 @@ class Expressions(Memory):
         for variable in written:
             self.write(variable, (), result)
         return result
+
+
+_COMPUTED = (Shape.FLOAT_SUM, Shape.FLOAT_PRODUCT, Shape.INT_SUM, Shape.INT_PRODUCT, Shape.LOGIC)
 
 
 def _is_unsigned(index: Expr) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec import Struct, field
@@ -56,12 +57,13 @@ from wattslice.ir import (
 )
 from wattslice.ir.loops import Bound, Induction, LoopShape, shape_of
 from wattslice.ir.operation_counts import own_operations
-from wattslice.ir.walking import LEAVES, expression_regions
+from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
 from wattslice.workload.instructions.kinds import Cost, InstructionKind
 from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.value_graph import (
+    AT_START,
     EnvironmentKey,
     LoopLevel,
     Placement,
@@ -86,11 +88,14 @@ PARTIAL_UNROLL = 4.0
 FURTHER_UNROLL = 16.0
 """Copies when pointers can step along and the copies have at most FURTHER_UNROLL_SIZE operations."""
 FURTHER_UNROLL_SIZE = 320
+FURTHER_ARITHMETIC = 4.0
+"""Source operations of a body without loads up to which it has so many copies, products apart."""
 PARTIAL_UNROLL_SIZE, HALF_UNROLL_SIZE = 60, 87
 """Source operations in a body above which it has two copies, and none."""
 
 
 _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
+_NOTHING = Value(Shape.PLAIN, AT_START)
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
@@ -152,9 +157,11 @@ class Loops(Expressions):
         level.guard = self.guard
         self.breakable.append(self.guard)
         self.open_scope()
+        changing = self.changing(facts.written)
+        settled = self.settled(stmt, changing, steps) if level.is_unrolled else frozenset[Variable]()
         heads = [
-            (key, self.loop_head(key, initial, level, steps))
-            for key, initial in self.changing(facts.written).items()
+            (key, self.loop_head(key, initial, level, steps, is_settled=key in settled))
+            for key, initial in changing.items()
         ]
         stores = [(space, self.part_of(space, root)) for space, root in facts.stores]
         self.clobber(stores, facts.has_barrier, level)
@@ -217,8 +224,9 @@ class Loops(Expressions):
         elif stmt.unroll == 1:
             full = False
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
-        strides = not (body.has_barrier or body.has_unsigned_index)
-        strides = strides and all(variable.type.signed for variable in counters)
+        strides = not body.has_unsigned_index and all(variable.type.signed for variable in counters)
+        only_scaled = body.scaled_in_index - body.plain_in_index
+        scales_counter = not constant and not only_scaled.isdisjoint(steps)
         unroll = 1.0
         is_counted = _unrolls(body, counters) or stride is not None
         exits = self.exits_of_copies(stmt, steps) if stmt.unroll == 0 and simple and not constant else None
@@ -230,9 +238,9 @@ class Loops(Expressions):
             unroll = PARTIAL_UNROLL
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
-            only_scaled = body.scaled_in_index - body.plain_in_index
-            steps_sums = constant or only_scaled.isdisjoint(steps)
-            if stride is None and strides and steps_sums and FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE:
+            steps_on = stride is None and strides and not (scales_counter or body.meets_others)
+            is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
+            if steps_on and is_small and (body.has_loads or size - body.products <= FURTHER_ARITHMETIC):
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
@@ -256,6 +264,7 @@ class Loops(Expressions):
             trips,
             exits is not None,
             rounds=rounds,
+            scales_counter=scales_counter,
         )
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
@@ -377,7 +386,58 @@ class Loops(Expressions):
                 return None
         return self.base_of(left) if self.base_of(right) == frozenset() else None
 
-    def loop_head(self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: _Steps) -> Value:
+    def settled(
+        self, stmt: Loop, changing: Mapping[EnvironmentKey, Value], steps: _Steps
+    ) -> frozenset[Variable]:
+        """Variables that constants alone decide in each copy of an unrolled loop: `p = 1 - p`."""
+        given: dict[Variable, list[Expr]] = {}
+        others: set[Variable] = set()
+        for inner in stmt.body.statements:
+            match inner:
+                case Declare(variable=variable, value=value) if value is not None:
+                    given.setdefault(variable, []).append(value)
+                    below = walk_expressions(value)
+                case ExprStmt(expr=Assign(target=RegisterPlace(variable=variable, path=()), value=value)):
+                    given.setdefault(variable, []).append(value)
+                    below = walk_expressions(value)
+                case _:
+                    below = expressions_below(inner)
+            for expr in below:
+                match expr:
+                    case (
+                        Assign(target=RegisterPlace(variable=variable))
+                        | Increment(target=RegisterPlace(variable=variable))
+                    ):
+                        others.add(variable)
+                    case InlinedCall(parameters=parameters):
+                        others.update(parameters)
+                    case _:
+                        pass
+        found = {
+            variable
+            for variable in given.keys() - others - steps.keys()
+            if changing.get(variable, _NOTHING).shape is Shape.CONSTANT or variable not in changing
+        }
+        counters = {v for v in steps if changing.get(v, _NOTHING).shape is Shape.CONSTANT}
+
+        def is_known(expr: Expr) -> bool:
+            match expr:
+                case Read(place=RegisterPlace(variable=variable)):
+                    if variable in changing or variable in given:
+                        return variable in found or variable in counters
+                    return self.environment.get(variable, _NOTHING).shape is Shape.CONSTANT
+                case _:
+                    return isinstance(expr, Constant | Cast | Unary | Binary)
+
+        while unknown := {
+            v for v in found if not all(is_known(e) for g in given[v] for e in walk_expressions(g))
+        }:
+            found -= unknown
+        return frozenset(found)
+
+    def loop_head(
+        self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: _Steps, *, is_settled: bool
+    ) -> Value:
         """The value of a variable or a part of one at the start of an iteration."""
         step = None if isinstance(key, tuple) else steps.get(key)
         increment = self.constant_or_read(step) if step is not None and step.op in _SUMS else None
@@ -400,9 +460,16 @@ class Loops(Expressions):
                 del self.starts[head]
             else:
                 head = self.sum(initial, head, 1, level.body_region, initial.bits)
+        elif is_settled:
+            place = Placement(level.body_region, level, varies=varying((initial,)) | {level})
+            head = Value(Shape.CONSTANT, place, bits=initial.bits, is_uniform=True)
         else:
             place = Placement(level.body_region, level, self.stack)
-            bits, is_uniform, is_pointer = initial.bits, initial.is_uniform, initial.is_pointer
+            declared = (
+                key.type.bits if isinstance(key, Variable) else 0
+            )  # what starts with 32 bits may have 64
+            bits, is_uniform = max(initial.bits, declared or 0), initial.is_uniform
+            is_pointer = initial.is_pointer
             head = Value(Shape.PLAIN, place, (), [initial], bits, is_uniform, is_pointer, span=self.here)
             head.guards = (self.guard,)
             if increment is not None:
@@ -441,12 +508,23 @@ class Loops(Expressions):
         for value in self.created[before:]:
             if value.place.region == stmt.test_region:
                 value.place = replace(value.place, scale=rounds)
-        cost = ((InstructionKind.BRANCH, rounds),)
+        counters = _counters(stmt, self.facts.loops[stmt])
+        is_divided = level.unroll > 1 and not level.has_constant_trips and not level.copies_leave
+        # what is left to do is counted apart from a counter that anything else needs
+        counts_down = (
+            is_divided
+            and level.rounds is None
+            and any(
+                isinstance(expr, Read) and expr.place.variable in counters
+                for expr in expressions_below(stmt.body)
+            )
+        )
+        cost = ((InstructionKind.BRANCH, rounds), *(((InstructionKind.IADD, rounds),) * counts_down))
         self.decide(self.guard, level.body_region, cost, (condition,))
         # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
         # over, is there a full round
         guard: Cost = ((InstructionKind.BRANCH, 1.0),)
-        if level.unroll > 1 and not level.has_constant_trips and not level.copies_leave:
+        if is_divided:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
         self.decide(self.guard, level.entry_region, guard, () if level.rounds is None else (level.rounds,))
@@ -510,7 +588,9 @@ def _stride(loop: Loop, facts: CodeFacts) -> Expr | None:
     (`i += blockDim.x`), and no other lane may take part in the loop. None for others.
     """
     shape = _shape(loop, facts)
-    if shape.has_other_conjuncts or len(shape.bounds) != 1 or facts.meets_others or facts.has_assembly:
+    if shape.has_other_conjuncts or len(shape.bounds) != 1 or facts.has_assembly:
+        return None
+    if facts.meets_others or facts.has_barrier:
         return None
     step, comparison = shape.bounds[0].induction, shape.bounds[0].comparison
     if isinstance(step.amount, int) or _is_constant(step) or step.op is not BinaryOp.ADD:
@@ -561,7 +641,7 @@ class CodeFacts(Struct, eq=False):
     in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
     `has_long_arm`: an `if` whose first arm is too long to be predicated. `has_assembly`: something in it is
     inline assembly, also in the headers of CUDA: the compiler does not know whether control comes back.
-    `meets_others`: an atomic, a barrier, or an exchange between lanes.
+    `meets_others`: an atomic, a fence, or an exchange between lanes.
     """
 
     parent: CodeFacts | None = None
@@ -575,6 +655,8 @@ class CodeFacts(Struct, eq=False):
     )
     has_barrier: bool = False
     has_assembly: bool = False
+    has_loads: bool = False
+    products: int = 0  # multiplications: sums take them along
     has_intrinsic: bool = False
     has_nested: bool = False  # loops and switches
     has_switch: bool = False
@@ -604,6 +686,8 @@ class CodeFacts(Struct, eq=False):
         self.has_assembly |= inner.has_assembly
         self.meets_others |= inner.meets_others
         self.has_intrinsic |= inner.has_intrinsic
+        self.has_loads |= inner.has_loads
+        self.products += inner.products
         self.has_nested |= inner.has_nested
         self.has_switch |= inner.has_switch
         self.uses_local |= inner.uses_local
@@ -685,12 +769,13 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         if (own := _own_array(expr)) is not None:
             folded.add(own.address)
             facts.uses_local = True
-            facts.size += 1.0
         if expr in folded:
             folded.update(children(expr))
         else:
             facts.size += sum(number for _, number in own_operations(expr))
         facts.has_assembly |= _is_assembly(expr)
+        facts.has_loads |= isinstance(expr, Load)
+        facts.products += isinstance(expr, Binary) and expr.op is BinaryOp.MUL
         if isinstance(expr, PointerOffset):
             _note_index(expr.index, facts)
         elif isinstance(expr, Assign | Increment):
@@ -699,9 +784,9 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             facts.stores[expr.place.space, expr.place.root] = None
             facts.meets_others = True
         elif isinstance(expr, Intrinsic):
-            facts.has_intrinsic = True
+            facts.has_intrinsic |= expr.semantics not in _ONE_INSTRUCTION
             is_barrier = expr.semantics is Semantics.BARRIER
-            facts.meets_others |= is_barrier or _EXCHANGE.match(expr.name) is not None
+            facts.meets_others |= _EXCHANGE.match(expr.name) is not None
             facts.has_barrier |= is_barrier
         elif isinstance(expr, InlinedCall):
             facts.written.update(dict.fromkeys(expr.parameters))
@@ -710,7 +795,9 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
     return bodies
 
 
-_EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|activemask)(_|$)")
+_ONE_INSTRUCTION = (Semantics.MIN, Semantics.MAX, Semantics.ABS, Semantics.FMA)
+"""Functions that an arm may have and still be predicated."""
+_EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|syncwarp|threadfence)(_|$)")
 _ASSEMBLY = regex(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
 """Functions that the headers of CUDA 13 write in inline assembly (SASS: stores stay in loops with them)."""
 

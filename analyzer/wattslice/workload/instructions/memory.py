@@ -183,7 +183,8 @@ class Memory(Operators):
         terms = linear(pointer)[0]
         values = tuple(term for term, _ in terms)
         scale = min((abs(c) for t, c in terms if not t.is_pointer), default=1)
-        is_wide, is_unsigned = pointer.form.is_wide, pointer.form.is_unsigned
+        is_wide = pointer.form.is_wide or any(t.bits == 64 and not t.is_pointer for t in values)
+        is_unsigned = pointer.form.is_unsigned
         form = LinearForm(terms, is_wide=is_wide, is_unsigned=is_unsigned, unit=scale)
         what = Computation(Shape.ADDRESS, bits=32 if narrow else 64, inputs=(), form=form)
         address = self.shared(("address", frozenset(terms), narrow, is_wide), region, values, what)
@@ -304,7 +305,8 @@ class Memory(Operators):
         else:
             epoch = version
             self.new_epoch(place.space)
-        is_narrow = root is not None and root.dynamic and size in (1, 2)  # of these only .extern is aligned
+        is_extern = root is not None and root.dynamic  # of these only .extern is aligned
+        is_narrow = size in (1, 2) and (is_extern if is_shared else aligned > size)
         is_mixed = len({field.type.size_bytes for field in place.type.fields}) > 1
         if is_mixed or (size % WORD_BYTES and not is_narrow):
             return

@@ -110,7 +110,7 @@ class LinearForms(Environment):
                     if _depth(moving) > max(_depth(fixed), _depth(rest)):
                         return self.product(moving, self.product(fixed, rest, type_, region), type_, region)
         cost: Cost = ((K.IMAD, 1.0),)
-        if type_.bits == 64:
+        if type_.bits == 64 and max(a.bits, b.bits) > 32:  # else IMAD.WIDE
             cost = measured("mul.int64") or cost
         key = ("product", frozenset((a, b))) if a is not b else ("square", a)
         value = self.shared(key, region, (a, b), Computation(Shape.INT_PRODUCT, cost, type_.bits))
@@ -229,7 +229,8 @@ class Operators(LinearForms):
         """`a << b` or `a >> b`."""
         if op is BinaryOp.SHL and b.shape is Shape.CONSTANT and b.number is not None:
             return self.scaled(a, 1 << (int(b.number) & 63), region, type_.bits)
-        cost = ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
+        takes_half = type_.bits == 64 and b.number == 32  # the high register
+        cost = () if takes_half else ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
         if op is BinaryOp.SHL or b.shape is not Shape.CONSTANT or a.shape is Shape.CONSTANT:
             return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
         shape = Shape.SHIFTED if b.number is None and type_.bits == 32 else Shape.PLAIN
@@ -311,7 +312,13 @@ class Operators(LinearForms):
         is_natural = not type_.signed or (a in self.naturals and b.shape is Shape.CONSTANT)
         if op is BinaryOp.MOD and b.number is not None and self.is_settled(a, int(b.number)):
             return self.copied((a,), region, type_.bits)
-        if name == "mod_power" and is_natural and type_.bits == 32:
+        divisor = 0 if b.number is None or type_.bits != 32 else abs(int(b.number))
+        if name.endswith("_constant") and divisor > 1:
+            cost = _by_multiplication(divisor, is_signed=not is_natural)
+            value = self.plain(("quotient", is_natural), region, (a, b), cost)
+            if op is BinaryOp.MOD:
+                value = self.plain("remainder", region, (a, value), ((K.IMAD, 1.0),))
+        elif name == "mod_power" and is_natural and type_.bits == 32:
             mask = self.binary(BinaryOp.SUB, b, self.constant(1, type_), type_, region)
             value = self.logic(BinaryOp.AND, (a, mask), type_, region)
         else:
@@ -341,6 +348,27 @@ class Operators(LinearForms):
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
         is_known = value.shape is Shape.CONSTANT and value.number is not None
         return value in self.powers or (is_known and is_power(value.number or 0))
+
+
+def _by_multiplication(divisor: int, *, is_signed: bool) -> Cost:
+    """Division of 32 bits by a constant that is no power of two: the high half of a product, and a shift.
+
+    Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI 1994, figures 4.2 and
+    5.2; what each step becomes is the SASS of nvcc 13.
+    """
+    width = 31 if is_signed else 32
+    shift = next(s for s in range(33) if -(1 << 32 + s) % divisor <= 1 << s + 32 - width)
+    factor = -(-(1 << 32 + shift) // divisor)
+    if (
+        is_signed
+    ):  # a factor beyond 31 bits is negative: the number itself is added, from a register of its own
+        wraps = factor >= 1 << 31
+        return ((K.IMAD, 1.0), (K.IADD, 1.0), *((K.SHF, 1.0),) * (shift > 0), *((K.MOV, 1.0),) * wraps)
+    if factor < 1 << 32:
+        return ((K.IMAD, 1.0), *((K.SHF, 1.0),) * (shift > 0))
+    if divisor % 2 == 0:  # shifted before, too
+        return ((K.IMAD, 1.0), (K.SHF, 2.0))
+    return ((K.IMAD, 1.0), (K.IADD, 2.0), (K.SHF, 1.0))
 
 
 def is_minimum(condition: Value) -> bool:

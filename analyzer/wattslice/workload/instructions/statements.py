@@ -20,6 +20,7 @@ from wattslice.ir import (
     InlinedCall,
     Intrinsic,
     Kernel,
+    LogicalOp,
     Loop,
     MemorySpace,
     Return,
@@ -257,6 +258,9 @@ class Lowering(Loops):
         blocks = (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ()))
         yield self.arms(blocks, stmt.region, guard, cuts=bool(cost), condition=condition)
         self.issuer, self.predicated = outer, around
+        if _is_single_jump(stmt.then):
+            for key, value in self.implied.get((LogicalOp.OR, condition), ()):
+                self.hide(key, value)
         return None
 
     def switch(self, stmt: Switch) -> Steps:
@@ -288,8 +292,12 @@ class Lowering(Loops):
         outer, self.guard = self.guard, guard
         predicated, chosen = self.predicated, dict[EnvironmentKey, Chosen]()
         ends: list[dict[EnvironmentKey, Value]] = []
-        for block in blocks:
+        for number, block in enumerate(blocks):
             self.enter_arm()
+            if condition is not None:  # what the last of several conditions needed is there behind them
+                operator = LogicalOp.OR if number else LogicalOp.AND
+                for key, value in self.implied.get((operator, condition), ()):
+                    self.hide(key, value)
             yield self.statement(block)
             ends.append(self.leave_arm())
             if cuts:

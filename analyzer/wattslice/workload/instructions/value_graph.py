@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from wattslice.ir import BinaryOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
+from wattslice.ir import BinaryOp, LogicalOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
 from wattslice.ir.objects import outside_unions, part_of
 from wattslice.workload.instructions.kinds import Cost
 
@@ -32,6 +32,7 @@ class LoopLevel(Struct, eq=False):
     of the thread's own arrays are accessed in it. `separate`: such arrays, as an iteration begins with them,
     of which each iteration has elements of its own. `guard`: stands for all that decides how often it runs.
     `is_left`: a jump leaves it, or one of its iterations. `rounds`: how often it runs, divided before it.
+    `scales_counter`: indices have its counter only multiplied by a constant.
     """
 
     parent: LoopLevel | None
@@ -52,6 +53,7 @@ class LoopLevel(Struct, eq=False):
     separate: set[Value] = field(default_factory=set["Value"])
     is_left: bool = False
     rounds: Value | None = None
+    scales_counter: bool = False
     guard: Value = field(default_factory=lambda: Value(Shape.PLAIN, AT_START))
 
     @property
@@ -331,6 +333,8 @@ class Environment:
         self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
+        # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
+        self.implied: dict[tuple[LogicalOp, Value], tuple[tuple[object, Value], ...]] = {}
         self.components: dict[Value, dict[str, Value]] = {}
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
