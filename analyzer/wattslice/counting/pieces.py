@@ -154,8 +154,15 @@ class Plan(Struct, frozen=True, eq=False):
     high: Ints
 
     def same_blocks(self, other: Plan) -> bool:
-        """Whether both evaluate the same blocks, each for as many."""
-        return np.array_equal(self.places, other.places) and np.array_equal(self.weights, other.weights)
+        """Whether both evaluate the same blocks, each for as many, in the same coordinates.
+
+        In others nothing is known of where conditions change: splits are forgotten with a new period.
+        """
+        return (
+            self.structure.periods == other.structure.periods
+            and np.array_equal(self.places, other.places)
+            and np.array_equal(self.weights, other.weights)
+        )
 
     def same_pieces(self, other: Plan) -> bool:
         """Whether both find the same of the same blocks: what stands for what is the same, too."""
