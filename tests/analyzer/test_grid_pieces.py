@@ -123,6 +123,26 @@ GUARDS = [  # body, launch, settings, threads of the grid that store
         (),
         2001 * 64,
     ),
+    # with a new period the blocks to evaluate are the same as before it
+    (
+        PLACE + "if ((c >> 2) < 10) { if (r > 166 && c % 3 < 1) x[c] = 1; }",
+        "k=6,50:10,10",
+        (),
+        14 * (500 - 167),
+    ),
+    # a diagonal moves by a part of the period
+    (
+        PLACE + "if (blockIdx.x % 3 == 1 && c < r) x[c] = 1;",
+        "k=60,61:8,8",
+        (),
+        sum(c // 8 % 3 == 1 for r in range(488) for c in range(min(r, 480))),
+    ),
+    (
+        PLACE + "if (c % 5 == 0 && 2 * r + c < 700) x[c] = 1;",
+        "k=90,61:8,8",
+        (),
+        sum(2 * r + c < 700 for r in range(488) for c in range(0, 720, 5)),
+    ),
 ]
 
 
@@ -173,6 +193,21 @@ def test_pieces_begin_where_a_diagonal_meets_another_bound(tmp_path, condition, 
     found, profile = stores(launch_of(tmp_path, PLACE + f"if ({condition}) x[c] = 1;", launch))
     assert found == pytest.approx(truth, rel=1e-12)
     assert profile.sampling is None
+
+
+def test_each_remainder_of_a_period_inside_has_a_diagonal_of_its_own(tmp_path, monkeypatch):
+    """Over all remainders together the diagonal moves evenly, but not all of them run it."""
+    monkeypatch.setattr(sampling, "SAMPLED_LANES", 1024)
+    monkeypatch.setattr(sampling, "FULL_LAUNCH_LANES", 1024)
+    condition = "(((r + c) & 12) != 4 || c / 3 < 31) && ((211 - r) & 6) == 0 && (r - c != -47 || c > 67)"
+    found, profile = stores(launch_of(tmp_path, PLACE + f"if ({condition}) x[c] = 1;", "k=13,53:8,4"))
+    assert profile.sampling is None
+    truth = sum(
+        ((r + c & 12) != 4 or c < 93) and not 211 - r & 6 and (r - c != -47 or c > 67)
+        for r in range(212)
+        for c in range(104)
+    )
+    assert found == pytest.approx(truth, rel=1e-12)
 
 
 def test_diagonals_of_three_axes_are_summed_exactly(tmp_path):

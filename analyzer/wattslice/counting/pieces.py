@@ -533,14 +533,17 @@ class Planner:
                     and bool(split.coefficients[j][varies][mixed].any())
                     for j in inner
                 )
+            quotients = [coefficients[j][mixed] for j in inner if not self._axes[j].is_remainder]
+            # Counts may differ between remainders inside: for each the cut moves in steps of the quotient.
+            stride = math.gcd(*(int(c) for row in quotients for c in distinct(row))) or step
             if moves <= FEW:
                 lowest = (base + slope * np.where(slope > 0, begin, over)) // step
                 for m in range(moves + 2):
                     cuts |= set(
                         np.clip(first_not_below(slope, base - (lowest + m) * step), begin, over).tolist()
                     )
-            elif bool((slope % step).any()):
-                period = step // math.gcd(step, *(int(s) for s in distinct(slope)))
+            elif bool((slope % stride).any()):
+                period = stride // math.gcd(stride, *(int(s) for s in distinct(slope)))
                 if self._axes[k].is_remainder:
                     self.more_single.add(real)
                 else:
