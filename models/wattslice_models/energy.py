@@ -276,17 +276,15 @@ class EnergyModel(Struct, frozen=True):
         asked = clocks or Clocks()
         limit = gpu.power_limit_w
         clocks, throttled, wanted_w = asked, (), 0.0
-        if limit is not None and time_s is None and (asked_w := self._power_w(workload, gpu, asked)) > limit:
-            clocks, wanted_w = self._clocks_that_fit(workload, gpu, asked, limit), asked_w
+        timing, seconds, components, power_w = self._drawn(workload, gpu, asked, time_s)
+        if limit is not None and time_s is None and power_w > limit:
+            clocks, wanted_w = self._clocks_that_fit(workload, gpu, asked, limit), power_w
             throttled = (
                 f"{wanted_w:.0f} W at {core_clock_mhz(gpu, asked):.0f} MHz would "
                 f"exceed the limit of {limit:g} W: watts and seconds are those at {clocks.core_mhz:.0f} MHz, "
                 "the highest clock that it allows",
             )
-        timing = predict_time(workload, gpu, clocks, self.time)
-        seconds = timing.time_s if time_s is None else time_s
-        components = self.component_powers(workload, gpu, clocks, timing, seconds)
-        power_w = math.fsum(component.power_w for component in components)
+            timing, seconds, components, power_w = self._drawn(workload, gpu, clocks)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
         interval = self.doubted if workload.doubt else self.interval
         wanted = Wanted(1.0, interval.low, interval.high).times(max(power_w, wanted_w))
@@ -312,11 +310,16 @@ class EnergyModel(Struct, frozen=True):
             notes=(*timing.notes, *notes, *throttled),
         )
 
-    def _power_w(self, workload: Workload, gpu: Gpu, clocks: Clocks) -> float:
-        """Watts at these clocks, whatever the board's limit."""
+    def _drawn(
+        self, workload: Workload, gpu: Gpu, clocks: Clocks, time_s: float | None = None
+    ) -> tuple[TimePrediction, float, tuple[ComponentPower, ...], float]:
+        """Time predicted, seconds taken (`time_s`, if measured), components and watts at these clocks,
+        whatever the board's limit.
+        """
         timing = predict_time(workload, gpu, clocks, self.time)
-        components = self.component_powers(workload, gpu, clocks, timing, timing.time_s)
-        return math.fsum(part.power_w for part in components)
+        seconds = timing.time_s if time_s is None else time_s
+        components = self.component_powers(workload, gpu, clocks, timing, seconds)
+        return timing, seconds, components, math.fsum(part.power_w for part in components)
 
     def _clocks_that_fit(self, workload: Workload, gpu: Gpu, asked: Clocks, limit_w: float) -> Clocks:
         """The highest core clock below the one asked for whose watts the limit allows; at least the lowest
@@ -325,7 +328,7 @@ class EnergyModel(Struct, frozen=True):
         low = min(low, high)
         for _ in range(CLOCK_HALVINGS):
             middle = 0.5 * (low + high)
-            fits = self._power_w(workload, gpu, replace(asked, core_mhz=middle)) <= limit_w
+            fits = self._drawn(workload, gpu, replace(asked, core_mhz=middle))[-1] <= limit_w
             low, high = (middle, high) if fits else (low, middle)
         return replace(asked, core_mhz=low)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattslice.counting.sampling import sample_threads
+from wattslice.counting.sampling import complete, sample_threads, threads_of
 from wattslice.counting.sites import Patterns, bank_passes, sectors_per_request
 from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import memory_accesses
@@ -181,3 +181,13 @@ def test_addresses_that_lie_alike_are_looked_at_once(space, distance, is_looked_
         looked = patterns.looked
         found = patterns.cost(*asked, space, threads, block)
         assert (patterns.looked, found) == (looked + 1, Patterns().cost(*asked, space, threads, block))
+
+
+@pytest.mark.parametrize(("blocks", "looks"), [(2, 40), (1024, 80)])
+def test_kinds_of_addresses_are_kept_as_far_as_there_is_room(blocks, looks):
+    threads = threads_of(complete((blocks, 1, 1)), (64, 1, 1))
+    lanes = np.arange(64 * blocks)
+    every, patterns = np.ones(lanes.size, np.bool_), Patterns()
+    for stride in (*range(1, 41), *range(1, 41)):
+        patterns.cost(lanes * stride * 4, every, 4, MemorySpace.SHARED, threads, slice(0, 64))
+    assert patterns.looked == looks

@@ -2,7 +2,9 @@
 
 import pytest
 
-from wattslice.workload.instructions import lower_instructions
+from wattslice.workload.instructions import Isa, lower_instructions
+from wattslice.workload.instructions.chains import Chains
+from wattslice.workload.instructions.statements import lower
 from wattslice.workload.launch_work import MOST_IN_FLIGHT
 
 from .counted import counted
@@ -76,3 +78,14 @@ def test_a_sum_in_one_element_of_an_array_is_a_register(tmp_path):
     body = "float sum[1][1] = {};\n#pragma unroll\nfor (int k = 0; k < 64; ++k)"
     body += "\n#pragma unroll\nfor (int c = 0; c < 1; ++c) sum[0][c] += x[k]; y[0] = sum[0][0];"
     assert chain(tmp_path, body).far < 64
+
+
+def test_what_is_kept_of_a_chain_holds_for_the_same_counts_only(tmp_path):
+    body = "int i = 0; for (int j = 0; j < at[0]; ++j) { if (at[j] > 3) i = at[i]; y[i] += 1.1f; } y[0] = i;"
+    launch, profile = counted(tmp_path, f"__global__ void k(const int *at, float *y) {{ {body} }}", "k=1:32")
+    lowered = lower(launch.kernel, (), Isa.IMAD)
+    counts = profile.warp_counts
+    asked = [tuple(c / (1 + k % 40 * r) for r, c in enumerate(counts)) for k in range(80)]
+    found = [lowered.chains.of_warp(runs) for runs in asked]
+    assert found == [Chains(lowered.values, lowered.roots).of_warp(runs) for runs in asked]
+    assert len(set(found)) == 40

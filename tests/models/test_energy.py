@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from wattslice_models.contract import Interval
 from wattslice_models.energy import (
+    CLOCK_HALVINGS,
     DYNAMIC_COMPONENTS,
     MULTIPLIERS,
     Case,
@@ -13,7 +14,7 @@ from wattslice_models.energy import (
     EnergyModel,
     VoltageCurve,
 )
-from wattslice_models.execution_time import Clocks, TimeParameters
+from wattslice_models.execution_time import Clocks, TimeParameters, predict_time
 from wattslice_models.gpu import load_gpu
 from wattslice_models.store import energy_model
 from wattslice_models.types import Wanted
@@ -184,6 +185,20 @@ def test_the_board_never_draws_more_than_its_limit():
     assert any("would exceed" in note for note in found.notes)
     assert model().predict(WORK, V100).may_hit_power_limit is False
     assert model().predict(WORK, replace(V100, power_limit_w=None)).may_hit_power_limit is None
+
+
+def test_the_time_is_predicted_once_where_the_limit_leaves_the_clock(monkeypatch):
+    asked = []
+
+    def predicted(*of):
+        asked.append(of)
+        return predict_time(*of)
+
+    monkeypatch.setattr("wattslice_models.energy.predict_time", predicted)
+    model().predict(WORK, V100)
+    assert len(asked) == 1
+    model(idle_w=400.0).predict(WORK, V100)
+    assert len(asked) == 1 + 1 + CLOCK_HALVINGS + 1
 
 
 def test_where_the_limit_cuts_the_interval_its_own_end_stays_known():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.counting.pieces import Ints, Plan, Structure
 from wattslice.counting.profile import Sampling
-from wattslice.counting.sampling import Mask, SampledThreads, of_busiest_lanes, padded_lanes
+from wattslice.counting.sampling import Mask, SampledThreads, padded_lanes
 from wattslice.ir.operation_counts import operations
 from wattslice.ir.walking import child_regions, expression_regions
 
@@ -112,7 +112,7 @@ class BlockCounts:
     def add(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
         if mask is not self._mask:
-            warps = of_busiest_lanes(mask.weights).reshape(len(self.by_warp[0]), -1)
+            warps = mask.busiest_lanes.reshape(len(self.by_warp[0]), -1)
             threads = mask.weights.reshape(self._shape).sum(axis=1) / self._threads
             self._mask, self._means = mask, (threads, warps.sum(axis=1) / warps.shape[1])
         by_thread, by_warp = self._means

@@ -165,6 +165,11 @@ class Mask(Struct, frozen=True, eq=False, dict=True):
         return self.weights > 0
 
     @cached_property
+    def busiest_lanes(self) -> NDArray[np.float64]:
+        """The greatest weight of each warp."""
+        return of_busiest_lanes(self.weights)
+
+    @cached_property
     def _means(self) -> tuple[float, float]:
         return self.means(self)
 
@@ -205,7 +210,7 @@ def _means(threads: SampledThreads, mask: Mask) -> tuple[float, float]:
     """The means of a mask over the launch."""
     weights, certain = mask.weights, mask.certain
     if certain is weights:
-        per_warp = of_busiest_lanes(weights)
+        per_warp = mask.busiest_lanes
     else:
         rows, runs = weights.reshape(-1, WARP_SIZE), of_busiest_lanes(certain)
         chances = np.divide(rows, runs[:, None], out=np.zeros_like(rows), where=runs[:, None] > 0)

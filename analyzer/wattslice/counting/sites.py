@@ -192,7 +192,9 @@ class _Pattern(Struct, frozen=True):
         return active is self.active or bool((active == self.active).all())
 
 
-_MOST_PATTERNS, _MOST_KINDS = 4, 16
+_MOST_PATTERNS, _MOST_KINDS = 4, (16, 64)
+_LANES_OF_KINDS = 1 << 20
+"""Patterns kept of a kind, the least and most kinds kept, and lanes that those beyond the least may have."""
 
 
 class Patterns:
@@ -224,7 +226,8 @@ class Patterns:
             cost = _looked_at(size_bytes, space, block, offsets, active, threads)
             found = _Pattern(offsets, active, cost)
             known = [found, *known[: _MOST_PATTERNS - 1]]
-            if len(self._known) >= _MOST_KINDS:
+            least, most = _MOST_KINDS
+            if len(self._known) >= max(least, min(most, _LANES_OF_KINDS // offsets.size)):
                 del self._known[next(iter(self._known))]
         self._known[kind] = known
         return found.cost

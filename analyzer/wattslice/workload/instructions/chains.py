@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from wattslice.workload.instructions.kinds import Cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value
 
@@ -57,8 +56,74 @@ _SENT = frozenset({K.STG, K.STS, K.STL, K.BAR})
 """Nothing of the same warp waits for a store; barriers are counted by themselves."""
 
 
-def warp_chain(values: Sequence[Value], roots: Sequence[Value], runs: Sequence[float]) -> Chain:
-    """The chain of a whole warp, on the mean. `runs`: how often a warp runs each region."""
+MOST_KNOWN = 16
+"""Chains of one level that are kept, of kinds of blocks and launches that differ in how often regions run."""
+
+_Own = dict[Value, Chain]
+"""What each value of a level adds to a path through it."""
+_Weights = dict[Value, tuple[Chain, tuple[int, float]] | None]
+"""Of each value of a level its chain, and what says how often it runs: region and share; None: no chain."""
+
+
+class _Part(Struct, frozen=True):
+    """What the chain of one level needs besides how often regions run.
+
+    `inside`: the values from its first to its last one. `side_by_side`: copies of the loops around it that do
+    not wait for one another. `known`: body and iteration, by how often each of its regions runs in a visit.
+    """
+
+    level: LoopLevel | None
+    members: list[Value]
+    inside: list[Value]
+    barriers: list[int]
+    weights: _Weights
+    often: list[tuple[int, float]]
+    copies: float
+    side_by_side: float
+    known: dict[tuple[float, ...], tuple[Chain, Chain]]
+
+
+class Chains:
+    """The chains of a lowered kernel: what does not depend on how often regions run is found once."""
+
+    def __init__(self, values: Sequence[Value], roots: Sequence[Value]) -> None:
+        self._parts = list(_parts(values, roots))
+
+    def of_warp(self, runs: Sequence[float]) -> Chain:
+        """The chain of a whole warp, on the mean. `runs`: how often a warp runs each region."""
+        found = NO_CHAIN
+        for part in self._parts:
+            visits = 1.0 if part.level is None else runs[part.level.body_region]
+            if not visits:
+                continue
+            body, carried = _paths(part, runs, visits)
+            rounds = visits / part.copies
+            found = found.plus(body, rounds / part.side_by_side)
+            if part.copies > 1.0:
+                found = found.plus(carried, (visits - rounds) / part.side_by_side)
+        return found
+
+
+def _paths(part: _Part, runs: Sequence[float], visits: float) -> tuple[Chain, Chain]:
+    """The chain of a body, and of what each of its copies hands to the next."""
+    often = [min(1.0, runs[region] * share / visits) for region, share in part.often]
+    key = tuple(often)
+    paths = part.known.get(key)
+    if paths is None:
+        of = dict(zip(part.often, often, strict=True))
+        own = {
+            value: NO_CHAIN if weight is None else NO_CHAIN.plus(weight[0], of[weight[1]])
+            for value, weight in part.weights.items()
+        }
+        carried = _carried(part.level, part.members, own) if part.copies > 1.0 else NO_CHAIN
+        if len(part.known) >= MOST_KNOWN:
+            part.known.clear()
+        paths = part.known[key] = _body(part.inside, own, part.barriers), carried
+    return paths
+
+
+def _parts(values: Sequence[Value], roots: Sequence[Value]) -> Iterator[_Part]:
+    """Each level with its values, in the order of the text."""
     end = max((root.birth for root in roots), default=0)
     ordered = sorted((value for value in values if value.birth <= end), key=_birth)
     barriers: dict[LoopLevel | None, list[int]] = {}
@@ -70,24 +135,24 @@ def warp_chain(values: Sequence[Value], roots: Sequence[Value], runs: Sequence[f
             barriers.setdefault(level, []).append(value.birth)
     waiting = {around for level in barriers for around in _around(level)}  # no copy overtakes another one
     awaited = {one for value in ordered for one in value.inputs}
-    found = NO_CHAIN
     for level, members in levels.items():
-        visits = 1.0 if level is None else runs[level.body_region]
-        if not visits:
-            continue
-        own = {value: _cost(value, runs, visits, is_awaited=value in awaited) for value in members}
-        copies = 1.0 if level is None or level in waiting else max(1.0, level.copies)
+        weights = {value: _weight(value, is_awaited=value in awaited) for value in members}
         side_by_side = 1.0
         for outer in _unrolled_around(level):
-            if outer not in waiting and not _feeds(outer, levels.get(outer, ()), ordered, own):
+            if outer not in waiting and not _feeds(outer, levels.get(outer, ()), ordered, weights):
                 side_by_side *= outer.copies
-        rounds = visits / copies
         first, last = (bisect_left(ordered, at.birth, key=_birth) for at in (members[0], members[-1]))
-        body = _body(ordered[first : last + 1], own, barriers.get(level, []))
-        found = found.plus(body, rounds / side_by_side)
-        if copies > 1.0:
-            found = found.plus(_carried(level, members, own), (visits - rounds) / side_by_side)
-    return found
+        yield _Part(
+            level,
+            members,
+            ordered[first : last + 1],
+            barriers.get(level, []),
+            weights,
+            list(dict.fromkeys(weight[1] for weight in weights.values() if weight)),
+            1.0 if level is None or level in waiting else max(1.0, level.copies),
+            side_by_side,
+            {},
+        )
 
 
 def _unrolled_around(level: LoopLevel | None) -> Iterator[LoopLevel]:
@@ -106,17 +171,15 @@ def _heads(level: LoopLevel | None, members: Sequence[Value]) -> Iterator[tuple[
             yield head, handed
 
 
-def _feeds(
-    outer: LoopLevel, members: Sequence[Value], ordered: Sequence[Value], own: dict[Value, Chain]
-) -> bool:
-    """Whether something of `own` waits for what an iteration of `outer` hands to the next."""
+def _feeds(outer: LoopLevel, members: Sequence[Value], ordered: Sequence[Value], weights: _Weights) -> bool:
+    """Whether something of `weights` waits for what an iteration of `outer` hands to the next."""
     reached = {head for head, _ in _heads(outer, members)}
     if not reached:
         return False
     for value in ordered[bisect_left(ordered, members[0].birth, key=_birth) :]:
         if any(one in reached and one.birth < value.birth for one in value.inputs):
             reached.add(value)
-            if own.get(value, NO_CHAIN) is not NO_CHAIN:
+            if weights.get(value) is not None:
                 return True
     return False
 
@@ -131,27 +194,24 @@ def _around(level: LoopLevel | None) -> Iterator[LoopLevel]:
         level = level.parent
 
 
-def _cost(value: Value, runs: Sequence[float], visits: float, *, is_awaited: bool) -> Chain:
-    """What a value adds to a path through its loop body; an atomic whose result nobody needs is sent off."""
+def _weight(value: Value, *, is_awaited: bool) -> tuple[Chain, tuple[int, float]] | None:
+    """What a value adds to a path through its loop body each time it runs; an atomic whose result nobody
+    needs is sent off.
+    """
     if not value.cost or (not is_awaited and any(kind is K.ATOM for kind, _ in value.cost)):
-        return NO_CHAIN
-    often = min(1.0, runs[value.place.region] * min(1.0, value.place.scale) / visits)
-    return _length(value.cost, often)
-
-
-def _length(cost: Cost, often: float) -> Chain:
+        return None
     arithmetic = shared = far = 0.0
-    for kind, number in cost:
+    for kind, number in value.cost:
         if kind in _FAR:
             far += 1.0  # the parts of a wide load go side by side
         elif kind in _SHARED:
             shared += 1.0
         elif kind not in _SENT:
             arithmetic += number * _ARITHMETIC.get(kind, 1.0)
-    return Chain(often * arithmetic, often * shared, often * far)
+    return Chain(arithmetic, shared, far), (value.place.region, min(1.0, value.place.scale))
 
 
-def _body(ordered: Sequence[Value], own: dict[Value, Chain], barriers: list[int]) -> Chain:
+def _body(ordered: Sequence[Value], own: _Own, barriers: list[int]) -> Chain:
     """The longest path through a body, from barrier to barrier, one after another.
 
     `ordered`: the values from the first of `own` to the last, those of loops inside among them.
@@ -182,7 +242,7 @@ def _body(ordered: Sequence[Value], own: dict[Value, Chain], barriers: list[int]
     return total
 
 
-def _carried(level: LoopLevel | None, members: Sequence[Value], own: dict[Value, Chain]) -> Chain:
+def _carried(level: LoopLevel | None, members: Sequence[Value], own: _Own) -> Chain:
     """The longest path from what an iteration begins with to what it hands to the next."""
     longest = NO_CHAIN
     for head, handed in _heads(level, members):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -31,7 +31,7 @@ from wattslice.ir import (
     Variable,
 )
 from wattslice.ir.objects import objects, part_of
-from wattslice.workload.instructions.chains import NO_CHAIN, Chain, warp_chain
+from wattslice.workload.instructions.chains import NO_CHAIN, Chain, Chains
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
@@ -48,7 +48,7 @@ from wattslice.workload.instructions.value_graph import (
 )
 
 
-class Lowered(Struct, frozen=True):
+class Lowered(Struct, frozen=True, dict=True):
     """The instructions of a kernel by kind and region.
 
     `issued_only`: what warps issue although no thread counts it. `issuers`: for a region that is predicated,
@@ -70,6 +70,11 @@ class Lowered(Struct, frozen=True):
     indexed: frozenset[Variable]
     cuts: list[int]
     three_registers: list[tuple[int, float]]
+
+    @cached_property
+    def chains(self) -> Chains:
+        """The instructions that wait for one another."""
+        return Chains(self.values, self.roots)
 
 
 @lru_cache(maxsize=16)
@@ -433,7 +438,7 @@ def lower_instructions(
         per_warp[kind] += number * profile.warp_counts[lowered.issuers.get(region, region)]
     for kind, region, number, *_ in lowered.issued_only:
         per_warp[kind] += number * profile.warp_counts[region]
-    chain = warp_chain(lowered.values, lowered.roots, profile.warp_counts)
+    chain = lowered.chains.of_warp(profile.warp_counts)
     threes = sum(number * profile.thread_counts[region] for region, number in lowered.three_registers)
     return InstructionMix(_counts(per_thread), _counts(per_warp), _requests(lowered, profile), chain, threes)
 
