@@ -11,6 +11,7 @@ from wattslice.analysis import LaunchSource
 from .geometry import launches
 
 HEAD = """
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -65,6 +66,11 @@ KNOWN = [
     ("an arm that is not taken", "int a = g > 4 ? 6 : Box().sum() + Box::count; a += Box::count;", 11),
     ("once", "int a = 0; for (int i = 0; i < 3; i++) { static Box b; a = Box::count; }", 6),
     ("a copy in a lambda", "Box b(2); auto f = [=] { return b.v; }; int a = f();", 12),
+    ("a capture of its own", "int a = 1, b = 3; b = 4; auto f = [&, c = b](int q) { a = q + c; }; b = 9; f(3);", 7),
+    ("one for a reference", "int a = 1; auto f = [&b = a] { b = 6; }; f();", 6),
+    ("an index in a capture", "int v[2] = {1, 2}, a = 3; auto f = [c = v[1], a] { return a + c; }; a = 8; a = f();", 5),
+    ("an argument in a capture", "int a = 3; auto f = [&, c = std::max(4, a)] { return a + c; }; a = 8; a = f();", 12),
+    ("a capture for a lambda in a lambda", "int a = 3; auto f = [=] { return [&] { return a; }(); }; a = 8; a = f();", 3),
     ("a jump in a block", "int a = 3; { Keep kept(a); if (g > 4) goto out; g = 8; out: a = 2; } a += 1;", 4),
     ("caught", "int a = 1; try { a = 2; a = checked(8); } catch (const Bad &e) { a += e.code; }", 11),
     ("by the type of a base", "int a = 1; try { checked(8); } catch (int) { a = 3; } catch (std::exception &) { a = 4; }", 4),
@@ -87,6 +93,7 @@ LOST = [
     ("an object without a name", "g = Box(8).sum(); int a = g;"),
     ("a destructor that is passed by", "try { deep(8); } catch (...) { } int a = g;"),
     ("thrown perhaps", "int a = 1; try { a = 2; if (unknown()) throw 3; } catch (int) { a = 4; }"),
+    ("written before it is perhaps thrown again", "int a = 1; try { try { checked(unknown()); } catch (...) { a = 5; throw; } } catch (const Bad &) { }"),
     ("thrown perhaps before a return", "auto f = [] { try { checked(unknown()); return 1; } catch (...) { g = 9; } return 2; }; f(); int a = g;"),
     ("written before a return", "early(unknown()); int a = g;"),
     ("thrown by one of many", "int a = 1; try { for (int i = 0; i < 900; i++) if (i == 7) throw 3; a = 2; } catch (int) { a = 4; }"),

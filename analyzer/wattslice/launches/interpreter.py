@@ -81,7 +81,8 @@ class Flow(Enum):
 class LeftError(Exception):
     """Control leaves functions: by what is thrown, of types by these names; of none, the program ends.
 
-    `objects`: those in the functions that are left, whose destructors are not run.
+    `objects`: those in the functions that are left, whose destructors are not run. `changed`: what ways to it
+    wrote that were only tried.
     """
 
     def __init__(self, names: frozenset[str], value: Value | None = None) -> None:
@@ -89,6 +90,7 @@ class LeftError(Exception):
         self.names = names
         self.value = value
         self.objects: list[Storage] = []
+        self.changed: list[Cell] = []
 
 
 class _Thrown(Struct, frozen=True):
@@ -258,7 +260,8 @@ class Interpreter(Evaluator):
             certain = () if self._thrown is None else self._thrown.errors
             errors = (*certain, *(error for error, _ in perhaps))
             errors[-1].objects += frame.values()
-            self._thrown = _Thrown(errors, perhaps[0][1], tuple(self.memory.changes_since(mark)))
+            changed = (*self.memory.changes_since(mark), *(cell for e in errors for cell in e.changed))
+            self._thrown = _Thrown(errors, perhaps[0][1], changed)
         if flow is Flow.NEXT:
             return self.execute(handlers)
         if perhaps:
@@ -398,6 +401,7 @@ class Interpreter(Evaluator):
                 flow = self.execute(stmt)
         except LeftError as error:
             flow = Flow.EXIT
+            error.changed += self.memory.changes_since(mark)
             if why is not None:
                 self._may_throw(error, why)
         finally:
