@@ -76,6 +76,8 @@ KNOWN = [
     ("by the type of a base", "int a = 1; try { checked(8); } catch (int) { a = 3; } catch (std::exception &) { a = 4; }", 4),
     ("thrown again", "int a = 1; try { try { throw 3; } catch (...) { a = 5; throw; } } catch (int e) { a += e; }", 8),
     ("nothing thrown", "int a = 1; try { a = checked(3); } catch (...) { a = 9; }", 3),
+    ("beside what cannot be read", "if (g > 4) { Box b(6); } else { std::optional<int> b; twice(b.value_or(3)); } int a = g;", 6),
+    ("an object that is not left", "Box b(2); try { checked(8); } catch (...) { } int a = b.v;", 2),
     ("in a loop", "int a = 0; try { for (int i = 0; i < 9; i++) a = checked(i); } catch (...) { a *= 10; }", 40),
 ]  # fmt: skip
 
@@ -114,6 +116,12 @@ def test_what_may_have_been_run_is_unknown(tmp_path, body):
 def test_what_is_thrown_perhaps_leaves_the_number_of_launches_open(tmp_path):
     body = "try { if (unknown()) throw 3; k<<<5, 32>>>(7); } catch (int) { }"
     (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert (launch.grid[0], launch.times) == (5, None)
+
+
+def test_a_launch_that_cannot_be_told_leaves_the_number_of_the_others_open(tmp_path):
+    code = "void f(Plain p) { k<<<p.a, 32>>>(7); } int main() { Plain p; p.a = 5; f(p); p.a = unknown(); f(p); }"
+    (launch,) = launches(tmp_path, f"{HEAD}{code}")
     assert (launch.grid[0], launch.times) == (5, None)
 
 

@@ -243,6 +243,7 @@ class Interpreter(Evaluator):
         inside, handlers = stmt.statements
         outer, self._perhaps = self._perhaps, []
         mark, frame = self.memory.mark(), self.memory.frames[-1]
+        older = set(frame.values())
         self._protected += 1
         flow, self._thrown = Flow.NEXT, None
         try:
@@ -250,7 +251,7 @@ class Interpreter(Evaluator):
         except LeftError as error:
             if not error.names:
                 raise
-            error.objects += frame.values()
+            error.objects += set(frame.values()) - older
             self._forget_destroyed(error)
             self._thrown = _Thrown((error,))
         finally:
@@ -259,7 +260,7 @@ class Interpreter(Evaluator):
         if perhaps:
             certain = () if self._thrown is None else self._thrown.errors
             errors = (*certain, *(error for error, _ in perhaps))
-            errors[-1].objects += frame.values()
+            errors[-1].objects += set(frame.values()) - older
             changed = (*self.memory.changes_since(mark), *(cell for e in errors for cell in e.changed))
             self._thrown = _Thrown(errors, perhaps[0][1], changed)
         if flow is Flow.NEXT:
