@@ -45,7 +45,9 @@ int checked(int x) { if (x > 4) throw Bad(x + 1); return x; }
 int deep(int x) { Keep kept(g); g = 50; return checked(x) + 1; }
 void leave(int x) { if (x > 4) exit(0); }
 int early(int x) { if (x) { g = 77; return 1; } return 2; }
+void increase(int &x) { x++; }
 int unknown();
+int *others();
 """
 
 KNOWN = [
@@ -78,6 +80,7 @@ KNOWN = [
     ("nothing thrown", "int a = 1; try { a = checked(3); } catch (...) { a = 9; }", 3),
     ("beside what cannot be read", "if (g > 4) { Box b(6); } else { std::optional<int> b; twice(b.value_or(3)); } int a = g;", 6),
     ("an object that is not left", "Box b(2); try { checked(8); } catch (...) { } int a = b.v;", 2),
+    ("an address that is set once", "int b = 4, *p; if (unknown()) p = &b; int a = *p;", 4),
     ("in a loop", "int a = 0; try { for (int i = 0; i < 9; i++) a = checked(i); } catch (...) { a *= 10; }", 40),
 ]  # fmt: skip
 
@@ -103,6 +106,11 @@ LOST = [
     ("by a pointer that moves", "int v[9] = {}; for (int *p = v; p < v + 9; ++p) *p = 3; int a = v[4] + 1;"),
     ("in another round", "int a = 1, i = 0; while (unknown()) { if (i == 3) a = 2; i++; }"),
     ("one of two objects", "int a = 1, b = 2; int &c = unknown() ? a : b; c = 9;"),
+    ("read from one of two", "int b = 1, c = 2, *p = &b; if (unknown()) p = &c; int a = *p;"),
+    ("written to one of two", "int a = 1, b = 2, *p = &b; if (unknown()) p = &a; *p = 9;"),
+    ("one of two by reference", "int a = 1, b = 2, *p; if (unknown()) p = &a; else p = &b; increase(*p);"),
+    ("one of two in a loop", "int a = 1, b = 2, *p = &b; while (unknown()) p = &a; *p = 9;"),
+    ("one of two, or another", "int b = 1, *p = &b; if (unknown()) p = others(); int a = *p;"),
     ("first set in a loop", "int a, i = 1; while (unknown()) { a = i; i++; }"),
 ]  # fmt: skip
 
@@ -120,7 +128,9 @@ def test_what_is_thrown_perhaps_leaves_the_number_of_launches_open(tmp_path):
 
 
 def test_a_launch_that_cannot_be_told_leaves_the_number_of_the_others_open(tmp_path):
-    code = "void f(Plain p) { k<<<p.a, 32>>>(7); } int main() { Plain p; p.a = 5; f(p); p.a = unknown(); f(p); }"
+    code = (
+        "void f(Plain p) { k<<<p.a, 32>>>(7); } int main() { Plain p; p.a = 5; f(p); p.a = unknown(); f(p); }"
+    )
     (launch,) = launches(tmp_path, f"{HEAD}{code}")
     assert (launch.grid[0], launch.times) == (5, None)
 

@@ -113,8 +113,9 @@ def _copied(body: Body, node: Node, tree: ir.Block, parameters: list[Variable]) 
         own.update(stmt.variable for stmt in ir.walk_statements(inner) if isinstance(stmt, ir.Declare))
         for expr in ir.expressions_below(inner):
             named.add(_named(expr))
-            for function in body.lambdas if isinstance(expr, Text) else ():
-                if function.mangled_name == expr.value:
+            made = expr.value if isinstance(expr, Text) else None
+            for function in body.lambdas:
+                if function.mangled_name == made:
                     own.update(function.parameters)
                     trees.append(function.body)
     return frozenset(v for v in named if v is not None and v not in own and _keeps(body, node, v.name))
