@@ -141,12 +141,27 @@ def test_a_function_that_nobody_calls_is_no_part_of_a_run(tmp_path):
     assert (launch.grid[0], launch.times) == (5, None)
 
 
-def test_members_of_several_bases_are_not_mixed_up(tmp_path):
-    classes = "struct A { int a; }; struct B { int b; void put(int x) { b = x; } }; struct C : A, B { C() { a = 1; b = 2; } };"
-    (launch,) = launches(
-        tmp_path, f"{HEAD}{classes} int main() {{ C c; c.put(9); k<<<c.a * 10 + c.b, 32>>>(7); }}"
-    )
+SEVERAL = """
+struct A { int a; };
+struct B { int b; void put(int x) { b = x; } };
+struct C : A, B { C() { a = 1; b = 2; } void both() { put(9); } };
+void set(B &x) { x.b = 9; }
+"""
+
+
+@pytest.mark.parametrize(
+    "body", ["c.put(9);", "c.both();", "B *p = &c; p->b = 9;", "set(c);", "B *p = &c; c.a = p->b; c.b = 2;"]
+)
+def test_members_of_several_bases_are_not_mixed_up(tmp_path, body):
+    text = f"{HEAD}{SEVERAL} int main() {{ C c; {body} k<<<c.a * 10 + c.b, 32>>>(7); }}"
+    (launch,) = launches(tmp_path, text)
     assert launch.source is LaunchSource.ASSUMED
+
+
+def test_members_of_several_bases_are_known_by_their_names(tmp_path):
+    body = "C c; c.a = 3; c.b = 4; B &b = c; b.b = 5; k<<<c.a * 10 + c.b, 32>>>(7);"
+    (launch,) = launches(tmp_path, f"{HEAD}{SEVERAL} int main() {{ {body} }}")
+    assert (launch.grid[0], launch.source) == (35, LaunchSource.HOST_CODE)
 
 
 def test_static_members_are_one_variable(tmp_path):
