@@ -11,6 +11,7 @@ from wattslice.analysis import LaunchSource
 from .geometry import launches
 
 HEAD = """
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -44,7 +45,9 @@ int checked(int x) { if (x > 4) throw Bad(x + 1); return x; }
 int deep(int x) { Keep kept(g); g = 50; return checked(x) + 1; }
 void leave(int x) { if (x > 4) exit(0); }
 int early(int x) { if (x) { g = 77; return 1; } return 2; }
+void increase(int &x) { x++; }
 int unknown();
+int *others();
 """
 
 KNOWN = [
@@ -65,11 +68,19 @@ KNOWN = [
     ("an arm that is not taken", "int a = g > 4 ? 6 : Box().sum() + Box::count; a += Box::count;", 11),
     ("once", "int a = 0; for (int i = 0; i < 3; i++) { static Box b; a = Box::count; }", 6),
     ("a copy in a lambda", "Box b(2); auto f = [=] { return b.v; }; int a = f();", 12),
+    ("a capture of its own", "int a = 1, b = 3; b = 4; auto f = [&, c = b](int q) { a = q + c; }; b = 9; f(3);", 7),
+    ("one for a reference", "int a = 1; auto f = [&b = a] { b = 6; }; f();", 6),
+    ("an index in a capture", "int v[2] = {1, 2}, a = 3; auto f = [c = v[1], a] { return a + c; }; a = 8; a = f();", 5),
+    ("an argument in a capture", "int a = 3; auto f = [&, c = std::max(4, a)] { return a + c; }; a = 8; a = f();", 12),
+    ("a capture for a lambda in a lambda", "int a = 3; auto f = [=] { return [&] { return a; }(); }; a = 8; a = f();", 3),
     ("a jump in a block", "int a = 3; { Keep kept(a); if (g > 4) goto out; g = 8; out: a = 2; } a += 1;", 4),
     ("caught", "int a = 1; try { a = 2; a = checked(8); } catch (const Bad &e) { a += e.code; }", 11),
     ("by the type of a base", "int a = 1; try { checked(8); } catch (int) { a = 3; } catch (std::exception &) { a = 4; }", 4),
     ("thrown again", "int a = 1; try { try { throw 3; } catch (...) { a = 5; throw; } } catch (int e) { a += e; }", 8),
     ("nothing thrown", "int a = 1; try { a = checked(3); } catch (...) { a = 9; }", 3),
+    ("beside what cannot be read", "if (g > 4) { Box b(6); } else { std::optional<int> b; twice(b.value_or(3)); } int a = g;", 6),
+    ("an object that is not left", "Box b(2); try { checked(8); } catch (...) { } int a = b.v;", 2),
+    ("an address that is set once", "int b = 4, *p; if (unknown()) p = &b; int a = *p;", 4),
     ("in a loop", "int a = 0; try { for (int i = 0; i < 9; i++) a = checked(i); } catch (...) { a *= 10; }", 40),
 ]  # fmt: skip
 
@@ -87,6 +98,7 @@ LOST = [
     ("an object without a name", "g = Box(8).sum(); int a = g;"),
     ("a destructor that is passed by", "try { deep(8); } catch (...) { } int a = g;"),
     ("thrown perhaps", "int a = 1; try { a = 2; if (unknown()) throw 3; } catch (int) { a = 4; }"),
+    ("written before it is perhaps thrown again", "int a = 1; try { try { checked(unknown()); } catch (...) { a = 5; throw; } } catch (const Bad &) { }"),
     ("thrown perhaps before a return", "auto f = [] { try { checked(unknown()); return 1; } catch (...) { g = 9; } return 2; }; f(); int a = g;"),
     ("written before a return", "early(unknown()); int a = g;"),
     ("thrown by one of many", "int a = 1; try { for (int i = 0; i < 900; i++) if (i == 7) throw 3; a = 2; } catch (int) { a = 4; }"),
@@ -94,6 +106,11 @@ LOST = [
     ("by a pointer that moves", "int v[9] = {}; for (int *p = v; p < v + 9; ++p) *p = 3; int a = v[4] + 1;"),
     ("in another round", "int a = 1, i = 0; while (unknown()) { if (i == 3) a = 2; i++; }"),
     ("one of two objects", "int a = 1, b = 2; int &c = unknown() ? a : b; c = 9;"),
+    ("read from one of two", "int b = 1, c = 2, *p = &b; if (unknown()) p = &c; int a = *p;"),
+    ("written to one of two", "int a = 1, b = 2, *p = &b; if (unknown()) p = &a; *p = 9;"),
+    ("one of two by reference", "int a = 1, b = 2, *p; if (unknown()) p = &a; else p = &b; increase(*p);"),
+    ("one of two in a loop", "int a = 1, b = 2, *p = &b; while (unknown()) p = &a; *p = 9;"),
+    ("one of two, or another", "int b = 1, *p = &b; if (unknown()) p = others(); int a = *p;"),
     ("first set in a loop", "int a, i = 1; while (unknown()) { a = i; i++; }"),
 ]  # fmt: skip
 
@@ -110,18 +127,41 @@ def test_what_is_thrown_perhaps_leaves_the_number_of_launches_open(tmp_path):
     assert (launch.grid[0], launch.times) == (5, None)
 
 
+def test_a_launch_that_cannot_be_told_leaves_the_number_of_the_others_open(tmp_path):
+    code = (
+        "void f(Plain p) { k<<<p.a, 32>>>(7); } int main() { Plain p; p.a = 5; f(p); p.a = unknown(); f(p); }"
+    )
+    (launch,) = launches(tmp_path, f"{HEAD}{code}")
+    assert (launch.grid[0], launch.times) == (5, None)
+
+
 def test_a_function_that_nobody_calls_is_no_part_of_a_run(tmp_path):
     other = "__global__ void other(int n) {} void f() { other<<<5, 32>>>(7); }"
     _, launch = launches(tmp_path, f"{HEAD}{other} int main() {{ k<<<2, 32>>>(7); }}")
     assert (launch.grid[0], launch.times) == (5, None)
 
 
-def test_members_of_several_bases_are_not_mixed_up(tmp_path):
-    classes = "struct A { int a; }; struct B { int b; void put(int x) { b = x; } }; struct C : A, B { C() { a = 1; b = 2; } };"
-    (launch,) = launches(
-        tmp_path, f"{HEAD}{classes} int main() {{ C c; c.put(9); k<<<c.a * 10 + c.b, 32>>>(7); }}"
-    )
+SEVERAL = """
+struct A { int a; };
+struct B { int b; void put(int x) { b = x; } };
+struct C : A, B { C() { a = 1; b = 2; } void both() { put(9); } };
+void set(B &x) { x.b = 9; }
+"""
+
+
+@pytest.mark.parametrize(
+    "body", ["c.put(9);", "c.both();", "B *p = &c; p->b = 9;", "set(c);", "B *p = &c; c.a = p->b; c.b = 2;"]
+)
+def test_members_of_several_bases_are_not_mixed_up(tmp_path, body):
+    text = f"{HEAD}{SEVERAL} int main() {{ C c; {body} k<<<c.a * 10 + c.b, 32>>>(7); }}"
+    (launch,) = launches(tmp_path, text)
     assert launch.source is LaunchSource.ASSUMED
+
+
+def test_members_of_several_bases_are_known_by_their_names(tmp_path):
+    body = "C c; c.a = 3; c.b = 4; B &b = c; b.b = 5; k<<<c.a * 10 + c.b, 32>>>(7);"
+    (launch,) = launches(tmp_path, f"{HEAD}{SEVERAL} int main() {{ {body} }}")
+    assert (launch.grid[0], launch.source) == (35, LaunchSource.HOST_CODE)
 
 
 def test_static_members_are_one_variable(tmp_path):

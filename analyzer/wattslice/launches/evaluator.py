@@ -27,6 +27,7 @@ from wattslice.launches.memory import (
     is_aggregate,
     member_of,
     offset_of,
+    places_of,
     same,
     truth,
 )
@@ -44,7 +45,7 @@ class Evaluator(ABC):
         self.memory = memory
         self.gpu = gpu
         self._budget = budget
-        self.loaded_at: dict[int, Pointer] = {}  # where a load, by the identity of its place, read last
+        self.loaded_at: dict[int, Value] = {}  # where a load, by the identity of its place, read last
         self._evaluate = self._handlers()
 
     def spend(self) -> None:
@@ -149,8 +150,7 @@ class Evaluator(ABC):
         then, otherwise = self.evaluate_perhaps(node.then), self.evaluate_perhaps(node.otherwise)
         if same(then, otherwise):
             return then
-        places = (arm for arm in (then, otherwise) if isinstance(arm, Pointer))
-        why = replace(condition_of(condition), around=tuple(places))
+        why = replace(condition_of(condition), around=places_of(then, otherwise))
         if not why.is_option:
             return why
         # `argc > 1 ? atoi(argv[1]) : 1024`: the side that is known is the default.
@@ -221,11 +221,12 @@ class Evaluator(ABC):
         pointer = self.evaluate(place.address)
         if isinstance(pointer, str) and type_.bits == 8:
             pointer = text_storage(pointer)
+        self.loaded_at[id(place)] = pointer
         if isinstance(pointer, Pointer):
-            self.loaded_at[id(place)] = pointer
             return self.memory.read(pointer.storage, pointer.offset, type_)
-        self.loaded_at.pop(id(place), None)
-        return pointer if isinstance(pointer, Unknown) else Unknown("memory the host code fills at run time")
+        if isinstance(pointer, Unknown):
+            return replace(pointer, around=()) if pointer.around else pointer
+        return Unknown("memory the host code fills at run time")
 
     def _intrinsic(self, name: str, arguments: tuple[ir.Expr, ...], semantics: ir.Semantics) -> Value:
         values = tuple(self.evaluate(argument) for argument in arguments)

@@ -25,6 +25,7 @@ from wattslice.launches.memory import (
     Value,
     construct,
     member_of,
+    places_of,
     scalars_of,
 )
 from wattslice_models.gpu import Gpu
@@ -380,12 +381,7 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
 
 def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
     """The objects that a function may write by its arguments; `everything`: those behind pointers in them."""
-    found = dict.fromkeys(
-        pointer
-        for value in arguments
-        for pointer in (value.around if isinstance(value, Unknown) else (value,))
-        if isinstance(pointer, Pointer)
-    )
+    found = dict.fromkeys(places_of(*arguments))
     inside = [cell for value in arguments if isinstance(value, Record) for cell in value.cells.values()]
     waiting = [*inside, *(cell for pointer in found for cell in pointer.storage.cells.values())]
     while everything and waiting and len(found) < _MOST_REACHED:

@@ -44,6 +44,7 @@ from wattslice.launches.memory import (
     condition_of,
     convert,
     offset_of,
+    places_of,
     same,
     truth,
 )
@@ -63,6 +64,7 @@ MAX_CALL_DEPTH = 12
 MAX_RECURSION_DEPTH = 40
 SHARE_OF_NOT_RUN = 0.75
 """Of the steps, for code that is visited only to see its launches."""
+_NO_PLACE = Unknown("a value without a name")
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 _Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
 """A launch, the calls that lead to it, and the kernel of a pointer."""
@@ -81,7 +83,8 @@ class Flow(Enum):
 class LeftError(Exception):
     """Control leaves functions: by what is thrown, of types by these names; of none, the program ends.
 
-    `objects`: those in the functions that are left, whose destructors are not run.
+    `objects`: those in the functions that are left, whose destructors are not run. `changed`: what ways to it
+    wrote that were only tried.
     """
 
     def __init__(self, names: frozenset[str], value: Value | None = None) -> None:
@@ -89,6 +92,7 @@ class LeftError(Exception):
         self.names = names
         self.value = value
         self.objects: list[Storage] = []
+        self.changed: list[Cell] = []
 
 
 class _Thrown(Struct, frozen=True):
@@ -241,6 +245,7 @@ class Interpreter(Evaluator):
         inside, handlers = stmt.statements
         outer, self._perhaps = self._perhaps, []
         mark, frame = self.memory.mark(), self.memory.frames[-1]
+        older = set(frame.values())
         self._protected += 1
         flow, self._thrown = Flow.NEXT, None
         try:
@@ -248,7 +253,7 @@ class Interpreter(Evaluator):
         except LeftError as error:
             if not error.names:
                 raise
-            error.objects += frame.values()
+            error.objects += set(frame.values()) - older
             self._forget_destroyed(error)
             self._thrown = _Thrown((error,))
         finally:
@@ -257,8 +262,9 @@ class Interpreter(Evaluator):
         if perhaps:
             certain = () if self._thrown is None else self._thrown.errors
             errors = (*certain, *(error for error, _ in perhaps))
-            errors[-1].objects += frame.values()
-            self._thrown = _Thrown(errors, perhaps[0][1], tuple(self.memory.changes_since(mark)))
+            errors[-1].objects += set(frame.values()) - older
+            changed = (*self.memory.changes_since(mark), *(cell for e in errors for cell in e.changed))
+            self._thrown = _Thrown(errors, perhaps[0][1], changed)
         if flow is Flow.NEXT:
             return self.execute(handlers)
         if perhaps:
@@ -398,6 +404,7 @@ class Interpreter(Evaluator):
                 flow = self.execute(stmt)
         except LeftError as error:
             flow = Flow.EXIT
+            error.changed += self.memory.changes_since(mark)
             if why is not None:
                 self._may_throw(error, why)
         finally:
@@ -668,7 +675,8 @@ class Interpreter(Evaluator):
                 if isinstance(before, Unknown) and cell[1] >= 0 and not is_known_later and after is not None:
                     first[cell] = after
                 else:
-                    self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
+                    places = places_of(before, *(() if after is None else (after,)))
+                    self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}", around=places)})
         if first:
             self._apply_steady(stmt, writes, first, reason)
         return flow if flow is Flow.EXIT else Flow.NEXT
@@ -1002,8 +1010,8 @@ class Interpreter(Evaluator):
         ):  # of one that nobody reads: std::ref(x) lets it write x
             for argument in node.arguments:
                 where = self._named_place(argument)
-                if where is not None:
-                    self.memory.forget_behind(where, Unknown(f"set by {node.name}()"))
+                for perhaps in places_of(where):
+                    self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
         for argument in arguments:  # what a library is given it will call
             if isinstance(held := self._held(argument), Closure):
                 times, self._times = self._times, None
@@ -1107,18 +1115,20 @@ class Interpreter(Evaluator):
                 self.memory.frames.append(frame_of_caller)
                 where = self._named_place(given[index])
                 self.memory.frames.pop()
-                if where is not None:
+                if isinstance(where, Pointer):
                     self.memory.alias(parameter, where)
                     continue
+                for perhaps in places_of(where):
+                    self.memory.forget_behind(perhaps, replace(condition_of(where), around=()))
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         return convert(self._body(function), type_)
 
-    def _named_place(self, argument: ir.Expr) -> Pointer | None:
-        """The object that is passed by reference, in the frame of the caller."""
+    def _named_place(self, argument: ir.Expr) -> Value:
+        """The address of what is passed by reference, in the frame of the caller."""
         if isinstance(argument, ir.Load):
-            return self.loaded_at.get(id(argument.place))
+            return self.loaded_at.get(id(argument.place), _NO_PLACE)
         if not isinstance(argument, ir.Read):
-            return None
+            return _NO_PLACE
         place, where = argument.place, self.memory.address(argument.place.variable)
         offset = offset_of(place.variable.type, place.path) if place.path else 0
         return replace(where, offset=where.offset + offset)

@@ -64,10 +64,12 @@ def launches_of(
     for instance in own:
         groups.setdefault((instance.node, instance.path), []).append(instance)
     read_sites = {instance.node for instance in own if is_read(instance)}
+    left_out = {site for (site, _), group in groups.items() if not any(map(is_read, group))}
     launches: list[KernelLaunch] = []
     for (site, _), group in groups.items():
         times = _sum(instance.times for instance in group if instance.is_certain)
         if site in read_sites:
+            times = None if site in left_out else times
             group = [instance for instance in group if is_read(instance)]
         if group:
             held = zeros.at(site, kernel)

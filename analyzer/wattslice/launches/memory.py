@@ -231,6 +231,12 @@ def cause(left: Value, right: Value) -> Unknown:
     return condition_of(right)
 
 
+def places_of(*values: Value) -> tuple[Pointer, ...]:
+    """What addresses, some of them perhaps not known, may point to."""
+    perhaps = (value.around if isinstance(value, Unknown) else (value,) for value in values)
+    return tuple(dict.fromkeys(one for places in perhaps for one in places if isinstance(one, Pointer)))
+
+
 def truth(value: Value) -> bool | None:
     """Whether a condition holds; None when unknown."""
     if isinstance(value, (int, float)):
@@ -553,19 +559,22 @@ class Memory:
         for cell, (one, two) in zip(cells, views, strict=True):
             winner, other = (two, one) if second_wins else (one, two)
             chosen = other if isinstance(winner, Unknown) else winner
-            if not condition.is_option and not same(one, two) and _is_number(one, two):
-                chosen = _undecided(cell, chosen, condition)
+            if not condition.is_option and not same(one, two):
+                chosen = _undecided(cell, one, two, chosen, condition)
             if chosen is not self.current(cell):  # a default that stays is no change
                 self._set(*cell, chosen)
 
 
-def _is_number(one: Value, two: Value) -> bool:
-    """True when a number is at stake: what pointers point to decides no launch."""
-    return isinstance(one, (int, float)) or isinstance(two, (int, float))
+def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:
+    """The value of a cell after a branch that is not decided: settled by what settles the condition.
 
-
-def _undecided(cell: Cell, likely: Value, condition: Unknown) -> Unknown:
-    """The value of a cell after a branch that is not decided: settled by what settles the condition."""
+    Of addresses as well as of numbers; all else decides no launch.
+    """
+    if isinstance(one, Pointer) or isinstance(two, Pointer):
+        is_first = one is _MISSING or two is _MISSING
+        return likely if is_first else replace(condition, around=places_of(one, two))
+    if not isinstance(one, (int, float)) and not isinstance(two, (int, float)):
+        return likely
     storage, _ = cell
     if condition.variable is not None:
         return Unknown(condition.reason, condition.variable, likely=condition.likely)

@@ -23,9 +23,6 @@ from wattslice.ir import (
     TypeKind,
     Variable,
 )
-from wattslice.patterns import regex
-
-_CAPTURES = regex(r"\[(?P<list>[^\]]*)\]")
 
 
 @expression(C.LAMBDA_EXPR)
@@ -34,9 +31,8 @@ def _(body: Body, node: Node) -> Expr:
     are inlined, or copies of them; in host code it is the name of a function.
     """
     type_ = body.type(node)
-    for child in node.children:
-        if child.kind == C.VAR_DECL:  # [m = 2 * n]
-            body.before.extend(declare(body, child))
+    for variable in _own_variables(node):
+        body.before.extend(declare(body, variable))
     if not body.is_host:
         _copy_captures(body, node)
         return Construct((), (), type_, body.span(node))
@@ -45,6 +41,12 @@ def _(body: Body, node: Node) -> Expr:
     if all(known.mangled_name != name for known in body.lambdas):
         body.lambdas.append(_function(body, node, type_.name, name))
     return Text(name, Type(TypeKind.UNKNOWN, name="function"), body.span(node))
+
+
+def _own_variables(node: Node) -> list[Node]:
+    """The variables that the closure has for itself: `m` of `[m = 2 * n]`."""
+    named = ((c, c.referenced) for c in node.children if c.kind == C.VARIABLE_REF)
+    return [variable for name, variable in named if variable is not None and variable.place == name.place]
 
 
 def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
@@ -81,14 +83,14 @@ def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
 
 def _copy_objects(body: Body, node: Node, inner: Node | None) -> None:
     """In host code: what copies of objects run that a closure keeps; its body names these."""
-    items = _captures(body, node)
     for name in () if inner is None else inner.walk():
         declaration = name.referenced if name.kind == C.DECL_REF_EXPR else None
         variable = None if declaration is None else body.names.get(declaration.raw.data0)
-        is_copied = name.spelling in items or ("=" in items and f"&{name.spelling}" not in items)
-        if declaration is None or not isinstance(variable, Variable) or not is_copied:
+        if declaration is None or not isinstance(variable, Variable):
             continue
         if not parts(body.unit, declaration.type, Special.COPY) or variable.role is not ir.VariableRole.LOCAL:
+            continue
+        if not _keeps(body, node, name.spelling):
             continue
         span = body.span(node)
         copy = body.temporary(variable.name, variable.type, span)
@@ -104,30 +106,35 @@ def _is_for_device(body: Body, node: Node) -> bool:
 
 
 def _copied(body: Body, node: Node, tree: ir.Block, parameters: list[Variable]) -> frozenset[Variable]:
-    """The variables of the function around that the closure keeps the values of."""
-    items = _captures(body, node)
-    own = {stmt.variable for stmt in ir.walk_statements(tree) if isinstance(stmt, ir.Declare)}
-    named = {
-        variable
-        for expr in ir.expressions_below(tree)
-        for variable in (_named(expr),)
-        if variable is not None and variable not in own and variable not in parameters
-    }
-    if "=" in items:
-        return frozenset(variable for variable in named if f"&{variable.name}" not in items)
-    return frozenset(variable for variable in named if variable.name in items)
+    """The variables of the function around that the closure, or one in it, keeps the values of."""
+    own, named = set(parameters), set[Variable | None]()
+    trees = [tree]
+    for inner in trees:
+        own.update(stmt.variable for stmt in ir.walk_statements(inner) if isinstance(stmt, ir.Declare))
+        for expr in ir.expressions_below(inner):
+            named.add(_named(expr))
+            made = expr.value if isinstance(expr, Text) else None
+            for function in body.lambdas:
+                if function.mangled_name == made:
+                    own.update(function.parameters)
+                    trees.append(function.body)
+    return frozenset(v for v in named if v is not None and v not in own and _keeps(body, node, v.name))
 
 
-def _captures(body: Body, node: Node) -> list[str]:
-    match = _CAPTURES.search(body.unit.spans.text(node))
-    return [item.strip() for item in match["list"].split(",")] if match is not None else []
+def _keeps(body: Body, node: Node, name: str) -> bool:
+    """Whether a closure keeps the value of the variable: named without `&`, or by `[=`."""
+    text = body.unit.spans.text(node)
+    for child in node.children:
+        if child.kind == C.VARIABLE_REF and child.spelling == name:
+            before = text[: child.place.offset - node.start.offset]
+            return bool(before) and not before.rstrip().endswith("&")
+    return text[1:].lstrip().startswith("=")
 
 
 def _copy_captures(body: Body, node: Node) -> None:
     """On the device: variables with the values that the closure keeps, which its body then names."""
     inner = next((child for child in node.children if child.kind == C.COMPOUND_STMT), None)
-    items = _captures(body, node)
-    if inner is None or not items:
+    if inner is None:
         return
     span = body.span(node)
     copies: dict[int, Binding] = {}
@@ -135,11 +142,12 @@ def _copy_captures(body: Body, node: Node) -> None:
         declaration = name.referenced if name.kind == C.DECL_REF_EXPR else None
         if declaration is None or (key := declaration.raw.data0) in copies:
             continue
-        is_copied = name.spelling in items or ("=" in items and f"&{name.spelling}" not in items)
         variable = body.names.get(key)
-        if not is_copied or not isinstance(variable, Variable) or declaration.type.is_const:
+        if not isinstance(variable, Variable) or declaration.type.is_const:
             continue
         if variable.space is not ir.MemorySpace.REGISTER or variable.type.kind is TypeKind.POINTER:
+            continue
+        if not _keeps(body, node, name.spelling):
             continue
         copy = replace(variable, role=ir.VariableRole.TEMPORARY, span=span)
         value = Read(RegisterPlace(variable, (), variable.type), variable.type, span)

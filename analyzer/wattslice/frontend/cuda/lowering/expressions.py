@@ -23,6 +23,7 @@ from wattslice.frontend.cuda.lowering.context import (
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
     bound,
+    dereference,
     is_choice,
     location_of_variable,
     note_pointer,
@@ -31,6 +32,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     read,
     with_effects,
 )
+from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import (
     DIM3_AXES,
     class_names,
@@ -559,6 +561,10 @@ def convert(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
         if old.element == type_.element or isinstance(value, Constant):
             return value
         return _pointer_cast(body, value, type_, span)
+    if isinstance(value, Read | ir.Load) and _is_lost_part(body, old, type_):
+        place = value.place
+        address = place.address if isinstance(place, ir.MemoryPlace) else address_of(body, place, span)
+        return read(body, dereference(body, _somewhere_in(address, pointer_to(type_), span), type_), span)
     if old.kind is TypeKind.RECORD or type_.kind is TypeKind.RECORD:
         return value  # base-class views; constructors and conversion functions are calls of their own
     if isinstance(value, ir.Text) or (old.kind is TypeKind.UNKNOWN and type_.kind is TypeKind.POINTER):
@@ -566,7 +572,22 @@ def convert(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
     return cast(value, type_, span)
 
 
+def _is_lost_part(body: Body, old: Type | None, type_: Type | None) -> bool:
+    """Whether host code sees an object as one of several bases, or the other way around."""
+    if not body.is_host or old is None or type_ is None or type_.kind is not TypeKind.RECORD:
+        return False
+    names = [one.name.removeprefix("const ").split("::")[-1] for one in (old, type_)]
+    is_other = old.kind is TypeKind.RECORD and names[0] != names[1]
+    return is_other and not body.unit.one_of_several_bases.isdisjoint(names)
+
+
+def _somewhere_in(address: Expr, type_: Type, span: Span) -> Expr:
+    return ir.PointerOffset(address, unread(span), 1, 0, False, False, type_, span)
+
+
 def _pointer_cast(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
+    if _is_lost_part(body, value.type.element, type_.element):
+        return _somewhere_in(value, type_, span)
     result = ir.Cast(value, type_, span)
     known = body.register_addresses.get(id(value))
     if known is not None:

@@ -272,17 +272,24 @@ def object_argument(
 
     `operand`: the object of an operator. `of_library`: the value of an object that has no address will do.
     """
+    owner = None if (method := node.referenced) is None else method.semantic_parent
+    is_lost = owner is not None and owner.spelling in body.unit.one_of_several_bases
     if operand is None:
         callee = node.children[0] if node.children else None
         if callee is None or callee.kind != C.MEMBER_REF_EXPR:
             return None
         inner = [child for child in callee.children if child.kind >= 100]
         if not inner:
-            this = body.frame.this
-            return None if this is None else address_of(body, this, span)
+            if (this := body.frame.this) is None:
+                return None
+            address = address_of(body, this, span)
+            if is_lost and owner is not None and owner.spelling != this.type.name.split("::")[-1]:
+                lost = unread(span, (address,))
+                body.before.append(ir.ExprStmt(lost, body.region(), span))
+                return None
+            return address
         operand = inner[0]
-    owner = None if (method := node.referenced) is None else method.semantic_parent
-    if owner is not None and owner.spelling in body.unit.one_of_several_bases:
+    if is_lost:
         address = body.expr(operand) if body.type(operand).kind is ir.TypeKind.POINTER else None
         where = body.location(operand) if address is None else None
         address = address_of(body, where, span) if where is not None else address

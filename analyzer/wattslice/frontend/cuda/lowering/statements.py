@@ -171,7 +171,7 @@ def block(body: Body, nodes: list[Node], span: Span, around: Node | None = None)
             statements = _with_rejected(body, body.rejections, nodes, around)
         else:
             statements = lower_all(body, nodes)
-            statements += at_end(body, older, statements)
+        statements += at_end(body, older, statements)
     finally:
         body.depth -= 1
         del body.frame.guards[older:]
