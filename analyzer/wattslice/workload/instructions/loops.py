@@ -213,9 +213,10 @@ class Loops(Expressions):
         constant = self.has_constant_trips(stmt, steps)
         counters = _counters(stmt, self.facts.loops[stmt])
         simple = not body.has_exit
-        copies = self.copies_of(body, frozenset(steps))
+        own = frozenset(steps)
+        copies = self.copies_of(body, own, own)
         is_innermost = copies is not None and not copies.follows_counter
-        size = body.size if copies is None else copies.size
+        size = body.size_in(own) if copies is None else copies.size
         full = constant and simple and trips is not None and trips <= (stmt.unroll or FULL_UNROLL_TRIPS)
         if full and stmt.unroll is None and trips != 1.0:
             full = copies is not None and (trips or 0.0) * size <= FULL_UNROLL_SIZE
@@ -289,27 +290,32 @@ class Loops(Expressions):
                 return None
         return most if 1.0 < most <= MOST_EXITS else None
 
-    def copies_of(self, facts: CodeFacts, counters: frozenset[Variable]) -> _Copies | None:
-        """A stretch of code in loops over `counters` with all loops in it unrolled; None when one stays."""
-        size, follows_counter = facts.size, False
+    def copies_of(
+        self, facts: CodeFacts, counters: frozenset[Variable], own: frozenset[Variable]
+    ) -> _Copies | None:
+        """A stretch of code in loops over `counters` with all loops in it unrolled, in that over `own`; None
+        when one stays.
+        """
+        size, follows_counter = facts.size_in(own), False
         for loop in facts.inner_loops:
             body = self.facts.blocks[loop.body]
             steps = _counters(loop, self.facts.loops[loop])
             trips = self.trips.get(loop.region)
             if trips is None or not steps or body.has_exit or loop.unroll == 1:
                 return None
-            inside = self.copies_of(body, counters | frozenset(steps))
-            if inside is None or not all(map(_is_constant, steps.values())):
+            counted, itself = counters | frozenset(steps), frozenset(steps)
+            inside, alone = self.copies_of(body, counted, own), self.copies_of(body, counted, itself)
+            if inside is None or alone is None or not all(map(_is_constant, steps.values())):
                 return None
             most = loop.unroll or FULL_UNROLL_TRIPS
-            if trips > most or (loop.unroll is None and trips * inside.size > FULL_UNROLL_SIZE):
+            if trips > most or (loop.unroll is None and trips * alone.size > FULL_UNROLL_SIZE):
                 return None
             for variable in _bounds(loop) - frozenset(steps):
                 value = self.environment.get(variable)
                 follows_counter |= variable in counters
                 if variable not in counters and (value is None or value.shape is not Shape.CONSTANT):
                     return None
-            size += trips * inside.size - body.size
+            size += trips * inside.size - body.size_in(own)
             follows_counter |= inside.follows_counter
         return _Copies(size, follows_counter)
 
@@ -641,13 +647,15 @@ class CodeFacts(Struct, eq=False):
     in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
     `has_long_arm`: an `if` whose first arm is too long to be predicated. `has_assembly`: something in it is
     inline assembly, also in the headers of CUDA: the compiler does not know whether control comes back.
-    `meets_others`: an atomic, a fence, or an exchange between lanes.
+    `meets_others`: an atomic, a fence, or an exchange between lanes. `elements`: of accesses to arrays of the
+    thread, the variables in the index.
     """
 
     parent: CodeFacts | None = None
     is_first_arm: bool = False
     is_loop: bool = False
     size: float = 0.0
+    elements: list[frozenset[Variable]] = field(default_factory=list[frozenset[Variable]])
     written: dict[EnvironmentKey, None] = field(default_factory=dict[EnvironmentKey, None])  # in their order
     assigned: set[Variable] = field(default_factory=set[Variable])
     stores: dict[tuple[MemorySpace, Variable | None], None] = field(
@@ -676,9 +684,16 @@ class CodeFacts(Struct, eq=False):
         leaves = self.has_exit or self.has_return
         return not (self.has_nested or leaves or self.has_intrinsic) and self.size <= PREDICATED_SIZE
 
+    def size_in(self, counters: frozenset[Variable]) -> float:
+        """Source operations, and the elements of own arrays that a loop over `counters` chooses: those that
+        only loops inside choose are registers once these are unrolled.
+        """
+        return self.size + sum(not counters.isdisjoint(index) for index in self.elements)
+
     def absorb(self, inner: CodeFacts) -> None:
         """Add what a nested stretch does."""
         self.size += inner.size
+        self.elements += inner.elements
         self.written |= inner.written
         self.assigned |= inner.assigned
         self.stores |= inner.stores
@@ -769,6 +784,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         if (own := _own_array(expr)) is not None:
             folded.add(own.address)
             facts.uses_local = True
+            facts.elements.append(_read_variables(own.address))
         if expr in folded:
             folded.update(children(expr))
         else:
@@ -832,6 +848,11 @@ def _own_array(expr: Expr) -> MemoryPlace | None:
             return place if place.space is MemorySpace.LOCAL else None
         case _:
             return None
+
+
+def _read_variables(address: Expr) -> frozenset[Variable]:
+    places = (expr.place for expr in walk_expressions(address) if isinstance(expr, Read))
+    return frozenset(place.variable for place in places)
 
 
 def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
