@@ -67,7 +67,7 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "lambda_with_copy": ("int v = 3; auto f = [=]() mutable { v = n; return v; }; f();", 3),
     "lambda_keeps_state": ("int v = 3; auto f = [v]() mutable { return ++v; }; f(); v = f();", 5),
     "lambda_made_before": ("int v = 3; auto f = [=]() { return v; }; v = n; v = f();", 3),
-    "lambda_with_value": ("int v = 3; auto f = [m = v + 1]() { return m; }; v = n; v = f();", None),
+    "lambda_with_value": ("int v = 3; auto f = [m = v + 1]() { return m; }; v = n; v = f();", 4),
     "lambda_by_reference": ("int v = 3; auto f = [&v](int q) { v = q; }; f(n);", N),
     "method_chain": ("C w; w.c = 3; w.inc().inc(); int v = w.c;", 5),
     "method_reference": ("C w; w.c = 3; w.ref() = n; int v = w.c;", N),
