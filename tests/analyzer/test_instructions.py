@@ -54,6 +54,13 @@ def test_conversions_by_name_cost_what_casts_do(body: str, conversions: int):
         ("float v = b[i], w = b[i + 32], y = 1; for (int k = 0; k < 64; k++) y = y * v + w; a[i] = y;", 64),
         ("float v = b[i], w = b[i + 32]; a[i] = fmaf(v, w, b[i + 64]);", 1),
         ("float s = 0; for (int k = 0; k < 64; k++) s += b[i + k] * c[i + k]; a[i] = s;", 64),
+        # the second waits for the first, a loop that stays has one
+        ("float w = b[i + 32]; a[i] = fmaf(fmaf(b[i], w, b[i + 64]), w, b[i + 96]);", 2),
+        (
+            "float v = b[i], w = b[i + 32];\n#pragma unroll 1\n"
+            "for (int k = 0; k < 64; k++) a[i + k * 32] = c[i + k * 32] * v + w;",
+            64,
+        ),
         # two operands are one register, an immediate, or in constant memory
         ("float v = b[i], y = 1; for (int k = 0; k < 64; k++) y = y * y + v; a[i] = y;", 0),
         ("float v = b[i], y = 1; for (int k = 0; k < 64; k++) y = y * v + 0.5f; a[i] = y;", 0),
