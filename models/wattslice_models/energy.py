@@ -72,6 +72,8 @@ MULTIPLIERS = (
     Component.TENSOR,
 )
 """Components whose energy follows the operands; the same units multiply fp32 and integers since Volta."""
+BOARDS_DIFFER = 0.95
+"""Of the predicted watts, the least that an interval leaves below: boards of one model differ by as much."""
 VOLTAGE_BEND = 0.04
 """Width, in relative voltage, of the bend between the floor of the voltage and its rise."""
 
@@ -291,7 +293,7 @@ class EnergyModel(Struct, frozen=True):
         low_w, high_w, reaches = wanted.low_w, wanted.high_w, None
         if limit is not None:
             power_w = min(power_w, limit)
-            low_w, high_w = min(low_w, power_w), min(high_w, limit * self.sensor_peak)
+            low_w, high_w = min(low_w, BOARDS_DIFFER * power_w), min(high_w, limit * self.sensor_peak)
             reaches = may_reach(limit, wanted.power_w, wanted.high_w)
         return EnergyPrediction(
             power_w=power_w,

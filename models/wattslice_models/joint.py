@@ -237,6 +237,8 @@ class JointModel(Struct, frozen=True):
         raise KeyError(case)
 
 
+SINCE_VOLTA = (7, 0)
+"""Compute capability from which on boards keep to their limit."""
 KIN_SHARE = 0.5
 """Of what boards of one compute capability have of their own the part that a further one of them shares."""
 KIN_PROGRAMS = 5
@@ -313,9 +315,18 @@ def energy_model_of(
         core_mhz_max=highest,
         interval=model.intervals_of(case).interval,
         doubted=model.intervals_of(case).doubted,
-        sensor_peak=max((one.sensor_peak for one in model.boards if board in (None, one)), default=1.0),
+        sensor_peak=_sensor_peak(model, gpu, board),
         notes=(_note(model, board, case),) if board is None or calibrated is not None else (),
     )
+
+
+def _sensor_peak(model: JointModel, gpu: Gpu, board: Board | None) -> float:
+    """How far above its limit the board was seen, else how far boards of its age were: those before Volta
+    reach 1.23 of it, later ones 1.01.
+    """
+    is_old = gpu.compute_capability < SINCE_VOLTA
+    kin = (one for one in model.boards if (chip_of(one.gpu_id)[1] < SINCE_VOLTA) is is_old)
+    return max((one.sensor_peak for one in ((board,) if board else kin)), default=1.0)
 
 
 def has_hbm(gpu: Gpu) -> float:

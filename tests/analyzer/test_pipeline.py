@@ -261,6 +261,25 @@ def test_a_file_that_breaks_us_costs_only_itself(tmp_path, monkeypatch):
     assert not judge(analysis, (Budget(max_power_w=1e6),), UnknownPolicy.FAIL).passed
 
 
+LOCAL = """__global__ void gathered(const int *key, float *out) {
+  float own[200]; float sum = 0; int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int j = 0; j < 200; ++j) own[j] = j * out[i];
+  for (int j = 0; j < 200; ++j) sum += own[INDEX];
+  out[i] = sum;
+}
+int main() { gathered<<<1000, 256>>>(0, 0); }
+"""
+
+
+def test_arrays_in_local_memory_put_the_watts_in_doubt(tmp_path):
+    known, doubted = (
+        only(run(tmp_path, LOCAL.replace("INDEX", index))) for index in ("j", "(key[j] + i) % 200")
+    )
+    widths = [one.power_high_w / one.power_w for one in (known, doubted)]
+    assert widths[0] < 1.3 < widths[1]
+    assert "PW051" in {advice.rule for advice in doubted.advice}
+
+
 def test_the_threshold_decides_what_is_rare(tmp_path):
     profile = tmp_path / "profile.json"
     rare = '{"file": "k.cu", "line": 4, "arm": "then", "probability": 0.04}'

@@ -135,6 +135,36 @@ def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path):
         assert one["energy_j"] == pytest.approx(one["power_w"] * one["time_s"])
 
 
+HOT = """#ifndef UN
+#define UN 8
+#endif
+__global__ void hot(float *y, float a) {
+    float v[UN];
+    for (int j = 0; j < UN; j++) v[j] = y[threadIdx.x + j];
+    for (int i = 0; i < 4096; i++)
+        for (int j = 0; j < UN; j++) v[j] = v[j] * a + 1.0f;
+    for (int j = 0; j < UN; j++) y[(blockIdx.x * UN + j) * 256 + threadIdx.x] = v[j];
+}
+void run(float *y) { hot<<<4800, 256>>>(y, 0.5f); }
+"""
+
+
+def test_watts_measured_below_the_limit_are_not_taken_for_those_that_a_launch_wants(tmp_path: Path):
+    """A board that stays at 119 W where 153 are predicted, more than its limit of 140, does not want 130."""
+    path, table = tmp_path / "hot.cu", tmp_path / "hot.csv"
+    path.write_text(HOT)
+    (before,) = analyze([path], gpu="rtx_a4000").kernels
+    assert before.power_w == pytest.approx(before.power_limit_w, rel=0.01)
+    rows = [f"{copies},{1e-3 * copies},119.0" for copies in range(4, 16)]
+    table.write_text("\n".join(["UN,time_s,power_w", *rows]) + "\n")
+    assert main(["train", str(path), "--variants", str(table), "--gpu", "rtx_a4000"]) == 0
+    (after,) = analyze([path], gpu="rtx_a4000").kernels
+    assert after.power_w == pytest.approx(119.0, rel=0.02)
+    assert after.power_high_w < 125.0
+    assert after.exceedance(125.0) < 0.1
+    assert after.exceedance(113.0) > 0.9
+
+
 def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):
     def told() -> list[str]:
         found = analyze([kernel], gpu="v100").diagnostics

@@ -258,6 +258,13 @@ def test_a_measured_board_has_its_effects_and_another_none():
     assert isinstance(energy_model_of(model, replace(gpu, power_limit_w=None)), NoEnergyModel)
 
 
+def test_boards_since_volta_keep_to_their_limit_and_older_ones_do_not():
+    found = {name: energy_model_of(joint_model(), load_gpu(name)) for name in ("l4", "rtx_4090", "gtx_970")}
+    peaks = {name: one.sensor_peak for name, one in found.items() if isinstance(one, EnergyModel)}
+    assert peaks["l4"] == peaks["rtx_4090"] == pytest.approx(1.01, abs=0.005)
+    assert peaks["gtx_970"] == pytest.approx(1.23, abs=0.01)
+
+
 def test_a_board_has_half_of_what_its_kin_have_that_ran_several_programs():
     model = joint_model()
     kin = [model.board(gpu_id) for gpu_id in ("quadro_rtx_8000", "rtx_2070_super")]

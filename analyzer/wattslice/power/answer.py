@@ -225,11 +225,12 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
     done = VariantWork(amounts_of(work), occupancy, found.time_s, watts.power_w)
     ((longer, more),) = taught.factors((done,))
     limit_w, wanted = question.gpu.power_limit_w, wanted_watts(watts)
-    power_w = more * done.power_w if limit_w is None else min(more * done.power_w, limit_w)
+    taught_w = more * done.power_w
+    power_w = taught_w if limit_w is None else min(taught_w, limit_w)
     drawn = power_w / done.power_w
     reaches = None
     if wanted is not None:
-        wanted = wanted.times(more)
+        wanted = wanted.times(taught_w / wanted.power_w)  # what was measured had the limit in it
         if taught.power is not None and taught.power.half_width is not None:
             far = math.exp(taught.power.half_width)
             wanted = Wanted(wanted.power_w, wanted.power_w / far, wanted.power_w * far)

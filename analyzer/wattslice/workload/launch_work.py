@@ -169,15 +169,27 @@ def workload(
         footprint_bytes=traffic.footprint_bytes,
         live_operands=live.operands,
         live_data=live.data,
-        doubt=_doubt(launch, profile, counts, traffic),
+        doubt=_doubt(launch, profile, counts, mix, traffic),
     )
 
 
-def _doubt(launch: KernelLaunch, profile: ExecutionProfile, counts: OperationCounts, moved: Traffic) -> str:
+LEAST_LOCAL_SHARE = 0.05
+"""Accesses to local memory among a kernel's instructions from which on they are told."""
+
+
+def _doubt(
+    launch: KernelLaunch,
+    profile: ExecutionProfile,
+    counts: OperationCounts,
+    mix: InstructionMix,
+    moved: Traffic,
+) -> str:
     told = {(said.file, said.line) for said in profile.assumptions if said.rule == "PW013"}
     assumed = (loop for loop in profile.loops if (loop.file, loop.line) in told and not loop.is_most)
     if any(profile.thread_counts[loop.region] for loop in assumed):
         return ASSUMED_TRIPS
+    if mix.local_accesses > LEAST_LOCAL_SHARE * mix.total:
+        return "arrays of the thread in local memory: their bytes beyond L1 are not counted"
     if moved.gathered:
         return "addresses not followed: every lane taken to touch a sector of its own"
     loaded = loaded_registers(launch.kernel.body)

@@ -36,8 +36,8 @@ from wattslice.counting.sites import BANK_BYTES, BANKS, ROW_BYTES, SECTOR_BYTES
 from wattslice.findings.advice.facts import LaunchFacts, Stake, lanes_of, name_of, variables_behind
 from wattslice.ir.accesses import MemoryAccess, memory_accesses, value_parts
 from wattslice.ir.walking import evaluations
-from wattslice.workload.instructions import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount
+from wattslice.workload.launch_work import LEAST_LOCAL_SHARE
 from wattslice.workload.traffic import made_accesses
 
 LEAST_TIMES = 2.0
@@ -224,15 +224,10 @@ def _conflict_fix(access: MemoryAccess) -> str:
     return "pad the array, or let neighbouring threads access neighbouring words"
 
 
-LEAST_LOCAL_SHARE = 0.05
-"""Accesses to local memory among a kernel's instructions."""
-
-
 def local_arrays(facts: LaunchFacts) -> Iterator[Advice]:
     """One finding for each array."""
     mix = facts.work.instructions
-    number = mix.number(InstructionKind.LDL) + mix.number(InstructionKind.STL)
-    if number < LEAST_LOCAL_SHARE * mix.total:
+    if mix.local_accesses < LEAST_LOCAL_SHARE * mix.total:
         return
     runs = facts.profile.thread_counts
     bounded = _bounded_at_run_time(facts)
@@ -249,13 +244,13 @@ def local_arrays(facts: LaunchFacts) -> Iterator[Advice]:
             arrays.setdefault(root, []).append((runs[access.region], access.span))
     for root, found in arrays.items():
         _, span = max(found, key=lambda one: one[0])
-        share = number / mix.total
+        share = mix.local_accesses / mix.total
         name = f"'{root.name}'" if root.name else "a private array"
         yield facts.advice(
             "PW051",
             span,
             f"{name} is indexed at run time and lives in local memory: {share:.0%} of the instructions "
-            f"access such arrays",
+            f"access such arrays, whose bytes beyond L1 are not counted: seconds and watts may be too low",
             "index it by constants (unroll the loops over it), or keep it in shared memory",
             None,
             also=[one for _, one in found],
