@@ -275,7 +275,7 @@ def test_arrays_in_local_memory_put_the_watts_in_doubt(tmp_path):
     known, doubted = (
         only(run(tmp_path, LOCAL.replace("INDEX", index))) for index in ("j", "(key[j] + i) % 200")
     )
-    widths = [one.power_high_w / one.power_w for one in (known, doubted)]
+    widths = [(one.power_high_w or 0.0) / (one.power_w or 1.0) for one in (known, doubted)]
     assert widths[0] < 1.3 < widths[1]
     assert "PW051" in {advice.rule for advice in doubted.advice}
 

@@ -153,12 +153,17 @@ def test_watts_measured_below_the_limit_are_not_taken_for_those_that_a_launch_wa
     """A board that stays at 119 W where 153 are predicted, more than its limit of 140, does not want 130."""
     path, table = tmp_path / "hot.cu", tmp_path / "hot.csv"
     path.write_text(HOT)
-    (before,) = analyze([path], gpu="rtx_a4000").kernels
+
+    def hot() -> Any:
+        (found,) = analyze([path], gpu="rtx_a4000").kernels
+        return found
+
+    before = hot()
     assert before.power_w == pytest.approx(before.power_limit_w, rel=0.01)
     rows = [f"{copies},{1e-3 * copies},119.0" for copies in range(4, 16)]
     table.write_text("\n".join(["UN,time_s,power_w", *rows]) + "\n")
     assert main(["train", str(path), "--variants", str(table), "--gpu", "rtx_a4000"]) == 0
-    (after,) = analyze([path], gpu="rtx_a4000").kernels
+    after = hot()
     assert after.power_w == pytest.approx(119.0, rel=0.02)
     assert after.power_high_w < 125.0
     assert after.exceedance(125.0) < 0.1
@@ -208,6 +213,16 @@ def test_watts_far_from_the_predicted_ones_are_told(kernel: Path, capsys):
     table.write_text("\n".join([",".join(header), *less]) + "\n")
     assert train(kernel, table, *LAUNCH) == 0
     told = f"measured watts of {len(rows)} of {len(rows)} variants are far from the predicted ones"
+    assert told in capsys.readouterr().out
+
+
+def test_seconds_of_another_unit_are_told(kernel: Path, capsys):
+    table = measured_table(kernel)
+    header, *rows = (line.split(",") for line in table.read_text().splitlines())
+    longer = [",".join((tile, block, str(1e3 * float(time_s)), watts)) for tile, block, time_s, watts in rows]
+    table.write_text("\n".join([",".join(header), *longer]) + "\n")
+    assert train(kernel, table, *LAUNCH) == 0
+    told = f"measured seconds of {len(rows)} of {len(rows)} variants are far from the predicted ones"
     assert told in capsys.readouterr().out
 
 

@@ -205,8 +205,12 @@ def learn(measured: Sequence[MeasuredVariant], predicted: Sequence[PredictedVari
     return Taught(len(pairs), _fit(times), _fit(watts), tuple(_doubts(pairs)))
 
 
+SECONDS_FAR_OFF = 30.0
+"""Ratio of measured seconds to the predicted ones from which on they are rather of another unit or launch."""
+
+
 def _doubts(pairs: Sequence[tuple[MeasuredVariant, PredictedVariant, VariantWork]]) -> Iterator[str]:
-    """At most one: watts that are far from what was predicted."""
+    """Watts and seconds that are far from what was predicted, at most one of each."""
     far = [
         (one, work)
         for one, _, work in pairs
@@ -219,6 +223,18 @@ def _doubts(pairs: Sequence[tuple[MeasuredVariant, PredictedVariant, VariantWork
             f"measured watts of {len(far)} of {len(pairs)} variants are far from the predicted ones "
             f"({one.power_w:g} W for {work.power_w:.0f} W{place}): was it this board and this launch, and "
             "did the kernel run all the time?"
+        )
+    long = [
+        (one, work)
+        for one, _, work in pairs
+        if one.time_s is not None and not 1.0 / SECONDS_FAR_OFF < one.time_s / work.time_s < SECONDS_FAR_OFF
+    ]
+    if long:
+        one, work = long[0]
+        place = "" if one.line is None else f", in line {one.line}"
+        yield (
+            f"measured seconds of {len(long)} of {len(pairs)} variants are far from the predicted ones "
+            f"({one.time_s:g} s for {work.time_s:.3g} s{place}): are they seconds, and of one launch?"
         )
 
 
