@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -211,30 +211,34 @@ SECONDS_FAR_OFF = 30.0
 
 def _doubts(pairs: Sequence[tuple[MeasuredVariant, PredictedVariant, VariantWork]]) -> Iterator[str]:
     """Watts and seconds that are far from what was predicted, at most one of each."""
+    watts = [(one, one.power_w, work.power_w) for one, _, work in pairs]
+    asked = "was it this board and this launch, and did the kernel run all the time?"
+    yield from _far_off("watts", "W", watts, is_far_off, asked)
+    seconds = [(one, one.time_s, work.time_s) for one, _, work in pairs]
+    yield from _far_off("seconds", "s", seconds, _is_of_another_unit, "are they seconds, and of one launch?")
+
+
+def _is_of_another_unit(measured_s: float, predicted_s: float) -> bool:
+    return not 1.0 / SECONDS_FAR_OFF < measured_s / predicted_s < SECONDS_FAR_OFF
+
+
+def _far_off(
+    what: str,
+    unit: str,
+    figures: Sequence[tuple[MeasuredVariant, float | None, float]],
+    is_far: Callable[[float, float], bool],
+    asked: str,
+) -> Iterator[str]:
+    """The first of the measured and predicted `figures` that lie far apart, and how many do."""
     far = [
-        (one, work)
-        for one, _, work in pairs
-        if one.power_w is not None and is_far_off(one.power_w, work.power_w)
+        (one, had, expected) for one, had, expected in figures if had is not None and is_far(had, expected)
     ]
     if far:
-        one, work = far[0]
+        one, had, expected = far[0]
         place = "" if one.line is None else f", in line {one.line}"
         yield (
-            f"measured watts of {len(far)} of {len(pairs)} variants are far from the predicted ones "
-            f"({one.power_w:g} W for {work.power_w:.0f} W{place}): was it this board and this launch, and "
-            "did the kernel run all the time?"
-        )
-    long = [
-        (one, work)
-        for one, _, work in pairs
-        if one.time_s is not None and not 1.0 / SECONDS_FAR_OFF < one.time_s / work.time_s < SECONDS_FAR_OFF
-    ]
-    if long:
-        one, work = long[0]
-        place = "" if one.line is None else f", in line {one.line}"
-        yield (
-            f"measured seconds of {len(long)} of {len(pairs)} variants are far from the predicted ones "
-            f"({one.time_s:g} s for {work.time_s:.3g} s{place}): are they seconds, and of one launch?"
+            f"measured {what} of {len(far)} of {len(figures)} variants are far from the predicted ones "
+            f"({had:g} {unit} for {expected:.3g} {unit}{place}): {asked}"
         )
 
 
