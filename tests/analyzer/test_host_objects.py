@@ -38,6 +38,9 @@ Base *made_elsewhere();
 union Bits { int i; float f; char c[4]; };
 struct Narrow { unsigned a : 3; unsigned b : 5; };
 struct Held { int *p; };
+int left;
+struct Ending { int n; ~Ending() { left = n; } };
+int ended(Ending e) { return e.n; }
 void by_value(Held h);
 void by_pointer(const Held *h);
 """
@@ -78,13 +81,63 @@ LOST = [
     ("a jump back", "int a = 1; again: a *= 2; if (a < 100) goto again;"),
     ("where a loop is left", "int a = 3; for (int i = 0; i < 4; i++) if (rand()) { a = 9; break; }"),
     ("a jump over", "int a = 1; if (rand()) goto out; a = 2; out:;"),
+    ("before a jump out", "int a; for (;;) { a = 3; if (rand()) break; a = 4; break; }"),
+    ("before a jump on", "int a = 1; for (int i = 0; i < 3; i++) { a = 3; if (rand()) continue; a = 4; }"),
+    ("before a return", "int a = 1; auto f = [&] { a = 3; if (rand()) return; a = 4; }; f();"),
+    ("a jump on that may go on", "int a = 0; for (;;) { a++; if (rand()) continue; break; }"),
+    (
+        "a return behind a jump",
+        "auto f = [] { for (;;) { if (rand()) break; return 3; } return 4; }; int a = f();",
+    ),
+    ("one of two returns", "auto f = [](int c) { if (c) return 3; return rand(); }; int a = f(rand());"),
+    (
+        "a return in a switch",
+        "auto f = [](int c) { switch (c) { case 1: return 3; default: return 4; } }; int a = f(rand());",
+    ),
+    ("a case that falls", "int a = 1; switch (rand()) { case 0: a = 5; case 1: k<<<a, 64>>>(7); } "),
+    ("after a case that falls", "int a; switch (rand()) { case 0: a = 3; case 1: a = 4; default: a++; }"),
+    ("out of a case", "int a = 1; switch (argc) { default: a = 3; if (rand()) break; a = 4; }"),
+    ("on one side", "int a = 2; int b = rand() ? a++ : 0;"),
+    ("where both may be", "int a = 2; if (rand() && a++) a += 0;"),
+    ("when a parameter ends", "int a = (left = 9) + ended({4}); a = left;"),
 ]
+
+
+SAME = [
+    ("the same at each jump", "int a = 1; for (int i = 0; i < 3; i++) { a = 4; if (rand()) break; a = 4; }"),
+    ("a case that leaves", "int a = 4; switch (rand()) { case 0: break; case 1: a = 4; default: a += 0; }"),
+    ("both sides the same", "int a = 2; rand() ? a = 4 : a = 4;"),
+    (
+        "returned either way",
+        "auto f = [](int c) { switch (c) { case 1: return 4; } return 4; }; int a = f(rand());",
+    ),
+]
+
+
+@pytest.mark.parametrize("body", [pytest.param(case[1], id=case[0]) for case in SAME])
+def test_what_every_way_leaves_the_same_is_known(tmp_path, body):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    assert (launch.grid[0], launch.source) == (4, LaunchSource.HOST_CODE)
 
 
 @pytest.mark.parametrize("body", [pytest.param(case[1], id=case[0]) for case in LOST])
 def test_what_may_have_been_written_is_unknown(tmp_path, body):
-    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<a, 32>>>(7); }}")
+    last = "" if "<<<" in body else "k<<<a, 32>>>(7);"
+    (launch,) = launches(tmp_path, f"{HEAD}int main(int argc, char **) {{ {body} {last} }}")
     assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_launch_of_a_loop_that_is_not_always_known_says_so(tmp_path):
+    body = "for (int i = 0; i < 3; i++) { int a = i == 1 ? 3 : rand(); k<<<2, 32>>>(a); }"
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert (launch.arguments, launch.times) == ((3,), 3)
+    (note,) = launch.assumptions
+    assert "with an argument n that is not always known in each iteration" in note.message
+    body = "int a = 3; for (int i = 0; i < 3; i++) { k<<<a, 32>>>(7); a = rand(); }"
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert (launch.grid[0], launch.times) == (3, 3)
+    (note,) = launch.assumptions
+    assert "with a grid that is not always known" in note.message
 
 
 # ----------------------------------------------------------------------------- data files

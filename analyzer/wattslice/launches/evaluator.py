@@ -13,6 +13,7 @@ from wattslice.launches import host_api
 from wattslice.launches.command_line import text_storage
 from wattslice.launches.containers import constructed_array, constructed_vector, is_array, is_vector
 from wattslice.launches.memory import (
+    Delta,
     Memory,
     Pointer,
     Record,
@@ -72,8 +73,8 @@ class Evaluator(ABC):
         """The value of a text: the text itself, or the closure of the lambda that it names."""
 
     @abstractmethod
-    def evaluate_perhaps(self, node: ir.Expr) -> Value:
-        """Value of an expression of which nobody knows whether it is evaluated."""
+    def evaluate_perhaps(self, node: ir.Expr) -> tuple[Value, Delta]:
+        """Value of an expression that is evaluated perhaps, and what that changes, undone."""
 
     @abstractmethod
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
@@ -134,7 +135,11 @@ class Evaluator(ABC):
         decisive = node.op is ir.LogicalOp.OR
         if left is decisive:
             return int(decisive)
-        second = self.evaluate_perhaps(node.right) if left is None else self.evaluate(node.right)
+        if left is None:
+            second, changes = self.evaluate_perhaps(node.right)
+            self.memory.merge({}, changes, condition_of(first))
+        else:
+            second = self.evaluate(node.right)
         right = truth(second)
         if right is decisive:
             return int(decisive)
@@ -147,7 +152,9 @@ class Evaluator(ABC):
         decided = truth(condition)
         if decided is not None:
             return self.evaluate(node.then if decided else node.otherwise)
-        then, otherwise = self.evaluate_perhaps(node.then), self.evaluate_perhaps(node.otherwise)
+        then, changes = self.evaluate_perhaps(node.then)
+        otherwise, others = self.evaluate_perhaps(node.otherwise)
+        self.memory.merge(changes, others, condition_of(condition))
         if same(then, otherwise):
             return then
         why = replace(condition_of(condition), around=places_of(then, otherwise))

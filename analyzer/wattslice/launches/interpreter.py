@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum, auto
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
@@ -71,11 +71,11 @@ _Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
 
 
 class Flow(Enum):
-    """How control leaves a statement."""
+    """How control leaves a statement: the later, the more of what is around it."""
 
     NEXT = auto()
-    BREAK = auto()
     CONTINUE = auto()
+    BREAK = auto()
     RETURN = auto()
     EXIT = auto()
 
@@ -103,6 +103,31 @@ class _Thrown(Struct, frozen=True):
     errors: tuple[LeftError, ...]
     perhaps: Unknown | None = None
     changed: tuple[Cell, ...] = ()
+
+
+class _Level(Struct):
+    """A function, loop, iteration or block around what is visited, by the jump that leaves it.
+
+    `mark`: when it was entered. `left`: what it had changed where a jump may have left it, and why that is open.
+    """
+
+    left_by: Flow
+    mark: int
+    left: list[tuple[Delta, Unknown]] = field(default_factory=list[tuple[Delta, Unknown]])
+
+
+class _Way(Struct, frozen=True):
+    """What is taken perhaps: its end, what it changes and returns, the levels that its break leaves."""
+
+    flow: Flow
+    changes: Delta
+    value: Value | None = None
+    levels: int = 1
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """How far it leaves what is around it."""
+        return self.flow.value, self.levels if self.flow is Flow.BREAK else 1
 
 
 class _Returned(Struct, frozen=True):
@@ -140,7 +165,7 @@ class Interpreter(Evaluator):
         self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)
         self._unknown_loops = 0
         self._times: int | None = 1  # how often what is visited runs, in one run of the entry point
-        self._around: list[Flow] = []  # functions, loops, iterations and blocks, by the jumps that leave them
+        self._around: list[_Level] = []
         self._levels = 1  # how many of them the last break leaves
         self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
         self._thrown: _Thrown | None = None  # by the protected block before
@@ -200,13 +225,29 @@ class Interpreter(Evaluator):
 
     def _inside(self, left_by: Flow, visit: Callable[[], Flow]) -> Flow:
         """Visit what jumps of a kind leave; behind it all who left it meet again."""
-        self._around.append(left_by)
+        level = _Level(left_by, self.memory.mark())
+        self._around.append(level)
         try:
-            return visit()
+            flow = visit()
         finally:
             self._around.pop()
             if self._doubt is not None and self._doubt >= len(self._around):
                 self._doubt = None
+        return self._joined(level, flow) if level.left else flow
+
+    def _joined(self, level: _Level, flow: Flow) -> Flow:
+        """What is known behind a level that a jump may have left, and else is left by `flow`."""
+        changes = self.memory.changes_since(level.mark)
+        if flow is not Flow.NEXT and (flow is not level.left_by or (flow is Flow.BREAK and self._levels > 1)):
+            self.memory.roll_back(level.mark)
+            self._may_have_left(flow, level.left[0][1], self._gone(flow, changes))
+            changes, flow = level.left.pop()[0], level.left_by
+            self._levels = 1
+        for left, condition in level.left:
+            self.memory.roll_back(level.mark)
+            self.memory.merge(changes, left, condition)
+            changes = self.memory.changes_since(level.mark)
+        return flow
 
     def _stopped(self, flow: Flow) -> Flow:
         """How control goes on behind what a break leaves."""
@@ -215,12 +256,29 @@ class Interpreter(Evaluator):
         self._levels -= 1
         return Flow.BREAK if self._levels > 0 else Flow.NEXT
 
-    def _may_have_left(self, flow: Flow) -> None:
-        """A jump on an unknown condition: how often that runs which it passes over is not known."""
+    def _may_have_left(self, flow: Flow, why: Unknown, way: _Way | None = None) -> None:
+        """A jump on an unknown condition: how often that runs which it passes over is not known.
+
+        `way`: what has led to it and is undone; None where what has is known to be of no concern.
+        """
         levels = self._levels if flow is Flow.BREAK else 1
-        left = [at for at, kind in enumerate(self._around) if kind is flow][-levels:]
-        if left and (self._doubt is None or left[0] < self._doubt):
+        left = [at for at, level in enumerate(self._around) if level.left_by is flow][-levels:]
+        if not left:
+            return
+        if self._doubt is None or left[0] < self._doubt:
             self._doubt = left[0]
+        if way is None or why.is_option or flow is Flow.EXIT:
+            return
+        if flow is Flow.RETURN:
+            self._return_perhaps(way.value, why)
+        if flow is not Flow.RETURN or len(self._active) > 1:  # the program ends with `main`
+            level = self._around[left[0]]
+            level.left.append(({**self.memory.changes_since(level.mark), **way.changes}, why))
+
+    def _return_perhaps(self, value: Value | None, why: Unknown) -> None:
+        if value is not None:
+            now = self._returned[-1]
+            self._returned[-1] = replace(now, others=(*now.others, (value, why)))
 
     def _sequence(self, statements: tuple[ir.Stmt, ...]) -> Flow:
         for position, stmt in enumerate(statements):
@@ -268,21 +326,15 @@ class Interpreter(Evaluator):
         if flow is Flow.NEXT:
             return self.execute(handlers)
         if perhaps:
-            self._handled_instead(handlers, flow, perhaps[0][1])
+            return self._handled_instead(handlers, flow, perhaps[0][1])
         return flow
 
-    def _handled_instead(self, handlers: ir.Stmt, flow: Flow, why: Unknown) -> None:
+    def _handled_instead(self, handlers: ir.Stmt, flow: Flow, why: Unknown) -> Flow:
         """A protected block was left by a jump, unless something was thrown before."""
-        before = self._returned[-1]
-        other_flow, changes = self._try(handlers, why)
+        main = self._gone(flow, {})
+        other = self._way(handlers, why)
         self._thrown = None
-        returned = self._returned[-1].value
-        if self._returned[-1] is not before and returned is not None:
-            before = replace(before, others=(*before.others, (returned, why)))
-        self._returned[-1] = before
-        self.memory.merge({}, changes, why)
-        if other_flow is not flow:
-            self._may_have_left(flow)
+        return self._parted(main, other, why)
 
     def _forget_destroyed(self, error: LeftError) -> None:
         """What the destructors of objects that are left write is lost: they are not run."""
@@ -385,7 +437,7 @@ class Interpreter(Evaluator):
         finally:
             self._times = times
         if other is not None and any(isinstance(jump, ir.Continue) for jump in jumps_of(other)):
-            self._may_have_left(Flow.CONTINUE)
+            self._may_have_left(Flow.CONTINUE, Unknown("a long loop may go on"))
         return flow
 
     def _varies(self, condition: ir.Expr, counter: ir.Variable | None = None) -> bool:
@@ -416,55 +468,53 @@ class Interpreter(Evaluator):
     def _may_throw(self, error: LeftError, why: Unknown) -> None:
         if error.names and self._protected and not why.is_option:
             self._perhaps.append((error, why))
-            self._may_have_left(Flow.EXIT)
+            self._may_have_left(Flow.EXIT, why)
+
+    def _way(self, stmt: ir.Stmt | None, condition: Unknown, *, is_run: bool = False) -> _Way:
+        """Visit what is run perhaps, undo its effects; what it returns is told where no option decides."""
+        before = self._returned[-1].value
+        flow, changes = self._try(stmt, condition, is_run=is_run)
+        if condition.is_option:
+            return _Way(flow, changes, self._returned[-1].value, self._levels)
+        way = self._gone(flow, changes)
+        self._returned[-1] = replace(self._returned[-1], value=before)
+        return way
+
+    def _gone(self, flow: Flow, changes: Delta) -> _Way:
+        """The way that has been visited last; what it returns is no longer returned for certain."""
+        now = self._returned[-1]
+        if flow is not Flow.RETURN:
+            return _Way(flow, changes, None, self._levels)
+        self._returned[-1] = replace(now, value=None)
+        return _Way(flow, changes, now.value)
 
     def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None, condition: Unknown) -> Flow:
-        before = self._returned[-1]
         # a program without its options that then ends is no run: the other arm is
-        then_flow, then_changes = self._try(then, condition, is_run=condition.is_option and _ends(otherwise))
-        returned = None if self._returned[-1] is before else self._returned[-1].value
-        if not condition.is_option and then_flow is Flow.RETURN:
-            value = self._returned[-1].value
-            others = before.others if value is None else (*before.others, (value, condition))
-            self._returned[-1] = replace(before, others=others)
-        between = self._returned[-1]
-        else_flow, else_changes = self._try(otherwise, condition, is_run=condition.is_option and _ends(then))
-        if else_flow is Flow.RETURN and self._returned[-1] is not between:
-            returned = self._returned[-1].value
-        if not condition.is_option and else_flow is Flow.RETURN and then_flow is Flow.NEXT:
-            value = self._returned[-1].value
-            others = self._returned[-1].others
-            others = others if value is None else (*others, (value, condition))
-            self._returned[-1] = replace(before, others=others)
-        if then_flow is Flow.NEXT and else_flow is Flow.NEXT:
-            self.memory.merge(then_changes, else_changes, condition)
-            return Flow.NEXT
-        is_failure = len(self._active) == 1 and isinstance(returned, int) and returned != 0
-        ends_run = condition.is_option or is_failure
-        for flow in (then_flow, else_flow) if then_flow is not else_flow else ():
-            if not (ends_run and flow is Flow.RETURN):
-                self._may_have_left(flow)
-        in_function = (Flow.NEXT, Flow.BREAK, Flow.CONTINUE)
-        if not condition.is_option and then_flow in in_function and else_flow in in_function:
-            self.memory.merge(then_changes, else_changes, condition)
-            return then_flow if then_flow is else_flow else Flow.NEXT
-        if then_flow is Flow.NEXT or else_flow is Flow.EXIT:
-            flow, changes, left, left_by = then_flow, then_changes, else_changes, else_flow
-        else:
-            flow, changes, left, left_by = else_flow, else_changes, then_changes, then_flow
-        self.memory.apply(changes)
-        if left_by is Flow.RETURN and not ends_run and len(self._active) > 1:
-            self.memory.merge({}, self._outliving(left), condition)
-        return flow
+        first = self._way(then, condition, is_run=condition.is_option and _ends(otherwise))
+        second = self._way(otherwise, condition, is_run=condition.is_option and _ends(then))
+        return self._parted(first, second, condition)
 
-    def _outliving(self, changes: Delta) -> Delta:
-        """Of what a way through a function writes before it returns, that which the caller sees."""
-        function = self._active[-1]
-        if function.copied is not None:
-            return changes
-        frame = self.memory.frames[-1].items()
-        own = {storage for variable, storage in frame if variable not in function.reference_parameters}
-        return {cell: value for cell, value in changes.items() if cell[0] not in own}
+    def _parted(self, first: _Way, second: _Way, condition: Unknown) -> Flow:
+        """Go on where two ways, of which one is taken, meet again, or on the one that leaves less."""
+        if first.reach == second.reach:
+            if first.flow is not Flow.EXIT:
+                self.memory.merge(first.changes, second.changes, condition)
+            if first.flow is Flow.RETURN and not condition.is_option:
+                self._return_perhaps(first.value, condition)
+            return self._taken(second, condition)
+        followed, left = (first, second) if first.reach < second.reach else (second, first)
+        is_failure = len(self._active) == 1 and isinstance(left.value, int) and left.value != 0
+        if left.flow is not Flow.RETURN or not (condition.is_option or is_failure):
+            self._levels = left.levels
+            self._may_have_left(left.flow, condition, left)
+        self.memory.apply(followed.changes)
+        return self._taken(followed, condition)
+
+    def _taken(self, way: _Way, condition: Unknown) -> Flow:
+        self._levels = way.levels
+        if way.flow is Flow.RETURN and not condition.is_option:
+            self._return(way.value)
+        return way.flow
 
     def _not_taken(self, stmt: ir.Stmt, condition: ir.Expr) -> None:
         """What a condition keeps from being run, in this iteration of a long loop at least."""
@@ -487,7 +537,7 @@ class Interpreter(Evaluator):
         if not (launches if varies else self.unseen(launches)):
             return
         self.spend()
-        returned = list(self._returned)
+        returned, left = list(self._returned), [len(level.left) for level in self._around]
         if varies:
             self._try(stmt, Unknown("a long loop may throw"))  # other iterations run it
         else:
@@ -499,6 +549,8 @@ class Interpreter(Evaluator):
             self._thrown, self._handled = thrown
             self._speculating.pop()
         self._returned[:] = returned
+        for level, number in zip(self._around, left, strict=True):
+            del level.left[number:]
 
     def _try_within_steps(self, stmt: ir.Stmt) -> None:
         """Visit code that is not run with half of the steps that are left for such code.
@@ -517,24 +569,40 @@ class Interpreter(Evaluator):
             self._steps_for_not_run -= given - self.steps_left
         self._budget = self.steps_left + kept
 
-    def _any_case(self, stmt: ir.Switch, condition: Unknown) -> None:
+    def _any_case(self, stmt: ir.Switch, condition: Unknown) -> Flow:
         """A switch of which nobody knows the case that is taken."""
-        ways = [self._try(case.body, condition) for case in stmt.cases]
-        for flow, _ in ways:
-            if flow is Flow.CONTINUE or (flow is Flow.RETURN and not condition.is_option):
-                self._may_have_left(flow)
-        left = [changes for flow, changes in ways if flow not in (Flow.EXIT, Flow.RETURN)]
-        if condition.is_option:
-            for changes in left:
-                self.memory.merge(changes, {}, condition)
-            return
-        if not any(None in case.labels for case in stmt.cases):
-            left.append({})
-        start = self.memory.mark()
-        for number, changes in enumerate(left):
-            so_far = self.memory.changes_since(start)
+        ways: list[_Way] = []
+        fallen: Delta = {}
+        for case in stmt.cases:
+            start = self.memory.mark()
+            if not condition.is_option:
+                self.memory.merge({}, fallen, condition)
+            way = self._way(case.body, condition)
+            way = replace(way, changes={**self.memory.changes_since(start), **way.changes})
             self.memory.roll_back(start)
-            self.memory.merge(changes, so_far if number else changes, condition)
+            fallen = way.changes if way.flow is Flow.NEXT else {}
+            ways.append(way)
+        if condition.is_option:
+            for way in ways:
+                if way.flow is Flow.CONTINUE:
+                    self._may_have_left(way.flow, condition)
+                if way.flow not in (Flow.EXIT, Flow.RETURN):
+                    self.memory.merge(way.changes, {}, condition)
+            return Flow.NEXT
+        if not any(None in case.labels for case in stmt.cases):
+            ways.append(_Way(Flow.NEXT, {}))
+        ended = [
+            replace(way, flow=Flow.BREAK) if way.flow is Flow.NEXT else way
+            for at, way in enumerate(ways)
+            if way.flow is not Flow.NEXT or at >= len(stmt.cases) - 1
+        ]
+        followed = min(ended, key=lambda way: way.reach)
+        for way in ended:
+            if way is not followed:
+                self._levels = way.levels
+                self._may_have_left(way.flow, condition, way)
+        self.memory.apply(followed.changes)
+        return self._taken(followed, condition)
 
     def _switch(self, stmt: ir.Switch) -> Flow:
         return self._stopped(self._inside(Flow.BREAK, lambda: self._cases(stmt)))
@@ -542,8 +610,7 @@ class Interpreter(Evaluator):
     def _cases(self, stmt: ir.Switch) -> Flow:
         selector = self.evaluate(stmt.selector)
         if not isinstance(selector, int):
-            self._any_case(stmt, condition_of(selector))
-            return Flow.NEXT
+            return self._any_case(stmt, condition_of(selector))
         chosen = [i for i, case in enumerate(stmt.cases) if selector in case.labels]
         chosen = chosen or [i for i, case in enumerate(stmt.cases) if None in case.labels]
         flow = Flow.NEXT
@@ -1141,17 +1208,20 @@ class Interpreter(Evaluator):
             self._active.pop()
         return Unknown(f"the result of {function.name}()") if result is None else result
 
-    def evaluate_perhaps(self, node: ir.Expr) -> Value:
-        """Value of an expression that a condition nobody knows decides on."""
-        times, self._times = self._times, None
+    def evaluate_perhaps(self, node: ir.Expr) -> tuple[Value, Delta]:
+        """Value of an expression that a condition nobody knows decides on, and what it changes, undone."""
+        mark, times, self._times = self.memory.mark(), self._times, None
         try:
-            return self.evaluate(node)
+            value = self.evaluate(node)
         except LeftError as error:
-            why = Unknown("an expression that may throw")
-            self._may_throw(error, why)
-            return why
+            value = Unknown("an expression that may throw")
+            error.changed += self.memory.changes_since(mark)
+            self._may_throw(error, value)
         finally:
             self._times = times
+        changes = self.memory.changes_since(mark)
+        self.memory.roll_back(mark)
+        return value, changes
 
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
         """Follow a call the frontend inlined."""

@@ -70,8 +70,7 @@ def launches_of(
         times = _sum(instance.times for instance in group if instance.is_certain)
         if site in read_sites:
             times = None if site in left_out else times
-            group = [instance for instance in group if is_read(instance)]
-        if group:
+        if site not in read_sites or any(map(is_read, group)):
             held = zeros.at(site, kernel)
             ended = zeros.at_an_end(site, kernel, times)
             held += tuple(one for one in ended if one.array not in {other.array for other in held})
@@ -137,6 +136,9 @@ def is_of_kernel(instance: LaunchInstance, kernel: ir.Kernel) -> bool:
 
 
 def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> KernelLaunch:
+    """Of launches in one place: the one that stands for all, of those that are read if any is."""
+    every = [instance for instance in group if instance.is_certain]
+    group = list(filter(is_read, group)) or group
     running = [instance for instance in group if instance.is_certain]
     chosen = without_impossible(_representative(running or group))
     geometry = geometry_of(chosen)
@@ -164,7 +166,7 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
     if chosen.files:
         assumptions.append(_of_files(kernel, chosen))
     assumptions.extend(_too_large(kernel, chosen, gpu))
-    assumptions.extend(_loop_assumptions(kernel, running, chosen, grid, block))
+    assumptions.extend(_loop_assumptions(kernel, every, chosen, grid, block))
     if not running:
         how = "as written there" if chosen.is_as_written else "assumed"
         message = (
@@ -288,19 +290,19 @@ def _loop_assumptions(
     """What differs from one iteration to the next in the host loop that holds the launch."""
     line = chosen.node.span.line
     geometries = [geometry_of(instance) for instance in group]
-    extents = [
-        name
-        for name, values in (("grid", {g.grid for g in geometries}), ("block", {g.block for g in geometries}))
-        if len(values - {None}) > 1
-    ]
-    arguments = [
-        parameter.name
+    numbers = {
+        parameter.name: [number_of(instance, index, parameter) for instance in group]
         for index, parameter in enumerate(kernel.parameters)
-        if len({number_of(instance, index, parameter) for instance in group} - {None}) > 1
-    ]
+    }
     known = [p.name for index, p in enumerate(kernel.parameters) if number_of(chosen, index, p) is not None]
+    grids, blocks = [g.grid for g in geometries], [g.block for g in geometries]
+    extents = [
+        what for name, values in (("grid", grids), ("block", blocks)) if (what := _differs(name, values))
+    ]
+    differing = {name: what for name in known if (what := _differs(f"argument {name}", numbers[name]))}
+    arguments = list(differing)
     if extents or arguments:
-        what = [f"another {name}" for name in extents] + [f"another argument {name}" for name in arguments]
+        what = [*extents, *differing.values()]
         message = (
             f"{kernel.name} is launched from a loop, with {' and '.join(what)} in each iteration; shown is "
             f"{_of_many(geometries, is_same=not extents)}, {_configuration(kernel, grid, block)}"
@@ -312,6 +314,14 @@ def _loop_assumptions(
         return []
     fix = _by_launch(kernel) if extents else f"--set {kernel.name}.{arguments[0]}=VALUE"
     return [Assumption("PW011", line, message, fix)]
+
+
+def _differs(what: str, values: Sequence[object]) -> str:
+    """How a value differs from one launch of a loop to the next; empty where it does not."""
+    if len(set(values) - {None}) > 1:
+        return f"another {what}"
+    article = "an" if what[0] in "aeiou" else "a"
+    return f"{article} {what} that is not always known" if None in values and set(values) != {None} else ""
 
 
 def _of_many(geometries: Sequence[Geometry], *, is_same: bool) -> str:

@@ -178,10 +178,14 @@ def initialises(body: Body, node: Node) -> None:
 
 
 def initialise_parameters(body: Body, parameters: Sequence[ParameterInfo], arguments: Sequence[Node]) -> None:
-    """What is passed by value is made for the function, which destroys it."""
+    """What is passed by value is made for the function, which destroys it: there or, as a compiler likes, where
+    the expression around the call ends. What that writes is lost.
+    """
     for parameter, argument in zip(parameters, arguments, strict=False):
         if not parameter.is_reference:
             initialises(body, argument)
+            destroyed = [one.function for one in parts(body.unit, argument.type, Special.DESTROY)]
+            body.after += lost_by(body, destroyed, body.span(argument))
 
 
 def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] | None:
