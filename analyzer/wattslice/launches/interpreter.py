@@ -108,7 +108,7 @@ class _Thrown(Struct, frozen=True):
 class _Level(Struct):
     """A function, loop, iteration or block around what is visited, by the jump that leaves it.
 
-    `mark`: when it was entered. `left`: what it had changed where a jump may have left it, and why that is open.
+    `mark`: when it was entered. `left`: what it had changed where a jump may have left it, and why.
     """
 
     left_by: Flow

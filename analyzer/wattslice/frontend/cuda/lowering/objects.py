@@ -178,8 +178,8 @@ def initialises(body: Body, node: Node) -> None:
 
 
 def initialise_parameters(body: Body, parameters: Sequence[ParameterInfo], arguments: Sequence[Node]) -> None:
-    """What is passed by value is made for the function, which destroys it: there or, as a compiler likes, where
-    the expression around the call ends. What that writes is lost.
+    """What is passed by value is made for the function, which destroys it: there, or where the expression
+    around the call ends, as a compiler likes. What that writes is lost.
     """
     for parameter, argument in zip(parameters, arguments, strict=False):
         if not parameter.is_reference:
