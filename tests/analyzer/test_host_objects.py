@@ -127,6 +127,15 @@ def test_what_may_have_been_written_is_unknown(tmp_path, body):
     assert launch.source is LaunchSource.ASSUMED
 
 
+def test_a_launch_that_other_ways_lead_to_says_so(tmp_path):
+    text = "dim3 made(); void go(dim3 a) { k<<<a, 32>>>(7); } int main() { if (rand()) go(3); go(made()); }"
+    (launch,) = launches(tmp_path, HEAD + text)
+    assert (launch.grid[0], launch.times) == (3, None)
+    (note,) = launch.assumptions
+    assert "on other ways, too" in note.message
+    assert "made()" in note.message
+
+
 def test_a_launch_of_a_loop_that_is_not_always_known_says_so(tmp_path):
     body = "for (int i = 0; i < 3; i++) { int a = i == 1 ? 3 : rand(); k<<<2, 32>>>(a); }"
     (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")

@@ -64,17 +64,20 @@ def launches_of(
     for instance in own:
         groups.setdefault((instance.node, instance.path), []).append(instance)
     read_sites = {instance.node for instance in own if is_read(instance)}
-    left_out = {site for (site, _), group in groups.items() if not any(map(is_read, group))}
+    left_out = {site: group[0] for (site, _), group in groups.items() if not any(map(is_read, group))}
     launches: list[KernelLaunch] = []
     for (site, _), group in groups.items():
         times = _sum(instance.times for instance in group if instance.is_certain)
-        if site in read_sites:
-            times = None if site in left_out else times
-        if site not in read_sites or any(map(is_read, group)):
+        others = left_out.get(site) if site in read_sites else None
+        if others is None or any(map(is_read, group)):
+            times = times if others is None else None
             held = zeros.at(site, kernel)
             ended = zeros.at_an_end(site, kernel, times)
             held += tuple(one for one in ended if one.array not in {other.array for other in held})
-            launches.append(replace(_launch(kernel, group, gpu), times=times, zeros=held))
+            launch = _launch(kernel, group, gpu)
+            told = () if others is None else (_by_other_ways(launch, others),)
+            known = (*launch.assumptions, *told)
+            launches.append(replace(launch, times=times, zeros=held, assumptions=known))
     if not any(instance.is_certain for instance in own):  # one stands for all of what is not run
         launches = launches[:1]
     equal: dict[tuple[object, ...], list[KernelLaunch]] = {}
@@ -193,6 +196,15 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
         program_arguments=chosen.given,
         unknown_arguments=tuple(_unknown_arguments(kernel, chosen)),
     )
+
+
+def _by_other_ways(launch: KernelLaunch, other: LaunchInstance) -> Assumption:
+    cause = geometry_of(other).cause
+    message = (
+        f"{launch.kernel.name} is launched here on other ways, too, with a grid or block that is not known: "
+        f"{_because(cause.variable, cause.reason)}"
+    )
+    return Assumption("PW011", other.node.span.line, message, _by_launch(launch.kernel), launch.file)
 
 
 def _of_files(kernel: ir.Kernel, chosen: LaunchInstance) -> Assumption:
