@@ -231,3 +231,19 @@ def test_a_loop_over_options_that_nobody_gives(tmp_path):
     path.write_text(f"{HEAD}{size}int main(int argc, char **argv)\n{{\n{body}\n}}\n")
     (found,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU)
     assert (found.grid[0], found.arguments[1:], found.source) == (1, (1, 2), LaunchSource.HOST_CODE)
+
+
+def test_a_launch_that_the_run_makes_otherwise_is_not_that_without_options(tmp_path):
+    body = "int n = argc > 1 ? atoi(argv[1]) * made() : 6; k<<<n, 64>>>(0, n, 3);"
+    path = tmp_path / "a.cu"
+    path.write_text(f"{HEAD}int made();\nint main(int argc, char **argv)\n{{\n{body}\n}}\n")
+    found = ProgramArguments(("5",), "run target, Makefile:3", is_found=True)
+    (one,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, Neighbours(arguments=lambda main: found))
+    assert one.source is LaunchSource.ASSUMED
+
+
+def test_a_library_that_is_begun_leaves_the_arguments(tmp_path):
+    head = "int MPI_Init(int *, char ***);\nint main(int argc, char **argv)"
+    body = "MPI_Init(&argc, &argv); int n = argc > 1 ? atoi(argv[1]) : 6; k<<<n, 64>>>(0, n, 3);"
+    assert launch(tmp_path, body, "5", head).grid == (5, 1, 1)
+    assert launch(tmp_path, body, "", head).grid == (6, 1, 1)

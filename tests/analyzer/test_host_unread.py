@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from wattslice.analysis import LaunchSource
+
 from .geometry import launches
 
 MISSING = """
@@ -66,3 +70,18 @@ def test_methods_near_the_launch_are_read_before_those_far_away(tmp_path) -> Non
     """160 functions of a program are read at most; a method that writes its object is one of them."""
     (launch,) = launches(tmp_path, with_helpers(170))
     assert launch.grid == (5, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("statement", "times"),
+    [
+        ("k<<<unknown_size, 32>>>(7);", 1),
+        ("for (auto &[name, size] : sizes) k<<<size, 32>>>(7);", None),
+        ("if (rand()) k<<<unknown_size, 32>>>(7);", None),
+    ],
+)
+def test_how_often_a_statement_that_is_not_read_launches(tmp_path, statement, times) -> None:
+    head = "#include <cstdlib>\n#include <map>\n__global__ void k(int n) {}\n"
+    body = f"int n = 4; std::map<int, int> sizes{{{{1, 2}}, {{3, 4}}}}; {statement}"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ {body} }}")
+    assert (launch.source, launch.times) == (LaunchSource.ASSUMED, times)

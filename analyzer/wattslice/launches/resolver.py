@@ -406,7 +406,7 @@ def _as_run(
     ]
     if not arguments.is_found:
         return tuple(marked)
-    reached = {instance.node for instance in marked if instance.is_certain and is_read(instance)}
+    reached = {instance.node for instance in marked if instance.is_certain}
     better = {i.node for i in plain if i.is_certain and is_read(i)} - reached
     return without_dead(
         [

@@ -24,6 +24,8 @@ _TOKEN = regex(
     re.S,
 )
 _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
+_REPEATS = frozenset({"for", "while", "do", "if", "switch", "try", "?", "&&", "||", "{"})
+"""What stands in a statement that may run what is in it any number of times, or never."""
 _STEPS = frozenset({"++", "--"})
 _NO_CALL = frozenset({"if", "while", "for", "switch", "return", "sizeof", "alignof", "decltype", ">>>"})
 _READ_ONLY = regex(
@@ -37,7 +39,11 @@ def rejected(body: Body, text: str, span: Span, read: Sequence[Stmt] = ()) -> li
     tokens = _tokens(text)
     result = list(read)
     if not any(isinstance(e, ir.LaunchCall) for stmt in read for e in ir.expressions_below(stmt)):
-        result += [ExprStmt(launch, body.region(), span) for launch in _launches(tokens, span)]
+        launches = [ExprStmt(launch, body.region(), span) for launch in _launches(tokens, span)]
+        if launches and not _REPEATS.isdisjoint(tokens):  # any number of times
+            inner = ir.Block(tuple(launches), body.region(), span)
+            launches = [ir.If(unread(span), inner, None, body.region(), span)]
+        result += launches
     return result + written_by(body, text, span)
 
 
