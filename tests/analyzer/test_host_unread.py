@@ -85,3 +85,28 @@ def test_how_often_a_statement_that_is_not_read_launches(tmp_path, statement, ti
     body = f"int n = 4; std::map<int, int> sizes{{{{1, 2}}, {{3, 4}}}}; {statement}"
     (launch,) = launches(tmp_path, f"{head}int main() {{ {body} }}")
     assert (launch.source, launch.times) == (LaunchSource.ASSUMED, times)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#define REAL double\nextern "C" REAL go(int n) { k<<<n, 32>>>(5); return 1; }',
+        "#define API static\nAPI void go(int n) { k<<<n, 32>>>(5); }",
+        "#define END }\nvoid go(int n) { k<<<n, 32>>>(5); END",
+        "#define START void go(int n) {\n#define END }\nSTART k<<<n, 32>>>(5); END",
+        "#define DEFINE(name) void name(int n) { k<<<n, 32>>>(5); }\nDEFINE(go)",
+    ],
+)
+def test_a_function_that_begins_or_ends_in_a_macro_is_read(tmp_path, text) -> None:
+    (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{text}\nint main() {{ go(7); }}\n")
+    assert (launch.grid[0], launch.source) == (7, LaunchSource.HOST_CODE)
+
+
+def test_what_is_dropped_in_a_function_that_begins_in_a_macro_is_lost(tmp_path) -> None:
+    text = "#define REAL double\nREAL go() { int a = 1; a = lost::value; k<<<a, 32>>>(5); return 1; }"
+    (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{text}\nint main() {{ go(); }}\n")
+    assert launch.source is LaunchSource.ASSUMED
+    body = "int a = 1; up: a *= 2; if (a < 9) goto up; k<<<a, 32>>>(5); return 1;"
+    text = f"#define REAL double\nREAL go() {{ {body} }}"
+    (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{text}\nint main() {{ go(); }}\n")
+    assert launch.source is LaunchSource.ASSUMED

@@ -220,7 +220,7 @@ def _runs_something(unit: Unit, value: Node) -> bool:
 
 
 def _bytes_of(unit: Unit, function: Node) -> bytes:
-    found = unit.spans.source(function)
+    found = unit.spans.written(function)
     if found is None:
         return b""
     file, begin, end = found

@@ -579,7 +579,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
 def _where_jumps_meet(body: Body, label: Node) -> list[Stmt]:
     """At a label of host code: what stands between it and its `goto`s may have run again, or not at all."""
     function, source = body.function, body.unit.spans.source(label)
-    whole = None if function is None else body.unit.spans.source(function)
+    whole = None if function is None else body.unit.spans.written(function)
     if whole is None or source is None:
         return []
     file, begin, end = whole

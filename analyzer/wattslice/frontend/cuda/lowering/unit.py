@@ -320,6 +320,21 @@ class SpanFinder:
                 return file, range_.begin - file.base, range_.end - file.base
         return None
 
+    def written(self, node: Node) -> tuple[SourceFile, int, int] | None:
+        """As `source`; where the node begins or ends in a macro, from or to the name of that."""
+        found = self.source(node)
+        if found is not None:
+            return found
+        range_ = self._extent(node.raw)
+        begin, end = self._library.clang_getRangeStart(range_), self._library.clang_getRangeEnd(range_)
+        (first, _, _, start), (last, _, _, stop) = self._slow(begin), self._slow(end)
+        if first is None or first != last:
+            return None
+        path = self._handle.file_name(first)
+        name = "" if path is None else str(path)
+        file = next((file for file in self._files.values() if file.name == name), None)
+        return (file or self._read(first, 0)), start, stop
+
     def text(self, node: Node) -> str:
         """The source text of the node; empty when it comes out of a macro."""
         found = self.source(node)
@@ -353,7 +368,7 @@ class Rejections:
     def __init__(self, unit: Unit, function: Node) -> None:
         self._file: SourceFile | None = None
         self._at: list[int] = []
-        found = unit.spans.source(function) if unit.errors else None
+        found = unit.spans.written(function) if unit.errors else None
         if found is None:
             return
         self._file, begin, end = found
