@@ -275,6 +275,15 @@ class Interpreter(Evaluator):
             level = self._around[left[0]]
             level.left.append(({**self.memory.changes_since(level.mark), **way.changes}, why))
 
+    def _jumps(self) -> list[int]:
+        """How many jumps may have left each level."""
+        return [len(level.left) for level in self._around]
+
+    def _forget_jumps(self, before: list[int]) -> None:
+        """Those since then are in code that is not run."""
+        for level, number in zip(self._around, before, strict=True):
+            del level.left[number:]
+
     def _return_perhaps(self, value: Value | None, why: Unknown) -> None:
         if value is not None:
             now = self._returned[-1]
@@ -470,11 +479,18 @@ class Interpreter(Evaluator):
             self._perhaps.append((error, why))
             self._may_have_left(Flow.EXIT, why)
 
-    def _way(self, stmt: ir.Stmt | None, condition: Unknown, *, is_run: bool = False) -> _Way:
-        """Visit what is run perhaps, undo its effects; what it returns is told where no option decides."""
-        before = self._returned[-1].value
+    def _way(
+        self, stmt: ir.Stmt | None, condition: Unknown, *, is_run: bool = False, is_default: bool = False
+    ) -> _Way:
+        """Visit what is run perhaps, undo its effects; what it returns is told where no option decides.
+
+        Of options: `is_run`, what a run takes for certain, `is_default`: or perhaps.
+        """
+        before, jumps = self._returned[-1].value, self._jumps()
         flow, changes = self._try(stmt, condition, is_run=is_run)
         if condition.is_option:
+            if not is_run and not is_default:
+                self._forget_jumps(jumps)
             return _Way(flow, changes, self._returned[-1].value, self._levels)
         way = self._gone(flow, changes)
         self._returned[-1] = replace(self._returned[-1], value=before)
@@ -537,7 +553,7 @@ class Interpreter(Evaluator):
         if not (launches if varies else self.unseen(launches)):
             return
         self.spend()
-        returned, left = list(self._returned), [len(level.left) for level in self._around]
+        returned, left = list(self._returned), self._jumps()
         if varies:
             self._try(stmt, Unknown("a long loop may throw"))  # other iterations run it
         else:
@@ -549,8 +565,7 @@ class Interpreter(Evaluator):
             self._thrown, self._handled = thrown
             self._speculating.pop()
         self._returned[:] = returned
-        for level, number in zip(self._around, left, strict=True):
-            del level.left[number:]
+        self._forget_jumps(left)
 
     def _try_within_steps(self, stmt: ir.Stmt) -> None:
         """Visit code that is not run with half of the steps that are left for such code.
@@ -577,7 +592,7 @@ class Interpreter(Evaluator):
             start = self.memory.mark()
             if not condition.is_option:
                 self.memory.merge({}, fallen, condition)
-            way = self._way(case.body, condition)
+            way = self._way(case.body, condition, is_default=None in case.labels)
             way = replace(way, changes={**self.memory.changes_since(start), **way.changes})
             self.memory.roll_back(start)
             fallen = way.changes if way.flow is Flow.NEXT else {}
@@ -715,7 +730,7 @@ class Interpreter(Evaluator):
         writes, varying = self._writes(stmt), self._varying
         self._varying |= writes.steady | writes.others
         around, self._elsewhere = self._elsewhere, {}
-        mark, times, self._times = self.memory.mark(), self._times, None
+        jumps, mark, times, self._times = self._jumps(), self.memory.mark(), self._times, None
         flow = Flow.NEXT
         try:
             flow = self._iteration(stmt)
@@ -732,6 +747,7 @@ class Interpreter(Evaluator):
             self.memory.roll_back(mark)
             elsewhere, self._elsewhere = self._elsewhere, {**around, **self._elsewhere}
         if why is not None and why.is_option:  # a run without options does not come in
+            self._forget_jumps(jumps)
             self.memory.merge({}, changes, why)
             return flow if flow is Flow.EXIT else Flow.NEXT
         first: Delta = {}
