@@ -242,6 +242,7 @@ class Interpreter(Evaluator):
             self.memory.roll_back(level.mark)
             self._may_have_left(flow, level.left[0][1], self._gone(flow, changes))
             changes, flow = level.left.pop()[0], level.left_by
+            self.memory.apply(changes)
             self._levels = 1
         for left, condition in level.left:
             self.memory.roll_back(level.mark)

@@ -54,6 +54,8 @@ static void note(const char *name, dim3 g, dim3 b, long long m, long long n) {
     printf("%d %s %u %u %u %u %u %u %lld %lld\\n", program, name, g.x, g.y, g.z, b.x, b.y, b.z, m, n);
 }
 """
+_OUTSIDE = "static unsigned asked; int outside(int x) { return (x ^ 5 * ++asked) % 5u; }\n"
+"""Nobody who reads a program alone knows what this returns."""
 _LAUNCH = re.compile(r"LAUNCH\((\w+); (.*?); (.*?); (.*?); (.*?)\)")
 
 _CLASSES = """
@@ -150,6 +152,7 @@ class Program(Struct):
     launches: int = 0
     fresh: int = 0
     loops: int = 0
+    has_outside: bool = False  # asks functions that only the run has
 
     def name(self, stem: str = "t") -> str:
         """A new name."""
@@ -202,6 +205,8 @@ def launch(p: Program) -> str:
 
 def condition(p: Program) -> str:
     """A condition, now and then with an effect."""
+    if p.has_outside and p.draw.random() < 0.4:
+        return f"outside({p.variable()}) > {p.number(4)}"
     one, two, name = expression(p, 1), expression(p, 1), p.variable()
     return p.draw.choice(
         [
@@ -307,8 +312,42 @@ def library(p: Program) -> str:
     return p.draw.choice(forms)
 
 
+def jumps(p: Program) -> str:
+    """Statements that are left, skipped or decided in ways that a reader of the text may not know."""
+    t, u, x = p.variable(), p.variable(), p.name("j")
+    a, n, m = expression(p, 1), p.number(), p.number(4)
+    when, other = (
+        f"outside({expression(p, 1)}) {p.draw.choice(('>', '==', '<'))} {p.number(3)}" for _ in "12"
+    )
+    forms = [
+        f"for (int {x} = 0; {x} < {m}; {x}++) {{ {t} = {a}; if ({when}) break; {u} = {n}; {launch(p)}; }}",
+        f"for (int {x} = 0; {x} < {m}; {x}++) {{ {t} = {n}; if ({when}) continue; {t} = {m}; {u} += 1; }}",
+        f"for (int {x} = 0;; {x}++) {{ {t} += {n}; if ({x} > 5) break; if ({when}) continue; {u} = {m}; break; }}",
+        f"int {x} = {m}; while ({x}--) {{ if ({when}) {{ {t} = {n}; break; }} if ({other}) {{ {u}++; continue; }} {t} = {a}; }}",
+        f"do {{ {t} = {n}; if ({when}) break; {t} = {m}; }} while ({other} && {t}++ < 60);",
+        f"switch (outside({a})) {{ case 0: {t} = {n}; case 1: {u} = {m}; {launch(p)}; break; case 2: {t}++; default: {u} += 2; }}",
+        f"switch (outside({a})) {{ case 0: {t} = {n}; if ({when}) break; {t} = {m}; break; case 1: {t} = {n}; break; default: {t} = {n}; }}",
+        f"for (int {x} = 0; {x} < 3; {x}++) {{ switch (outside({x} + {a})) {{ case 1: continue; case 2: {u} = {n}; break; default: {t} = {m}; }} {launch(p)}; }}",
+        f"auto {x} = [&](int q) {{ {t} = q; if ({when}) return {n}; {t} = {m}; return {n}; }}; {u} = {x}({a});",
+        f"auto {x} = [&](int q) {{ switch (outside(q)) {{ case 0: return {n}; case 1: return {m}; default: {t} = 3; }} return {n}; }}; {u} = {x}({a});",
+        f"auto {x} = [&] {{ for (int i = 0; i < {m}; i++) {{ if (outside(i) > {n}) break; if ({other}) return {n}; }} return {m}; }}; {u} = {x}();",
+        f"{t} = {when} ? {u}++ : {u}--;", f"if ({when} && {t}++ > 3) {u} = {n};", f"if ({when} || ({t} = {n})) {u} += 1;",
+        f"{when} ? {t} = {n} : {u} = {m};", f"Box {x} = {when} ? Box({n}) : Box({a}, {m}); {t} = {x}.v; {u} = made;",
+        f"int {x} = {n}; int &{x}r = {when} ? {x} : {t}; {x}r = {m}; {u} = {x};", f"int *{x} = {when} ? &{t} : nullptr; if ({x}) *{x} = {n}; {u} += 2;",
+        f"try {{ {t} = {n}; if ({when}) throw {m}; {t} = {m}; }} catch (int e) {{ {u} = e; }}",
+        f"for (int {x} = 0; {x} < {m}; {x}++) try {{ if ({when}) break; {t} = checked({a}); if ({other}) continue; {u} = {n}; }} catch (const std::exception &) {{ {u}++; }}",
+        f"if ({when}) goto {x}; {t} = {n}; {launch(p)}; {x}: {u} += 1;", f"{x}: {t} = ({t} + 1) % 40; if ({t} % {m} && {when}) goto {x}; {launch(p)};",
+        f"static int {x} = {n}; if ({when}) {x} += {m}; {t} = {x};", f"int {x}[3] = {{{n}, {m}, 1}}; {x}[outside({a}) % 3] = 7; {t} = {x}[1]; {u} = {x}[2];",
+        f"std::vector<int> {x}; if ({when}) {x}.push_back({n}); {x}.push_back({m}); {t} = {x}[0]; {u} = (int){x}.size();",
+        f"Box {x}({n}); {{ Keep k({t}); {t} = {m}; if ({when}) {x}.add(2); }} {u} = {x}.v;",
+    ]  # fmt: skip
+    return p.draw.choice(forms)
+
+
 def statement(p: Program, depth: int) -> str:
     """One or more statements."""
+    if p.has_outside and p.draw.random() < 0.4:
+        return jumps(p)
     pick = p.draw.random()
     if depth < MOST_NESTED and pick < 0.1:
         name = p.name("i")
@@ -363,12 +402,12 @@ def expression_of(p: Program, names: list[str]) -> str:
     return text
 
 
-def program(seed: int, *, is_short: bool = False) -> tuple[str, int]:
+def program(seed: int, *, is_short: bool = False, has_outside: bool = False) -> tuple[str, int]:
     """Text of a program, with launches as `LAUNCH(kernel; grid; block; m; n)`, and their number.
 
     `is_short`: of one statement, then what it has changed.
     """
-    p = Program(random.Random(seed))
+    p = Program(random.Random(seed), has_outside=has_outside)
     draw = p.draw
 
     def body(*forms: str) -> str:
@@ -410,11 +449,14 @@ Made = Counter[tuple[str, tuple[int, ...], tuple[int, ...]]]
 """How often each kernel is launched with each geometry and arguments."""
 
 
-def runs(first: int, number: int, folder: Path, *, is_short: bool) -> Iterator[tuple[int, str, int, Made]]:
+def runs(
+    first: int, number: int, folder: Path, *, is_short: bool, has_outside: bool
+) -> Iterator[tuple[int, str, int, Made]]:
     """Programs with their launches as g++ and the processor make them."""
-    programs = {seed: program(seed, is_short=is_short) for seed in range(first, first + number)}
+    seeds = range(first, first + number)
+    programs = {seed: program(seed, is_short=is_short, has_outside=has_outside) for seed in seeds}
     made: dict[int, Made] = {seed: Counter() for seed in programs}
-    texts, calls = [_HEADERS, _RUN_HEAD], list[str]()
+    texts, calls = [_HEADERS, _RUN_HEAD, _OUTSIDE], list[str]()
     for seed, (text, _) in programs.items():
         plain = _LAUNCH.sub(r'note("\1", \2, \3, \4, \5)', text).replace("int main()", "int run()")
         texts.append(f"namespace p{seed} {{ {plain} }}")
@@ -443,7 +485,12 @@ def runs(first: int, number: int, folder: Path, *, is_short: bool) -> Iterator[t
 def cuda_text(text: str, launches: int) -> str:
     """The program as wattslice reads it."""
     kernels = "".join(f"__global__ void k{i}(int m, int n) {{}}\n" for i in range(launches))
-    return _HEADERS + kernels + _LAUNCH.sub(r"\1<<<\2, \3>>>(\4, \5)", text)
+    return (
+        _HEADERS
+        + "int outside(int);\n" * ("outside(" in text)
+        + kernels
+        + _LAUNCH.sub(r"\1<<<\2, \3>>>(\4, \5)", text)
+    )
 
 
 def is_known(one: KernelLaunch) -> bool:
@@ -475,7 +522,12 @@ def wrong(found: tuple[KernelLaunch, ...], made: Made) -> Iterator[str]:
 
 
 def check(
-    first: int, number: int, show: Callable[[str], None], *, is_short: bool = False
+    first: int,
+    number: int,
+    show: Callable[[str], None],
+    *,
+    is_short: bool = False,
+    has_outside: bool = False,
 ) -> tuple[int, int, int, int]:
     """Judges programs; how many, launched kernels in them, those known with arguments and times, and faults."""
     gpu = load_gpu("v100")
@@ -484,7 +536,8 @@ def check(
         folder = Path(name)
         for start in range(first, first + number, TOGETHER):
             together = min(TOGETHER, first + number - start)
-            for seed, text, launches, made in runs(start, together, folder, is_short=is_short):
+            made_of = runs(start, together, folder, is_short=is_short, has_outside=has_outside)
+            for seed, text, launches, made in made_of:
                 path = folder / f"p{seed}.cu"
                 path.write_text(cuda_text(text, launches))
                 found = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu)
@@ -511,11 +564,13 @@ def main() -> None:
         "--text", action="store_true", help="print the first program as wattslice reads it, and end"
     )
     parser.add_argument("--short", action="store_true", help="programs of one statement")
+    parser.add_argument("--outside", action="store_true", help="programs that ask what only their run tells")
     options = parser.parse_args()
+    forms = {"is_short": options.short, "has_outside": options.outside}
     if options.text:
-        print(cuda_text(*program(options.first, is_short=options.short)))
+        print(cuda_text(*program(options.first, **forms)))
         return
-    programs, launched, known, faults = check(options.first, options.programs, print, is_short=options.short)
+    programs, launched, known, faults = check(options.first, options.programs, print, **forms)
     print(f"{programs} programs, {launched} kernels launched, {known} known, {faults} said wrongly")
 
 
