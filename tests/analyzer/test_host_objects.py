@@ -85,7 +85,7 @@ LOST = [
     ("before a jump on", "int a = 1; for (int i = 0; i < 3; i++) { a = 3; if (rand()) continue; a = 4; }"),
     ("before a return", "int a = 1; auto f = [&] { a = 3; if (rand()) return; a = 4; }; f();"),
     ("a jump on that may go on", "int a = 0; for (;;) { a++; if (rand()) continue; break; }"),
-    ("in front of a jump on", "int a = 0; for (int i = 0; i < 5; i++) { a += 3; if (rand()) continue; break; }"),
+    ("in front of a jump on", "int a = 0; for (int i = 0; i < 5; i++) { a++; if (rand()) continue; break; }"),
     (
         "a return behind a jump",
         "auto f = [] { for (;;) { if (rand()) break; return 3; } return 4; }; int a = f();",
