@@ -1,0 +1,602 @@
+"""How control goes through host code: blocks, branches, jumps and exceptions, some of which may be taken.
+
+Where a condition is unknown both ways are tried and joined (`Memory.merge`): options of the command line
+count as not given; what else decides leaves unknown what the ways do not agree on. What may have left a
+function, a loop or a block meets the rest behind that. Arms that would not run are still visited for launches
+nothing else reaches, without lasting effect.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from enum import Enum, auto
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from wattslice import ir
+from wattslice.launches import host_api
+from wattslice.launches.call_graph import CallGraph, read_by_condition
+from wattslice.launches.evaluator import BudgetExceededError, Evaluator
+from wattslice.launches.long_loops import jumps_of
+from wattslice.launches.memory import (
+    Cell,
+    Delta,
+    Memory,
+    Pointer,
+    Record,
+    Storage,
+    Unknown,
+    Value,
+    condition_of,
+    same,
+    truth,
+)
+from wattslice.launches.relevance import Relevance
+from wattslice_models.gpu import Gpu
+
+SHARE_OF_NOT_RUN = 0.75
+"""Of the steps, for code that is visited only to see its launches."""
+
+
+class Flow(Enum):
+    """How control leaves a statement: the later, the more of what is around it."""
+
+    NEXT = auto()
+    CONTINUE = auto()
+    BREAK = auto()
+    RETURN = auto()
+    EXIT = auto()
+
+
+class LeftError(Exception):
+    """Control leaves functions: by what is thrown, of types by these names; of none, the program ends.
+
+    `objects`: those in the functions that are left, whose destructors are not run. `changed`: what ways to it
+    wrote that were only tried.
+    """
+
+    def __init__(self, names: frozenset[str], value: Value | None = None) -> None:
+        super().__init__()
+        self.names = names
+        self.value = value
+        self.objects: list[Storage] = []
+        self.changed: list[Cell] = []
+
+
+class _Thrown(Struct, frozen=True):
+    """What a protected block was left by, or may have been, for the reason `perhaps`: then all that it has
+    changed may be as it was.
+    """
+
+    errors: tuple[LeftError, ...]
+    perhaps: Unknown | None = None
+    changed: tuple[Cell, ...] = ()
+
+
+class _Level(Struct):
+    """A function, loop, iteration or block around what is visited, by the jump that leaves it.
+
+    `mark`: when it was entered. `left`: what it had changed where a jump may have left it, and why.
+    """
+
+    left_by: Flow
+    mark: int
+    left: list[tuple[Delta, Unknown]] = field(default_factory=list[tuple[Delta, Unknown]])
+
+
+class _Way(Struct, frozen=True):
+    """What is taken perhaps: its end, what it changes and returns, the levels that its break leaves."""
+
+    flow: Flow
+    changes: Delta
+    value: Value | None = None
+    levels: int = 1
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """How far it leaves what is around it."""
+        return self.flow.value, self.levels if self.flow is Flow.BREAK else 1
+
+
+class _Returned(Struct, frozen=True):
+    """What a function returns; `others`: what it returns instead when an unknown condition holds."""
+
+    value: Value | None = None
+    others: tuple[tuple[Value, Unknown], ...] = ()
+
+
+class ControlFlow(Evaluator):
+    """Runs statements; loops are left to the subclass."""
+
+    def __init__(self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int) -> None:
+        super().__init__(memory, gpu, budget)
+        self._graph = graph
+        self._relevance = relevance
+        self._seen: set[ir.LaunchCall] = set()
+        self._returned: list[_Returned] = []
+        self._active: list[ir.Function] = []
+        self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
+        self.is_cut = False  # in code that is not run: there are launches that it does not come to
+        self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)
+        self._times: int | None = 1  # how often what is visited runs, in one run of the entry point
+        self._around: list[_Level] = []
+        self._levels = 1  # how many of them the last break leaves
+        self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
+        self._thrown: _Thrown | None = None  # by the protected block before
+        self._handled: LeftError | None = None
+        self._protected = 0  # how many such blocks are around
+        self._perhaps: list[tuple[LeftError, Unknown]] = []  # what may have been thrown in the innermost
+        self._varying: frozenset[ir.Variable] = (
+            frozenset()
+        )  # what long loops write of which not all is visited
+        self._elsewhere: dict[Cell, None] = {}  # what iterations that are not visited write
+
+    @abstractmethod
+    def _loop(self, stmt: ir.Loop) -> Flow:
+        """Run a loop."""
+
+    def mark_seen(self, launches: set[ir.LaunchCall]) -> None:
+        """Launches that need not be sought in code that is not run."""
+        self._seen.update(launches)
+
+    def unseen(self, launches: frozenset[ir.LaunchCall]) -> bool:
+        """True when a launch among these has not been reached yet."""
+        return not launches <= self._seen
+
+    def execute(self, stmt: ir.Stmt) -> Flow:
+        """Run one statement."""
+        if stmt in self._relevance.skipped:
+            return Flow.NEXT
+        self.spend()
+        match stmt:
+            case ir.Block(is_protected=True):
+                return self._protected_block(stmt)
+            case ir.Block(statements=statements, is_breakable=True):
+                return self._stopped(self._inside(Flow.BREAK, lambda: self._sequence(statements)))
+            case ir.Block(statements=statements):
+                return self._sequence(statements)
+            case ir.ExprStmt(expr=expr):
+                self.evaluate(expr)
+                return Flow.EXIT if self._graph.never_returns(expr) else Flow.NEXT
+            case ir.Declare(variable=variable, value=value):
+                self._declare(variable, value)
+                return Flow.NEXT
+            case ir.If():
+                return self._if(stmt)
+            case ir.Loop():
+                return self._loop(stmt)
+            case ir.Switch():
+                return self._switch(stmt)
+            case ir.Return(value=value):
+                self._return(None if value is None else self.evaluate(value))
+                return Flow.RETURN
+            case ir.Break(levels=levels):
+                self._levels = levels
+                return Flow.BREAK
+            case ir.Continue():
+                return Flow.CONTINUE
+
+    def _inside(self, left_by: Flow, visit: Callable[[], Flow]) -> Flow:
+        """Visit what jumps of a kind leave; behind it all who left it meet again."""
+        level = _Level(left_by, self.memory.mark())
+        self._around.append(level)
+        try:
+            flow = visit()
+        finally:
+            self._around.pop()
+            if self._doubt is not None and self._doubt >= len(self._around):
+                self._doubt = None
+        return self._joined(level, flow) if level.left else flow
+
+    def _joined(self, level: _Level, flow: Flow) -> Flow:
+        """What is known behind a level that a jump may have left, and else is left by `flow`."""
+        changes = self.memory.changes_since(level.mark)
+        if flow is not Flow.NEXT and (flow is not level.left_by or (flow is Flow.BREAK and self._levels > 1)):
+            self.memory.roll_back(level.mark)
+            self._may_have_left(flow, level.left[0][1], self._gone(flow, changes))
+            changes, flow = level.left.pop()[0], level.left_by
+            self.memory.apply(changes)
+            self._levels = 1
+        for left, condition in level.left:
+            self.memory.roll_back(level.mark)
+            self.memory.merge(changes, left, condition)
+            changes = self.memory.changes_since(level.mark)
+        return flow
+
+    def _stopped(self, flow: Flow) -> Flow:
+        """How control goes on behind what a break leaves."""
+        if flow is not Flow.BREAK:
+            return flow
+        self._levels -= 1
+        return Flow.BREAK if self._levels > 0 else Flow.NEXT
+
+    def _may_have_left(self, flow: Flow, why: Unknown, way: _Way | None = None) -> None:
+        """A jump on an unknown condition: how often that runs which it passes over is not known.
+
+        `way`: what has led to it and is undone; None where what has is known to be of no concern.
+        """
+        levels = self._levels if flow is Flow.BREAK else 1
+        left = [at for at, level in enumerate(self._around) if level.left_by is flow][-levels:]
+        if not left:
+            return
+        if self._doubt is None or left[0] < self._doubt:
+            self._doubt = left[0]
+        if way is None or why.is_option or flow is Flow.EXIT:
+            return
+        if flow is Flow.RETURN:
+            self._return_perhaps(way.value, why)
+        if flow is not Flow.RETURN or len(self._active) > 1:  # the program ends with `main`
+            level = self._around[left[0]]
+            level.left.append(({**self.memory.changes_since(level.mark), **way.changes}, why))
+
+    def _jumps(self) -> list[int]:
+        """How many jumps may have left each level."""
+        return [len(level.left) for level in self._around]
+
+    def _forget_jumps(self, before: list[int]) -> None:
+        """Those since then are in code that is not run."""
+        for level, number in zip(self._around, before, strict=True):
+            del level.left[number:]
+
+    def _return_perhaps(self, value: Value | None, why: Unknown) -> None:
+        if value is not None:
+            now = self._returned[-1]
+            self._returned[-1] = replace(now, others=(*now.others, (value, why)))
+
+    def _sequence(self, statements: tuple[ir.Stmt, ...]) -> Flow:
+        for position, stmt in enumerate(statements):
+            try:
+                flow = self.execute(stmt)
+            except LeftError:
+                self._not_run(statements[position + 1 :])
+                raise
+            if flow is not Flow.NEXT:
+                self._not_run(statements[position + 1 :])
+                return flow
+        return Flow.NEXT
+
+    def _not_run(self, statements: tuple[ir.Stmt, ...]) -> None:
+        if statements:
+            self._speculate(ir.Block(statements, 0, statements[0].span), None)
+
+    # ------------------------------------------------------------------------- exceptions
+
+    def _protected_block(self, stmt: ir.Block) -> Flow:
+        """What may be left by something thrown, then the handlers, which ask what that was."""
+        inside, handlers = stmt.statements
+        outer, self._perhaps = self._perhaps, []
+        mark, frame = self.memory.mark(), self.memory.frames[-1]
+        older = set(frame.values())
+        self._protected += 1
+        flow, self._thrown = Flow.NEXT, None
+        try:
+            flow = self._inside(Flow.EXIT, lambda: self.execute(inside))
+        except LeftError as error:
+            if not error.names:
+                raise
+            error.objects += set(frame.values()) - older
+            self._forget_destroyed(error)
+            self._thrown = _Thrown((error,))
+        finally:
+            perhaps, self._perhaps = self._perhaps, outer
+            self._protected -= 1
+        if perhaps:
+            certain = () if self._thrown is None else self._thrown.errors
+            errors = (*certain, *(error for error, _ in perhaps))
+            errors[-1].objects += set(frame.values()) - older
+            changed = (*self.memory.changes_since(mark), *(cell for e in errors for cell in e.changed))
+            self._thrown = _Thrown(errors, perhaps[0][1], changed)
+        if flow is Flow.NEXT:
+            return self.execute(handlers)
+        if perhaps:
+            return self._handled_instead(handlers, flow, perhaps[0][1])
+        return flow
+
+    def _handled_instead(self, handlers: ir.Stmt, flow: Flow, why: Unknown) -> Flow:
+        """A protected block was left by a jump, unless something was thrown before."""
+        main = self._gone(flow, {})
+        other = self._way(handlers, why)
+        self._thrown = None
+        return self._parted(main, other, why)
+
+    def _forget_destroyed(self, error: LeftError) -> None:
+        """What the destructors of objects that are left write is lost: they are not run."""
+        for storage in error.objects:
+            function = self._graph.destroying.get(storage.class_name)
+            if function is None:
+                continue
+            why = Unknown(f"{function.name}() may have written it when something was thrown")
+            for pointer in host_api.reached((Pointer(storage, 0),), everything=True):
+                self.memory.forget_behind(pointer, why)
+            for variable in self._graph.written_by(function):
+                self.memory.forget(self.memory.storage(variable), why)
+
+    def _caught(self, name: str) -> Value:
+        """Whether a handler of this type takes what was thrown."""
+        thrown = self._thrown
+        errors = () if thrown is None else thrown.errors
+        if thrown is None or not any(name == ir.ANY_TYPE or {name, ir.ANY_TYPE} & e.names for e in errors):
+            return 0
+        if thrown.perhaps is None:
+            return 1
+        return thrown.perhaps
+
+    def _handle(self) -> Value:
+        thrown, self._thrown = self._thrown, None
+        if thrown is None:
+            return Unknown("what was thrown")
+        self._handled = thrown.errors[0] if thrown.perhaps is None else LeftError(frozenset({ir.ANY_TYPE}))
+        if thrown.perhaps is not None:
+            for storage, key in thrown.changed:
+                lost = Unknown(f"'{storage.name}' may have been set before something was thrown")
+                self.memory.set_cell(storage, key, lost)
+            for error in thrown.errors:
+                self._forget_destroyed(error)
+        value = self._handled.value
+        return Unknown("what was thrown") if value is None else value
+
+    def _throw(self, names: str, value: Value | None) -> None:
+        if names:
+            raise LeftError(frozenset(names.split("|")), value)
+        if self._thrown is not None:
+            thrown, self._thrown = self._thrown, None
+            raise thrown.errors[0]
+        raise self._handled or LeftError(frozenset({ir.ANY_TYPE}))
+
+    def _declare(self, variable: ir.Variable, value: ir.Expr | None) -> None:
+        if variable.role is ir.VariableRole.STATIC_LOCAL:
+            self._declare_static(variable, value)
+            return
+        initial = None if value is None else self.evaluate(value)
+        storage = self.memory.declare(variable)
+        if initial is not None:
+            self.memory.write(storage, 0, initial, variable.type)
+        elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
+            for axis in range(3):
+                self.memory.write(storage, 4 * axis, 1, ir.UINT32)
+
+    def _declare_static(self, variable: ir.Variable, value: ir.Expr | None) -> None:
+        storage, is_initialized = self.memory.static(variable)
+        if is_initialized:
+            return
+        if value is not None:
+            self.memory.write(storage, 0, self.evaluate(value), variable.type)
+        elif storage.is_scalar:
+            self.memory.write(storage, 0, 0, variable.type)
+
+    def returned_by(self, body: ir.Stmt) -> Value | None:
+        """Run the body of a function; what it returns, None when nothing."""
+        self._returned.append(_Returned())
+        try:
+            flow = self._inside(Flow.RETURN, lambda: self.execute(body))
+        finally:
+            found = self._returned.pop()
+        if flow is Flow.EXIT:
+            raise LeftError(frozenset())
+        if found.value is not None:
+            for value, condition in found.others:
+                if not same(value, found.value) and not isinstance(found.value, (Pointer, Record)):
+                    return condition
+        return found.value
+
+    def _return(self, value: Value | None) -> None:
+        now = self._returned[-1]
+        if value is not None and (now.value is None or not isinstance(value, Unknown)):
+            self._returned[-1] = replace(now, value=value)
+
+    def _if(self, stmt: ir.If) -> Flow:
+        condition = self.evaluate(stmt.condition)
+        decided = truth(condition)
+        if decided is None:
+            return self._either(stmt.then, stmt.otherwise, condition_of(condition))
+        taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
+        if other is not None:
+            self._not_taken(other, stmt.condition)
+        if not self._varies(stmt.condition):
+            return Flow.NEXT if taken is None else self.execute(taken)
+        times, self._times = self._times, None
+        try:
+            flow = Flow.NEXT if taken is None else self.execute(taken)
+        finally:
+            self._times = times
+        if other is not None and any(isinstance(jump, ir.Continue) for jump in jumps_of(other)):
+            self._may_have_left(Flow.CONTINUE, Unknown("a long loop may go on"))
+        return flow
+
+    def _varies(self, condition: ir.Expr, counter: ir.Variable | None = None) -> bool:
+        """Whether iterations of a long loop that are not visited may decide otherwise, `counter` aside."""
+        return bool(self._varying) and bool(self._varying & read_by_condition(condition) - {counter})
+
+    def _try(
+        self, stmt: ir.Stmt | None, why: Unknown | None = None, *, is_run: bool = False
+    ) -> tuple[Flow, Delta]:
+        """Visit what is run perhaps, for the reason `why`, or not at all, and undo its effects."""
+        mark, times = self.memory.mark(), self._times
+        self._times = times if is_run else None
+        flow = Flow.NEXT
+        try:
+            if stmt is not None:
+                flow = self.execute(stmt)
+        except LeftError as error:
+            flow = Flow.EXIT
+            error.changed += self.memory.changes_since(mark)
+            if why is not None:
+                self._may_throw(error, why)
+        finally:
+            delta = self.memory.changes_since(mark)
+            self.memory.roll_back(mark)
+            self._times = times
+        return flow, delta
+
+    def _may_throw(self, error: LeftError, why: Unknown) -> None:
+        if error.names and self._protected and not why.is_option:
+            self._perhaps.append((error, why))
+            self._may_have_left(Flow.EXIT, why)
+
+    def _way(
+        self, stmt: ir.Stmt | None, condition: Unknown, *, is_run: bool = False, is_default: bool = False
+    ) -> _Way:
+        """Visit what is run perhaps, undo its effects; what it returns is told where no option decides.
+
+        Of options: `is_run`, what a run takes for certain, `is_default`: or perhaps.
+        """
+        before, jumps = self._returned[-1].value, self._jumps()
+        flow, changes = self._try(stmt, condition, is_run=is_run)
+        if condition.is_option:
+            if not is_run and not is_default:
+                self._forget_jumps(jumps)
+            return _Way(flow, changes, self._returned[-1].value, self._levels)
+        way = self._gone(flow, changes)
+        self._returned[-1] = replace(self._returned[-1], value=before)
+        return way
+
+    def _gone(self, flow: Flow, changes: Delta) -> _Way:
+        """The way that has been visited last; what it returns is no longer returned for certain."""
+        now = self._returned[-1]
+        if flow is not Flow.RETURN:
+            return _Way(flow, changes, None, self._levels)
+        self._returned[-1] = replace(now, value=None)
+        return _Way(flow, changes, now.value)
+
+    def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None, condition: Unknown) -> Flow:
+        # a program without its options that then ends is no run: the other arm is
+        first = self._way(then, condition, is_run=condition.is_option and _ends(otherwise))
+        second = self._way(otherwise, condition, is_run=condition.is_option and _ends(then))
+        return self._parted(first, second, condition)
+
+    def _parted(self, first: _Way, second: _Way, condition: Unknown) -> Flow:
+        """Go on where two ways, of which one is taken, meet again, or on the one that leaves less."""
+        if first.reach == second.reach:
+            if first.flow is not Flow.EXIT:
+                self.memory.merge(first.changes, second.changes, condition)
+            if first.flow is Flow.RETURN and not condition.is_option:
+                self._return_perhaps(first.value, condition)
+            return self._taken(second, condition)
+        followed, left = (first, second) if first.reach < second.reach else (second, first)
+        is_failure = len(self._active) == 1 and isinstance(left.value, int) and left.value != 0
+        if left.flow is not Flow.RETURN or not (condition.is_option or is_failure):
+            self._levels = left.levels
+            self._may_have_left(left.flow, condition, left)
+        self.memory.apply(followed.changes)
+        return self._taken(followed, condition)
+
+    def _taken(self, way: _Way, condition: Unknown) -> Flow:
+        self._levels = way.levels
+        if way.flow is Flow.RETURN and not condition.is_option:
+            self._return(way.value)
+        return way.flow
+
+    def _not_taken(self, stmt: ir.Stmt, condition: ir.Expr) -> None:
+        """What a condition keeps from being run, in this iteration of a long loop at least."""
+        if not self._varies(condition):
+            self._speculate(stmt, condition)
+            return
+        _, changes = self._try(stmt, Unknown("a long loop may throw"))
+        self._elsewhere.update(dict.fromkeys(changes))
+
+    def _speculate(
+        self, stmt: ir.Stmt, condition: ir.Expr | None, counter: ir.Variable | None = None
+    ) -> None:
+        """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects.
+
+        `condition` is what keeps it from being run; None: a return before it. `counter`: what a loop begins
+        with there.
+        """
+        varies = condition is not None and self._varies(condition, counter)
+        launches = self._graph.launches_in(stmt)
+        if not (launches if varies else self.unseen(launches)):
+            return
+        self.spend()
+        returned, left = list(self._returned), self._jumps()
+        if varies:
+            self._try(stmt, Unknown("a long loop may throw"))  # other iterations run it
+        else:
+            self._speculating.append(condition)
+            thrown = self._thrown, self._handled
+            perhaps, self._perhaps = self._perhaps, []
+            self._try_within_steps(stmt)
+            self._perhaps = perhaps
+            self._thrown, self._handled = thrown
+            self._speculating.pop()
+        self._returned[:] = returned
+        self._forget_jumps(left)
+
+    def _try_within_steps(self, stmt: ir.Stmt) -> None:
+        """Visit code that is not run with half of the steps that are left for such code.
+
+        What is run, and what else is not, needs the others.
+        """
+        is_outermost = len(self._speculating) == 1
+        left = min(self._steps_for_not_run, self.steps_left) if is_outermost else self.steps_left
+        given = left // 2
+        kept, self._budget = self.steps_left - given, given
+        try:
+            self._try(stmt)
+        except (BudgetExceededError, RecursionError):
+            self.is_cut = True
+        if is_outermost:
+            self._steps_for_not_run -= given - self.steps_left
+        self._budget = self.steps_left + kept
+
+    def _any_case(self, stmt: ir.Switch, condition: Unknown) -> Flow:
+        """A switch of which nobody knows the case that is taken."""
+        ways: list[_Way] = []
+        fallen: Delta = {}
+        for case in stmt.cases:
+            start = self.memory.mark()
+            if not condition.is_option:
+                self.memory.merge({}, fallen, condition)
+            way = self._way(case.body, condition, is_default=None in case.labels)
+            way = replace(way, changes={**self.memory.changes_since(start), **way.changes})
+            self.memory.roll_back(start)
+            fallen = way.changes if way.flow is Flow.NEXT else {}
+            ways.append(way)
+        if condition.is_option:
+            for way in ways:
+                if way.flow is Flow.CONTINUE:
+                    self._may_have_left(way.flow, condition)
+                if way.flow not in (Flow.EXIT, Flow.RETURN):
+                    self.memory.merge(way.changes, {}, condition)
+            return Flow.NEXT
+        if not any(None in case.labels for case in stmt.cases):
+            ways.append(_Way(Flow.NEXT, {}))
+        ended = [
+            replace(way, flow=Flow.BREAK) if way.flow is Flow.NEXT else way
+            for at, way in enumerate(ways)
+            if way.flow is not Flow.NEXT or at >= len(stmt.cases) - 1
+        ]
+        followed = min(ended, key=lambda way: way.reach)
+        for way in ended:
+            if way is not followed:
+                self._levels = way.levels
+                self._may_have_left(way.flow, condition, way)
+        self.memory.apply(followed.changes)
+        return self._taken(followed, condition)
+
+    def _switch(self, stmt: ir.Switch) -> Flow:
+        return self._stopped(self._inside(Flow.BREAK, lambda: self._cases(stmt)))
+
+    def _cases(self, stmt: ir.Switch) -> Flow:
+        selector = self.evaluate(stmt.selector)
+        if not isinstance(selector, int):
+            return self._any_case(stmt, condition_of(selector))
+        chosen = [i for i, case in enumerate(stmt.cases) if selector in case.labels]
+        chosen = chosen or [i for i, case in enumerate(stmt.cases) if None in case.labels]
+        flow = Flow.NEXT
+        for index, case in enumerate(stmt.cases):
+            if chosen and index >= chosen[0] and flow is Flow.NEXT:
+                flow = self.execute(case.body)
+            else:
+                self._not_taken(case.body, stmt.selector)
+        return flow
+
+
+def _ends(stmt: ir.Stmt | None) -> bool:
+    """True when the function or the program ends behind `stmt`."""
+    if isinstance(stmt, ir.Block):
+        return bool(stmt.statements) and _ends(stmt.statements[-1])
+    if isinstance(stmt, ir.ExprStmt):
+        return isinstance(stmt.expr, ir.Call) and stmt.expr.name in host_api.EXITS
+    return isinstance(stmt, ir.Return)
