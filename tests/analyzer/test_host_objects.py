@@ -135,6 +135,11 @@ def test_a_launch_that_other_ways_lead_to_says_so(tmp_path):
     (note,) = launch.assumptions
     assert "on other ways, too" in note.message
     assert "made()" in note.message
+    text = "dim3 made(); int main() { int a = 3; if (a > 5) k<<<a, 32>>>(7); k<<<made(), 32>>>(7); }"
+    (launch,) = launches(tmp_path, HEAD + text)
+    first, second = launch.assumptions
+    assert "is launched where the host code does not come" in first.message
+    assert "on other ways, too" in second.message
 
 
 def test_a_launch_of_a_loop_that_is_not_always_known_says_so(tmp_path):

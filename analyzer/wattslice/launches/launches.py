@@ -58,8 +58,11 @@ def launches_of(
 ) -> tuple[KernelLaunch, ...]:
     """The launches of one kernel that the host code makes; empty when it makes none."""
     own = [instance for instance in instances if is_of_kernel(instance, kernel)]
+    lost = None
     if not any(instance.is_certain and is_read(instance) for instance in own):
-        own = [instance for instance in own if not instance.is_certain and is_read(instance)] or own
+        written = [instance for instance in own if not instance.is_certain and is_read(instance)]
+        if written:
+            lost, own = next((instance for instance in own if instance.is_certain), None), written
     groups: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
     for instance in own:
         groups.setdefault((instance.node, instance.path), []).append(instance)
@@ -68,16 +71,13 @@ def launches_of(
     launches: list[KernelLaunch] = []
     for (site, _), group in groups.items():
         times = _sum(instance.times for instance in group if instance.is_certain)
-        others = left_out.get(site) if site in read_sites else None
+        others = left_out.get(site, lost) if site in read_sites else None
         if others is None or any(map(is_read, group)):
             times = times if others is None else None
             held = zeros.at(site, kernel)
             ended = zeros.at_an_end(site, kernel, times)
             held += tuple(one for one in ended if one.array not in {other.array for other in held})
-            launch = _launch(kernel, group, gpu)
-            told = () if others is None else (_by_other_ways(launch, others),)
-            known = (*launch.assumptions, *told)
-            launches.append(replace(launch, times=times, zeros=held, assumptions=known))
+            launches.append(replace(_launch(kernel, group, gpu, others), times=times, zeros=held))
     if not any(instance.is_certain for instance in own):  # one stands for all of what is not run
         launches = launches[:1]
     equal: dict[tuple[object, ...], list[KernelLaunch]] = {}
@@ -138,8 +138,13 @@ def is_of_kernel(instance: LaunchInstance, kernel: ir.Kernel) -> bool:
     return launches_kernel(instance.node, kernel)
 
 
-def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> KernelLaunch:
-    """Of launches in one place: the one that stands for all, of those that are read if any is."""
+def _launch(
+    kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu, other: LaunchInstance | None
+) -> KernelLaunch:
+    """Of launches in one place: the one that stands for all, of those that are read if any is.
+
+    `other`: one that is not read and not among them.
+    """
     every = [instance for instance in group if instance.is_certain]
     group = list(filter(is_read, group)) or group
     running = [instance for instance in group if instance.is_certain]
@@ -173,10 +178,14 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
     if not running:
         how = "as written there" if chosen.is_as_written else "assumed"
         message = (
-            f"{kernel.name} is launched only where the host code does not come with the values read; "
+            f"{kernel.name} is launched{' only' * (other is None)} where the host code does not come "
+            f"with the values read; "
             f"{how}: {_configuration(kernel, grid, block)}"
         )
         assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
+    if other is not None:
+        where = other.node.span.line if other.node.span.file == file else line
+        assumptions.append(_by_other_ways(kernel, other, where))
     return KernelLaunch(
         kernel,
         grid,
@@ -198,13 +207,13 @@ def _launch(kernel: ir.Kernel, group: Sequence[LaunchInstance], gpu: Gpu) -> Ker
     )
 
 
-def _by_other_ways(launch: KernelLaunch, other: LaunchInstance) -> Assumption:
+def _by_other_ways(kernel: ir.Kernel, other: LaunchInstance, line: int) -> Assumption:
     cause = geometry_of(other).cause
     message = (
-        f"{launch.kernel.name} is launched here on other ways, too, with a grid or block that is not known: "
+        f"{kernel.name} is launched on other ways, too, with a grid or block that is not known: "
         f"{_because(cause.variable, cause.reason)}"
     )
-    return Assumption("PW011", other.node.span.line, message, _by_launch(launch.kernel), launch.file)
+    return Assumption("PW011", line, message, _by_launch(kernel))
 
 
 def _of_files(kernel: ir.Kernel, chosen: LaunchInstance) -> Assumption:

@@ -102,7 +102,7 @@ KINDS = (
     ("nothing that was read calls the function around the launch", r"nothing that was read|whose callers"),
     ("changes in a loop whose end depends on a file or a result", r"changes in a"),
     ("given on the command line, where the repository does not say how it is run", r"the command line"),
-    ("launched only on another way than that of the run", r"is launched only where"),
+    ("launched only on another way than that of the run", r"is launched (only )?where"),
     ("a result of the GPU", r"set by cudaMemcpy\("),
     ("the launch that the run makes is not possible", r"which cannot be launched"),
     ("set or returned by a library that is not read", r"set by \w+\(|the result of|could not be read"),
