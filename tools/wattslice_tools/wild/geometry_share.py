@@ -215,6 +215,7 @@ class Share(Struct):
     unlaunched: int = 0
     missing: dict[str, list[str]] = field(default_factory=dict)  # kernels by what is not known of them
     kinds: Counter[str] = field(default_factory=Counter[str])
+    examples: dict[str, str] = field(default_factory=dict[str, str])  # a kernel of each kind
 
     def add(self, other: Share) -> None:
         """Sums up."""
@@ -223,6 +224,7 @@ class Share(Struct):
         self.run, self.run_known = self.run + other.run, self.run_known + other.run_known
         self.unlaunched += other.unlaunched
         self.kinds.update(other.kinds)
+        self.examples = {**other.examples, **self.examples}
         for cause, kernels in other.missing.items():
             self.missing.setdefault(cause, []).extend(kernels)
 
@@ -312,7 +314,9 @@ def share_of(checkout: Path, gpu: Gpu, seen: set[str], *, alone: bool) -> Share:
         share.computed += not good and any(computed)
         cause = first_cause(own)
         where = f"{told.file}:{own[0].line} {own[0].kernel.name}: {cause}"
-        share.kinds[kind_of(cause, program, code) if runs else NOT_LAUNCHED] += 1
+        kind = kind_of(cause, program, code) if runs else NOT_LAUNCHED
+        share.kinds[kind] += 1
+        share.examples.setdefault(kind, where)
         share.missing.setdefault(_NAMED.sub("_", cause), []).append(where)
     return share
 
@@ -330,11 +334,11 @@ def section(shares: list[Share]) -> list[str]:
         "|---|---|---|---|---|---|---|",
         *(share.row for share in (*shares, total)),
         "",
-        f"#### Geometry or arguments not known: {total.launched - total.known} kernels",
+        f"#### Why not known: {total.launched - total.known} kernels",
         "",
-        "| number | kind of cause |",
-        "|---|---|",
-        *(f"| {number} | {kind} |" for kind, number in total.kinds.most_common()),
+        "| number | kind of cause | for example |",
+        "|---|---|---|",
+        *(f"| {number} | {kind} | `{total.examples[kind]}` |" for kind, number in total.kinds.most_common()),
         "",
         f"Of the {total.launched - beyond} kernels that neither a missing file nor the lack of any caller "
         f"keeps unknown, {total.known / max(total.launched - beyond, 1):.1%} have geometry and arguments.",
