@@ -247,3 +247,20 @@ def test_a_library_that_is_begun_leaves_the_arguments(tmp_path):
     body = "MPI_Init(&argc, &argv); int n = argc > 1 ? atoi(argv[1]) : 6; k<<<n, 64>>>(0, n, 3);"
     assert launch(tmp_path, body, "5", head).grid == (5, 1, 1)
     assert launch(tmp_path, body, "", head).grid == (6, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "for (int i = 1; i < argc; i++) { n = 5; if (rand()) break; n = 6; }",
+        "auto f = [&] { for (int i = 1; i < argc; i++) { n = 5; if (rand()) return; } }; f();",
+        "do { if (argc > 1) { n = 5; if (rand()) break; n = 6; } } while (0);",
+        "switch (argc) { case 2: n = 5; if (rand()) break; n = 6; break; default: break; }",
+    ],
+)
+def test_jumps_that_only_options_lead_to_change_nothing_of_a_run_without(tmp_path, options):
+    path = tmp_path / "a.cu"
+    body = f"int n = 4; {options} k<<<n, 64>>>(0, n, 3);"
+    path.write_text(f"{HEAD}int main(int argc, char **argv)\n{{\n{body}\n}}\n")
+    (found,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU)
+    assert (found.grid, found.source) == ((4, 1, 1), LaunchSource.HOST_CODE)

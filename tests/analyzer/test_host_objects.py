@@ -87,6 +87,10 @@ LOST = [
     ("a jump on that may go on", "int a = 0; for (;;) { a++; if (rand()) continue; break; }"),
     ("in front of a jump on", "int a = 0; for (int i = 0; i < 5; i++) { a++; if (rand()) continue; break; }"),
     (
+        "in front of each jump on",
+        "int a = 0; for (int i = 0;; i++) { a += 3; if (i > 5) break; if (rand()) continue; break; }",
+    ),
+    (
         "a return behind a jump",
         "auto f = [] { for (;;) { if (rand()) break; return 3; } return 4; }; int a = f();",
     ),
@@ -107,6 +111,10 @@ LOST = [
 SAME = [
     ("the same at each jump", "int a = 1; for (int i = 0; i < 3; i++) { a = 4; if (rand()) break; a = 4; }"),
     ("a case that leaves", "int a = 4; switch (rand()) { case 0: break; case 1: a = 4; default: a += 0; }"),
+    (
+        "a jump in what is not run",
+        "int a = 4; for (int i = 0; i < 2; i++) if (a > 5) { a = 9; if (rand()) break; k<<<2, 32>>>(7); }",
+    ),
     ("both sides the same", "int a = 2; rand() ? a = 4 : a = 4;"),
     (
         "returned either way",

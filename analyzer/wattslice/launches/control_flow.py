@@ -442,15 +442,13 @@ class ControlFlow(Evaluator):
 
         Of options: `is_run`, what a run takes for certain, `is_default`: or perhaps.
         """
-        before, jumps = self._returned[-1].value, self._jumps()
+        jumps = self._jumps()
         flow, changes = self._try(stmt, condition, is_run=is_run)
         if condition.is_option:
             if not is_run and not is_default:
                 self._forget_jumps(jumps)
             return _Way(flow, changes, self._returned[-1].value, self._levels)
-        way = self._gone(flow, changes)
-        self._returned[-1] = replace(self._returned[-1], value=before)
-        return way
+        return self._gone(flow, changes)
 
     def _gone(self, flow: Flow, changes: Delta) -> _Way:
         """The way that has been visited last; what it returns is no longer returned for certain."""
