@@ -13,7 +13,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 FILES = {
     "__init__.py": "from house.top import begin\n",
     "top.py": "import house.middle.first\n\n\ndef begin():\n    from house.middle import second\n",
-    "middle/__init__.py": "",
+    "middle/__init__.py": "from .first import name\n",
     "middle/first.py": "from .second import name\n",
     "middle/second.py": "import typing\n\nif typing.TYPE_CHECKING:\n    from house.middle import first\n",
     "low.py": "import json\n",
@@ -34,16 +34,16 @@ def test_what_modules_import_wherever_it_stands(house):
     found = read_house(house)
     assert found.imports == {
         "top": {"middle.first", "middle.second"},
-        "middle": set(),
+        "middle": {"middle.first"},
         "middle.first": {"middle.second"},
         "middle.second": {"middle.first"},
         "low": set(),
     }
-    assert found.rooms == {"top": 5, "middle": 5, "low": 1}
+    assert found.rooms == {"top": 5, "middle": 6, "low": 1}
     assert found.arrows == {("top", "middle"): 2}
     assert circles(found.imports) == [{"middle.first", "middle.second"}]
     assert told(found).splitlines() == [
-        "5 modules, 11 lines, 2 modules at the root",
+        "5 modules, 12 lines, 2 modules at the root",
         "3 rooms, 1 arrows between them, 0 of these back up",
         "1 circles of modules",
     ]
