@@ -30,13 +30,16 @@ class StoredVariants(Struct, frozen=True):
     """What the variants in the table `data` taught about `kernel` of a source file named `file`.
 
     `board`: the name of the one that they were measured on, empty where nobody told. `predicted_with`: what
-    `prediction_stamp` said of the predictions that it corrects.
+    `prediction_stamp` said of the predictions that it corrects. `words` and `uses` tell the kernel by its
+    text, which macros of variants do not change.
     """
 
     file: str
     kernel: str
     board: str
     predicted_with: str
+    words: tuple[str, ...]
+    uses: str
     data: DataFile
     taught: Taught
 

@@ -129,7 +129,9 @@ def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path):
         after.power_w
     )
     assert after.limit_exceedance > 0.9
-    assert after.exceedance(after.power_high_w + 1.0) == 0.0
+    assert after.power_high_w < 1.02 * after.power_limit_w
+    assert after.exceedance(after.power_high_w) == pytest.approx(0.05, abs=2e-3)
+    assert after.exceedance(after.power_limit_w) == pytest.approx(0.5, abs=0.02)
     for one in swept(kernel)["variants"]:
         assert one["power_w"] == pytest.approx(after.power_limit_w)
         assert one["energy_j"] == pytest.approx(one["power_w"] * one["time_s"])

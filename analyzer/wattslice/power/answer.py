@@ -17,6 +17,7 @@ from wattslice.power.slices import (
     unknown_watts,
     wanted_watts,
 )
+from wattslice.power.variants import OwnVariants
 from wattslice.slicing.features import SliceFeatures
 from wattslice.version import __version__
 from wattslice_models.contract import PowerModel, RepeatedLaunch, Subject, may_reach
@@ -33,15 +34,15 @@ from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.learners import MEANS
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
-from wattslice_models.types import Wanted
-from wattslice_models.variant_residual import VariantWork, amounts_of
-from wattslice_models.variant_store import prediction_stamp, stored_variants
+from wattslice_models.types import Held
+from wattslice_models.variant_residual import Gate, VariantWork, amounts_of
+from wattslice_models.variant_store import prediction_stamp
 from wattslice_models.workload import Workload
 
 
 class PowerQuestion(Struct, frozen=True):
-    """What is asked. `workload` None: the launch cannot run, `cannot_run` says why. `variants_of`: file
-    and name of the kernel whose measured variants correct the answer; None: none do.
+    """What is asked. `workload` None: the launch cannot run, `cannot_run` says why. `variants`: measured ones
+    of the kernel, which correct the answer; None: none do.
     """
 
     gpu: Gpu
@@ -51,7 +52,7 @@ class PowerQuestion(Struct, frozen=True):
     counts: OperationCounts
     workload: Workload | None
     cannot_run: str = ""
-    variants_of: tuple[str, str] | None = None
+    variants: OwnVariants | None = None
 
 
 class PowerAnswer(Struct, frozen=True):
@@ -146,15 +147,16 @@ def _with_limit(
     reaches = None
     if limit is not None and power_w is not None and high_w is not None:
         reaches = may_reach(limit, power_w, high_w)
+    energies = _energies(question.gpu)
     if limit is not None:
-        watts = limited(watts, limit)
+        watts = limited(watts, Held(limit, limit * energies.sensor_peak))
     return PowerAnswer(
         model,
         replace(watts, notes=(*watts.notes, *unseen, *timing.notes)),
         timing.time_s,
         str(timing.limited_by),
         reaches,
-        _energies(question.gpu).component_powers(work, question.gpu, question.clocks, timing, timing.time_s),
+        energies.component_powers(work, question.gpu, question.clocks, timing, timing.time_s),
         timing.utilisations,
         "PW031" if watts.power_w is None else "",
     )
@@ -192,6 +194,7 @@ def _by_energy(question: PowerQuestion, model: EnergyModel, work: Workload) -> P
         (),
         own_notes,
         wanted=prediction.wanted,
+        limit_note=prediction.limit_note,
     )
     return PowerAnswer(
         "energy",
@@ -214,30 +217,38 @@ def _no_model(question: PowerQuestion, work: Workload, reason: str) -> PowerAnsw
 
 def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> PowerAnswer:
     """The answer with what measured variants of this kernel on this board taught about it."""
-    watts = found.watts
-    stored = None if question.variants_of is None else stored_variants(question.gpu.id, *question.variants_of)
-    if stored is None or not watts.power_w or not found.time_s:
+    watts, own = found.watts, question.variants
+    if own is None or not watts.power_w or not found.time_s:
         return found
-    name = answering_model(question.gpu, question.choice)
+    stored, name = own.stored, answering_model(question.gpu, question.choice)
+    if stored is None:
+        return replace(found, watts=replace(watts, notes=(*watts.notes, own.note)))
     if stored.predicted_with != prediction_stamp(question.gpu, name, question.clocks, __version__):
         return replace(found, watts=replace(watts, notes=(*watts.notes, _OTHERWISE)))
     taught, occupancy = stored.taught, work.active_warps_per_sm / question.gpu.max_warps_per_sm
     done = VariantWork(amounts_of(work), occupancy, found.time_s, watts.power_w)
     ((longer, more),) = taught.factors((done,))
     limit_w, wanted = question.gpu.power_limit_w, wanted_watts(watts)
-    taught_w = more * done.power_w
-    power_w = taught_w if limit_w is None else min(taught_w, limit_w)
+    power_w = taught_w = more * done.power_w
+    reaches, limit_note = found.may_hit_power_limit, watts.limit_note
+    corrects = taught.power is not None and taught.power.gate is not Gate.NOTHING
+    if limit_w is not None and corrects:
+        power_w, limit_note = min(taught_w, limit_w), ""
+        if taught_w > limit_w:
+            limit_note = f"measured variants make it {taught_w:.0f} W, above the limit of {limit_w:g} W"
+        elif watts.limit_note and taught.time is None:
+            limit_note = f"nobody measured seconds: as predicted, {watts.limit_note}"
     drawn = power_w / done.power_w
-    reaches = None
-    if wanted is not None:
-        wanted = wanted.times(taught_w / wanted.power_w)  # what was measured had the limit in it
-        if taught.power is not None and taught.power.half_width is not None:
+    if wanted is not None and taught.power is not None:
+        if corrects:
+            wanted = wanted.times(taught_w / wanted.power_w)  # what was measured had the limit in it
+        if taught.power.half_width is not None and not own.is_edited:
             far = math.exp(taught.power.half_width)
-            wanted = Wanted(wanted.power_w, wanted.power_w / far, wanted.power_w * far)
-        shown_w = math.inf if limit_w is None else max(limit_w, watts.power_high_w or 0.0)
+            wanted = replace(wanted, low_w=wanted.power_w / far, high_w=wanted.power_w * far)
         reaches = None if limit_w is None else may_reach(limit_w, wanted.power_w, wanted.high_w)
-        low_w, high_w = min(wanted.low_w, power_w), min(wanted.high_w, shown_w)
+        low_w, high_w = wanted.shown
         watts = replace(watts, power_low_w=low_w, power_high_w=high_w, wanted=wanted)
+    notes = (*watts.notes, *taught.told(), *((own.note,) if own.note else ()))
     watts = replace(
         watts,
         power_w=power_w,
@@ -246,7 +257,8 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
             part if part.power_w is None else replace(part, power_w=drawn * part.power_w)
             for part in watts.slices
         ),
-        notes=(*watts.notes, *taught.told()),
+        notes=notes,
+        limit_note=limit_note,
     )
     return replace(
         found,

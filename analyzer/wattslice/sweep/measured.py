@@ -15,6 +15,8 @@ from msgspec.structs import replace
 from wattslice.analysis import KernelAnalysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.findings.quoting import text_of
+from wattslice.frontend.kernel_text import kernel_text
 from wattslice.launches.launch import LaunchOverride, LaunchSource
 from wattslice.launches.overrides import OverrideError, parse_launch
 from wattslice.power.answer import answering_model
@@ -277,7 +279,10 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
     stamp = prediction_stamp(gpu, model, config.clocks, __version__)
     data = DataFile(table.name, sha256(table))
     boards = ", ".join(dict.fromkeys(one.board for one in measured if one.board))
-    stored = StoredVariants(Path(launch.file).name, launch.name, boards, stamp, data, taught)
+    text = kernel_text(text_of(launch.file), launch.name, launch.line, launch.end_line)
+    stored = StoredVariants(
+        Path(launch.file).name, launch.name, boards, stamp, text.words, text.uses, data, taught
+    )
     return stored, tuple(one for one in predicted if _work(one) is None)
 
 
