@@ -218,9 +218,9 @@ def test_what_a_launch_wants_stands_beside_what_the_limit_leaves():
     assert free.wanted == replace(held.wanted, held=None)
     assert free.wanted == Wanted(free.power_w, free.power_low_w, free.power_high_w)
     assert held.power_w == pytest.approx(0.95 * free.power_w, rel=0.001)
-    assert held.power_low_w == free.power_low_w < held.power_w
+    assert 0.93 * held.power_w < held.power_low_w < 0.95 * held.power_w  # what it wants and the limit, both
     deep = model().predict(WORK, replace(V100, power_limit_w=0.8 * free.power_w))
-    assert deep.power_low_w == pytest.approx(0.95 * deep.power_w)  # all that it may want is above the limit
+    assert deep.power_low_w == pytest.approx(0.95 * deep.power_w, rel=1e-3)
 
 
 def test_what_was_never_measured_is_told():
