@@ -268,7 +268,8 @@ def calibrate(table: Path, gpu_id: str) -> int:
     """Fit the energy model to your own board by a few readings of its watts.
 
     READINGS is a table (CSV) with the columns kernel (a source file, FILE:NAME, or idle) and power_w;
-    core_mhz, memory_mhz, launch and settings if need be. One row is enough, five programs are better.
+    core_mhz, memory_mhz (of an idle board always), launch and settings if need be. One row is enough, five
+    programs are better.
     `wattslice analyze --gpu` then uses the model, until energy.json is removed. Give all readings at once:
     they take the place of those that an earlier calibration had.
     """
