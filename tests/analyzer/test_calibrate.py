@@ -159,12 +159,12 @@ def test_the_model_is_kept_and_used(table, tmp_path, monkeypatch, capsys):
         (
             f"{IDLE}k.cu:add,40,,\nidle,9,{AWAKE}\n",
             "l4",
-            "csv:3: idle: 9 W, and .* that board is asleep; read it",
+            "csv:3: idle: 9 W, and .* predicted at these clocks: does the board sleep",
         ),
-        (f"{IDLE}idle,71,{AWAKE}\n", "l4", "csv:2: idle: 71 W, and .* that board is at work"),
+        (f"{IDLE}idle,71,{AWAKE}\n", "l4", "csv:2: idle: 71 W, and .* predicted at these clocks: does the"),
         (f"{SETTINGS}k.cu:add,40,blah\n", "l4", "csv:2: --set 'blah' cannot be read"),
         (f"{SETTINGS}k.cu:add,40,m=4\n", "l4", "csv:2: no variable 'm' in the analysed files"),
-        (f"{SETTINGS}k.cu:add,40,sub.n=4\n", "l4", "csv:2: no kernel 'sub' in the analysed files"),
+        (f"{SETTINGS}k.cu:add,40,sub.n=4\n", "l4", "csv:2: no kernel .sub. in the"),
         (
             f"kernel,power_w,core_mhz,memory_mhz,settings\nidle,25,{AWAKE},n=4\n",
             "l4",

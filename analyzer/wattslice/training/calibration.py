@@ -179,10 +179,9 @@ def _idle_fault(reading: Reading, predicted_w: float) -> str:
     """
     if reading.example is not None or not is_far_off(reading.power_w, predicted_w):
         return ""
-    state = "asleep" if reading.power_w < predicted_w else "at work"
     return (
-        f"{IDLE}: {reading.power_w:g} W, and {predicted_w:.0f} W predicted at these clocks: that board is "
-        f"{state}; read it while a program that does nothing holds it awake, or remove this row"
+        f"{IDLE}: {reading.power_w:g} W, and {predicted_w:.0f} W predicted at these clocks: does the board "
+        "sleep, or work? Read it at clocks that it has under load (nvidia-smi -lgc), or remove this row"
     )
 
 
