@@ -32,7 +32,7 @@ class StoredVariants(Struct, frozen=True):
 
     `board`: the name of the one that they were measured on, empty where nobody told. `predicted_with`: what
     `prediction_stamp` said of the predictions that it corrects. `words` and `uses` tell the kernel by its
-    text, which macros of variants do not change.
+    text, which macros of variants do not change; `values`: what its arrays held (`KernelAnalysis.data`).
     """
 
     file: str
@@ -41,6 +41,7 @@ class StoredVariants(Struct, frozen=True):
     predicted_with: str
     words: tuple[str, ...]
     uses: str
+    values: str
     data: DataFile
     taught: Taught
 

@@ -244,7 +244,7 @@ void run(float *x, float *y) { copy<<<4096, 256>>>(x, y); }
             "const float *x, float *y, int n) {\n    __shared__",
             "it was",
         ),
-        ("#define TILE 4", "#define TILE 2", "what it uses of its file was edited"),
+        ("#define TILE 4", "#define TILE 2  // half", "what it uses of its file was edited"),
     ],
 )
 def test_an_edited_kernel_keeps_what_was_taught_but_not_its_interval(
@@ -261,7 +261,7 @@ def test_an_edited_kernel_keeps_what_was_taught_but_not_its_interval(
     assert after.power_w == pytest.approx(0.9 * plain.power_w, rel=0.02)
     assert after.power_high_w / after.power_w == pytest.approx(plain.power_high_w / plain.power_w)
     assert after.power_high_w / after.power_w > 1.1 * taught.power_high_w / taught.power_w
-    assert f"copy: {what}" in told_of_copy(kernel)
+    assert f"copy: since variants were measured, {what}" in told_of_copy(kernel)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,26 @@ def test_an_edited_device_function_is_an_edit_of_its_kernel(kernel: Path):
     assert train(kernel, measured_table(kernel), *LAUNCH) == 0
     assert "edited" not in told_of_copy(kernel)
     kernel.write_text(source.replace("2 * v", "2 * v * v"))
-    assert "copy: what it uses of its file was edited" in told_of_copy(kernel)
+    assert "copy: since variants were measured, what it uses of its file was edited" in told_of_copy(kernel)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"data": ("zeros",)}, "since variants were measured, arrays held other values (live)"),
+        ({"launch": ("copy=2:64",)}, "it does more or less each second than any of the measured variants"),
+    ],
+)
+def test_what_is_far_from_all_that_was_measured_has_no_narrow_interval(
+    kernel: Path, options: dict[str, Any], told: str
+):
+    plain = figures(kernel, **options)
+    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    after = figures(kernel, **options)
+    assert after.variants == 10
+    assert after.power_high_w / after.power_w == pytest.approx(plain.power_high_w / plain.power_w)
+    notes = " ".join(one.message for one in analyze([kernel], gpu="v100", **options).diagnostics)
+    assert f"copy: {told}" in notes
 
 
 def test_what_variants_taught_and_cannot_be_read_is_told(kernel: Path, tmp_path: Path):

@@ -17,7 +17,7 @@ from wattslice.power.slices import (
     unknown_watts,
     wanted_watts,
 )
-from wattslice.power.variants import OwnVariants
+from wattslice.power.variants import OTHER, OwnVariants
 from wattslice.slicing.features import SliceFeatures
 from wattslice.version import __version__
 from wattslice_models.contract import PowerModel, RepeatedLaunch, Subject, may_reach
@@ -231,6 +231,7 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
     limit_w, wanted = question.gpu.power_limit_w, wanted_watts(watts)
     power_w = taught_w = more * done.power_w
     reaches, limit_note = found.may_hit_power_limit, watts.limit_note
+    is_beyond = taught.power is not None and not taught.power.reaches(done.features)
     corrects = taught.power is not None and taught.power.gate is not Gate.NOTHING
     if limit_w is not None and corrects:
         power_w, limit_note = min(taught_w, limit_w), ""
@@ -242,13 +243,14 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
     if wanted is not None and taught.power is not None:
         if corrects:
             wanted = wanted.times(taught_w / wanted.power_w)  # what was measured had the limit in it
-        if taught.power.half_width is not None and not own.is_edited:
+        if taught.power.half_width is not None and not own.is_other and not is_beyond:
             far = math.exp(taught.power.half_width)
             wanted = replace(wanted, low_w=wanted.power_w / far, high_w=wanted.power_w * far)
         reaches = None if limit_w is None else may_reach(limit_w, wanted.power_w, wanted.high_w)
         low_w, high_w = wanted.shown
         watts = replace(watts, power_low_w=low_w, power_high_w=high_w, wanted=wanted)
-    notes = (*watts.notes, *taught.told(), *((own.note,) if own.note else ()))
+    doubt = own.note or (f"{_BEYOND}: {OTHER}" if is_beyond else "")
+    notes = (*watts.notes, *taught.told(), *((doubt,) if doubt else ()))
     watts = replace(
         watts,
         power_w=power_w,
@@ -270,6 +272,7 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
     )
 
 
+_BEYOND = "it does more or less each second than any of the measured variants"
 _OTHERWISE = (
     "variants of this kernel were measured, but for predictions with other coefficients, clocks or another "
     "version of wattslice: not used, train --variants again"

@@ -308,7 +308,7 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
     boards = ", ".join(dict.fromkeys(one.board for one in measured if one.board))
     text = kernel_text(text_of(launch.file), launch.name, launch.line, launch.end_line)
     stored = StoredVariants(
-        Path(launch.file).name, launch.name, boards, stamp, text.words, text.uses, data, taught
+        Path(launch.file).name, launch.name, boards, stamp, text.words, text.uses, launch.data, data, taught
     )
     return stored, tuple(
         f"{table}{_at(one)}: {_told(found)}: {found.outcome.value}: {found.reason}"
