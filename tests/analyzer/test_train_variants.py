@@ -474,12 +474,30 @@ def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path, capsys: pyte
     before = figures(kernel)
     assert train(kernel, cache, *LAUNCH) == 0
     assert figures(kernel).power_w == pytest.approx(1.2 * before.power_w, rel=1e-6)
+    capsys.readouterr()
+    cache.write_text(cache.read_text().replace('"kernel_name": "copy"', '"kernel_name": "ns::paste<4>"'))
+    assert train(kernel, cache, *LAUNCH) == 0
+    assert "the cache is of ns::paste<4>, and variants launch copy: is it the same" in capsys.readouterr().out
     compressed = cache.with_name("cache.json.gz")
     compressed.write_bytes(gzip.compress(cache.read_bytes()))
     assert train(kernel, compressed, *LAUNCH) == 0
     compressed.write_bytes(compressed.read_bytes()[:-40])
     assert train(kernel, compressed, *LAUNCH) == 2
     assert "cache.json.gz: cannot be read: " in capsys.readouterr().err
+
+
+def test_milliwatts_and_parameters_of_a_cache_that_nobody_mentions(kernel: Path, capsys):
+    entries = {
+        f"{tile},1": {"TILE": tile, "FOO": 1, "time": 0.1, "nvml_power": 120_000.0} for tile in (1, 2, 4, 8)
+    }
+    cache = kernel.with_name("cache.json")
+    space = {"tune_params_keys": ["TILE", "FOO"], "tune_params": {"TILE": [1, 2, 4, 8], "FOO": [1]}}
+    cache.write_text(json.dumps({"kernel_name": "copy", **space, "cache": entries}))
+    assert train(kernel, cache, "--launch", "copy=4096/TILE:256") == 2
+    assert "are they milliwatts, 120 W?" in capsys.readouterr().err
+    cache.write_text(cache.read_text().replace("120000.0", "120.0"))
+    assert train(kernel, cache, "--launch", "copy=4096/TILE:256") == 0
+    assert "FOO: neither --launch nor a source of" in capsys.readouterr().out
 
 
 def test_predictions_are_no_measurements(kernel: Path, capsys: pytest.CaptureFixture[str]):

@@ -280,6 +280,7 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
     config = replace(config, prediction=replace(config.prediction, variants=False))
     predicted = predict_measured(config, space, measured)
     taught = learn(measured, predicted)
+    doubts += _of_another_kernel(table, predicted)
     taught = replace(taught, doubts=(*taught.doubts, *doubts))
     launches = [one.launches for one in predicted if one.outcome is Outcome.PREDICTED]
     if len({(one.file, one.name, one.model) for made in launches for one in made}) != 1 or any(
@@ -333,6 +334,18 @@ def _unknown_macros(config: Config, space: Space, table: Path) -> tuple[str, ...
         remedy = f"correct or remove it; no macros are {', '.join(RESERVED)}"
         raise WattsliceError(f"column {told[0]}", path=table, line=line, remedy=remedy)
     return tuple(f"{one}; its values count as one" for one in told)
+
+
+def _of_another_kernel(table: Path, predicted: Sequence[PredictedVariant]) -> tuple[str, ...]:
+    """What to tell where a cache names a kernel that no variant launches."""
+    told = read_cache(table).kernel if is_cache(table) else ""
+    names = {made.name for one in predicted for made in one.launches}
+    plain = told.partition("<")[0].rpartition("::")[2]
+    if not plain or plain in names:
+        return ()
+    return (
+        f"the cache is of {told}, and variants launch {', '.join(sorted(names))}: is it the same kernel?",
+    )
 
 
 def _comments(lines: Sequence[str]) -> list[str]:
