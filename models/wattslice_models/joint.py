@@ -315,12 +315,12 @@ def energy_model_of(
         core_mhz_max=highest,
         interval=model.intervals_of(case).interval,
         doubted=model.intervals_of(case).doubted,
-        sensor_peak=_sensor_peak(model, gpu, board),
+        sensor_peak=sensor_peak(model, gpu, board),
         notes=(_note(model, board, case),) if board is None or calibrated is not None else (),
     )
 
 
-def _sensor_peak(model: JointModel, gpu: Gpu, board: Board | None) -> float:
+def sensor_peak(model: JointModel, gpu: Gpu, board: Board | None = None) -> float:
     """How far above its limit the board was seen; of one that never was there, how far boards of its age
     were: those before Volta reach 1.23 of it, later ones 1.01.
     """

@@ -31,6 +31,8 @@ from wattslice_models.execution_time import (
     predict_time,
 )
 from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.joint import sensor_peak
+from wattslice_models.joint_store import joint_model
 from wattslice_models.learners import MEANS
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
@@ -147,16 +149,15 @@ def _with_limit(
     reaches = None
     if limit is not None and power_w is not None and high_w is not None:
         reaches = may_reach(limit, power_w, high_w)
-    energies = _energies(question.gpu)
     if limit is not None:
-        watts = limited(watts, Held(limit, limit * energies.sensor_peak))
+        watts = limited(watts, Held(limit, limit * _peak(question.gpu)))
     return PowerAnswer(
         model,
         replace(watts, notes=(*watts.notes, *unseen, *timing.notes)),
         timing.time_s,
         str(timing.limited_by),
         reaches,
-        energies.component_powers(work, question.gpu, question.clocks, timing, timing.time_s),
+        _energies(question.gpu).component_powers(work, question.gpu, question.clocks, timing, timing.time_s),
         timing.utilisations,
         "PW031" if watts.power_w is None else "",
     )
@@ -165,6 +166,12 @@ def _with_limit(
 _NO_VALUES = "models of slices do not see what arrays hold: the watts are those of any data"
 STAND_IN = "v100"
 """The GPU whose energies divide watts among lines where no energy model speaks for the board."""
+
+
+def _peak(gpu: Gpu) -> float:
+    """How far above its limit sensors show such a board, as a ratio."""
+    own = energy_model(gpu)
+    return sensor_peak(joint_model(), gpu) if isinstance(own, NoEnergyModel) else own.sensor_peak
 
 
 def _energies(gpu: Gpu) -> EnergyModel:
