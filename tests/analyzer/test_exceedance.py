@@ -85,3 +85,28 @@ def test_a_board_that_is_held_back_shows_no_more_than_its_limit_in_half_of_all_c
     assert kernel.power_w == pytest.approx(limit_w, rel=0.01)
     assert would > 0.7
     assert odds(kernel, limit_w) == pytest.approx(would / 2, abs=0.01)
+
+
+def test_a_branch_that_may_leave_a_board_below_its_limit_counts_from_what_is_wanted(tmp_path: Path):
+    path = tmp_path / "perhaps.cu"
+    path.write_text("""
+__global__ void perhaps(const float *x, float *y, float a) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (x[blockIdx.x] > 0.5f) {
+        float v[8];
+        for (int j = 0; j < 8; j++) v[j] = x[threadIdx.x + j];
+        for (int i = 0; i < 4096; i++)
+            for (int j = 0; j < 8; j++) v[j] = v[j] * a + 1.0f;
+        for (int j = 0; j < 8; j++) y[j * 1228800 + at] = v[j];
+    }
+}
+void run(float *x, float *y) { perhaps<<<4800, 256>>>(x, y, 0.5f); }
+""")
+    (kernel,) = analyze([path], gpu="rtx_a4000").kernels
+    ends = [arm.kernel_low_w for arm in kernel.arms if arm.kernel_low_w is not None]
+    assert kernel.power_w is not None
+    assert kernel.power_low_w is not None
+    assert kernel.wanted is not None
+    assert kernel.wanted.power_w > 1.05 * kernel.power_w
+    assert min(ends) < 0.8 * kernel.power_w
+    assert kernel.power_low_w <= min(ends)

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from wattslice.analysis import LineHeat
-from wattslice.findings.findings import decision
+from wattslice.findings.findings import decision, hits_limit
 from wattslice.report.terminal import make_console
 from wattslice.report.text import launch_origin, slice_table, write_text
 from wattslice.units import energy, line_ranges, percent, power, printable, three_digits, time
@@ -166,6 +166,13 @@ def test_the_probability_goes_by_the_interval_before_the_limit_cuts_it():
     assert held.exceedance(300.0) == pytest.approx(0.5 * 0.917, abs=0.001)
     assert held.exceedance(310.0) == pytest.approx(0.05 * 0.87, abs=0.002)
     assert held.exceedance(360.0) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_launch_would_hit_the_limit_where_all_that_it_may_want_lies_above():
+    for low_w, words in ((310.0, "would hit the power limit"), (290.0, "may hit the power limit")):
+        wanted = Wanted(360.0, low_w, 450.0, Held(300.0, 303.0))
+        kernel = replace(MATMUL, power_w=300.0, power_low_w=285.0, power_high_w=303.0, power_limit_w=300.0)
+        assert hits_limit(replace(kernel, wanted=wanted)) == words
 
 
 def test_a_launch_tells_how_often_it_is_made():

@@ -181,6 +181,21 @@ def test_watts_measured_below_the_limit_are_not_taken_for_those_that_a_launch_wa
     assert after.exceedance(113.0) > 0.9
 
 
+def test_watts_at_the_limit_that_agree_with_the_prediction_leave_what_is_wanted(tmp_path: Path):
+    path, table = tmp_path / "hot.cu", tmp_path / "hot.csv"
+    path.write_text(HOT)
+    (before,) = analyze([path], gpu="rtx_a4000").kernels
+    table.write_text(
+        "\n".join(["UN,power_w", *(f"{copies},{before.power_w}" for copies in (8, 8, 8))]) + "\n"
+    )
+    assert main(["train", str(path), "--variants", str(table), "--gpu", "rtx_a4000"]) == 0
+    found = analyze([path], gpu="rtx_a4000")
+    (after,) = found.kernels
+    assert after.variants == 3
+    assert after.limit_exceedance == before.limit_exceedance
+    assert any("would exceed the limit" in one.message for one in found.diagnostics)
+
+
 def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):
     def told() -> list[str]:
         found = analyze([kernel], gpu="v100").diagnostics
@@ -285,7 +300,8 @@ def test_an_edited_device_function_is_an_edit_of_its_kernel(kernel: Path):
     source = SOURCE.replace("= x[(", "= twice(x[(").replace(
         "+ threadIdx.x];\n    __sync", "+ threadIdx.x]);\n    __sync"
     )
-    source = "__device__ float twice(float v) { return 2 * v; }\n" + source
+    source = "__device__ float twice(float v) { return more(v); }\n" + source
+    source = "__device__ float more(float v) { return 2 * v; }\n" + source
     kernel.write_text(source)
     assert train(kernel, measured_table(kernel), *LAUNCH) == 0
     assert "edited" not in told_of_copy(kernel)
@@ -344,9 +360,10 @@ def test_a_macro_may_stand_in_a_header_or_in_the_launch_alone(kernel: Path):
         "#ifndef SIDE\n#define SIDE 4\n#endif\n", ""
     )
     kernel.write_text(source.partition("__global__ void other")[0].replace("BLOCK", "UNUSED"))
+    launch = ("--launch", "copy=1024:BLOCK")
     table = kernel.with_suffix(".csv")
     table.write_text("TILE , BLOCK,power_w\n4,256,100\n8,128,100\n")
-    assert train(kernel, table, *LAUNCH) == 0
+    assert train(kernel, table, *launch) == 0
 
 
 def test_a_sweep_over_a_macro_that_nobody_mentions_tells_it(kernel: Path, capsys):
