@@ -56,20 +56,17 @@ def test_a_prediction_without_an_interval_exceeds_or_does_not():
         sure.exceedance(-1.0)
 
 
-WANTED = st.builds(
-    lambda power_w, low, high, limit, peak: Wanted(
-        power_w, low * power_w, high * power_w, None if limit is None else Held(limit, peak * limit)
-    ),
-    st.floats(20.0, 900.0),
-    st.floats(0.3, 0.99),
-    st.floats(1.01, 3.0),
-    st.none() | st.floats(50.0, 700.0),
-    st.floats(1.005, 1.3),
-)
+@st.composite
+def wanted_watts(draw: st.DrawFn) -> Wanted:
+    """Of any launch on a board with some limit, or none that is known."""
+    power_w, low, high = draw(st.floats(20.0, 900.0)), draw(st.floats(0.3, 0.99)), draw(st.floats(1.01, 3.0))
+    limit_w, peak = draw(st.none() | st.floats(50.0, 700.0)), draw(st.floats(1.005, 1.3))
+    held = None if limit_w is None else Held(limit_w, peak * limit_w)
+    return Wanted(power_w, low * power_w, high * power_w, held)
 
 
 @pytest.mark.hypothesis
-@given(WANTED, st.floats(0.1, 3.0))
+@given(wanted_watts(), st.floats(0.1, 3.0))
 def test_what_exceeds_a_budget_agrees_with_the_interval_that_is_told(wanted: Wanted, share: float):
     """Told are the lesser of wanted watts and limit, with the interval of `shown`."""
     low_w, high_w = wanted.shown
