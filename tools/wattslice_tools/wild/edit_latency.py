@@ -9,7 +9,7 @@ Each edit gives a text that was never seen before; the time is that from the tex
 in this process: CPU time, which is wall time on an idle machine. In turn with the edits, libclang parses the
 same text: one clang_parseTranslationUnit2 with the prelude precompiled and the same include folders, no tree
 visited. The table has medians, and the median of the ratios; of edits that take more than a second, one.
-Memory is what opening and editing the file added to the process for good. The ratios mean more than the times.
+Memory is what opening and editing the file added to the process for good. Ratios mean more than times.
 """
 
 from __future__ import annotations

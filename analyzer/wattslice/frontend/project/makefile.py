@@ -61,6 +61,13 @@ class Makefile(Struct):
     of_targets: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """Variables that have a value of their own for a target."""
     _work: int = _MOST_WORK
+    _recipes: tuple[tuple[Rule, tuple[str, ...]], ...] | None = None
+
+    def recipes(self) -> tuple[tuple[Rule, tuple[str, ...]], ...]:
+        """The rules with the lines of their recipes, expanded once: asked for each of many programs."""
+        if self._recipes is None:
+            self._recipes = tuple((rule, tuple(text for _, text in self.recipe(rule))) for rule in self.rules)
+        return self._recipes
 
     def expanded(self, text: str, automatic: Iterable[tuple[str, str]] = ()) -> str:
         """`text` with its variables and functions; `automatic`: `@`, `<`, `^`, `*` of a rule."""
@@ -149,12 +156,10 @@ def _closing(text: str, begin: int) -> int:
     """Where the bracket that opens at `begin` is closed; -1 nowhere."""
     opening = text[begin]
     closing = ")" if opening == "(" else "}"
-    level = 0
-    for position in range(begin, len(text)):
-        level += (text[position] == opening) - (text[position] == closing)
-        if level == 0:
-            return position
-    return -1
+    inner, end = begin, text.find(closing, begin)
+    while end >= 0 and (inner := text.find(opening, inner + 1, end)) >= 0:
+        end = text.find(closing, end + 1)
+    return end
 
 
 def _at_commas(text: str) -> list[str]:
