@@ -241,12 +241,13 @@ _OF_MAKE = frozenset({"shell", "foreach", "call", "eval", "origin", "flavor", "v
 # ----------------------------------------------------------------------------- reading
 
 
-def text_of_file(path: Path) -> str | None:
+def text_of_file(name: Path | str) -> str | None:
     """A text of a build; None where there is none, or it is too large or no regular file."""
-    is_there = os.path.isfile(path)  # noqa: PTH113  (dozens; a name that is too long is none)
-    note_file(path, is_there)
+    is_there = os.path.isfile(name)  # noqa: PTH113  (dozens; a name that is too long is none)
+    note_file(name, is_there)
     if not is_there:
         return None
+    path = Path(name)
     try:
         content = file_bytes(path, MOST_BYTES)
     except OSError:
@@ -255,11 +256,12 @@ def text_of_file(path: Path) -> str | None:
     return content.decode("utf-8", "replace").replace("\r\n", "\n").replace(UNTOLD, " ")
 
 
-def read_makefile(path: Path, top: Path) -> Makefile | None:
+def read_makefile(name: Path | str, top: Path) -> Makefile | None:
     """A Makefile, and what it includes below `top`; None where there is none."""
-    text = text_of_file(path)
+    text = text_of_file(name)
     if text is None:
         return None
+    path = Path(name)
     if not _INCLUDE.search(text):
         return copy(_read_alone(path, top, text))  # its own budget of work, the rest is read only
     makefile = Makefile(path.parent)

@@ -137,7 +137,7 @@ def _of_target(makefile: Makefile, target: str) -> Iterator[_Started]:
 
 def _scripts(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
     for name in _SCRIPTS:
-        text = text_of_file(folder / name)
+        text = text_of_file(f"{folder}/{name}")
         if text is None:
             continue
         makefile = makefile_of(folder, top)
