@@ -117,6 +117,7 @@ class Tallies:
         self._work = _work_by_region(kernel)
         self._threads = threads
         self.lengths = np.zeros(threads.population.size)  # operations of each lane
+        self._more = np.empty_like(self.lengths)
         self.thread_counts = [0.0] * kernel.region_count
         self.warp_counts = [0.0] * kernel.region_count
         self.loops: dict[int, LoopTally] = {}
@@ -131,11 +132,13 @@ class Tallies:
 
     def count(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
-        self.thread_counts[region] += mask.thread_mean
-        self.warp_counts[region] += mask.warp_mean
+        thread_mean, warp_mean = mask.thread_and_warp_mean
+        self.thread_counts[region] += thread_mean
+        self.warp_counts[region] += warp_mean
         if not self.is_looking:
-            if self._work[region]:
-                self.lengths += self._work[region] * mask.weights
+            if work := self._work[region]:
+                np.multiply(mask.weights, work, self._more)
+                np.add(self.lengths, self._more, self.lengths)
             self.by_block.add(region, mask)
 
     def of_loop(self, loop: ir.Loop) -> LoopTally:
