@@ -40,10 +40,11 @@ class NotCountedError(Exception):
 
 
 class BudgetExceededError(NotCountedError):
-    """The evaluation of one kernel took more steps than allowed."""
+    """The evaluation of one kernel took more steps than allowed; `had_choice`: it might have run fewer."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, had_choice: bool = True) -> None:
         super().__init__("counting its executions took more steps than allowed")
+        self.had_choice = had_choice
 
 
 class InVainError(Exception):
@@ -291,6 +292,7 @@ class State:
         self.boundaries: Boundaries | None = None  # of the first evaluations, which find where blocks differ
         self.uncertain = 0  # depth of arms taken only perhaps
         self.is_limited = False  # with a greater allowance some loop may have been run in another way
+        self.had_choice = False  # some loop would run fewer iterations at any price
         self.loops: list[LoopFrame] = []
         self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
         self._max_steps = self.steps_left = max_steps
