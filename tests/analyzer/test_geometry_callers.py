@@ -12,15 +12,9 @@ import pytest
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.clang import session
-from wattslice.frontend.cuda.read import (
-    defining_files,
-    read_caller,
-    read_callers,
-    read_cuda,
-    read_definitions,
-)
+from wattslice.frontend.cuda.read import read_caller, read_callers, read_cuda, read_definitions
 from wattslice.frontend.inputs import recorded
-from wattslice.frontend.neighbours import Undefined, caller_files, definition_files
+from wattslice.frontend.neighbours import caller_files, definition_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import Neighbours, resolve_launches
@@ -119,15 +113,6 @@ def test_definitions_are_found_by_their_text(tmp_path, text, is_there):
     (tmp_path / "other.cu").write_text(text)
     found = definition_files(tmp_path / "asks.cu", frozenset({"size", "unused"}))
     assert [path.name for path in found] == ["other.cu"] * is_there
-
-
-def test_a_file_that_was_read_is_read_again_only_for_what_other_files_use(tmp_path):
-    own, other = (tmp_path / name for name in ("asks.cu", "other.cu"))
-    for path in (own, other):
-        path.write_text("int size(int a) { return a; }")
-    wanted = frozenset({"size"})
-    assert defining_files(own, Undefined(wanted, is_alone=True)) == (other,)
-    assert set(defining_files(own, Undefined(wanted, is_alone=False))) == {own, other}
 
 
 def test_c_is_read_as_older_c_only_where_newer_has_errors(tmp_path, monkeypatch):

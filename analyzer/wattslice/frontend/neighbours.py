@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
 from wattslice.frontend.inputs import Search, digest_of_text, note_search
 from wattslice.frontend.surroundings import Surroundings
@@ -19,15 +18,6 @@ SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 HEADERS = frozenset({".h", ".hpp", ".hxx", ".hh", ".cuh", ".inl", ".inc"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
-
-
-class Undefined(NamedTuple):
-    """What host code uses and does not define. `is_alone`: it is of this file only, which has been read."""
-
-    names: frozenset[str]
-    is_alone: bool
-
-
 _BESIDE, _FAR = 3, 4
 """The distances of folders beside that of a file, and of all others of a small repository (`_near`)."""
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.errors import Severity
-from wattslice.frontend.neighbours import Undefined
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.walking import deep_recursion
 from wattslice.launches import host_api
@@ -278,9 +277,6 @@ def _constants(launch: KernelLaunch, variables: Iterable[ir.Variable]) -> tuple[
 CallerReader = Callable[[frozenset[str]], Sequence[ir.Program]]
 """Reads the host code of other files that calls the functions of these names."""
 
-DefinitionReader = Callable[[Undefined], Sequence[ir.Program]]
-"""Reads the host code that defines functions and variables."""
-
 LauncherReader = Callable[[frozenset[str]], ir.Program | None]
 """Reads the host code of a file that includes this one and launches its kernels of these names."""
 
@@ -301,7 +297,7 @@ class Neighbours(Struct, frozen=True):
     callers: CallerReader | None = None
     launcher: LauncherReader | None = None
     arguments: ArgumentFinder | None = None
-    definitions: DefinitionReader | None = None
+    definitions: CallerReader | None = None
     linking: CallerReader | None = None
 
 
@@ -484,8 +480,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
     for _ in range(MOST_CALLS_APART if around.definitions is not None else 0):
         names = _undefined(wider) - asked
         asked |= names
-        wanted = Undefined(names, is_alone=wider is program)
-        others = around.definitions(wanted) if names and around.definitions is not None else ()
+        others = around.definitions(names) if names and around.definitions is not None else ()
         if not any(other.functions or other.globals for other in others):
             break
         wider = _together(wider, others)

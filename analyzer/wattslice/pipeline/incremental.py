@@ -9,6 +9,7 @@ anew only where its kernel, its geometry or its arguments are.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -22,13 +23,12 @@ from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.frontend.cuda.read import (
     CallerProgram,
-    defining_files,
     first_launcher,
     read_caller,
 )
 from wattslice.frontend.inputs import open_text
 from wattslice.frontend.limits import MOST_S
-from wattslice.frontend.neighbours import Undefined, caller_files, linking_files
+from wattslice.frontend.neighbours import caller_files, definition_files, linking_files
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Kernel, Program
 from wattslice.launches.data import check_data
@@ -115,7 +115,7 @@ class _Reading(Struct, frozen=True):
     callers: _Heard[frozenset[str], Sequence[Program]]
     launcher: _Heard[frozenset[str], Program | None]
     arguments: _Heard[Path, ProgramArguments | None]
-    definitions: _Heard[Undefined, Sequence[Program]]
+    definitions: _Heard[frozenset[str], Sequence[Program]]
     linking: _Heard[frozenset[str], Sequence[Program]]
     launches: tuple[tuple[int, KernelLaunch], ...]
 
@@ -183,16 +183,18 @@ class _RememberedStages(Stages):
         def read(file: Path, names: frozenset[str]) -> CallerProgram:
             return self._read_caller(file, config, names)
 
-        def programs(files: tuple[Path, ...], names: frozenset[str]) -> tuple[Program, ...]:
-            found = [read(file, names).program for file in files]
+        def programs(
+            find: Callable[[Path, frozenset[str]], tuple[Path, ...]], names: frozenset[str]
+        ) -> tuple[Program, ...]:
+            found = [read(file, names).program for file in find(path, names)]
             return tuple(program for program in found if program is not None)
 
         return Neighbours(
-            lambda names: programs(caller_files(path, names), names),
+            partial(programs, caller_files),
             lambda kernels: first_launcher(path, kernels, lambda file: read(file, kernels)),
             plain.arguments,
-            lambda wanted: programs(defining_files(path, wanted), wanted.names),
-            lambda kernels: programs(linking_files(path, kernels), kernels),
+            partial(programs, definition_files),
+            partial(programs, linking_files),
         )
 
     def _read_caller(self, file: Path, config: Config, names: frozenset[str]) -> CallerProgram:
@@ -212,7 +214,7 @@ class _RememberedStages(Stages):
             callers: list[tuple[frozenset[str], Sequence[Program]]] = []
             launcher: list[tuple[frozenset[str], Program | None]] = []
             arguments: list[tuple[Path, ProgramArguments | None]] = []
-            definitions: list[tuple[Undefined, Sequence[Program]]] = []
+            definitions: list[tuple[frozenset[str], Sequence[Program]]] = []
             linking: list[tuple[frozenset[str], Sequence[Program]]] = []
             noted = Neighbours(
                 _noted(around.callers, callers),

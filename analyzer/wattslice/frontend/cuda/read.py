@@ -14,13 +14,7 @@ from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import Inputs, note_inputs, recorded
-from wattslice.frontend.neighbours import (
-    Undefined,
-    caller_files,
-    definition_files,
-    launcher_files,
-    linking_files,
-)
+from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.frontend.source_files import Stamp
 from wattslice.frontend.surroundings import Surroundings
@@ -73,16 +67,10 @@ def read_callers(
 
 
 def read_definitions(
-    path: Path, wanted: Undefined, options: ParseOptions | None = None, around: Surroundings | None = None
+    path: Path, names: frozenset[str], options: ParseOptions | None = None, around: Surroundings | None = None
 ) -> tuple[Program, ...]:
-    """The host code near `path` that defines what is wanted; never fails."""
-    return _read_all(defining_files(path, wanted, around), wanted.names, options)
-
-
-def defining_files(path: Path, wanted: Undefined, around: Surroundings | None = None) -> tuple[Path, ...]:
-    """The files of `read_definitions`."""
-    found = definition_files(path, wanted.names, around)
-    return tuple(file for file in found if not (wanted.is_alone and file == path.resolve()))
+    """The host code near `path` that defines `names`; never fails."""
+    return _read_all(definition_files(path, names, around), names, options)
 
 
 def read_linking(
