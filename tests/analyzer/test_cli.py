@@ -150,9 +150,12 @@ def test_every_option_reaches_the_config(source, pipeline):
 
 def test_garbage_is_looked_for_only_where_files_follow(source, monkeypatch):
     looked: list[bool] = []
-    monkeypatch.setattr(
-        "wattslice.pipeline.files.analyze_files", lambda *_: (looked.append(gc.isenabled()), ANALYSIS)[1]
-    )
+
+    def analyze_files(*_: object):
+        looked.append(gc.isenabled())
+        return ANALYSIS
+
+    monkeypatch.setattr("wattslice.pipeline.files.analyze_files", analyze_files)
     other = source.with_name("other.cu")
     other.write_text("__global__ void other() {}\n", encoding="utf-8")
     for files in ([source], [source, other]):
