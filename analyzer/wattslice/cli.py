@@ -40,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = _run(words)
     if arguments is None or _has_runaways():
         ended.append(status)
+    if arguments is not None:
+        gc.enable()  # a command about a single file does without
     return status
 
 

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,23 @@ def test_a_makefile_without_others_is_followed_once_and_each_has_its_own_budget(
     assert makefile(tmp_path, "N := 4\n-include more.mk\n").expanded("$(N)") == "5"
     (tmp_path / "more.mk").write_text("N := 6\n")
     assert read_makefile(path, tmp_path).expanded("$(N)") == "6"
+
+
+def test_recipes_are_expanded_once_and_brackets_in_them_are_matched(tmp_path, monkeypatch):
+    made = makefile(tmp_path, "N := 4\nrun: a.cu\n\tnvcc -o $(addsuffix (x),$(basename a(b).c $(N))) ${N\n")
+    asked = list[str]()
+    plain = project_makefile.Makefile.expanded
+
+    def expanding(self: Any, text: str, automatic: Any = ()):
+        asked.append(text)
+        return plain(self, text, automatic)
+
+    monkeypatch.setattr(project_makefile.Makefile, "expanded", expanding)
+    ((rule, (line,)),) = made.recipes()
+    assert made.recipes() == ((rule, (line,)),)
+    assert len(asked) == 1
+    assert rule.prerequisites == ("a.cu",)
+    assert line == f"nvcc -o a(b)(x) 4(x) {UNTOLD}"
 
 
 def found(path):

@@ -1,3 +1,4 @@
+import gc
 import io
 import json
 import os
@@ -145,6 +146,22 @@ def test_every_option_reaches_the_config(source, pipeline):
     assert config.parse.compile_commands == Path()
     assert config.facts.branch_profile is not None
     assert (config.clocks.core_mhz, config.clocks.memory_mhz, config.execution.jobs) == (1000.0, 800.0, 2)
+
+
+def test_garbage_is_looked_for_only_where_files_follow(source, monkeypatch):
+    looked: list[bool] = []
+
+    def analyze_files(*_: object):
+        looked.append(gc.isenabled())
+        return ANALYSIS
+
+    monkeypatch.setattr("wattslice.pipeline.files.analyze_files", analyze_files)
+    other = source.with_name("other.cu")
+    other.write_text("__global__ void other() {}\n", encoding="utf-8")
+    for files in ([source], [source, other]):
+        main(["analyze", "--no-cache", *map(str, files)])
+        assert gc.isenabled()
+    assert looked == [False, True]
 
 
 @pytest.mark.parametrize("report_format", ["text", "json", "gcc"])

@@ -279,6 +279,29 @@ def test_loops_inside_each_other_that_take_too_many_steps(monkeypatch: pytest.Mo
     assert "off by up to" in said
 
 
+@pytest.mark.parametrize(("around", "evaluations"), [("int j = 0;", 2), ("for (int j = 0; j < 9; ++j) ", 3)])
+def test_a_last_evaluation_only_where_it_is_another_one(
+    around: str, evaluations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loop that is followed step by step takes as many steps at any price; one around it need not."""
+    monkeypatch.setattr(counting, "MAX_STEPS", 50)
+    evaluated, evaluate = list[bool](), counting._evaluate_blocks
+
+    def counted(*given: Any, **named: Any) -> Any:
+        evaluated.append(named["is_last"])
+        return evaluate(*given, **named)
+
+    def unplanned(*_: Any) -> Any:
+        raise iterations.SurveyError
+
+    monkeypatch.setattr(counting, "_evaluate_blocks", counted)
+    monkeypatch.setattr(loops.Loops, "_plan", unplanned)
+    launch = kernel(f"{around} for (int i = 27 + j; i > 1; i = i % 2 ? 3 * i + 1 : i / 2) s += x[i];", 0)
+    with pytest.raises(counting.NotCountedError, match="more steps than allowed"):
+        count(launch)
+    assert evaluated == [False, False, True][:evaluations]
+
+
 def test_a_warp_runs_as_often_as_its_busiest_lane_however_many_run_alike():
     runs = np.arange(2.0 * 64).reshape(2, 64)  # of two iterations by 64 threads
     twice_and_once = np.concatenate([np.arange(32), np.arange(32), np.arange(32, 64)])

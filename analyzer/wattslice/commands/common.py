@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -161,6 +162,8 @@ def analyzed(config: Config) -> Analysis:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads cost a third of the import of numpy
     from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
+    if len(config.files) == 1:
+        gc.disable()  # the process ends with this file: nobody needs the room that garbage takes
     with progress(len(config.files), "files") as tell:
         analysis = analyze_files(config, lambda path: tell(path.name))
     for complaint in analysis.unmatched_settings:

@@ -101,7 +101,9 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     except BudgetExceededError:
         try:
             state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
-        except BudgetExceededError:
+        except BudgetExceededError as error:
+            if not error.had_choice and is_complete(launch.grid, launch.block):
+                raise  # once more it would be the same
             state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER, is_last=True)
     if not all(often < _MOST_EXECUTIONS for often in state.tallies.thread_counts):
         raise NotCountedError("its loops run more often than any launch could")
@@ -251,7 +253,10 @@ def _evaluate_blocks(
     executor = Executor(state, profile)
     executor.allowance = allowance
     executor.is_last = is_last
-    executor.execute(launch.kernel.body, state.masks.all)
+    try:
+        executor.execute(launch.kernel.body, state.masks.all)
+    except BudgetExceededError as error:
+        raise BudgetExceededError(had_choice=state.had_choice) from error
     if profile is not None:
         _tell_contradictions(executor)
     executor.forget()

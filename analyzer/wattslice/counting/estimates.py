@@ -106,18 +106,18 @@ class BlockCounts:
         self._threads = int(threads.exists[: threads.block_lanes].sum())
         self.by_thread = np.zeros((regions, blocks))
         self.by_warp = np.zeros((regions, blocks))
+        self._rows = list(zip(self.by_thread, self.by_warp, strict=True))
         self._mask: Mask | None = None  # the last one: the statements of a block have one together
         self._means = self.by_thread[0], self.by_warp[0]
 
     def add(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
         if mask is not self._mask:
-            warps = mask.busiest_lanes.reshape(len(self.by_warp[0]), -1)
-            threads = mask.weights.reshape(self._shape).sum(axis=1) / self._threads
-            self._mask, self._means = mask, (threads, warps.sum(axis=1) / warps.shape[1])
-        by_thread, by_warp = self._means
-        self.by_thread[region] += by_thread
-        self.by_warp[region] += by_warp
+            warps = mask.busiest_lanes.reshape(self._shape[0], -1)
+            threads = np.add.reduce(mask.weights.reshape(self._shape), axis=1) / self._threads
+            self._mask, self._means = mask, (threads, np.add.reduce(warps, axis=1) / warps.shape[1])
+        for row, more in zip(self._rows[region], self._means, strict=True):
+            np.add(row, more, row)
 
 
 def sampling_of(draw: Draw, counts: BlockCounts, kernel: ir.Kernel, reason: str) -> Sampling:

@@ -516,6 +516,7 @@ class Loops(ExpressionEvaluator):
         if allowance == 0 and longest > 1:  # another attempt at a kernel that took too many steps
             if self.is_last or longest < FEW_NODES or not (shape.iterations_differ and shape.has_loops):
                 return [_Stratum(longest // 2, 0, longest)]
+            self.state.had_choice = True
             # the nodes of Gauss: they add up what grows with the cube of the counter
             aside = math.sqrt((longest**2 - 1) / 12)
             half, middle = longest / 2, (longest - 1) / 2

@@ -170,18 +170,19 @@ class Mask(Struct, frozen=True, eq=False, dict=True):
         return of_busiest_lanes(self.weights)
 
     @cached_property
-    def _means(self) -> tuple[float, float]:
+    def thread_and_warp_mean(self) -> tuple[float, float]:
+        """How often a thread runs, and a warp."""
         return self.means(self)
 
     @property
     def thread_mean(self) -> float:
         """How often a thread runs."""
-        return self._means[0]
+        return self.thread_and_warp_mean[0]
 
     @property
     def warp_mean(self) -> float:
         """How often a warp runs."""
-        return self._means[1]
+        return self.thread_and_warp_mean[1]
 
     def scaled(self, factor: float) -> Mask:
         """Every weight multiplied by a non-negative factor."""
@@ -214,7 +215,8 @@ def _means(threads: SampledThreads, mask: Mask) -> tuple[float, float]:
     else:
         rows, runs = weights.reshape(-1, WARP_SIZE), of_busiest_lanes(certain)
         chances = np.divide(rows, runs[:, None], out=np.zeros_like(rows), where=runs[:, None] > 0)
-        per_warp = runs * (1.0 - np.prod(1.0 - np.minimum(chances, 1.0), axis=1))
+        misses = np.subtract(1.0, np.minimum(chances, 1.0, out=chances), out=chances)
+        per_warp = runs * (1.0 - np.multiply.reduce(misses, axis=1))
     # Not `@`: BLAS adds up in another order when it has another number of threads.
     return (
         float(np.add.reduce(weights * threads.population)),

@@ -40,10 +40,11 @@ class NotCountedError(Exception):
 
 
 class BudgetExceededError(NotCountedError):
-    """The evaluation of one kernel took more steps than allowed."""
+    """The evaluation of one kernel took more steps than allowed; `had_choice`: it might have run fewer."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, had_choice: bool = True) -> None:
         super().__init__("counting its executions took more steps than allowed")
+        self.had_choice = had_choice
 
 
 class InVainError(Exception):
@@ -117,6 +118,7 @@ class Tallies:
         self._work = _work_by_region(kernel)
         self._threads = threads
         self.lengths = np.zeros(threads.population.size)  # operations of each lane
+        self._more = np.empty_like(self.lengths)
         self.thread_counts = [0.0] * kernel.region_count
         self.warp_counts = [0.0] * kernel.region_count
         self.loops: dict[int, LoopTally] = {}
@@ -131,11 +133,13 @@ class Tallies:
 
     def count(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
-        self.thread_counts[region] += mask.thread_mean
-        self.warp_counts[region] += mask.warp_mean
+        thread_mean, warp_mean = mask.thread_and_warp_mean
+        self.thread_counts[region] += thread_mean
+        self.warp_counts[region] += warp_mean
         if not self.is_looking:
-            if self._work[region]:
-                self.lengths += self._work[region] * mask.weights
+            if work := self._work[region]:
+                np.multiply(mask.weights, work, self._more)
+                np.add(self.lengths, self._more, self.lengths)
             self.by_block.add(region, mask)
 
     def of_loop(self, loop: ir.Loop) -> LoopTally:
@@ -288,6 +292,7 @@ class State:
         self.boundaries: Boundaries | None = None  # of the first evaluations, which find where blocks differ
         self.uncertain = 0  # depth of arms taken only perhaps
         self.is_limited = False  # with a greater allowance some loop may have been run in another way
+        self.had_choice = False  # some loop would run fewer iterations at any price
         self.loops: list[LoopFrame] = []
         self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
         self._max_steps = self.steps_left = max_steps

@@ -92,7 +92,7 @@ def is_warp_uniform(value: Value) -> bool:
     if isinstance(value, np.ndarray):
         changes = value[1:] != value[:-1]
         changes[31::32] = False  # from one warp to the next
-        return not changes.any()
+        return not np.logical_or.reduce(changes)
     if isinstance(value, Unknown):
         return value.uniform and is_warp_uniform(value.delta)
     if isinstance(value, Pointer):
@@ -123,7 +123,7 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS):
         return a == b
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return bool((a == b).all())  # shape (lanes,), both
+        return bool(np.logical_and.reduce(a == b))  # shape (lanes,), both
     if isinstance(a, Pointer) and isinstance(b, Pointer):
         return a.root is b.root and same(a.offset, b.offset)
     return False
@@ -333,7 +333,7 @@ def _any_lanes(op: ir.BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: ir.
             return VARYING
         with np.errstate(over="ignore", invalid="ignore"):
             result = EXACT[op](a, b)
-        return result if bool(np.isfinite(result).all()) else VARYING
+        return result if bool(np.logical_and.reduce(np.isfinite(result))) else VARYING
     if op in EXACT:
         return wrap(EXACT[op](_residue(a), _residue(b)), type_)
     return _divide_or_shift(op, a, b, type_)

@@ -154,7 +154,7 @@ def walk_expressions(expr: Expr) -> Iterator[Expr]:
             stack.extend(below[::-1])
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def expressions_below(stmt: Stmt) -> tuple[Expr, ...]:
     """Every expression at any depth below a statement, those in the bodies of inlined calls included.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -33,7 +34,7 @@ def folders_above(file: Path) -> tuple[Path, ...]:
 def makefile_of(folder: Path, top: Path) -> Makefile | None:
     """The Makefile of a folder; what it includes has to lie below `top`."""
     for name in MAKEFILES:
-        found = read_makefile(folder / name, top)
+        found = read_makefile(f"{folder}/{name}", top)
         if found is not None:
             return found
     return None
@@ -82,7 +83,7 @@ def read_cmake(folder: Path, top: Path) -> Cmake | None:
     """The CMakeLists.txt of a folder with the variables of those above; None where there is none."""
     places = (folder, *folder.parents)
     downwards = reversed(places[: places.index(top) + 1])
-    asked = ((place, text_of_file(place / "CMakeLists.txt")) for place in downwards)
+    asked = ((place, text_of_file(f"{place}/CMakeLists.txt")) for place in downwards)
     texts = tuple((place, text) for place, text in asked if text is not None)
     return _read_cmake(texts, top) if texts and texts[-1][0] == folder else None
 
@@ -329,8 +330,8 @@ def compile_databases(source: Path) -> Iterator[Path]:
     """Places of a compile_commands.json for a source, nearest first."""
     for folder in folders_above(source.resolve()):
         for name in DATABASES:
-            path = folder / name
-            is_there = path.is_file()
+            path = f"{folder}/{name}"
+            is_there = os.path.isfile(path)  # noqa: PTH113
             note_file(path, is_there)
-            if is_there or (path.exists() and not path.is_dir()):  # a pipe: whoever reads it says so
-                yield path
+            if is_there or (os.path.exists(path) and not os.path.isdir(path)):  # noqa: PTH110,PTH112
+                yield Path(path)  # a pipe, say: whoever reads it says so

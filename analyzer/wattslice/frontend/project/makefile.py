@@ -61,6 +61,13 @@ class Makefile(Struct):
     of_targets: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """Variables that have a value of their own for a target."""
     _work: int = _MOST_WORK
+    _recipes: tuple[tuple[Rule, tuple[str, ...]], ...] | None = None
+
+    def recipes(self) -> tuple[tuple[Rule, tuple[str, ...]], ...]:
+        """The rules with the lines of their recipes, expanded once: asked for each of many programs."""
+        if self._recipes is None:
+            self._recipes = tuple((rule, tuple(text for _, text in self.recipe(rule))) for rule in self.rules)
+        return self._recipes
 
     def expanded(self, text: str, automatic: Iterable[tuple[str, str]] = ()) -> str:
         """`text` with its variables and functions; `automatic`: `@`, `<`, `^`, `*` of a rule."""
@@ -149,12 +156,10 @@ def _closing(text: str, begin: int) -> int:
     """Where the bracket that opens at `begin` is closed; -1 nowhere."""
     opening = text[begin]
     closing = ")" if opening == "(" else "}"
-    level = 0
-    for position in range(begin, len(text)):
-        level += (text[position] == opening) - (text[position] == closing)
-        if level == 0:
-            return position
-    return -1
+    inner, end = begin, text.find(closing, begin)
+    while end >= 0 and (inner := text.find(opening, inner + 1, end)) >= 0:
+        end = text.find(closing, end + 1)
+    return end
 
 
 def _at_commas(text: str) -> list[str]:
@@ -236,12 +241,13 @@ _OF_MAKE = frozenset({"shell", "foreach", "call", "eval", "origin", "flavor", "v
 # ----------------------------------------------------------------------------- reading
 
 
-def text_of_file(path: Path) -> str | None:
+def text_of_file(name: Path | str) -> str | None:
     """A text of a build; None where there is none, or it is too large or no regular file."""
-    is_there = os.path.isfile(path)  # noqa: PTH113  (dozens; a name that is too long is none)
-    note_file(path, is_there)
+    is_there = os.path.isfile(name)  # noqa: PTH113  (dozens; a name that is too long is none)
+    note_file(name, is_there)
     if not is_there:
         return None
+    path = Path(name)
     try:
         content = file_bytes(path, MOST_BYTES)
     except OSError:
@@ -250,11 +256,12 @@ def text_of_file(path: Path) -> str | None:
     return content.decode("utf-8", "replace").replace("\r\n", "\n").replace(UNTOLD, " ")
 
 
-def read_makefile(path: Path, top: Path) -> Makefile | None:
+def read_makefile(name: Path | str, top: Path) -> Makefile | None:
     """A Makefile, and what it includes below `top`; None where there is none."""
-    text = text_of_file(path)
+    text = text_of_file(name)
     if text is None:
         return None
+    path = Path(name)
     if not _INCLUDE.search(text):
         return copy(_read_alone(path, top, text))  # its own budget of work, the rest is read only
     makefile = Makefile(path.parent)

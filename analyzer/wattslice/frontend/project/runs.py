@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -137,7 +137,7 @@ def _of_target(makefile: Makefile, target: str) -> Iterator[_Started]:
 
 def _scripts(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
     for name in _SCRIPTS:
-        text = text_of_file(folder / name)
+        text = text_of_file(f"{folder}/{name}")
         if text is None:
             continue
         makefile = makefile_of(folder, top)
@@ -257,9 +257,9 @@ def _plain(program: str) -> str:
 def _products(makefile: Makefile) -> frozenset[str]:
     """Names that rules make: their targets, and what `-o` names."""
     found: set[str] = set()
-    for rule in makefile.rules:
+    for rule, recipe in makefile.recipes():
         found.update(target.rpartition("/")[2] for target in rule.targets)
-        found |= _outputs([text for _, text in makefile.recipe(rule)])
+        found |= _outputs(recipe)
     return frozenset(name for name in found if name and not name.startswith("."))
 
 
@@ -271,8 +271,7 @@ def _sources(build: Makefile | Cmake | None, program: str) -> tuple[str, ...]:
         return next((made.sources for made in build.programs if made.name == _plain(program)), ())
     found: list[str] = []
     names = {program.rpartition("/")[2], _plain(program)}
-    for rule in build.rules:
-        recipes = [text for _, text in build.recipe(rule)]
+    for rule, recipes in build.recipes():
         if ({target.rpartition("/")[2] for target in rule.targets} | _outputs(recipes)) & names:
             found += rule.prerequisites
             found += (word for text in recipes for word in text.split() if _SOURCE.search(word))
@@ -347,8 +346,7 @@ def _is_made_elsewhere(main: Path, build: Makefile | Cmake | None, started: _Sta
         return False
     if isinstance(build, Cmake):
         return any(_is_of(main, made.sources) and made.name != program for made in build.programs)
-    for rule in build.rules:
-        recipes = [text for _, text in build.recipe(rule)]
+    for rule, recipes in build.recipes():
         words = {word.rpartition("/")[2] for word in (*rule.prerequisites, *" ".join(recipes).split())}
         made = {_plain(target) for target in (*rule.targets, *_outputs(recipes))}
         if main.name in words and program not in made:
@@ -356,7 +354,7 @@ def _is_made_elsewhere(main: Path, build: Makefile | Cmake | None, started: _Sta
     return False
 
 
-def _outputs(recipes: list[str]) -> set[str]:
+def _outputs(recipes: Iterable[str]) -> set[str]:
     return {
         found[1].rpartition("/")[2] for text in recipes for found in re.finditer(r"(?:^|\s)-o\s*(\S+)", text)
     }

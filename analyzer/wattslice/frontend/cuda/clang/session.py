@@ -98,8 +98,9 @@ def parse_cuda(path: Path, options: ParseOptions | None = None, source: bytes | 
     return unit
 
 
-def _names(source: bytes, name: str) -> bool:
-    return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", source) is not None
+@functools.lru_cache(maxsize=2)
+def _words(source: bytes) -> frozenset[bytes]:
+    return frozenset(re.findall(rb"\w+", source))
 
 
 _TEMPLATE_KERNEL = regex(rb"\btemplate\b[^;{}]*\b__global__\b")
@@ -112,7 +113,7 @@ def _badness(unit: ParsedUnit) -> tuple[int, int, int]:
     errors = sum(
         d.is_error and d.path is not None and unit.files.is_same(d.path, unit.path) for d in unit.diagnostics
     )
-    made_up = sum(_names(unit.source, entry.name) for entry in unit.recovered.declared)
+    made_up = sum(entry.name.encode() in _words(unit.source) for entry in unit.recovered.declared)
     if not _TEMPLATE_KERNEL.search(unit.source):
         return errors, made_up, 0
     functions = list(unit.declarations())
