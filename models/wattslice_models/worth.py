@@ -27,13 +27,14 @@ FILE = SHIPPED / "worth.json"
 class Worth(Struct, frozen=True):
     """MAPE over `runs` of a model, and of two means that know nothing of kernels, as shares of 1.
 
-    `gpu_id`: whose runs; ``general`` for boards that the model never saw, one after another. `what`: which
-    runs, and what the model had learnt from, in words.
+    `gpu_id`: whose runs; ``general`` for boards that the model never saw, one after another. `asked`: what
+    was run there, `learnt`: what the model had learnt from, in words.
     """
 
     gpu_id: str
     model: str
-    what: str
+    asked: str
+    learnt: str
     runs: int
     error: float
     constant_mean: float
@@ -53,10 +54,12 @@ class Worth(Struct, frozen=True):
     @property
     def told(self) -> str:
         """The figures and the verdict, for somebody who reads the model's answers."""
+        here = "" if self.gpu_id == GENERAL else " of this board"
+        where = f"On {self.asked}{here} ({self.learnt})"
         verdict = f"; it loses to the {' and the '.join(self.loses_to)}" if self.loses_to else ""
         return (
-            f"{self.what}: the {entry(self.model).title} misses {self.runs} held-out runs by "
-            f"{self.error:.1%} (MAPE), the constant mean by {self.constant_mean:.1%}, the mean at each clock "
+            f"{where}: the {entry(self.model).title} misses {self.runs} held-out runs by {self.error:.1%} "
+            f"(MAPE), the constant mean by {self.constant_mean:.1%}, the mean at each clock "
             f"by {self.clock_mean:.1%}{verdict}"
         )
 
@@ -70,7 +73,7 @@ class HeldOutWatts(Struct, frozen=True):
     predicted_w: float
 
 
-def worth(gpu_id: str, model: str, what: str, runs: Iterable[HeldOutWatts]) -> Worth:
+def worth(gpu_id: str, model: str, asked: str, learnt: str, runs: Iterable[HeldOutWatts]) -> Worth:
     """Errors of every group, and of its own means, every group with the same weight.
 
     Raises ``ValueError`` without runs.
@@ -94,7 +97,7 @@ def worth(gpu_id: str, model: str, what: str, runs: Iterable[HeldOutWatts]) -> W
         raise ValueError("no held-out run")
     error, constant, by_clock = (_mean(column) for column in zip(*errors, strict=True))
     number = sum(map(len, groups.values()))
-    return Worth(gpu_id, model, what, number, error, constant, by_clock)
+    return Worth(gpu_id, model, asked, learnt, number, error, constant, by_clock)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -122,8 +125,8 @@ def _of_file(path: Path) -> Worth | None:
         for row in trained.residuals
         if row.held_out_w is not None and row.dataset != "readings"
     ]
-    what = "On your runs, each benchmark left out"
-    return worth(path.parent.name, trained.name, what, runs) if runs else None
+    learnt = "yours, each benchmark left out"
+    return worth(path.parent.name, trained.name, "runs", learnt, runs) if runs else None
 
 
 @cache

@@ -179,7 +179,7 @@ def test_a_model_asked_for_by_name_says_what_it_is_worth_here(tmp_path, gpu, mod
     assert f"by {known.error:.1%} (MAPE), the constant mean by {known.constant_mean:.1%}" in told
     assert ("loses to" in told) == bool(verdict)
     assert verdict in told
-    assert ("Not trained on this board" in told) == (row[0] == "general")
+    assert ("boards that it never saw (not trained on this one)" in told) == (row[0] == "general")
 
 
 def test_auto_says_what_it_is_worth_where_it_loses_to_the_constant_mean(tmp_path):

@@ -20,14 +20,14 @@ def test_groups_count_the_same_and_have_means_of_their_own():
         run("a", 2000, 200.0, 220.0),
         run("b", 1000, 50.0, 65.0),
     )
-    found = worth("general", "wavelet", "On others", runs)
+    found = worth("general", "wavelet", "others", "not this one", runs)
     assert found.runs == 3
     assert found.error == pytest.approx((0.1 + 0.3) / 2)
     assert found.constant_mean == pytest.approx(((0.5 + 0.25) / 2 + 0.0) / 2)
     assert found.clock_mean == pytest.approx(0.0)
     assert found.loses_to == ("constant mean", "mean at each clock")
     with pytest.raises(ValueError, match="no held-out run"):
-        worth("general", "wavelet", "On others", ())
+        worth("general", "wavelet", "others", "not this one", ())
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_groups_count_the_same_and_have_means_of_their_own():
     ],
 )
 def test_what_a_reader_is_told(error, verdict):
-    found = Worth("t4", "wavelet", "On applications", 7, error, 0.3, 0.2)
+    found = Worth("t4", "wavelet", "applications", "trained elsewhere", 7, error, 0.3, 0.2)
     assert found.loses_to_constant == (error > 0.3)
     assert found.told == (
-        f"On applications: the wavelet network misses 7 held-out runs by {error:.1%} (MAPE), the constant "
-        f"mean by 30.0%, the mean at each clock by 20.0%{verdict}"
+        f"On applications of this board (trained elsewhere): the wavelet network misses 7 held-out runs by "
+        f"{error:.1%} (MAPE), the constant mean by 30.0%, the mean at each clock by 20.0%{verdict}"
     )
 
 
@@ -74,4 +74,4 @@ def test_a_model_of_the_user_is_worth_what_its_own_held_out_runs_say(tmp_path, m
     found = worth_of(load_gpu("l4"), "mean")
     assert found is not None
     assert (found.runs, found.error) == (1, pytest.approx(0.3))
-    assert found.what == "On your runs, each benchmark left out"
+    assert found.told.startswith("On runs of this board (yours, each benchmark left out): the constant mean")

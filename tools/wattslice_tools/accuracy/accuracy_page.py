@@ -10,25 +10,23 @@ told beside its answers.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from wattslice.errors import WattsliceError
 from wattslice.report.model_plots import Panel, plot_measured_against_predicted, rank
 from wattslice.report.pictures import check
-from wattslice.training.evaluation import GpuEvaluation, Protocol, Request, Score, evaluate, mean_error
+from wattslice.training.evaluation import GpuEvaluation, Protocol, Request, Score, evaluate
 from wattslice.training.judging import judge
 from wattslice.training.model_card import TABLE_HEAD, judgement_line, left_out_lines
-from wattslice.training.training import training_data
 from wattslice_corpora.records import RecordError, measured_gpu_ids, write_text
 from wattslice_models.contract import Example
 from wattslice_models.cross_validation import HeldOut
 from wattslice_models.gpu import load_gpu
-from wattslice_models.joint_store import held_out_runs
-from wattslice_models.learners import GENERAL, MEANS, NAMES
-from wattslice_models.store import SHIPPED, load, power_model
-from wattslice_models.worth import HeldOutWatts, Worth, save_worth, worth
+from wattslice_models.learners import MEANS, NAMES
+from wattslice_models.worth import save_worth, shipped_worth
 from wattslice_tools.accuracy.variants import CLEAR, sign_score
+from wattslice_tools.accuracy.winners import MARKERS, winners_section, worth_elsewhere, worth_on
 
 _END = "<!-- evaluate: end of the generated part -->"
 _SHOWN = 8
@@ -56,6 +54,7 @@ def check_document(path: Path, gpu_ids: Sequence[str]) -> None:
     text = path.read_text(encoding="utf-8")
     for gpu_id in gpu_ids:
         _parts(path, text, begin_marker(gpu_id), _END)
+    _parts(path, text, *MARKERS)
 
 
 def replace_section(path: Path, begin: str, end: str, section: str) -> None:
@@ -235,48 +234,6 @@ def _clocks(example: Example) -> tuple[float, float]:
     return clocks.core_mhz or 0.0, clocks.memory_mhz or 0.0
 
 
-def worth_on(found: GpuEvaluation) -> Iterator[Worth]:
-    """What the models that answer for a GPU are worth on it: the rows of its first table."""
-    scores = {score.name: score for score in found.protocols[0].scores}
-    for score in scores.values():
-        means = [mean_error(scores[name], score) for name in MEANS]
-        own = score.judgement.errors
-        if score.name in MEANS or score.name not in NAMES or own is None or None in means:
-            continue
-        if power_model(found.gpu, score.name) is not None:
-            what = f"On {_asked(found, score)} of this board ({score.about or 'each left out'})"
-            yield Worth(
-                found.gpu.id, score.name, what, own.runs, own.mean, *(error or 0.0 for error in means)
-            )
-
-
-def _asked(found: GpuEvaluation, score: Score) -> str:
-    if found.tested_runs:
-        return "applications"
-    programs = {one.example.benchmark for one in score.predicted}
-    return "microbenchmarks" if len(programs) > 1 else "the one measured program"
-
-
-def worth_elsewhere() -> Iterator[Worth]:
-    """What models that can be carried over are worth on boards that they never saw."""
-    what = "Not trained on this board; on others that it never saw"
-    boards = (
-        HeldOutWatts((run.gpu_id, run.dataset), (run.core_mhz, run.memory_mhz), run.measured_w, run.board_w)
-        for run in held_out_runs()
-    )
-    yield worth(GENERAL, "energy", what, boards)
-    general = load(SHIPPED / GENERAL / "wavelet.json")
-    learnt = training_data(tuple(map(load_gpu, general.provenance.gpu_ids)), ()).examples
-    boards = (
-        HeldOutWatts(
-            (one.subject.gpu.id, one.dataset), (row.core_mhz, row.memory_mhz), row.measured_w, row.held_out_w
-        )
-        for one, row in zip(learnt, general.residuals, strict=True)
-        if row.held_out_w is not None
-    )
-    yield worth(GENERAL, general.name, what, boards)
-
-
 def plot_evaluations(found: Sequence[GpuEvaluation], folder: Path) -> dict[str, Path]:
     """Draw measured against predicted watts of every GPU, by its first protocol: picture by GPU id.
 
@@ -306,6 +263,7 @@ def main(arguments: list[str]) -> int:
         found = [evaluate(request, lambda _step: None) for request in requests]
         update(document, found, plot_evaluations(found, document.parent / "plots"))
         save_worth((*(row for one in found for row in worth_on(one)), *worth_elsewhere()))
+        replace_section(document, *MARKERS, winners_section(tuple(shipped_worth().values())))
     except (WattsliceError, RecordError, OSError) as error:
         print(f"accuracy_page: {error}", file=sys.stderr)
         return 2
