@@ -55,10 +55,10 @@ def test_who_wins_where_is_told_in_words():
     )
     told = winners_section(rows).splitlines()
     assert told[:2] == [
-        "- **wavelet network**: judged on 1 boards; the nearest model on 0 of them; loses to the constant mean "
-        "on none; loses to the mean at each clock on Tesla T4.",
-        "- **energy model**: judged on 2 boards; the nearest model on 2 of them; loses to the constant mean on "
-        "L4; loses to the mean at each clock on L4.",
+        "- **wavelet network**: judged on 1 board; the nearest model on 0 of them; loses to the constant "
+        "mean on none; loses to the mean at each clock on Tesla T4.",
+        "- **energy model**: judged on 2 boards; the nearest model on 2 of them; loses to the constant "
+        "mean on L4; loses to the mean at each clock on L4.",
     ]
     assert told[-2:] == [
         "| Tesla T4 | applications | 15.0% | **5.0%** | 20.0% | 10.0% |",

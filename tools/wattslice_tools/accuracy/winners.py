@@ -80,10 +80,8 @@ def _plain_words(name: str, boards: dict[str, list[Worth]]) -> str:
     """Where one model answers, wins and loses."""
     here = [row for those in boards.values() for row in those if row.model == name]
     won = [row for row in here if row.error == min(one.error for one in boards[row.gpu_id])]
-    parts = [
-        f"judged on {len(here)} board{'s' * (len(here) != 1)}",
-        f"the nearest model on {len(won)} of them",
-    ]
+    judged = f"judged on {len(here)} board{'s' * (len(here) != 1)}"
+    parts = [judged, f"the nearest model on {len(won)} of them"]
     for title in (entry(mean).title for mean in MEANS):
         lost = [load_gpu(row.gpu_id).name for row in here if title in row.loses_to]
         parts.append(f"loses to the {title} on {', '.join(lost) or 'none'}")
