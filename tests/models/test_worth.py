@@ -1,13 +1,15 @@
 """What models are worth: errors beside those of the means, by hand."""
 
 import pytest
+from msgspec.structs import replace
 
+from wattslice_models import worth as worth_file
 from wattslice_models.contract import UNCALIBRATED
 from wattslice_models.gpu import load_gpu
 from wattslice_models.learners import MEANS, NAMES
 from wattslice_models.mean import MeanModel
-from wattslice_models.store import Provenance, Residual, TrainedModel, power_model, save
-from wattslice_models.worth import HeldOutWatts, Worth, shipped_worth, worth, worth_of
+from wattslice_models.store import ModelFileError, Provenance, Residual, TrainedModel, power_model, save
+from wattslice_models.worth import HeldOutWatts, Worth, save_worth, shipped_worth, worth, worth_of
 
 
 def run(group, core_mhz, measured_w, predicted_w):
@@ -75,3 +77,20 @@ def test_a_model_of_the_user_is_worth_what_its_own_held_out_runs_say(tmp_path, m
     assert found is not None
     assert (found.runs, found.error) == (1, pytest.approx(0.3))
     assert found.told.startswith("On runs of this board (yours, each benchmark left out): the constant mean")
+
+
+def test_rows_of_other_boards_are_kept_and_those_of_these_are_replaced(tmp_path, monkeypatch):
+    """The command may be run for some boards only."""
+    monkeypatch.setattr(worth_file, "FILE", tmp_path / "worth.json")
+    shipped_worth.cache_clear()
+    old = Worth("t4", "wavelet", "applications", "elsewhere", 7, 0.1, 0.3, 0.2)
+    other = replace(old, gpu_id="l4")
+    save_worth((old, replace(old, model="regression"), other))
+    new = replace(old, error=0.4)
+    save_worth((new,))
+    assert shipped_worth() == {("t4", "wavelet"): new, ("l4", "wavelet"): other}
+    (tmp_path / "worth.json").write_text('{"schema_version": 3, "worth": [{"gpu_id": "t4"}]}')
+    shipped_worth.cache_clear()
+    with pytest.raises(ModelFileError, match=r"worth\.json: entry missing"):
+        shipped_worth()
+    shipped_worth.cache_clear()
