@@ -1,12 +1,15 @@
 """Aims beside figures, and who wins where: what the pages of accuracy say of made-up figures."""
 
+from pathlib import Path
+
 import pytest
 
 from wattslice.errors import WattsliceError
 from wattslice_models.contract import Interval
-from wattslice_models.worth import Worth
+from wattslice_models.learners import entry
+from wattslice_models.worth import Worth, shipped_worth
 from wattslice_tools.accuracy import aims
-from wattslice_tools.accuracy.accuracy_page import check_document
+from wattslice_tools.accuracy.accuracy_page import begin_marker, check_document
 from wattslice_tools.accuracy.aims import Aim
 from wattslice_tools.accuracy.joint_page import Held, _by_unit, _share_inside  # pyright: ignore[reportPrivateUsage]
 from wattslice_tools.accuracy.winners import MARKERS, winners_section
@@ -73,3 +76,20 @@ def test_a_page_without_a_place_for_them_is_told_before_minutes_of_work(tmp_path
         check_document(page, ())
     page.write_text("\n".join(MARKERS))
     check_document(page, ())
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "appendix" / "accuracy.md"
+
+
+def test_what_models_say_of_themselves_is_what_the_page_has():
+    """`worth.json` and the tables of each board come from one run of the command."""
+    text = PAGE.read_text(encoding="utf-8")
+    rows = tuple(shipped_worth().values())
+    assert winners_section(rows) in text
+    for row in rows:
+        if row.gpu_id == "general":
+            continue
+        section = text.partition(begin_marker(row.gpu_id))[2].partition("<!-- evaluate: end")[0]
+        title = entry(row.model).title
+        told = [line for line in section.splitlines() if line.startswith((f"| {title} |", f"| {title}, "))]
+        assert any(f"| {row.runs} | {row.error:.1%} |" in line for line in told), (row, told)
