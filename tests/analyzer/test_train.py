@@ -11,6 +11,7 @@ pytest.importorskip("scipy")
 
 from wattslice.cli import main
 from wattslice.training import training
+from wattslice.training.model_card import model_card
 from wattslice.training.training import TrainedEntry, choose, hollow, train, training_data
 from wattslice_models.contract import UNCALIBRATED, Learner, ModelKind, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut
@@ -149,6 +150,20 @@ def test_variants_of_a_few_programs_choose_nothing():
     assert found.name == "energy"
     assert found.reason.startswith("1 kinds of programs (mixbench) are too few")
     assert choose((candidate("regression", 0.1),), {}).name == "regression"
+
+
+def test_a_card_has_the_means_beside_a_model_that_was_trained_alone(table):
+    alone = train(training_data((load_gpu("h200"),), (table,)), "energy")
+    runs = sum(part.ratio is not None for part in alone.entries[0].held_out)
+    card = model_card(alone, ())
+    (told,) = [line for line in card.splitlines() if line.startswith("On benchmarks that it never saw")]
+    assert f"the energy model misses {runs} held-out runs by" in told
+    measured = [one.power_w for one in alone.data.examples]
+    mean_w = sum(measured) / len(measured)
+    constant = sum(abs(mean_w / one - 1.0) for one in measured) / len(measured)
+    assert f"the constant mean by {constant:.1%}" in told
+    with_means = train(training_data((load_gpu("h200"),), (table,)), "mean")
+    assert "On benchmarks that it never saw" not in model_card(with_means, ())
 
 
 def test_no_hollow_network_is_shipped():

@@ -9,9 +9,10 @@ from wattslice.training.judging import Judgement, judge_held_out
 from wattslice.training.training import MOST_FOLDS, TrainedEntry, TrainingData, TrainingResult
 from wattslice_models.energy import Component
 from wattslice_models.energy_power import EnergyPowerModel
-from wattslice_models.learners import ENTRIES, MEANS, entry
+from wattslice_models.learners import ENTRIES, GENERAL, MEANS, entry
 from wattslice_models.trained_regression import Coefficient, TrainedRegression
 from wattslice_models.wavelet_network import WaveletModel
+from wattslice_models.worth import HeldOutWatts, worth
 
 TABLE_HEAD = (
     "| Model | runs | MAPE | median | worst | Spearman | in the 90 % interval |",
@@ -52,6 +53,7 @@ def model_card(result: TrainingResult, pictures: Sequence[str], *, choice_is_new
             for one in result.entries
         ),
         "",
+        *_beside_means(result),
         *(f"![{picture}]({picture})" for picture in pictures),
         "",
         "## Models",
@@ -118,8 +120,30 @@ def _protocol(data: TrainingData) -> list[str]:
         "Every benchmark is predicted by a model that never saw it (benchmarks leave one at a time, or in "
         f"{MOST_FOLDS} parts when there are more). The interval of a model holds 90 % of its held-out runs, "
         "each benchmark with equal weight; the last column asks how often an interval made of the *other* "
-        "benchmarks holds the runs of one."
+        "benchmarks holds the runs of one. What *loses* does so by the mean error benchmark by benchmark, above."
     ]
+
+
+def _beside_means(result: TrainingResult) -> list[str]:
+    """Of models that were trained without the means: how far those are off over the same runs."""
+    several = len(result.data.gpus) > 1
+    asked = "boards that it never saw" if several else "benchmarks that it never saw"
+    lines: list[str] = []
+    for one in () if any(one.entry.name in MEANS for one in result.entries) else result.entries:
+        runs = [
+            HeldOutWatts(
+                (example.subject.gpu.id, example.dataset),
+                (example.subject.clocks.core_mhz, example.subject.clocks.memory_mhz),
+                example.power_w,
+                predicted_w,
+            )
+            for example, predicted_w in ((part.example, part.prediction.power_w) for part in one.held_out)
+            if predicted_w is not None
+        ]
+        if runs:
+            learnt = "means are those of the runs themselves, every data set of a board with equal weight"
+            lines += [f"{worth(GENERAL, one.entry.name, asked, learnt, runs).told}.", ""]
+    return lines
 
 
 def _percent(value: float | None) -> str:
