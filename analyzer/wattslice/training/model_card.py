@@ -120,7 +120,7 @@ def _protocol(data: TrainingData) -> list[str]:
         "Every benchmark is predicted by a model that never saw it (benchmarks leave one at a time, or in "
         f"{MOST_FOLDS} parts when there are more). The interval of a model holds 90 % of its held-out runs, "
         "each benchmark with equal weight; the last column asks how often an interval made of the *other* "
-        "benchmarks holds the runs of one. What *loses* does so by the mean error benchmark by benchmark, above."
+        "benchmarks holds the runs of one. It *loses* by the mean error benchmark by benchmark, above."
     ]
 
 
