@@ -231,7 +231,7 @@ class KernelAnalysis(Struct, frozen=True):
     """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why.
 
     `static_power_w`: what the board draws whatever the operations are (idle, memory, clocks); with the
-    `hot_lines` it is `power_w`. None: the model does not tell it apart, and the lines have it all.
+    `hot_lines` it is `power_w`. None: nothing tells it apart, and the lines have it all.
     """
 
     name: str

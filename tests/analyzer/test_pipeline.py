@@ -15,8 +15,10 @@ from wattslice.gate.verdict import UnknownPolicy, judge
 from wattslice.ir import Severity
 from wattslice.pipeline import files as pipeline
 from wattslice.pipeline import launch as kernel_analysis
+from wattslice.report.text import hot_line_table
 from wattslice_models.learners import entry
 from wattslice_models.store import load_choice, trained_gpu_ids
+from wattslice_models.worth import shipped_worth
 
 SAXPY = """#include <cuda_runtime.h>
 __global__ void saxpy(int n, float a, const float *x, float *y) {
@@ -92,7 +94,7 @@ def test_a_launch_in_another_file_than_the_kernel_names_that_file(tmp_path):
         ("gtx480", "regression"),
         ("v100_pcie", "regression"),
         ("v100_pcie", "wavelet"),
-        ("v100_pcie", "wavelet-published"),
+        ("l4", "wavelet"),
     ],
 )
 @pytest.mark.parametrize("source", [SAXPY, BRANCHY])
@@ -125,6 +127,79 @@ def test_a_gpu_that_nobody_trained_has_no_regression(tmp_path):
     analysis = run(tmp_path, SAXPY, gpu="h200", model="regression")
     assert only(analysis).power_w is None
     assert any("no regression model answers for H200" in entry.message for entry in analysis.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "model"), [("v100_pcie", "regression"), ("v100_pcie", "wavelet"), ("l4", "wavelet")]
+)
+def test_models_of_slices_leave_the_board_what_the_energy_model_has_for_it(tmp_path, gpu, model):
+    """Lines and the board itself are the kernel, whichever model answers; what idles is not the lines'."""
+    kernel, energy = (only(run(tmp_path, SAXPY, gpu=gpu, model=name)) for name in (model, "energy"))
+    assert kernel.power_w != energy.power_w
+    assert kernel.static_power_w == pytest.approx(energy.static_power_w)
+    lines_w = math.fsum(line.power_w for line in kernel.hot_lines)
+    assert 0 < lines_w == pytest.approx((kernel.power_w or 0.0) - (kernel.static_power_w or 0.0))
+
+
+def test_a_model_that_says_less_than_the_board_draws_without_work_leaves_nothing_for_lines(tmp_path):
+    found = run(tmp_path, SAXPY, gpu="gtx_970", model="wavelet", core_clock_mhz=1590.0)
+    kernel = only(found)
+    assert kernel.hot_lines == ()
+    assert kernel.static_power_w == kernel.power_w
+    assert any("nothing is left for the lines" in one.message for one in found.diagnostics)
+
+
+def test_lines_that_have_the_idle_board_in_them_say_so(tmp_path):
+    """Of a chip too old for an energy model nobody knows what the board itself draws."""
+    told = "go, the idle board in them"
+    for gpu, model, is_told in (("gtx280", "auto", True), ("v100_pcie", "regression", False)):
+        kernel = only(run(tmp_path, SAXPY, gpu=gpu, model=model))
+        assert (kernel.static_power_w is None) == is_told
+        assert any(told in str(column.header) for column in hot_line_table(kernel, 100).columns) == is_told
+
+
+def _worth(analysis: Analysis) -> list[str]:
+    return [one.message for one in analysis.diagnostics if "held-out run" in one.message and not one.file]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "model", "row", "verdict"),
+    [
+        ("v100_pcie", "energy", ("v100_pcie", "energy"), ""),
+        ("v100_pcie", "regression", ("v100_pcie", "regression"), "loses to the mean at each clock"),
+        ("gtx_1080_ti", "wavelet", ("gtx_1080_ti", "wavelet"), "loses to the constant mean"),
+        ("l4", "wavelet", ("general", "wavelet"), "loses to the constant mean"),
+        ("l4", "energy", ("general", "energy"), ""),
+    ],
+)
+def test_a_model_asked_for_by_name_says_what_it_is_worth_here(tmp_path, gpu, model, row, verdict):
+    """The figures are those that ship, made by the command that makes the page of errors."""
+    (told,) = _worth(run(tmp_path, SAXPY, gpu=gpu, model=model))
+    known = shipped_worth()[row]
+    assert f"by {known.error:.1%} (MAPE), the constant mean by {known.constant_mean:.1%}" in told
+    assert ("loses to" in told) == bool(verdict)
+    assert verdict in told
+    assert ("boards that it never saw (not trained on this one)" in told) == (row[0] == "general")
+
+
+def test_auto_says_what_it_is_worth_where_it_loses_to_the_constant_mean(tmp_path):
+    for gpu in ("a40", "v100_pcie"):
+        known = shipped_worth()[gpu, "energy"]
+        told = _worth(run(tmp_path, SAXPY, gpu=gpu))
+        assert bool(told) == known.loses_to_constant
+        assert all("loses to the constant mean" in one for one in told)
+
+
+def test_a_model_that_nobody_could_judge_says_so(tmp_path):
+    (told,) = _worth(run(tmp_path, SAXPY, gpu="gtx280", model="regression"))
+    assert told == "no held-out run tells what the regression is worth on the GeForce GTX 280"
+    assert not _worth(run(tmp_path, SAXPY, gpu="gtx280"))
+
+
+def test_a_network_that_training_refused_is_absent_and_the_reason_is_told(tmp_path):
+    found = run(tmp_path, SAXPY, gpu="v100_pcie", model="wavelet-published")
+    assert only(found).power_w is None
+    assert any("step of training" in one.message for one in found.diagnostics if one.rule == "PW031")
 
 
 @pytest.mark.parametrize(("gpu", "model"), [("v100_pcie", "wavelet"), ("gtx480", "regression")])

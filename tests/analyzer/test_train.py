@@ -11,7 +11,8 @@ pytest.importorskip("scipy")
 
 from wattslice.cli import main
 from wattslice.training import training
-from wattslice.training.training import TrainedEntry, choose, train, training_data
+from wattslice.training.model_card import model_card
+from wattslice.training.training import TrainedEntry, choose, hollow, train, training_data
 from wattslice_models.contract import UNCALIBRATED, Learner, ModelKind, NotEnoughDataError
 from wattslice_models.cross_validation import HeldOut
 from wattslice_models.gpu import load_gpu
@@ -153,7 +154,76 @@ def test_variants_of_a_few_programs_choose_nothing():
     assert choose((candidate("regression", 0.1),), {}).name == "regression"
 
 
-def test_a_network_that_took_no_step_is_no_model(table, monkeypatch):
+def test_a_card_has_the_means_beside_a_model_that_was_trained_alone(table):
+    alone = train(training_data((load_gpu("h200"),), (table,)), "energy")
+    runs = sum(part.ratio is not None for part in alone.entries[0].held_out)
+    card = model_card(alone, ())
+    (told,) = [line for line in card.splitlines() if line.startswith("On benchmarks that it never saw")]
+    assert f"the energy model misses {runs} held-out runs by" in told
+    measured = [one.power_w for one in alone.data.examples]
+    mean_w = sum(measured) / len(measured)
+    constant = sum(abs(mean_w / one - 1.0) for one in measured) / len(measured)
+    assert f"the constant mean by {constant:.1%}" in told
+    with_means = train(training_data((load_gpu("h200"),), (table,)), "mean")
+    assert "On benchmarks that it never saw" not in model_card(with_means, ())
+
+
+def test_no_hollow_network_is_shipped():
+    """Each took more than a first step of training, and says different watts of different kernels."""
+    found = [load(path) for path in sorted(SHIPPED.glob("*/wavelet*.json"))]
+    assert len(found) >= 4
+    for one in found:
+        assert isinstance(one.model, WaveletModel)
+        data = training_data(tuple(map(load_gpu, one.provenance.gpu_ids)), ())
+        assert hollow(one.model, data.examples) == "", (one.provenance.gpu_ids, one.name)
+
+
+def flattened(model: WaveletModel, share: float) -> WaveletModel:
+    """A network whose answers are so much nearer to its mean."""
+    wavelons = tuple(replace(one, output_weight=share * one.output_weight) for one in model.wavelons)
+    return replace(model, wavelons=wavelons)
+
+
+@pytest.mark.parametrize(
+    ("steps", "share", "reason"),
+    [
+        (0, 1.0, "no step of training"),
+        (1, 1.0, "only one step of training"),
+        (2, 1.0, ""),
+        (200, 0.0, "0%"),
+        (200, 0.2, "less than 10%"),
+        (200, 0.8, ""),
+    ],
+)
+def test_a_network_that_learnt_nothing_of_kernels_is_hollow(steps, share, reason):
+    """The shipped one of this board shows 31 % of the spread of its runs at equal clocks."""
+    shipped = load(SHIPPED / "quadro_rtx_8000" / "wavelet.json").model
+    assert isinstance(shipped, WaveletModel)
+    model = replace(flattened(shipped, share), training_steps=steps)
+    told = hollow(model, training_data((load_gpu("quadro_rtx_8000"),), ()).examples)
+    assert bool(told) == bool(reason)
+    assert reason in told
+
+
+def test_a_network_that_knows_clocks_alone_is_hollow():
+    """Watts that follow the clock spread, but not between kernels at one clock."""
+    shipped = load(SHIPPED / "v100_pcie" / "wavelet.json").model
+    assert isinstance(shipped, WaveletModel)
+    kept = range(len(shipped.inputs))
+    clock = [number for number in kept if "clock" in shipped.inputs[number].name]
+    assert clock
+    wavelons = tuple(
+        replace(one, weights=tuple(5.0 * one.weights[n] if n in clock else 0.0 for n in kept))
+        for one in shipped.wavelons
+    )
+    blind = replace(shipped, wavelons=wavelons)
+    examples = training_data((load_gpu("v100_pcie"),), ()).examples
+    assert len({round(blind.predict(one.subject).power_w or 0.0) for one in examples}) > 3
+    assert "spread by 0% of what was measured" in hollow(blind, examples)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_a_hollow_network_is_no_model(table, monkeypatch, steps):
     """Early stopping may find that nothing helps: such a network says the same of every kernel."""
     shipped = load(SHIPPED / "quadro_rtx_8000" / "wavelet.json").model
     assert isinstance(shipped, WaveletModel)
@@ -162,14 +232,14 @@ def test_a_network_that_took_no_step_is_no_model(table, monkeypatch):
         kind = ModelKind.WAVELET
 
         def fit(self, examples: object, seed: int = 0) -> WaveletModel:
-            return replace(shipped, training_steps=0)
+            return replace(shipped, training_steps=steps)
 
-    def hollow(known: LearnerEntry) -> Learner:
+    def found_hollow(known: LearnerEntry) -> Learner:
         return Hollow() if known.name == "wavelet" else learner(known)
 
-    monkeypatch.setattr(training, "learner", hollow)
+    monkeypatch.setattr(training, "learner", found_hollow)
     data = training_data((load_gpu("h200"),), (table,))
-    with pytest.raises(NotEnoughDataError, match="no step of training"):
+    with pytest.raises(NotEnoughDataError, match="step of training"):
         train(data, "wavelet")
     monkeypatch.setattr(training, "NAMES", ("mean", "wavelet"))
     told = train(data, "auto").choice.candidates

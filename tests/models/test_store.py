@@ -10,7 +10,6 @@ from wattslice_models.gpu import gpus, load_gpu
 from wattslice_models.joint_store import joint_model
 from wattslice_models.mean import MeanModel
 from wattslice_models.store import (
-    SHIPPED,
     CandidateError,
     Choice,
     DataFile,
@@ -29,7 +28,6 @@ from wattslice_models.store import (
     trained_names,
 )
 from wattslice_models.user_folder import user_models
-from wattslice_models.wavelet_network import WaveletModel, network_output
 from wattslice_models.workload import Instructions, Workload
 
 WORK = Workload(8000, 256, 64.0, Instructions(fp32=1000.0, load_store=3.0), None, 12.0, 12.0, 12.0)
@@ -137,14 +135,3 @@ def test_every_gpu_answers_or_says_why_not(gpu):
 @pytest.mark.parametrize("gpu_id", ["gtx280", "gtx580"])
 def test_too_old_a_chip_gets_no_model(gpu_id):
     assert isinstance(energy_model(load_gpu(gpu_id)), NoEnergyModel)
-
-
-def test_no_hollow_network_is_shipped():
-    """Each took a step of training, and says different watts of different kernels."""
-    networks = [one.model for path in sorted(SHIPPED.glob("*/wavelet*.json")) if (one := load(path))]
-    assert len(networks) >= 4
-    for network in networks:
-        assert isinstance(network, WaveletModel)
-        assert network.training_steps > 0
-        outputs = [network_output(network.wavelons, one) for one in network.landmarks]
-        assert max(outputs) - min(outputs) > 0.05

@@ -5,7 +5,8 @@
 Steps, in this order: `features` (of the public kernels, from the git checkouts in the folder DIR; left out
 without --sources), `joint` (the model of all boards, its held-out runs and its tables), `slices` (regression
 and wavelet networks of the boards with training runs), `rooflines`, `pages` (accuracy.md and lines.md in
-docs/appendix, how far the gate trusts a ratio, what variants teach in docs/sweep.md).
+docs/appendix, `worth.json` with what models say of themselves, how far the gate trusts a ratio, what variants
+teach in docs/sweep.md).
 Samples follow with `pytest --update-golden tests/docs tests/analyzer` and `python docs/pictures/draw.py`.
 OMP_NUM_THREADS=1 makes it faster on a busy machine.
 """

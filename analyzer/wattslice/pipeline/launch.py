@@ -17,7 +17,7 @@ from wattslice.analysis import (
 from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config
-from wattslice.config.options import MethodChoice
+from wattslice.config.options import MethodChoice, ModelChoice
 from wattslice.counting.count import NotCountedError, count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.findings.advice.facts import LaunchFacts
@@ -26,7 +26,7 @@ from wattslice.findings.rules import advise
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
 from wattslice.launches.data import data_of
 from wattslice.launches.launch import Assumption, KernelLaunch
-from wattslice.power.answer import PowerAnswer
+from wattslice.power.answer import PowerAnswer, worth_notes
 from wattslice.power.attribution import Attribution, line_powers, region_powers
 from wattslice.power.intervals import arm_analyses, with_swings
 from wattslice.power.methods import DENSE_FROM, Method, MethodAnswers, branch_density
@@ -126,7 +126,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
             )
         ),
     )
-    return LaunchResult(analysis, _diagnostics(kernel, found))
+    return LaunchResult(analysis, _diagnostics(kernel, found, gpu, config.prediction.model))
 
 
 def _roofline(
@@ -246,12 +246,15 @@ def _heat(drawn: Attribution, quoter: Quoter) -> tuple[LineHeat, ...]:
     )
 
 
-def _diagnostics(kernel: Kernel, found: PowerAnswer) -> tuple[Diagnostic, ...]:
+def _diagnostics(kernel: Kernel, found: PowerAnswer, gpu: Gpu, asked: ModelChoice) -> tuple[Diagnostic, ...]:
     if found.watts.power_w is None:
         text = f"power unknown: {found.watts.reason}"
         return (_diagnostic(found.rule, Severity.WARNING, kernel, text),)
     return (
-        *(Diagnostic("PW030", Severity.NOTE, "", 0, note) for note in found.board_notes),
+        *(
+            Diagnostic("PW030", Severity.NOTE, "", 0, note)
+            for note in (*found.board_notes, *worth_notes(gpu, asked, found.model))
+        ),
         *(_diagnostic("PW030", Severity.NOTE, kernel, note) for note in found.watts.told),
     )
 

@@ -21,7 +21,7 @@ from wattslice.power.variants import OTHER, OwnVariants
 from wattslice.slicing.features import SliceFeatures
 from wattslice.version import __version__
 from wattslice_models.contract import PowerModel, RepeatedLaunch, Subject, may_reach
-from wattslice_models.energy import ComponentPower, EnergyModel, NoEnergyModel
+from wattslice_models.energy import STATIC_COMPONENTS, ComponentPower, EnergyModel, NoEnergyModel
 from wattslice_models.execution_time import (
     DEFAULT_TIME_PARAMETERS,
     Clocks,
@@ -33,13 +33,14 @@ from wattslice_models.execution_time import (
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.joint import sensor_peak
 from wattslice_models.joint_store import joint_model
-from wattslice_models.learners import MEANS
+from wattslice_models.learners import MEANS, entry
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
 from wattslice_models.types import Held
 from wattslice_models.variant_residual import Gate, VariantWork, amounts_of
 from wattslice_models.variant_store import prediction_stamp
 from wattslice_models.workload import Workload
+from wattslice_models.worth import worth_of
 
 
 class PowerQuestion(Struct, frozen=True):
@@ -108,11 +109,19 @@ def _answer(question: PowerQuestion, work: Workload) -> PowerAnswer:
         regression = _regression(gpu) if name == ModelChoice.REGRESSION.value else None
         if regression is not None:
             return _by_regression(question, regression, work)
-        return _no_model(question, work, f"no {name} model answers for {gpu.name}; use --model auto")
+        return _no_model(question, work, _why_none(gpu, name))
     model = energy_model(gpu)
     if isinstance(model, NoEnergyModel):
         return _no_model(question, work, model.reason)
     return _by_energy(question, model, work)
+
+
+def _why_none(gpu: Gpu, name: str) -> str:
+    """Why no model of slices answers: training refused it, or nobody trained one."""
+    choice = load_choice(gpu.id)
+    refused = [one.reason for one in (() if choice is None else choice.candidates) if one.name == name]
+    why = f"none was kept in training: {refused[0]}" if refused else "none was trained on this board"
+    return f"no {name} model answers for {gpu.name}, {why}; use --model auto"
 
 
 def _chosen(gpu: Gpu) -> str:
@@ -127,6 +136,17 @@ def _regression(gpu: Gpu) -> RegressionModel | None:
         return published_regression(gpu.id)
     except NoRegressionError:
         return None
+
+
+def worth_notes(gpu: Gpu, asked: ModelChoice, model: str) -> tuple[str, ...]:
+    """What the `model` that answered is worth on this GPU: of one that was asked for by name, and of any that
+    knows less than the constant mean. Raises `ModelFileError`.
+    """
+    found = worth_of(gpu, model)
+    if asked is ModelChoice.AUTO and (found is None or not found.loses_to_constant):
+        return ()
+    unknown = f"no held-out run tells what the {entry(model).title} is worth on the {gpu.name}"
+    return (unknown if found is None else found.told,)
 
 
 def _by_trained(question: PowerQuestion, model: PowerModel, work: Workload, name: str) -> PowerAnswer:
@@ -151,13 +171,19 @@ def _with_limit(
         reaches = may_reach(limit, power_w, high_w)
     if limit is not None:
         watts = limited(watts, Held(limit, limit * _peak(question.gpu)))
+    found = energy_model(question.gpu)
+    energies = energy_model(load_gpu(STAND_IN)) if isinstance(found, NoEnergyModel) else found
+    assert isinstance(energies, EnergyModel)  # of the stand-in: it was measured
+    drawn = energies.component_powers(work, question.gpu, question.clocks, timing, timing.time_s)
+    if energies is found:
+        watts = _board_apart(watts, drawn)
     return PowerAnswer(
         model,
         replace(watts, notes=(*watts.notes, *unseen, *timing.notes)),
         timing.time_s,
         str(timing.limited_by),
         reaches,
-        _energies(question.gpu).component_powers(work, question.gpu, question.clocks, timing, timing.time_s),
+        drawn,
         timing.utilisations,
         "PW031" if watts.power_w is None else "",
     )
@@ -165,21 +191,28 @@ def _with_limit(
 
 _NO_VALUES = "models of slices do not see what arrays hold: the watts are those of any data"
 STAND_IN = "v100"
-"""The GPU whose energies divide watts among lines where no energy model speaks for the board."""
+"""The GPU whose energies divide watts among lines where no energy model speaks for the board: what the board
+itself draws is then unknown, the lines have it in them."""
+
+
+def _board_apart(watts: ProgramWatts, drawn: tuple[ComponentPower, ...]) -> ProgramWatts:
+    """Watts of a model of slices: the board itself has what the energy model says, lines have the rest."""
+    if watts.power_w is None:
+        return watts
+    static_w = math.fsum(part.power_w for part in drawn if part.component in STATIC_COMPONENTS)
+    if static_w < watts.power_w:
+        return replace(watts, static_w=static_w)
+    nothing_left = (
+        f"{watts.power_w:.0f} W are no more than the board draws without any operation by the energy model "
+        f"({static_w:.0f} W): nothing is left for the lines"
+    )
+    return replace(watts, static_w=watts.power_w, notes=(*watts.notes, nothing_left))
 
 
 def _peak(gpu: Gpu) -> float:
     """How far above its limit sensors show such a board, as a ratio."""
     own = energy_model(gpu)
     return sensor_peak(joint_model(), gpu) if isinstance(own, NoEnergyModel) else own.sensor_peak
-
-
-def _energies(gpu: Gpu) -> EnergyModel:
-    found = energy_model(gpu)
-    if isinstance(found, NoEnergyModel):
-        found = energy_model(load_gpu(STAND_IN))
-    assert isinstance(found, EnergyModel)  # of the stand-in: it was measured
-    return found
 
 
 def _by_regression(question: PowerQuestion, model: RegressionModel, work: Workload) -> PowerAnswer:

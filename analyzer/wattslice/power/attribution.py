@@ -137,7 +137,7 @@ def attribute(
     """`power_w` less `static_w` among the places of `found`, each component by the work that it has there.
 
     The components give proportions only. What a component draws although no place has work for it goes with
-    the issue of instructions. Without any work there are no places.
+    the issue of instructions. Without any work, and where the board has all the watts, there are no places.
     """
     drawn = {part.component: part.power_w for part in components if part.component not in STATIC_COMPONENTS}
     totals: defaultdict[Component | Resource, float] = defaultdict(float)
@@ -158,7 +158,7 @@ def attribute(
     total = math.fsum(places.values())
     scale = max(0.0, power_w - (static_w or 0.0)) / total if total else 0.0
     return Attribution(
-        static_w, tuple(PlacePower(*place, watts * scale) for place, watts in places.items() if watts)
+        static_w, tuple(PlacePower(*place, watts * scale) for place, watts in places.items() if watts * scale)
     )
 
 

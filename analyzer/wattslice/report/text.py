@@ -174,13 +174,14 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
     if others:
         words = f"{len(others)} more line{'s' * (len(others) > 1)}"
         rows.append((_NOTHING, words, math.fsum(heat.power_w for heat in others), "", "dim"))
+    board_apart = kernel.static_power_w is not None
     if kernel.static_power_w is not None:
         rows.append((_NOTHING, "the board itself: idle, memory, clocks", kernel.static_power_w, "dim", "dim"))
     whole_w = kernel.power_w or math.fsum(watts for _, _, watts, _, _ in rows)
     columns = (
         Column("  line", texts(f"  {place}" for place, *_ in rows), right=True, style="dim"),
         Column(
-            f"where the {power(whole_w)} go",
+            f"where the {power(whole_w)} go{'' if board_apart else ', the idle board in them'}",
             tuple(Text(words, style=style) for _, words, _, _, style in rows),
             least=24,
             wanted=40,

@@ -145,7 +145,7 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
     elif request.retrain and _several(training.examples):
         protocols.append(_left_out_each(request, training.examples, tell, applications=False))
     elif request.retrain and any(taught_by_committed_runs(request, name) for name in request.names):
-        protocols.append(_one_program(request, training.examples))
+        protocols.append(_one_program(request, training.examples, tell))
     if not protocols:
         why = "; ".join(dict.fromkeys(part.reason for part in (*test.left_out, *training.left_out)))
         raise WattsliceError(
@@ -180,17 +180,14 @@ def _trained_before(
     )
 
 
-def _one_program(request: Request, examples: tuple[Example, ...]) -> Protocol:
-    """Of one program on a board only a model of all boards can be learnt without it."""
-    scores = [_mean_score(name, (), examples) for name in MEANS]
-    for name in request.names:
-        if taught_by_committed_runs(request, name):
-            scores += _joint_scores(entry(name), examples)
+def _one_program(request: Request, examples: tuple[Example, ...], tell: Callable[[str], None]) -> Protocol:
+    """Of one program on a board only a model of all boards can be learnt without it, or of other boards."""
+    absent: list[str] = []
     return Protocol(
         "One program, left out",
         "One program ran on this board: models that learn from single boards have nothing left without it.",
-        _compared(scores),
-        (),
+        _compared(_answers(request, (), examples, tell, absent)),
+        tuple(absent),
     )
 
 
@@ -400,21 +397,23 @@ def _compared(scores: Sequence[Score]) -> tuple[Score, ...]:
     """The scores, each told which means beat it over the runs that it speaks about."""
     means = [score for score in scores if score.name in MEANS]
     return tuple(
-        replace(
-            score, loses_to=tuple(mean.title for mean in means if score not in means and _beats(mean, score))
-        )
+        replace(score, loses_to=tuple(mean.title for mean in means if _beats(mean, score)))
         for score in scores
     )
 
 
 def _beats(mean: Score, score: Score) -> bool:
+    error, own = mean_error(mean, score), score.judgement.errors
+    return score.name not in MEANS and error is not None and own is not None and error < own.mean
+
+
+def mean_error(mean: Score, score: Score) -> float | None:
+    """MAPE of a mean over the runs that a score speaks about; None without any."""
     constant = {id(one.example): one.prediction.power_w for one in mean.predicted}
     spoken = [one.example for one in score.predicted if one.ratio is not None]
     pairs = [(constant.get(id(example)), example.power_w) for example in spoken]
     known = [(p, m) for p, m in pairs if p is not None]
-    if not known or score.judgement.errors is None:
-        return False
-    return errors([p for p, _ in known], [m for _, m in known]).mean < score.judgement.errors.mean
+    return errors([p for p, _ in known], [m for _, m in known]).mean if known else None
 
 
 def _with_measured_time(model: EnergyPowerModel, examples: Sequence[Example]) -> tuple[HeldOut, ...]:

@@ -9,9 +9,10 @@ from wattslice.training.judging import Judgement, judge_held_out
 from wattslice.training.training import MOST_FOLDS, TrainedEntry, TrainingData, TrainingResult
 from wattslice_models.energy import Component
 from wattslice_models.energy_power import EnergyPowerModel
-from wattslice_models.learners import ENTRIES, MEANS
+from wattslice_models.learners import ENTRIES, GENERAL, MEANS, entry
 from wattslice_models.trained_regression import Coefficient, TrainedRegression
 from wattslice_models.wavelet_network import WaveletModel
+from wattslice_models.worth import HeldOutWatts, worth
 
 TABLE_HEAD = (
     "| Model | runs | MAPE | median | worst | Spearman | in the 90 % interval |",
@@ -34,8 +35,8 @@ def model_card(result: TrainingResult, pictures: Sequence[str], *, choice_is_new
         "| Candidate | mean error, benchmark by benchmark | |",
         "|---|---|---|",
         *(
-            f"| {_title(result, entry.name)} | {_percent(entry.error)} | {entry.reason} |"
-            for entry in result.choice.candidates
+            f"| {entry(one.name).title} | {_percent(one.error)} | {one.reason} |"
+            for one in result.choice.candidates
         ),
         "",
         "## Data",
@@ -52,6 +53,7 @@ def model_card(result: TrainingResult, pictures: Sequence[str], *, choice_is_new
             for one in result.entries
         ),
         "",
+        *_beside_means(result),
         *(f"![{picture}]({picture})" for picture in pictures),
         "",
         "## Models",
@@ -71,7 +73,7 @@ def _choice(result: TrainingResult, *, choice_is_new: bool) -> str:
         alone = len(result.entries) == 1
         why = "One model, trained on its own" if alone else "No model that knows of a kernel could be trained"
         return f"{why}: what `--model auto` takes was not chosen here.{_warning(result)}"
-    chosen = f"`--model auto` takes **{_title(result, result.choice.name)}**: {result.choice.reason}."
+    chosen = f"`--model auto` takes **{entry(result.choice.name).title}**: {result.choice.reason}."
     if result.choice.by_rule:
         told = "No run of a test set took part, though the rule was made in sight of one (decision 0005)."
     else:
@@ -96,8 +98,8 @@ def judgement_line(title: str, found: Judgement, loses_to: Sequence[str] = ()) -
 def left_out_lines(left_out: Iterable[LeftOut]) -> list[str]:
     """What could not serve, runs of equal reason together."""
     by_reason: dict[str, list[LeftOut]] = {}
-    for entry in left_out:
-        by_reason.setdefault(entry.reason, []).append(entry)
+    for one in left_out:
+        by_reason.setdefault(one.reason, []).append(one)
     lines: list[str] = []
     for reason, entries in by_reason.items():
         names = list(dict.fromkeys(entry.benchmark for entry in entries))
@@ -118,12 +120,30 @@ def _protocol(data: TrainingData) -> list[str]:
         "Every benchmark is predicted by a model that never saw it (benchmarks leave one at a time, or in "
         f"{MOST_FOLDS} parts when there are more). The interval of a model holds 90 % of its held-out runs, "
         "each benchmark with equal weight; the last column asks how often an interval made of the *other* "
-        "benchmarks holds the runs of one."
+        "benchmarks holds the runs of one. It *loses* by the mean error benchmark by benchmark, above."
     ]
 
 
-def _title(result: TrainingResult, name: str) -> str:
-    return next((one.entry.title for one in result.entries if one.entry.name == name), name)
+def _beside_means(result: TrainingResult) -> list[str]:
+    """Of models that were trained without the means: how far those are off over the same runs."""
+    several = len(result.data.gpus) > 1
+    asked = "boards that it never saw" if several else "benchmarks that it never saw"
+    lines: list[str] = []
+    for one in () if any(one.entry.name in MEANS for one in result.entries) else result.entries:
+        runs = [
+            HeldOutWatts(
+                (example.subject.gpu.id, example.dataset),
+                (example.subject.clocks.core_mhz, example.subject.clocks.memory_mhz),
+                example.power_w,
+                predicted_w,
+            )
+            for example, predicted_w in ((part.example, part.prediction.power_w) for part in one.held_out)
+            if predicted_w is not None
+        ]
+        if runs:
+            learnt = "means are those of the runs themselves, every data set of a board with equal weight"
+            lines += [f"{worth(GENERAL, one.entry.name, asked, learnt, runs).told}.", ""]
+    return lines
 
 
 def _percent(value: float | None) -> str:

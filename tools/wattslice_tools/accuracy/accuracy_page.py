@@ -3,7 +3,8 @@
     python -m wattslice_tools.accuracy.accuracy_page docs/appendix/accuracy.md [GPU ...]
 
 Takes minutes: models are trained anew with every application left out. The pictures go to `plots` beside the
-document.
+document, what each model is worth on each GPU to ``trained/worth.json`` (`wattslice_models.worth`), which is
+told beside its answers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from wattslice_models.contract import Example
 from wattslice_models.cross_validation import HeldOut
 from wattslice_models.gpu import load_gpu
 from wattslice_models.learners import MEANS, NAMES
+from wattslice_models.worth import save_worth, shipped_worth
 from wattslice_tools.accuracy.variants import CLEAR, sign_score
+from wattslice_tools.accuracy.winners import MARKERS, winners_section, worth_elsewhere, worth_on
 
 _END = "<!-- evaluate: end of the generated part -->"
 _SHOWN = 8
@@ -51,6 +54,7 @@ def check_document(path: Path, gpu_ids: Sequence[str]) -> None:
     text = path.read_text(encoding="utf-8")
     for gpu_id in gpu_ids:
         _parts(path, text, begin_marker(gpu_id), _END)
+    _parts(path, text, *MARKERS)
 
 
 def replace_section(path: Path, begin: str, end: str, section: str) -> None:
@@ -258,6 +262,8 @@ def main(arguments: list[str]) -> int:
         check_document(document, [request.gpu.id for request in requests])
         found = [evaluate(request, lambda _step: None) for request in requests]
         update(document, found, plot_evaluations(found, document.parent / "plots"))
+        save_worth((*(row for one in found for row in worth_on(one)), *worth_elsewhere()))
+        replace_section(document, *MARKERS, winners_section(tuple(shipped_worth().values())))
     except (WattsliceError, RecordError, OSError) as error:
         print(f"accuracy_page: {error}", file=sys.stderr)
         return 2
