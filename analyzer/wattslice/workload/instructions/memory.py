@@ -216,6 +216,7 @@ class Memory(Operators):
             cost = () if fixed else ((K.LDL, 1.0),)
             what = Computation(cost=cost, inputs=(contents, address))
             value = self.shared(("local", name, contents), region, (contents, address, *counters), what)
+            value.local = value.local or (place.site, float(type_.requests))
             if fixed:
                 self.fixed_loads.append((place.root, value, name, _wide(place, pointer, address)))
             self.note(place, pointer, value, is_store=False)
@@ -422,6 +423,7 @@ class Memory(Operators):
                 cost, here = self.selection(place.type), replace(here, region=self.predicated.region)
             self._set(place.root, stored := Value(Shape.PLAIN, here, cost, inputs, span=self.here))
             self.note(place, pointer, None if fixed else stored, is_store=True)
+            stored.local = place.site, float(place.type.requests)
             self.local_stores[stored] = name if fixed else None
             if fixed:
                 self.fixed_stores.append((place.root, stored, _wide(place, pointer, address)))

@@ -146,9 +146,11 @@ class Value(Struct, eq=False):
     """One value: how it is computed (`shape`, `cost`, `inputs`) and where (`place`).
 
     `number`: of a constant; None: it differs between the copies of an unrolled loop. `step`: of an induction
-    variable, per iteration. `access`: the load or store that this value is. `member`: what of a record it is.
-    `birth`: values are numbered as they are made, in the order of the text. `span`: of the text that asked
-    for it first. `guards`: what decides whether it happens, or which of its inputs it is.
+    variable, per iteration. `access`: the load or store that this value is. `local`: the same of an array
+    of the thread, its site and requests, made where its `cost` has the array lie in local memory. `member`:
+    what of a record it is. `birth`: values are numbered as they are made, in the order of the text.
+    `span`: of the text that asked for it first. `guards`: what decides whether it happens, or which of its
+    inputs it is.
     """
 
     shape: Shape
@@ -162,6 +164,7 @@ class Value(Struct, eq=False):
     number: float | None = None
     step: Value | None = None
     access: MemoryRequest | None = None
+    local: tuple[int, float] | None = None
     member: tuple[str, ...] = ()
     birth: int = field(default_factory=count().__next__)
     span: Span | None = None
