@@ -482,6 +482,30 @@ def test_division_and_functions_come_from_the_measured_table():
     assert mix_of("a[0] = b[0] / 2.0f;").number(K.FMUL) == 1
 
 
+@pytest.mark.parametrize(
+    ("fence", "number"), [("__threadfence_block", 1), ("__threadfence", 3), ("__threadfence_system", 3)]
+)
+def test_fences_take_instructions(fence: str, number: float):
+    """MEMBAR; beyond the block also ERRBAR and CCTL (SASS of nvcc 13, sm_80)."""
+    mix = mix_of(f"a[threadIdx.x] = 1; {fence}(); b[threadIdx.x] = 2;")
+    assert (mix.number(K.OTHER), mix.number(K.STG)) == (number, 2)
+
+
+@pytest.mark.parametrize(
+    ("index", "accesses"),
+    [
+        ("n & 7", 1),  # one place: loaded in front of the loops, stored behind them
+        ("(j + n) & 7", 100 * 8),  # eight places, unknown until the kernel runs
+        ("(j + r) & 7", 100 * 8),
+    ],
+)
+def test_an_array_that_an_inner_loop_walks_through_stays_in_memory(index: str, accesses: float):
+    loops = "for (int r = 0; r < n; r++) for (int j = 0; j < 8; j++)"
+    mix = mix_of(f"float own[8]; own[0] = x; {loops} own[{index}] += x; a[threadIdx.x] = own[n & 3];")
+    assert mix.number(K.STL) - 1 == accesses
+    assert mix.number(K.LDL) - 1 == accesses
+
+
 def test_integer_division_by_a_power_of_two_is_a_shift():
     assert mix_of("c[0] = (unsigned)c[1] / 8u;").number(K.SHF) == 1
 

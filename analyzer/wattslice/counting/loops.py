@@ -193,10 +193,9 @@ class Loops(ExpressionEvaluator):
             self._forget_the_end(shape, together=frame.data_leave == {True})
         for variable, old in hidden:
             state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
-        trips = known.trips if known and known.leaving is None else None
-        varies = not isinstance(trips, int) or tally.trips not in (None, trips)
-        tally.trips = trips if isinstance(trips, int) else None
-        tally.known = tally.known and not (self.sampled and varies)
+        trips = None if known is None or known.has_open_exit else known.trips
+        is_same = tally.repeats(trips, mask.active)
+        tally.known = tally.known and (is_same or not self.sampled)
         tally.entries += mask.thread_mean
         is_left_by_data = bool(frame.data_leave) or frame.is_returned_from
         tally.known = tally.known and exact and (not is_left_by_data or frame.left_by_profile)

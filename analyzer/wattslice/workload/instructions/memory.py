@@ -22,6 +22,7 @@ from wattslice.workload.instructions.value_graph import (
     Shape,
     Terms,
     Value,
+    chain,
     linear,
     varying,
 )
@@ -353,7 +354,12 @@ class Memory(Operators):
         terms, offset, copies = linear(pointer)
         root = place.root if place.space is not MemorySpace.GLOBAL or not terms else None
         name = (root, frozenset(terms), copies)
-        varies = varying(term for term, _ in (*terms, *copies)) if is_store else frozenset[LoopLevel]()
+        varies = frozenset[LoopLevel]()
+        if is_store:
+            moved = varying(
+                term for term, _ in terms
+            )  # an inner loop leads to several places in each around it
+            varies = varying(copy for copy, _ in copies).union(*(chain(level) for level in moved))
         part = self.part_of(place.space, place.root, pointer)
         size = place.type.size_bytes
         found = _Access(place.space, part, name, offset, size, is_store, value, varies, self.arm_depth)

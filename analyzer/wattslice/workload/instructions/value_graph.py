@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from itertools import count
 from typing import NamedTuple
@@ -179,17 +179,19 @@ class Chosen(Struct, frozen=True):
     known: list[Value]
 
 
+def chain(level: LoopLevel | None) -> Iterator[LoopLevel]:
+    """A loop and those around it, innermost first."""
+    while level is not None:
+        yield level
+        level = level.parent
+
+
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
     """The loops in which one of `values` varies."""
     found: set[LoopLevel] = set()
     for value in values:
-        level, loops = value.place.level, value.place.varies
-        if loops is not None:
-            found |= loops
-            continue
-        while level is not None:
-            found.add(level)
-            level = level.parent
+        loops = value.place.varies
+        found |= frozenset(chain(value.place.level)) if loops is None else loops
     return frozenset(found)
 
 
