@@ -344,7 +344,9 @@ class Environment:
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
-        self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
+        self.indexed: dict[
+            Variable, list[Value]
+        ] = {}  # arrays of the thread, and what is done at unknown indices
         self.here: Span | None = None  # the text being lowered
         self.cuts: list[int] = []  # births at which straight code begins: at loops that stay, arms, barriers
 
