@@ -61,13 +61,16 @@ WHILE_DATA = "for (int r = 0; r < 10000 && x[0] > 1; r++) {{ {0} x[r] += 1; }}"
 @pytest.mark.parametrize(
     ("inner", "expected"),
     [
-        (GRID_STRIDE.format("n") + "x[j] = 2;", 6.25),  # the same in each of the 10 000, a few of which are run
+        (
+            GRID_STRIDE.format("n") + "x[j] = 2;",
+            6.25,
+        ),  # the same in each of the 10 000, a few of which are run
         (GRID_STRIDE.format("n + 100 * r") + "x[j] = 2;", None),
         ("if (threadIdx.x < r) " + GRID_STRIDE.format("n") + "x[j] = 2;", None),  # other lanes each time
     ],
 )
 def test_lanes_that_do_the_same_in_every_iteration_are_known(tmp_path, inner, expected):
-    """8 blocks of 32 threads and 1 600 elements, in a loop that data end and of which a few rounds are run."""
+    """8 blocks of 32 threads and 1 600 elements, in a loop that data end; a few of its rounds are run."""
     outer, found = trips(tmp_path, WHILE_DATA.format(inner), "<<<8, 32>>>(x, 1600)")
     assert (outer, found) == (None, expected)
 

@@ -6,13 +6,18 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from wattslice.counting.count import count
 from wattslice.frontend.c import read_c
+from wattslice.ir import MemorySpace
 from wattslice.workload.instructions import lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount
+from wattslice.workload.launch_work import launch_work, residency
 from wattslice.workload.traffic import Traffic, traffic
+from wattslice_models.gpu import load_gpu
 
 from .counted import counted
+from .source_text import launch_of
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 N = 1000 * 256
@@ -653,3 +658,53 @@ def test_elements_of_local_memory_are_words(tmp_path, type_, words):
     own = [one for one in moved.by_access if one.access.root is not None and one.access.root.name == "a"]
     assert [one.l1_bytes for one in own if not one.access.is_store] == [4 * words]
     assert sum(one.l1_bytes for one in own if one.access.is_store) == 8 * 4 * words
+
+
+def test_arrays_that_data_index_are_touched_as_a_whole(tmp_path):
+    """Doubles: two sectors of each lane. 256 bytes of 8 blocks of 256 threads in 128 KiB: 3 of 4 miss."""
+    source = f"""__global__ void k(double *y, const int *at) {{ double a[32] = {{}}; {INDEX}
+      for (int j = 0; j < 8; ++j) a[at[i + j]] += 1; y[i] = a[at[i]]; }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, local_l1_bytes=128 << 10, resident_blocks=640, blocks_per_sm=8)
+    own = [one for one in moved.by_access if one.access.space is MemorySpace.LOCAL]
+    assert sorted((one.l1_bytes, one.l2_bytes) for one in own) == [(64, 48), *[(64 * 8, 48 * 8)] * 2]
+    assert moved.l1_passes >= math.fsum(one.l1_bytes for one in own) / 4
+
+
+FULL = """__global__ void k(float *y, int n) {{ {shared}
+  float a[1024]; int i = blockIdx.x * blockDim.x + threadIdx.x; {use}
+  for (int j = 0; j < n; ++j) a[j] = i;
+  float s = 0; for (int j = 0; j < n; ++j) s += a[n - 1 - j]; y[i] = s; }}
+int main() {{ float *y; k<<<10000, 256>>>(y, {n}); }}"""
+
+
+@pytest.mark.parametrize(
+    ("gpu", "shared_kib", "words", "held_kib"),
+    [
+        ("v100", 0, 16, 128),  # 8 blocks of 256 threads on each SM
+        ("v100", 8, 16, 128 - 64),
+        ("gtx_1080_ti", 8, 16, 48),  # an L1 of its own
+        ("p100", 0, 16, 24),
+        ("gtx_980", 0, 16, 0),  # L1 keeps no local memory
+        ("a100", 0, 1024, 192 - 8),  # each block takes 1 KiB of shared memory for itself
+    ],
+)
+def test_l1_beside_shared_memory_holds_local_memory(gpu, shared_kib, words, held_kib):
+    shared, use = "", ""
+    if shared_kib:
+        shared, use = (
+            f"__shared__ int t[{shared_kib * 256}];",
+            "t[threadIdx.x] = i; __syncthreads(); y[0] = t[0];",
+        )
+    launch = launch_of(FULL.format(shared=shared, use=use, n=words))
+    board = load_gpu(gpu)
+    resident = residency(launch, board)
+    assert resident.occupancy.blocks_per_sm == 8
+    assert resident.local_l1_bytes == held_kib << 10
+    moved = launch_work(launch, resident, count(launch)).traffic
+    past_l1 = 1 - held_kib / (2 * 4 * words)  # of 2048 threads
+    own = [one for one in moved.by_access if one.access.space is MemorySpace.LOCAL]
+    l1_bytes, l2_bytes = (math.fsum(getattr(one, name) for one in own) for name in ("l1_bytes", "l2_bytes"))
+    assert l1_bytes == 2 * 4 * words
+    assert l2_bytes == pytest.approx(l1_bytes * max(0.0, past_l1))
