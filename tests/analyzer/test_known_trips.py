@@ -79,3 +79,9 @@ def test_a_loop_that_a_known_test_leaves_has_known_trips_in_sampled_blocks(tmp_p
     body = "int i = blockIdx.x * blockDim.x + threadIdx.x, m = (unsigned)(i * i) % 13;"
     body += " for (int j = 0; j < n; j++) { if (m > j) x[j] = 1; if (j == n - 1) break; x[j] += m; }"
     assert trips(tmp_path, body, "<<<200000, 256>>>(x, 20)") == [20.0]
+
+
+def test_a_test_without_a_closed_form_leaves_sampled_blocks_unknown(tmp_path):
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x, m = (unsigned)(i * i) % 13;"
+    body += " for (int j = 0; j < n; j++) { if (j * j * j - j > m) break; x[j] += m; }"
+    assert trips(tmp_path, body, "<<<200000, 256>>>(x, 20)") == [None]
