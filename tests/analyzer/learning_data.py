@@ -1,8 +1,10 @@
 """A campaign's folder without a GPU: made-up watts of kernels whose sources lie beside the table."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from wattslice_corpora.records import MeasuredRow, write_table
@@ -82,3 +84,9 @@ def campaign(folder: Path, time_s: float | None = 1e-4) -> Path:
     datasets = [DATASET.format(key="slices-x", use="training"), DATASET.format(key="kernels-x", use="test")]
     (folder / "card.toml").write_text("".join([CARD, *datasets]))
     return table
+
+
+@pytest.fixture
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`train` draws six, which takes longer than all the rest; without matplotlib it says so and goes on."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)

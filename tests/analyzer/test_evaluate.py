@@ -29,7 +29,7 @@ from wattslice_tools.accuracy.accuracy_page import begin_marker, gpu_section, pl
 from wattslice_tools.accuracy.accuracy_page import main as accuracy_page
 from wattslice_tools.accuracy.variants import SignScore, sign_score
 
-from .learning_data import campaign
+from .learning_data import campaign, without_pictures  # noqa: F401  (a fixture)
 
 V100 = load_gpu("v100_pcie")
 END = "<!-- evaluate: end of the generated part -->"
@@ -150,6 +150,7 @@ def test_leaving_applications_out_learns_from_the_others_only(tmp_path):
         assert one.prediction.power_w == pytest.approx(sum(others) / len(others))
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("has_card", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_runs_that_taught_a_model_are_no_test_of_it(tmp_path, capsys, has_card):
     """The same table for `train` and `evaluate`: its card alone tells training runs from test runs."""

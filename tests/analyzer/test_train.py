@@ -21,7 +21,7 @@ from wattslice_models.store import SHIPPED, Provenance, TrainedModel, load, load
 from wattslice_models.types import Prediction
 from wattslice_models.wavelet_network import WaveletModel
 
-from .learning_data import campaign
+from .learning_data import campaign, without_pictures  # noqa: F401  (a fixture)
 
 GPUS = Path(__file__).parents[2] / "models" / "wattslice_models" / "gpus"
 
@@ -39,6 +39,7 @@ def my_gpu(folder, text=""):
     return path
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_new_gpu_is_a_file_and_one_command(table, tmp_path, capsys):
     gpu = my_gpu(tmp_path)
     assert main(["train", "--gpu", str(gpu), "--data", str(table), "--model", "energy"]) == 0
@@ -79,6 +80,7 @@ def test_what_was_trained_is_written_and_the_same_each_time(table, tmp_path, cap
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pictures")
 def test_one_model_leaves_an_earlier_choice_alone(table, tmp_path, capsys):
     words = ["train", "--gpu", "h200", "--data", str(table), "--out", str(tmp_path), "--model"]
     assert main([*words, "energy"]) == 0
@@ -258,6 +260,7 @@ def without(monkeypatch, *packages):
             monkeypatch.delitem(sys.modules, name)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_mean_is_never_what_auto_takes(table, tmp_path, capsys, monkeypatch):
     """Here every power model lacks data: what was chosen before stands."""
 
@@ -280,6 +283,7 @@ def test_a_mean_is_never_what_auto_takes(table, tmp_path, capsys, monkeypatch):
     )
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_models_of_a_user_answer_at_once(table):
     assert main(["train", "--gpu", "h200", "--data", str(table), "--model", "energy"]) == 0
     gpu = load_gpu("h200")

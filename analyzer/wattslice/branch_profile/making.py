@@ -1,4 +1,4 @@
-"""From what data sets counted to a profile."""
+"""A `BranchProfile` out of what data sets counted: probabilities of arms, and the texts they are of."""
 
 from __future__ import annotations
 

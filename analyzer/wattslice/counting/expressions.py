@@ -1,4 +1,4 @@
-"""Evaluation of expressions for all sampled lanes at once."""
+"""Evaluation of expressions for all sampled lanes at once, to the values of `values.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The textual memory accesses of a kernel, each with the region it runs in."""
+"""Every access to memory that the text of a kernel makes: its site, region, object, and whether it stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reading launch geometry takes in (overrides) and hands on (launches)."""
+"""`KernelLaunch`, which all later stages take, with what it assumes; and `Overrides`, what users fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory of the host interpreter, with an undo log for paths that are only tried."""
+"""Values and memory of the host interpreter, known or not, with an undo log for ways that are only tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``[components.NAME]`` of a workflow file."""
+"""``[components.NAME]`` of a workflow file, read and checked: what runs, how long, on which nodes."""
 
 from __future__ import annotations
 

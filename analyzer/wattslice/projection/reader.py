@@ -33,11 +33,6 @@ _GPU_KEYS = ("gpu", "gpus", "host_idle_w", "gpu_idle_w")
 _RATES = ("flop_per_s", "l1_bytes_per_s", "l2_bytes_per_s", "l3_bytes_per_s", "dram_bytes_per_s")
 
 
-def read_node_kinds(document: Table) -> tuple[NodeKind, ...]:
-    """All node kinds in their order. Raises the document's error with key and remedy."""
-    return tuple(_node_kind(name, value) for name, value in named_tables(document, "nodes", "node kind"))
-
-
 def _node_kind(name: str, value: Value) -> NodeKind:
     table = value.table()
     if "gpu" in table:
@@ -175,7 +170,7 @@ def read_workflow(path: Path) -> Workflow:
     about.only("name", "steps", "overlap", "share_nodes", "objective", *Limits.__struct_fields__)
     network = root.table("network")
     network.only("latency_s", "bandwidth_bytes_per_s", "overlap", "waiting")
-    nodes = read_node_kinds(root)
+    nodes = tuple(_node_kind(name, value) for name, value in named_tables(root, "nodes", "node kind"))
     components = read_components(root, nodes)
     if "network" not in root:
         for component in components:
@@ -197,14 +192,12 @@ def read_workflow(path: Path) -> Workflow:
             about.get("objective", lambda value: value.one_of(Objective, "objective"), Objective.ENERGY)
         ),
         limits=Limits(*(about.get(key, Value.positive, None) for key in Limits.__struct_fields__)),
-        network=_network(network) if "network" in root else None,
+        network=None
+        if "network" not in root
+        else Network(
+            latency_s=network.value("latency_s").not_negative(),
+            bandwidth_bytes_per_s=network.value("bandwidth_bytes_per_s").positive(),
+        ),
         hides_communication=network.get("overlap", Value.truth, False),
         waits_busy=network.get("waiting", lambda value: value.one_of(_WAITING, "way to wait"), "") == "busy",
-    )
-
-
-def _network(table: Table) -> Network:
-    return Network(
-        latency_s=table.value("latency_s").not_negative(),
-        bandwidth_bytes_per_s=table.value("bandwidth_bytes_per_s").positive(),
     )

@@ -1,4 +1,4 @@
-"""Every variant through the analysis, on as many processes as wished."""
+"""`wattslice sweep`: every variant of a kernel through the analysis, on as many processes as wished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The protocols: models trained before, on runs never seen; models trained anew without one application."""
+"""How far power models are from measured watts: `wattslice evaluate`, a `Protocol` for each way to ask.
+
+Models trained before are asked about runs that they never saw, and models are trained anew without one
+application at a time. Beside them stand means, which know nothing of a kernel, and hardware counters.
+"""
 
 from __future__ import annotations
 

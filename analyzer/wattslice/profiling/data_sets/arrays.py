@@ -1,4 +1,4 @@
-"""Contents of arrays, as the bytes that a kernel sees."""
+"""Arrays of a data spec (lists, generators, files, structs) as the bytes that a kernel sees."""
 
 from __future__ import annotations
 

@@ -74,6 +74,5 @@ class Execution(Struct, frozen=True):
 
     thread_counts: tuple[int, ...]
     warp_counts: tuple[int, ...]
-    blocks_run: int
     thread_instructions: int
     steps: int

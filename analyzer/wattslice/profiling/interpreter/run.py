@@ -41,7 +41,7 @@ def interpret(launch: Launch, memory: DeviceMemory, budget: Budget | None = None
     machine = Machine(launch, memory, budget.max_steps)
     try:
         with deep_recursion(), np.errstate(all="ignore"):
-            blocks = _run(machine, launch, memory, budget)
+            _run(machine, launch, memory, budget)
     except InterpreterError:
         raise
     except (MemoryError, RecursionError) as error:
@@ -57,14 +57,13 @@ def interpret(launch: Launch, memory: DeviceMemory, budget: Budget | None = None
     return Execution(
         tuple(machine.thread_counts),
         tuple(machine.warp_counts),
-        blocks,
         sum(count * operations for count, operations in zip(machine.thread_counts, work, strict=True)),
         machine.steps,
     )
 
 
-def _run(machine: Machine, launch: Launch, memory: DeviceMemory, budget: Budget) -> int:
-    """Compiles the kernel to closures and runs all blocks; how many there are."""
+def _run(machine: Machine, launch: Launch, memory: DeviceMemory, budget: Budget) -> None:
+    """Compiles the kernel to closures and runs all blocks."""
     kernel = launch.kernel
     variables = Variables(machine, kernel)
     compiler = Compiler(machine, variables)
@@ -79,7 +78,6 @@ def _run(machine: Machine, launch: Launch, memory: DeviceMemory, budget: Budget)
         )  # fmt: skip
     _run_blocks(machine, run, arguments, blocks, size)
     variables.write_back()
-    return blocks
 
 
 def _run_blocks(

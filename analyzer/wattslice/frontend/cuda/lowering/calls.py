@@ -1,4 +1,4 @@
-"""Calls: followed into when there is a body, else looked up in the table of library functions."""
+"""Calls: inlined when there is a body (`inlining.py`), else of a known function (`library.py`), or a hole."""
 
 from __future__ import annotations
 

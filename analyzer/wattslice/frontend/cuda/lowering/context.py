@@ -1,4 +1,8 @@
-"""The body being built: who lowers which kind of node, what names mean in it, numbering, inlined frames."""
+"""What lowering the body of one function needs: `Body`, which every module of this folder works on.
+
+Modules register which kinds of nodes they lower; `Body.expr` and `Body.location` ask them. A body knows
+what names mean in it, numbers regions and sites, and has a `Frame` for each call that is inlined.
+"""
 
 from __future__ import annotations
 

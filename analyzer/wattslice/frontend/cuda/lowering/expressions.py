@@ -1,4 +1,4 @@
-"""Expressions without calls: literals, names, members, operators, conversions; constants are folded."""
+"""Expressions of clang to those of the tree: literals, names, members, operators, conversions (no calls)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops: `for`, `while`, `do`, ranges, and the pragmas in front of them."""
+"""Loops of clang to those of the tree: `for`, `while`, `do`, ranges, and the pragmas before them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements: declarations, branches, switches, returns (loops: `loops.py`)."""
+"""Statements of clang to those of the tree: declarations, branches, switches, returns (`loops.py`: loops)."""
 
 from __future__ import annotations
 

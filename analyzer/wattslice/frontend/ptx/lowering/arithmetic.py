@@ -1,4 +1,4 @@
-"""Arithmetic and logic instructions, and special functions."""
+"""Arithmetic, logic and special functions of PTX as expressions of the tree."""
 
 from __future__ import annotations
 
