@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wattslice.api import *  # noqa: F403
 
 _NAMES = """
-    Advice Analysis ArmAnalysis Assumption BranchClass Diagnostic EnergyRoofline Finding FrontendError
+    Advice Analysis ArmAnalysis Assumption BranchClass Diagnostic EnergyRoofline Finding FrontendError Held
     InstructionCount KernelAnalysis LaunchSource LineHeat LoopTrips MemorySpace MethodWatts
     OperationCounts Precision ProbabilitySource ProfileUse ProgramArguments Roofline RooflinePoint
     RuleChoice RuleChoices Severity SliceAnalysis SourceText SubSlice Suppression TimeRoofline

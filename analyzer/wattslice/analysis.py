@@ -283,16 +283,21 @@ class KernelAnalysis(Struct, frozen=True):
 
     def exceedance(self, budget_w: float) -> float | None:
         """Probability that the measured watts exceed `budget_w` (`Wanted.exceedance`); None when unknown."""
-        power_w, low_w, high_w = self.power_w, self.power_low_w, self.power_high_w
-        if power_w is None or low_w is None or high_w is None:
-            return None
-        wanted = self.wanted or Wanted(power_w, low_w, high_w)
-        return wanted.exceedance(budget_w, self.power_limit_w, high_w)
+        wanted = self._wanted
+        return None if wanted is None else wanted.exceedance(budget_w)
 
     @property
     def limit_exceedance(self) -> float | None:
         """Probability that the launch would exceed the board's power limit if that did not hold it back."""
-        return None if self.power_limit_w is None else self.exceedance(self.power_limit_w)
+        wanted, limit_w = self._wanted, self.power_limit_w
+        return None if wanted is None or limit_w is None else wanted.beyond(limit_w)
+
+    @property
+    def _wanted(self) -> Wanted | None:
+        power_w, low_w, high_w = self.power_w, self.power_low_w, self.power_high_w
+        if power_w is None or low_w is None or high_w is None:
+            return None
+        return self.wanted or Wanted(power_w, low_w, high_w)
 
     @property
     def relative_interval(self) -> tuple[float, float] | None:

@@ -42,7 +42,7 @@ from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice
-from wattslice_models.types import Wanted
+from wattslice_models.types import Held, Wanted
 
 __all__ = [
     "Advice",
@@ -54,6 +54,7 @@ __all__ = [
     "EnergyRoofline",
     "Finding",
     "FrontendError",
+    "Held",
     "InstructionCount",
     "KernelAnalysis",
     "LaunchSource",

@@ -34,7 +34,7 @@ from wattslice_models.execution_time import (
     predict_time,
 )
 from wattslice_models.gpu import Gpu
-from wattslice_models.types import Wanted
+from wattslice_models.types import Held, Wanted
 from wattslice_models.workload import PASS_BYTES, Workload
 
 
@@ -72,8 +72,6 @@ MULTIPLIERS = (
     Component.TENSOR,
 )
 """Components whose energy follows the operands; the same units multiply fp32 and integers since Volta."""
-BOARDS_DIFFER = 0.95
-"""Of the predicted watts, the least that an interval leaves below: boards of one model differ by as much."""
 VOLTAGE_BEND = 0.04
 """Width, in relative voltage, of the bend between the floor of the voltage and its rise."""
 
@@ -99,8 +97,8 @@ class ComponentPower(Struct, frozen=True):
 class EnergyPrediction(Struct, frozen=True):
     """Watts, seconds and joules of one launch.
 
-    `power_w` is the average board power, at most the board's limit; `power_high_w` may exceed the limit as
-    far as sensors show boards to do. `wanted`: what it would draw without the limit.
+    `power_w` is the average board power, at most the board's limit; the interval is that of `wanted.shown`
+    and may exceed the limit as far as sensors show boards to do. `limit_note`: what the limit did.
     `interval_source` says what the interval may claim. `energy_j` = power_w · time_s. `may_hit_power_limit`:
     see `may_reach`; None when the limit is unknown. `case`: what is known of the board.
     """
@@ -119,6 +117,12 @@ class EnergyPrediction(Struct, frozen=True):
     case: Case
     in_trained_domain: bool
     notes: tuple[str, ...]
+    limit_note: str = ""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All notes."""
+        return (*self.notes, self.limit_note) if self.limit_note else self.notes
 
     @property
     def static_power_w(self) -> float:
@@ -277,24 +281,25 @@ class EnergyModel(Struct, frozen=True):
             raise ValueError(f"a kernel cannot take {time_s} s")
         asked = clocks or Clocks()
         limit = gpu.power_limit_w
-        clocks, throttled, wanted_w = asked, (), 0.0
+        clocks, limit_note, wanted_w = asked, "", 0.0
         timing, seconds, components, power_w = self._drawn(workload, gpu, asked, time_s)
         if limit is not None and time_s is None and power_w > limit:
             clocks, wanted_w = self._clocks_that_fit(workload, gpu, asked, limit), power_w
-            throttled = (
+            limit_note = (
                 f"{wanted_w:.0f} W at {core_clock_mhz(gpu, asked):.0f} MHz would "
                 f"exceed the limit of {limit:g} W: watts and seconds are those at {clocks.core_mhz:.0f} MHz, "
-                "the highest clock that it allows",
+                "the highest clock that it allows"
             )
             timing, seconds, components, power_w = self._drawn(workload, gpu, clocks)
         notes, in_domain = self._doubts(components, power_w, core_clock_mhz(gpu, clocks))
         interval = self.doubted if workload.doubt else self.interval
-        wanted = Wanted(1.0, interval.low, interval.high).times(max(power_w, wanted_w))
-        low_w, high_w, reaches = wanted.low_w, wanted.high_w, None
+        held = None if limit is None else Held(limit, limit * self.sensor_peak)
+        wanted = Wanted(1.0, interval.low, interval.high, held).times(max(power_w, wanted_w))
+        reaches = None
         if limit is not None:
             power_w = min(power_w, limit)
-            low_w, high_w = min(low_w, BOARDS_DIFFER * power_w), min(high_w, limit * self.sensor_peak)
             reaches = may_reach(limit, wanted.power_w, wanted.high_w)
+        low_w, high_w = wanted.shown
         return EnergyPrediction(
             power_w=power_w,
             power_low_w=low_w,
@@ -309,7 +314,8 @@ class EnergyModel(Struct, frozen=True):
             interval_source=interval.source,
             case=self.case,
             in_trained_domain=in_domain,
-            notes=(*timing.notes, *notes, *throttled),
+            notes=(*timing.notes, *notes),
+            limit_note=limit_note,
         )
 
     def _drawn(

@@ -49,7 +49,7 @@ class EnergyPowerModel(Struct, frozen=True):
             power_high_w=over_time(lambda part: part.power_high_w),
             interval_source="; ".join(dict.fromkeys(part.interval_source for _, part in parts)),
             in_trained_domain=all(part.in_trained_domain for _, part in parts),
-            notes=tuple(dict.fromkeys(note for _, part in parts for note in part.notes)),
+            notes=tuple(dict.fromkeys(note for _, part in parts for note in part.told)),
         )
 
     def launches(self, subject: Subject) -> tuple[tuple[RepeatedLaunch, EnergyPrediction], ...]:

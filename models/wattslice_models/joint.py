@@ -177,7 +177,7 @@ class BoardEffect(Struct, frozen=True):
 class Board(Struct, frozen=True):
     """A measured board: `runs` that taught, of so many `programs`, its effects in the order of `Effect`.
 
-    `sensor_peak`: highest measured watts over the catalogue's limit, at least 1.
+    `sensor_peak`: highest measured watts over the catalogue's limit, at least 1 (it never reached it).
     """
 
     gpu_id: str
@@ -315,18 +315,20 @@ def energy_model_of(
         core_mhz_max=highest,
         interval=model.intervals_of(case).interval,
         doubted=model.intervals_of(case).doubted,
-        sensor_peak=_sensor_peak(model, gpu, board),
+        sensor_peak=sensor_peak(model, gpu, board),
         notes=(_note(model, board, case),) if board is None or calibrated is not None else (),
     )
 
 
-def _sensor_peak(model: JointModel, gpu: Gpu, board: Board | None) -> float:
-    """How far above its limit the board was seen, else how far boards of its age were: those before Volta
-    reach 1.23 of it, later ones 1.01.
+def sensor_peak(model: JointModel, gpu: Gpu, board: Board | None = None) -> float:
+    """How far above its limit the board was seen; of one that never was there, how far boards of its age
+    were: those before Volta reach 1.23 of it, later ones 1.01.
     """
+    if board is not None and board.sensor_peak > 1.0:
+        return board.sensor_peak
     is_old = gpu.compute_capability < SINCE_VOLTA
     kin = (one for one in model.boards if (chip_of(one.gpu_id)[1] < SINCE_VOLTA) is is_old)
-    return max((one.sensor_peak for one in ((board,) if board else kin)), default=1.0)
+    return max((one.sensor_peak for one in kin), default=1.0)
 
 
 def has_hbm(gpu: Gpu) -> float:

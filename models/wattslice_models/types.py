@@ -8,6 +8,10 @@ from msgspec import Struct
 
 DEVIATIONS_OF_INTERVAL = 1.645
 """Standard deviations from a normal's middle to either end of the range that holds 90 % of it."""
+BEYOND_INTERVAL = 0.05
+"""Probability beyond either end of a 90 % interval."""
+_SAME_CHANCE = 1e-4
+_HALVINGS = 40
 
 
 def exceedance(budget_w: float, power_w: float, low_w: float, high_w: float) -> float:
@@ -28,29 +32,69 @@ def exceedance(budget_w: float, power_w: float, low_w: float, high_w: float) -> 
     return 0.5 * math.erfc(deviations / math.sqrt(2.0))
 
 
+BOARDS_DIFFER = 0.95
+"""Of its limit, what one in twenty boards that are held back stays below; the A40's sensor shows 0.997."""
+
+
+class Held(Struct, frozen=True):
+    """Watts that sensors show of a board which its limit holds back: `limit_w` in the middle, in 90 % of all
+    cases at least `BOARDS_DIFFER` of it and at most `high_w`.
+    """
+
+    limit_w: float
+    high_w: float
+
+    def exceedance(self, budget_w: float) -> float:
+        """Probability that such a board shows more than `budget_w`."""
+        return exceedance(budget_w, self.limit_w, BOARDS_DIFFER * self.limit_w, self.high_w)
+
+
 class Wanted(Struct, frozen=True):
     """Watts that a launch would draw at the clock asked for if no limit held the board back, and the ends of
-    their 90 % interval.
+    their 90 % interval. `held`: what the limit makes of them; None: no limit is known.
+
+    The measured watts are the lesser of both, each with its own error.
     """
 
     power_w: float
     low_w: float
     high_w: float
+    held: Held | None = None
 
-    def exceedance(self, budget_w: float, limit_w: float | None, shown_w: float) -> float:
-        """Probability that the measured watts of a board with the limit `limit_w` exceed `budget_w`.
+    def beyond(self, watts: float) -> float:
+        """Probability that the launch wants more than `watts`; as in `exceedance`."""
+        return exceedance(watts, self.power_w, self.low_w, self.high_w)
 
-        Beyond the limit is only what sensors show of a board that it holds back: anything up to `shown_w`, as
-        likely. None: no limit is known. Raises ``ValueError`` for a budget that is no number or negative.
+    def exceedance(self, budget_w: float) -> float:
+        """Probability that the measured watts exceed `budget_w`: 95 and 5 % at the two ends of `shown`.
+
+        Raises ``ValueError`` for a budget that is no number or negative.
         """
-        chance = exceedance(budget_w, self.power_w, self.low_w, self.high_w)
-        if limit_w is None or budget_w <= limit_w:
-            return chance
-        return chance * (shown_w - budget_w) / (shown_w - limit_w) if budget_w < shown_w else 0.0
+        return self.beyond(budget_w) * (1.0 if self.held is None else self.held.exceedance(budget_w))
+
+    @property
+    def shown(self) -> tuple[float, float]:
+        """The ends of the 90 % interval of the measured watts."""
+        if self.held is None:
+            return self.low_w, self.high_w
+        return (
+            self._exceeded(1.0 - BEYOND_INTERVAL, min(self.low_w, BOARDS_DIFFER * self.held.limit_w)),
+            self._exceeded(BEYOND_INTERVAL, min(self.high_w, self.held.high_w)),
+        )
+
+    def _exceeded(self, chance: float, most_w: float) -> float:
+        """The watts up to `most_w` that are exceeded with that probability."""
+        if self.exceedance(most_w) >= chance - _SAME_CHANCE:
+            return most_w
+        least_w = 0.0
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (least_w + most_w)
+            least_w, most_w = (middle, most_w) if self.exceedance(middle) > chance else (least_w, middle)
+        return least_w
 
     def times(self, factor: float) -> Wanted:
-        """All three multiplied."""
-        return Wanted(factor * self.power_w, factor * self.low_w, factor * self.high_w)
+        """What is wanted multiplied, the limit as it is."""
+        return Wanted(factor * self.power_w, factor * self.low_w, factor * self.high_w, self.held)
 
 
 class Prediction(Struct, frozen=True):

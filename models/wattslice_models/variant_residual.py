@@ -24,6 +24,8 @@ _LINEAR = (0.0, 0.3, 3.0)
 _NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)
 _FOLDS = 10
 _COVERAGE = 0.9
+_BEYOND = math.log(1.1)
+"""How far beyond the features of all measured variants their interval is believed."""
 
 _Array = NDArray[np.float64]
 
@@ -79,6 +81,13 @@ class VariantResidual(Struct, frozen=True):
     log_ratios: tuple[float, ...]
     errors: tuple[tuple[Gate, float], ...]
     half_width: float | None
+
+    def reaches(self, features: tuple[float, ...]) -> bool:
+        """Whether what was measured, and so `half_width`, is about a variant with such `features`."""
+        return all(
+            min(column) - _BEYOND <= one <= max(column) + _BEYOND
+            for one, column in zip(features, zip(*self.features, strict=True), strict=True)
+        )
 
     def factors(self, features: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
         """By what to multiply the predictions of variants with such `features` (as in `fit_variants`).

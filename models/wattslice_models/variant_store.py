@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -30,13 +31,17 @@ class StoredVariants(Struct, frozen=True):
     """What the variants in the table `data` taught about `kernel` of a source file named `file`.
 
     `board`: the name of the one that they were measured on, empty where nobody told. `predicted_with`: what
-    `prediction_stamp` said of the predictions that it corrects.
+    `prediction_stamp` said of the predictions that it corrects. `words` and `uses` tell the kernel by its
+    text, which macros of variants do not change; `values`: what its arrays held (`KernelAnalysis.data`).
     """
 
     file: str
     kernel: str
     board: str
     predicted_with: str
+    words: tuple[str, ...]
+    uses: str
+    values: str
     data: DataFile
     taught: Taught
 
@@ -63,20 +68,28 @@ def stored_variants(gpu_id: str, file: str, kernel: str) -> StoredVariants | Non
     Raises `ModelFileError`.
     """
     path = user_models() / gpu_id / _FOLDER / _name(file, kernel)
-    return _read(path) if os.path.isfile(path) else None  # noqa: PTH113  (a name that is too long is none)
+    return _found(path) if os.path.isfile(path) else None  # noqa: PTH113  (a name that is too long is none)
 
 
 def all_stored_variants(gpu_id: str) -> tuple[StoredVariants, ...]:
-    """Those of every kernel, by their files. Raises `ModelFileError`."""
-    return tuple(map(_read, sorted((user_models() / gpu_id / _FOLDER).glob("*.json"))))
+    """Those of every kernel, by their files; what cannot be read is passed over."""
+    found: list[StoredVariants] = []
+    for path in sorted((user_models() / gpu_id / _FOLDER).glob("*.json")):
+        with suppress(ModelFileError):
+            found.append(_found(path))
+    return tuple(found)
 
 
 def _name(file: str, kernel: str) -> str:
     return re.sub(r"[^\w.]", "_", f"{Path(file).name}.{kernel}.json")
 
 
+def _found(path: Path) -> StoredVariants:
+    return _read(path, path.stat().st_mtime_ns)
+
+
 @cache
-def _read(path: Path) -> StoredVariants:
+def _read(path: Path, _written: int) -> StoredVariants:
     try:
         return decoded(StoredVariants, read_document(path)["variants"])
     except (KeyError, ValueError) as error:

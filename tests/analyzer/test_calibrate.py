@@ -9,12 +9,16 @@ from wattslice.errors import WattsliceError
 from wattslice.training.calibration import Calibration, calibration
 from wattslice_models.energy import Case, EnergyModel
 from wattslice_models.energy_power import EnergyPowerModel
+from wattslice_models.execution_time import nvidia_smi_memory_mhz
 from wattslice_models.gpu import load_gpu
 from wattslice_models.joint import Effect
 from wattslice_models.store import energy_model
 from wattslice_models.user_folder import user_models
 
 L4 = load_gpu("l4")
+AWAKE = f"{L4.boost_clock_mhz:g},{nvidia_smi_memory_mhz(L4):g}"
+IDLE = "kernel,power_w,core_mhz,memory_mhz\n"
+SETTINGS = "kernel,power_w,settings\n"
 KERNELS = """
 __global__ void add(const float* a, const float* b, float* c, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -75,15 +79,29 @@ def test_a_reading_far_from_its_prediction_is_told(table):
 
 
 def test_an_idle_board_tells_of_static_watts_alone(table):
-    idle = calibrated(table, "kernel,power_w,core_mhz\nidle,40,2040\n")
+    idle = calibrated(table, f"kernel,power_w,core_mhz,memory_mhz\nidle,30,{AWAKE}\n")
     assert values(idle)[Effect.STATIC] > 0
     assert values(idle)[Effect.LEVEL] == pytest.approx(0.0, abs=1e-9)
 
 
+def test_a_sleeping_board_is_known_by_its_clocks(table):
+    """At the lowest clocks a third of the watts is what is expected, and moves little."""
+    awake = calibrated(table, f"{IDLE}idle,25,{AWAKE}\n").readings[0]
+    (asleep,) = calibrated(table, f"{IDLE}idle,9,210,405\n").readings
+    assert asleep.before_w < 0.5 * awake.before_w
+    assert abs(asleep.after_w - asleep.before_w) < 4.0
+
+
+def test_a_launch_that_is_a_guess_is_told(table):
+    (table.parent / "alone.cu").write_text(KERNELS.partition("int main")[0])
+    found = calibrated(table, "kernel,power_w\nalone.cu:add,40\n")
+    assert "alone.cu:add: how it is launched is assumed: say it with launch and settings" in found.doubts
+
+
 def test_columns_that_say_nothing_are_told(table):
-    found = calibrated(table, "kernel,power_w,corr_mhz\nidle,40,1200\n")
+    found = calibrated(table, "kernel,power_w,corr_mhz\nk.cu:add,50,1200\n")
     assert [told.split(";")[0] for told in found.doubts] == ["column 'corr_mhz' is passed over"]
-    assert calibrated(table, "# mine\nkernel,power_w,core_mhz\nidle,40,1200\n").doubts == ()
+    assert calibrated(table, "# mine\nkernel,power_w,core_mhz\nk.cu:add,50,1200\n").doubts == ()
 
 
 def test_a_reading_is_of_the_launch_that_was_told(table):
@@ -94,7 +112,7 @@ def test_a_reading_is_of_the_launch_that_was_told(table):
 
 def test_the_model_is_kept_and_used(table, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
-    table.write_text("kernel,power_w\nidle,30\nk.cu:add,35\nk.cu:scale,38\n")
+    table.write_text(f"kernel,power_w,core_mhz,memory_mhz\nidle,25,{AWAKE}\nk.cu:add,35,,\nk.cu:scale,38,,\n")
     assert main(["calibrate", str(table), "--gpu", "l4"]) == 0
     out = capsys.readouterr().out
     assert (user_models() / "l4" / "energy.json").is_file()
@@ -121,7 +139,7 @@ def test_the_model_is_kept_and_used(table, tmp_path, monkeypatch, capsys):
         ("kernel,power_w\nidle,100\n", "l4", "idle: 100 W: an idle L4 cannot draw more than some 72 W"),
         ("kernel,power_w\nidle,0.1\n", "l4", "csv:2: idle: 0.1 W: an idle L4 cannot draw less than some 1 W"),
         (
-            "# mine\nkernel,power_w\nidle,30\nk.cu:add,51000\n",
+            "# mine\nkernel,power_w\nk.cu:scale,30\nk.cu:add,51000\n",
             "l4",
             "csv:4: k.cu:add: 51000 W: the L4 cannot draw .* milliwatts, 51 W.; correct or remove this row",
         ),
@@ -130,8 +148,33 @@ def test_the_model_is_kept_and_used(table, tmp_path, monkeypatch, capsys):
             "l4",
             "csv:2: k.cu:add: 3 W: a L4 that runs a kernel cannot draw less than some 4 W",
         ),
-        ("kernel,power_w,core_mhz\nidle,30,99999\n", "l4", "core_mhz 99999: the L4 runs at .* MHz"),
-        ("kernel,power_w,memory_mhz\nidle,30,7\n", "l4", "memory_mhz 7: the L4 runs at .* MHz"),
+        ("kernel,power_w,core_mhz\nk.cu,30,99999\n", "l4", "core_mhz 99999: the L4 runs at .* MHz"),
+        ("kernel,power_w,memory_mhz\nk.cu,30,7\n", "l4", "memory_mhz 7: the L4 runs at .* MHz"),
+        (
+            "kernel,power_w\nidle,25\n",
+            "l4",
+            "csv:2: idle: an idle board lowers its clocks: say core_mhz and mem",
+        ),
+        ("kernel,power_w,core_mhz\nidle,25,2040\n", "l4", "csv:2: idle: an idle board lowers its clocks"),
+        (
+            f"{IDLE}k.cu:add,40,,\nidle,9,{AWAKE}\n",
+            "l4",
+            "csv:3: idle: 9 W, and .* predicted at these clocks: does the board sleep",
+        ),
+        (f"{IDLE}idle,71,{AWAKE}\n", "l4", "csv:2: idle: 71 W, and .* predicted at these clocks: does the"),
+        (f"{SETTINGS}k.cu:add,40,blah\n", "l4", "csv:2: --set 'blah' cannot be read"),
+        (f"{SETTINGS}k.cu:add,40,m=4\n", "l4", "csv:2: no variable 'm' in the analysed files"),
+        (f"{SETTINGS}k.cu:add,40,sub.n=4\n", "l4", "csv:2: no kernel .sub. in the"),
+        (
+            f"kernel,power_w,core_mhz,memory_mhz,settings\nidle,25,{AWAKE},n=4\n",
+            "l4",
+            "csv:2: idle: an idle board has no launch and no settings",
+        ),
+        (
+            'kernel,power_w,launch\nk.cu:add,40,"sub=4:64"\n',
+            "l4",
+            "csv:2: no kernel 'sub' in the analysed files",
+        ),
         ("kernel,watts\nidle,50\n", "l4", "without column power_w"),
         ("kernel,power_w\n", "l4", "no reading in this table"),
         ("kernel,power_w\nidle,50\n", "gtx580", "fermi chips differ too much"),

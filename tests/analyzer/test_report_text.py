@@ -8,11 +8,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from wattslice.analysis import LineHeat
-from wattslice.findings.findings import decision
+from wattslice.findings.findings import decision, hits_limit
 from wattslice.report.terminal import make_console
 from wattslice.report.text import launch_origin, slice_table, write_text
 from wattslice.units import energy, line_ranges, percent, power, printable, three_digits, time
-from wattslice_models.types import Wanted
+from wattslice_models.types import Held, Wanted
 
 from .samples import ANALYSIS, EMPTY, FOUR, HOT, MATMUL
 
@@ -159,13 +159,20 @@ def test_the_probability_goes_by_the_interval_before_the_limit_cuts_it():
     assert replace(cut, power_limit_w=400.0).limit_exceedance == pytest.approx(0.0, abs=0.01)
     assert replace(cut, power_low_w=None).limit_exceedance is None
     # Held back: what it wants lies above the limit, and what is measured does not, but for what sensors show.
-    held = replace(
-        cut, power_w=300.0, power_low_w=290.0, power_high_w=310.0, wanted=Wanted(360.0, 290.0, 450.0)
-    )
+    wanted = Wanted(360.0, 290.0, 450.0, Held(300.0, 310.0))
+    held = replace(cut, power_w=300.0, power_low_w=280.0, power_high_w=310.0, wanted=wanted)
     assert held.limit_exceedance == pytest.approx(0.917, abs=0.001)
-    assert (held.exceedance(280.0) or 0.0) > 0.95
-    assert held.exceedance(305.0) == pytest.approx(0.5 * 0.898, abs=0.005)
-    assert (held.exceedance(310.0), held.exceedance(360.0)) == (0.0, 0.0)
+    assert held.exceedance(280.0) == pytest.approx(0.972 * 0.9865, abs=0.001)
+    assert held.exceedance(300.0) == pytest.approx(0.5 * 0.917, abs=0.001)
+    assert held.exceedance(310.0) == pytest.approx(0.05 * 0.87, abs=0.002)
+    assert held.exceedance(360.0) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_launch_would_hit_the_limit_where_all_that_it_may_want_lies_above():
+    for low_w, words in ((310.0, "would hit the power limit"), (290.0, "may hit the power limit")):
+        wanted = Wanted(360.0, low_w, 450.0, Held(300.0, 303.0))
+        kernel = replace(MATMUL, power_w=300.0, power_low_w=285.0, power_high_w=303.0, power_limit_w=300.0)
+        assert hits_limit(replace(kernel, wanted=wanted)) == words
 
 
 def test_a_launch_tells_how_often_it_is_made():

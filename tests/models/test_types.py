@@ -1,8 +1,11 @@
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from wattslice_models.types import ArithmeticDensity, PowerFactors, Prediction, Wanted
+from wattslice_models.types import ArithmeticDensity, Held, PowerFactors, Prediction, Wanted
 
 
 def test_unknown_power_has_a_reason() -> None:
@@ -53,10 +56,48 @@ def test_a_prediction_without_an_interval_exceeds_or_does_not():
         sure.exceedance(-1.0)
 
 
-def test_beyond_the_limit_a_board_shows_watts_only_as_far_as_sensors_do():
-    wanted = Wanted(300.0, 240.0, 380.0)
-    free = [wanted.exceedance(budget_w, None, 262.5) for budget_w in (240.0, 250.0, 256.25)]
-    held = [wanted.exceedance(budget_w, 250.0, 262.5) for budget_w in (240.0, 250.0, 256.25, 262.5, 300.0)]
-    assert held[:2] == free[:2]  # up to the limit nothing is held back
-    assert held[2] == pytest.approx(free[2] / 2)  # half way from the limit to what sensors show
-    assert held[3:] == [0.0, 0.0]
+@st.composite
+def wanted_watts(draw: st.DrawFn) -> Wanted:
+    """Of any launch on a board with some limit, or none that is known."""
+    power_w, low, high = draw(st.floats(20.0, 900.0)), draw(st.floats(0.3, 0.99)), draw(st.floats(1.01, 3.0))
+    limit_w, peak = draw(st.none() | st.floats(50.0, 700.0)), draw(st.floats(1.005, 1.3))
+    held = None if limit_w is None else Held(limit_w, peak * limit_w)
+    return Wanted(power_w, low * power_w, high * power_w, held)
+
+
+@pytest.mark.hypothesis
+@given(wanted_watts(), st.floats(0.1, 3.0))
+def test_what_exceeds_a_budget_agrees_with_the_interval_that_is_told(wanted: Wanted, share: float):
+    """Told are the lesser of wanted watts and limit, with the interval of `shown`."""
+    low_w, high_w = wanted.shown
+    told_w = wanted.power_w if wanted.held is None else min(wanted.power_w, wanted.held.limit_w)
+    assert low_w < told_w < high_w
+    assert wanted.exceedance(low_w) == pytest.approx(0.95, abs=1e-3)
+    assert wanted.exceedance(high_w) == pytest.approx(0.05, abs=1e-3)
+    assert wanted.exceedance(told_w) <= 0.5 + 1e-9
+    ends = (low_w, told_w, high_w, wanted.power_w, share * told_w)
+    budgets = sorted(near * end for end in ends for near in (1 - 1e-5, 1.0, 1 + 1e-5))
+    chances = [wanted.exceedance(budget_w) for budget_w in budgets]
+    assert all(one >= other for one, other in pairwise(chances))
+    jumps = (wanted.exceedance(end * (1 - 1e-5)) - wanted.exceedance(end * (1 + 1e-5)) for end in ends)
+    assert max(jumps) < 0.005
+
+
+def test_a_board_that_its_limit_holds_back_shows_about_the_limit_whatever_is_wanted():
+    far, further = (
+        Wanted(power_w, 0.8 * power_w, 1.3 * power_w, Held(250.0, 252.5)) for power_w in (500, 900)
+    )
+    assert far.shown == further.shown == (237.5, 252.5)
+    for budget_w, chance in ((237.5, 0.95), (249.0, 0.55), (250.0, 0.5), (252.5, 0.05)):
+        assert far.exceedance(budget_w) == pytest.approx(chance, abs=0.01)
+    assert far.beyond(250.0) > 0.999
+
+
+def test_a_limit_far_away_changes_nothing():
+    free = Wanted(100.0, 80.0, 140.0)
+    assert replace(free, held=Held(300.0, 303.0)).shown == free.shown == (80.0, 140.0)
+    # Half way: of what is wanted beyond the limit, half is shown below it.
+    near = replace(free, held=Held(120.0, 121.2))
+    assert near.exceedance(120.0) == pytest.approx(0.5 * free.beyond(120.0))
+    assert near.shown[0] == 80.0
+    assert 120.0 < near.shown[1] < 121.2

@@ -26,7 +26,7 @@ from wattslice_corpora.records import RecordError
 from wattslice_models.joint_store import FOLDER, held_out_runs, joint_model, save_joint
 from wattslice_models.learners import GENERAL
 from wattslice_models.store import SHIPPED, trained_gpu_ids
-from wattslice_tools.accuracy import accuracy_page, joint_page, known_lines, taught_variants
+from wattslice_tools.accuracy import accuracy_page, idle_readings, joint_page, known_lines, taught_variants
 from wattslice_tools.accuracy.joint_training import public_readings, train_joint
 from wattslice_tools.pages import write_page
 from wattslice_tools.public_sets.__main__ import main as public_sets
@@ -128,6 +128,7 @@ def _train(*words: str) -> None:
 
 def _pages() -> None:
     _done(accuracy_page.main([str(PAGE)]), "the page of errors")
+    _done(idle_readings.main([str(PAGE)]), "what idle readings are worth")
     _done(write_page([str(PAGE.with_name("lines.md"))], "accuracy.known_lines", known_lines.page), "lines")
     gate_ratios.main(["--data", str(ratio_trust.DATA), "-o", str(PAGE.with_name("gate.md"))])
     _done(taught_variants.main([str(PAGE.parents[1] / "sweep.md")]), "what variants teach")

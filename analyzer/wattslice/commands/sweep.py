@@ -107,7 +107,7 @@ def sweep(
     -D NAME=8,16,32 gives a macro several values; every combination is a variant. Numbers in --launch and
     --where may be expressions over the macros: --launch 'mul=N/TILE,N/TILE:TILE,TILE'.
     """
-    from wattslice.sweep.run import Goal, Outcome, Sweep, predict
+    from wattslice.sweep.run import Goal, Outcome, Sweep, no_source_has, predict, unmentioned
 
     pictures, output = pictures_and_report(outputs)
     options = options_from({**values, "paths": (file,), "launches": (), "definitions": (), "no_cache": True})
@@ -120,6 +120,8 @@ def sweep(
     settings = config.facts.overrides.settings
     space, plain, tuned = _space(values, where, kernels, tuner_cache, problem, settings)
     config = with_definitions(config, plain)
+    for name in unmentioned(config, space):
+        message(f"{no_source_has(name, file)}; its values count as one")
     from wattslice_models.gpu import load_gpu
 
     gpu = load_gpu(config.gpu.gpu_id)

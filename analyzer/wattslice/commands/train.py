@@ -154,9 +154,8 @@ def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dic
     except OSError as error:
         raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
     if left_out:
-        macros = " ".join(f"{name}={value}" for name, value in left_out[0].macros)
         told = f"{len(left_out)} measured variants have no predicted figures and teach nothing"
-        message(f"{told}: {macros}: {left_out[0].reason}")
+        message(f"{told}: {left_out[0]} (correct or remove such rows)")
     if (known := gpu_of_board(stored.board)) is not None and gpu.id in gpu_ids() and known.id != gpu.id:
         message(f"measured on {stored.board}: this corrects predictions for {gpu.name}, another board")
     kept = f"remove {written} to forget it"
@@ -269,7 +268,8 @@ def calibrate(table: Path, gpu_id: str) -> int:
     """Fit the energy model to your own board by a few readings of its watts.
 
     READINGS is a table (CSV) with the columns kernel (a source file, FILE:NAME, or idle) and power_w;
-    core_mhz, memory_mhz, launch and settings if need be. One row is enough, five programs are better.
+    core_mhz, memory_mhz (of an idle board always), launch and settings if need be. One row is enough, five
+    programs are better.
     `wattslice analyze --gpu` then uses the model, until energy.json is removed. Give all readings at once:
     they take the place of those that an earlier calibration had.
     """

@@ -252,9 +252,8 @@ def power_limit_warning(kernel: KernelAnalysis) -> Finding:
 
 
 def hits_limit(kernel: KernelAnalysis) -> str:
-    """Of a kernel that may; it "would" where its whole interval lies at the limit."""
-    low_w, limit_w = kernel.power_low_w, kernel.power_limit_w
-    would = low_w is not None and limit_w is not None and low_w >= limit_w
+    """Of a kernel that may; it "would" where the whole interval of what it wants lies above the limit."""
+    would = (kernel.limit_exceedance or 0.0) >= 0.95
     return f"{'would' if would else 'may'} hit the power limit"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -11,11 +10,8 @@ from msgspec import Struct
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.findings.quoting import Quoter
+from wattslice.frontend.kernel_text import ONE_KERNEL_FROM, kernel_words, likeness
 from wattslice.launches.launch import Dim3
-from wattslice.patterns import regex
-
-_TOKEN = regex(r"[A-Za-z_]\w*|\d[\w.]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
-_COMMENT = regex(r"(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 
 class LaunchRecord(Struct, frozen=True):
@@ -56,7 +52,8 @@ def records_of(analysis: Analysis, shared_path: Callable[[str], str]) -> tuple[L
     for kernel in analysis.kernels:
         file = shared_path(kernel.file)
         seen[file, kernel.qualified_name] += 1
-        tokens = body_tokens(kernel, quoter)
+        lines = (quoter.line(kernel.file, line) for line in range(kernel.line, kernel.end_line + 1))
+        tokens = kernel_words(lines, kernel.name)
         found.append(
             LaunchRecord(
                 file,
@@ -75,13 +72,6 @@ def records_of(analysis: Analysis, shared_path: Callable[[str], str]) -> tuple[L
             )
         )
     return tuple(found)
-
-
-def body_tokens(kernel: KernelAnalysis, quoter: Quoter) -> tuple[str, ...]:
-    """The words of a kernel's text; its own name is ``@``, so that a rename alone changes nothing."""
-    lines = (quoter.line(kernel.file, line) for line in range(kernel.line, kernel.end_line + 1))
-    text = _COMMENT.sub(lambda match: match["text"] or " ", "\n".join(lines))
-    return tuple("@" if token == kernel.name else token for token in _TOKEN.findall(text))
 
 
 class Pair(Struct, frozen=True):
@@ -105,10 +95,6 @@ class Matching(Struct, frozen=True):
     vanished: tuple[LaunchRecord, ...]
 
 
-RENAMED_FROM = 0.8
-"""Bodies at least this much alike may be one kernel under two names."""
-
-
 def match(old: Sequence[LaunchRecord], new: Sequence[LaunchRecord]) -> Matching:
     """By file and qualified name, then by qualified name wherever it went, then by likeness of the bodies.
 
@@ -127,7 +113,7 @@ def match(old: Sequence[LaunchRecord], new: Sequence[LaunchRecord]) -> Matching:
                 taken_new.add(key)
     alike = sorted(
         (
-            (likeness(left[one][0], right[other][0]), one, other)
+            (_likeness(left[one][0], right[other][0]), one, other)
             for one in left
             if one not in taken_old
             for other in right
@@ -136,7 +122,7 @@ def match(old: Sequence[LaunchRecord], new: Sequence[LaunchRecord]) -> Matching:
         key=lambda entry: (-entry[0], entry[1:]),
     )
     for share, one, other in alike:
-        if share >= RENAMED_FROM and one not in taken_old and other not in taken_new:
+        if share >= ONE_KERNEL_FROM and one not in taken_old and other not in taken_new:
             couples.append((one, other))
             taken_old.add(one)
             taken_new.add(other)
@@ -153,16 +139,9 @@ def match(old: Sequence[LaunchRecord], new: Sequence[LaunchRecord]) -> Matching:
     return Matching(tuple(pairs), tuple(lonely_new), tuple(lonely_old))
 
 
-def likeness(one: LaunchRecord, other: LaunchRecord) -> float:
+def _likeness(one: LaunchRecord, other: LaunchRecord) -> float:
     """How alike two bodies are, 0 to 1; where a text is not known, 1 for equal ones and 0 for others."""
-    if one.body == other.body:
-        return 1.0
-    if not (one.tokens and other.tokens):
-        return 0.0
-    import difflib
-
-    matcher = difflib.SequenceMatcher(None, one.tokens, other.tokens, autojunk=False)
-    return matcher.ratio() if matcher.real_quick_ratio() > 0.3 and matcher.quick_ratio() > 0.3 else 0.0
+    return 1.0 if one.body == other.body else likeness(one.tokens, other.tokens)
 
 
 def _grouped(records: Sequence[LaunchRecord]) -> dict[tuple[str, str], list[LaunchRecord]]:
@@ -176,7 +155,7 @@ def _by_geometry(
     old: list[LaunchRecord], new: list[LaunchRecord]
 ) -> tuple[list[Pair], list[LaunchRecord], list[LaunchRecord]]:
     known = old[0].body == new[0].body or (old[0].tokens and new[0].tokens)
-    similarity = likeness(old[0], new[0]) if known else None
+    similarity = _likeness(old[0], new[0]) if known else None
     waiting, pairs, unmatched = list(old), list[Pair](), list[LaunchRecord]()
     for record in new:
         same = next((one for one in waiting if (one.grid, one.block) == (record.grid, record.block)), None)

@@ -72,16 +72,11 @@ def idles_by_assumption(kernel: KernelAnalysis) -> str:
     return next(assumed, "")
 
 
-EVEN_ODDS = 0.5 + 1e-6
-"""A launch at its budget exceeds it as probably as not: more than that, and rounding, fails."""
-
-
 def over_budget(
     kernel: KernelAnalysis, budget: Budget, confidence: float = CONFIDENCE
 ) -> tuple[Finding, ...]:
     """PW020 for every bound of `budget` that the kernel does not keep: an error where the predicted figure
-    lies beyond it or the watts exceed it more probably than not, a warning where it is not kept with the
-    `confidence`. See also `unknown_bounds`.
+    lies beyond it, a warning where it is not kept with the `confidence`. See also `unknown_bounds`.
     """
     found: list[Finding] = []
     for bound in _bounds(kernel, budget):
@@ -92,8 +87,6 @@ def over_budget(
         if value < limit if bound.is_least else value > limit:
             verb = "under" if bound.is_least else "over"
             text = f"is {verb} {budgeted} by {abs(value - limit):{bound.digits}}{bound.unit}"
-        elif odds > EVEN_ODDS:
-            text = f"exceeds {budgeted} more probably than not: only the limit of the board holds it back"
         elif odds > 1.0 - confidence + 1e-9:
             severity, text = Severity.WARNING, f"may exceed {budgeted}"
         else:

@@ -32,6 +32,7 @@ from wattslice.power.intervals import arm_analyses, with_swings
 from wattslice.power.methods import DENSE_FROM, Method, MethodAnswers, branch_density
 from wattslice.power.paths import arms_of_data
 from wattslice.power.slices import ProgramWatts, SliceWatts
+from wattslice.power.variants import variants_of
 from wattslice.roofline.kernels import make_roofline
 from wattslice.roofline.machines import machines_of
 from wattslice.slicing.features import SliceFeatures, slice_features
@@ -80,6 +81,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         lambda: profile if config.facts.branch_profile is None else count(launch),
         config,
         gpu,
+        variants_of(kernel, facts.data, gpu.id, quoter.text) if config.prediction.variants else None,
     )
     branch_class = branch_density(slices, profile, config.prediction.dense_from or DENSE_FROM).branch_class
     method = _method(config.prediction.method, branch_class, profile)
@@ -250,7 +252,7 @@ def _diagnostics(kernel: Kernel, found: PowerAnswer) -> tuple[Diagnostic, ...]:
         return (_diagnostic(found.rule, Severity.WARNING, kernel, text),)
     return (
         *(Diagnostic("PW030", Severity.NOTE, "", 0, note) for note in found.board_notes),
-        *(_diagnostic("PW030", Severity.NOTE, kernel, note) for note in found.watts.notes),
+        *(_diagnostic("PW030", Severity.NOTE, kernel, note) for note in found.watts.told),
     )
 
 

@@ -17,6 +17,7 @@ from wattslice.power.slices import (
     unknown_watts,
     wanted_watts,
 )
+from wattslice.power.variants import OTHER, OwnVariants
 from wattslice.slicing.features import SliceFeatures
 from wattslice.version import __version__
 from wattslice_models.contract import PowerModel, RepeatedLaunch, Subject, may_reach
@@ -30,18 +31,20 @@ from wattslice_models.execution_time import (
     predict_time,
 )
 from wattslice_models.gpu import Gpu, load_gpu
+from wattslice_models.joint import sensor_peak
+from wattslice_models.joint_store import joint_model
 from wattslice_models.learners import MEANS
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
-from wattslice_models.types import Wanted
-from wattslice_models.variant_residual import VariantWork, amounts_of
-from wattslice_models.variant_store import prediction_stamp, stored_variants
+from wattslice_models.types import Held
+from wattslice_models.variant_residual import Gate, VariantWork, amounts_of
+from wattslice_models.variant_store import prediction_stamp
 from wattslice_models.workload import Workload
 
 
 class PowerQuestion(Struct, frozen=True):
-    """What is asked. `workload` None: the launch cannot run, `cannot_run` says why. `variants_of`: file
-    and name of the kernel whose measured variants correct the answer; None: none do.
+    """What is asked. `workload` None: the launch cannot run, `cannot_run` says why. `variants`: measured ones
+    of the kernel, which correct the answer; None: none do.
     """
 
     gpu: Gpu
@@ -51,7 +54,7 @@ class PowerQuestion(Struct, frozen=True):
     counts: OperationCounts
     workload: Workload | None
     cannot_run: str = ""
-    variants_of: tuple[str, str] | None = None
+    variants: OwnVariants | None = None
 
 
 class PowerAnswer(Struct, frozen=True):
@@ -147,7 +150,7 @@ def _with_limit(
     if limit is not None and power_w is not None and high_w is not None:
         reaches = may_reach(limit, power_w, high_w)
     if limit is not None:
-        watts = limited(watts, limit)
+        watts = limited(watts, Held(limit, limit * _peak(question.gpu)))
     return PowerAnswer(
         model,
         replace(watts, notes=(*watts.notes, *unseen, *timing.notes)),
@@ -163,6 +166,12 @@ def _with_limit(
 _NO_VALUES = "models of slices do not see what arrays hold: the watts are those of any data"
 STAND_IN = "v100"
 """The GPU whose energies divide watts among lines where no energy model speaks for the board."""
+
+
+def _peak(gpu: Gpu) -> float:
+    """How far above its limit sensors show such a board, as a ratio."""
+    own = energy_model(gpu)
+    return sensor_peak(joint_model(), gpu) if isinstance(own, NoEnergyModel) else own.sensor_peak
 
 
 def _energies(gpu: Gpu) -> EnergyModel:
@@ -192,6 +201,7 @@ def _by_energy(question: PowerQuestion, model: EnergyModel, work: Workload) -> P
         (),
         own_notes,
         wanted=prediction.wanted,
+        limit_note=prediction.limit_note,
     )
     return PowerAnswer(
         "energy",
@@ -214,30 +224,40 @@ def _no_model(question: PowerQuestion, work: Workload, reason: str) -> PowerAnsw
 
 def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> PowerAnswer:
     """The answer with what measured variants of this kernel on this board taught about it."""
-    watts = found.watts
-    stored = None if question.variants_of is None else stored_variants(question.gpu.id, *question.variants_of)
-    if stored is None or not watts.power_w or not found.time_s:
+    watts, own = found.watts, question.variants
+    if own is None or not watts.power_w or not found.time_s:
         return found
-    name = answering_model(question.gpu, question.choice)
+    stored, name = own.stored, answering_model(question.gpu, question.choice)
+    if stored is None:
+        return replace(found, watts=replace(watts, notes=(*watts.notes, own.note)))
     if stored.predicted_with != prediction_stamp(question.gpu, name, question.clocks, __version__):
         return replace(found, watts=replace(watts, notes=(*watts.notes, _OTHERWISE)))
     taught, occupancy = stored.taught, work.active_warps_per_sm / question.gpu.max_warps_per_sm
     done = VariantWork(amounts_of(work), occupancy, found.time_s, watts.power_w)
     ((longer, more),) = taught.factors((done,))
     limit_w, wanted = question.gpu.power_limit_w, wanted_watts(watts)
-    taught_w = more * done.power_w
-    power_w = taught_w if limit_w is None else min(taught_w, limit_w)
+    power_w = taught_w = more * done.power_w
+    reaches, limit_note = found.may_hit_power_limit, watts.limit_note
+    is_beyond = taught.power is not None and not taught.power.reaches(done.features)
+    corrects = taught.power is not None and taught.power.gate is not Gate.NOTHING
+    if limit_w is not None and corrects:
+        power_w, limit_note = min(taught_w, limit_w), ""
+        if taught_w > limit_w:
+            limit_note = f"measured variants make it {taught_w:.0f} W, above the limit of {limit_w:g} W"
+        elif watts.limit_note and taught.time is None:
+            limit_note = "nobody measured seconds: those told are of a board that its limit holds back"
     drawn = power_w / done.power_w
-    reaches = None
-    if wanted is not None:
-        wanted = wanted.times(taught_w / wanted.power_w)  # what was measured had the limit in it
-        if taught.power is not None and taught.power.half_width is not None:
+    if wanted is not None and taught.power is not None:
+        if corrects:
+            wanted = wanted.times(taught_w / wanted.power_w)  # what was measured had the limit in it
+        if taught.power.half_width is not None and not own.is_other and not is_beyond:
             far = math.exp(taught.power.half_width)
-            wanted = Wanted(wanted.power_w, wanted.power_w / far, wanted.power_w * far)
-        shown_w = math.inf if limit_w is None else max(limit_w, watts.power_high_w or 0.0)
+            wanted = replace(wanted, low_w=wanted.power_w / far, high_w=wanted.power_w * far)
         reaches = None if limit_w is None else may_reach(limit_w, wanted.power_w, wanted.high_w)
-        low_w, high_w = min(wanted.low_w, power_w), min(wanted.high_w, shown_w)
+        low_w, high_w = wanted.shown
         watts = replace(watts, power_low_w=low_w, power_high_w=high_w, wanted=wanted)
+    doubt = own.note or (f"{_BEYOND}: {OTHER}" if is_beyond else "")
+    notes = (*watts.notes, *taught.told(), *((doubt,) if doubt else ()))
     watts = replace(
         watts,
         power_w=power_w,
@@ -246,7 +266,8 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
             part if part.power_w is None else replace(part, power_w=drawn * part.power_w)
             for part in watts.slices
         ),
-        notes=(*watts.notes, *taught.told()),
+        notes=notes,
+        limit_note=limit_note,
     )
     return replace(
         found,
@@ -258,6 +279,7 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
     )
 
 
+_BEYOND = "it does more or less each second than any of the measured variants"
 _OTHERWISE = (
     "variants of this kernel were measured, but for predictions with other coefficients, clocks or another "
     "version of wattslice: not used, train --variants again"

@@ -24,7 +24,6 @@ from wattslice.power.paths import (
 )
 from wattslice.power.slices import wanted_watts
 from wattslice_models.contract import may_reach
-from wattslice_models.types import Wanted
 
 MOST_SWUNG = 8
 """Branches whose interval is carried into the watts: those whose paths cost most."""
@@ -131,21 +130,19 @@ def with_swings(
     if not ends:
         return found, ()
     if (wanted := wanted_watts(watts)) is not None:
-        power_w, low_w, high_w = watts.power_w, watts.power_low_w or 0.0, watts.power_high_w or 0.0
-        down = math.fsum((power_w - low) ** 2 for low, _ in ends)
+        power_w = watts.power_w  # what swings end at is no less than is wanted there where it lies below
+        down = math.fsum((wanted.power_w - low) ** 2 for low, _ in ends if low < power_w)
         up = math.fsum((high - power_w) ** 2 for _, high in ends)
-        wanted = Wanted(
-            wanted.power_w,
-            max(0.0, wanted.power_w - math.sqrt((wanted.power_w - wanted.low_w) ** 2 + down)),
-            wanted.power_w + math.sqrt((wanted.high_w - wanted.power_w) ** 2 + up),
+        wanted = replace(
+            wanted,
+            low_w=max(0.0, wanted.power_w - math.sqrt((wanted.power_w - wanted.low_w) ** 2 + down)),
+            high_w=wanted.power_w + math.sqrt((wanted.high_w - wanted.power_w) ** 2 + up),
         )
-        low_w = max(0.0, power_w - math.sqrt((power_w - low_w) ** 2 + down))
-        wide_w = power_w + math.sqrt((high_w - power_w) ** 2 + up)
         reaches = found.may_hit_power_limit
         if limit_w is not None:
             reaches = reaches or may_reach(limit_w, wanted.power_w, wanted.high_w)
-            wide_w = min(wide_w, max(limit_w, high_w))  # as far as sensors show
-        watts = replace(watts, power_low_w=low_w, power_high_w=wide_w, wanted=wanted)
+        low_w, high_w = wanted.shown
+        watts = replace(watts, power_low_w=low_w, power_high_w=high_w, wanted=wanted)
         found = replace(found, watts=watts, may_hit_power_limit=reaches)
     return found, (*swung, *_exits(answers.expected, loops))
 

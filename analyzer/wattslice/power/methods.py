@@ -37,6 +37,7 @@ from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
 from wattslice.power.attribution import Attribution, attribute, parts, slice_powers
 from wattslice.power.paths import arms_of_data, as_if_taken
 from wattslice.power.slices import SliceWatts
+from wattslice.power.variants import OwnVariants
 from wattslice.slicing.features import (
     SliceFeatures,
     arm_probability,
@@ -123,7 +124,7 @@ class MethodAnswers(Struct):
     """One launch that was counted, and the model's answers about it, each worked out once.
 
     `expected`: the counts with the best probabilities known, `work` and `features` what they make;
-    `unprofiled` makes the counts without a profile.
+    `unprofiled` makes the counts without a profile. `variants`: what measured ones of the kernel taught.
     """
 
     launch: KernelLaunch
@@ -135,6 +136,7 @@ class MethodAnswers(Struct):
     unprofiled: Callable[[], ExecutionProfile]
     config: Config
     gpu: Gpu
+    variants: OwnVariants | None = None
     _known: dict[Method, PowerAnswer] = field(default_factory=dict[Method, PowerAnswer])
     _asked: list[tuple[ExecutionProfile, PowerAnswer]] = field(
         default_factory=list[tuple[ExecutionProfile, PowerAnswer]]
@@ -197,7 +199,7 @@ class MethodAnswers(Struct):
 
     def question(self, counts: ExecutionProfile) -> PowerQuestion:
         """What the model is asked about these counts."""
-        kernel, work, features = self.launch.kernel, self._work(counts), self.features
+        work, features = self._work(counts), self.features
         if counts is not self.expected:
             factors = access_power_factors(self.gpu)
             features = slice_features(self.slices, counts, factors, self.resident.sm_saturation)
@@ -209,5 +211,5 @@ class MethodAnswers(Struct):
             counts=work.counts,
             workload=work.workload,
             cannot_run=self.resident.occupancy.failure,
-            variants_of=(kernel.span.file, kernel.name) if self.config.prediction.variants else None,
+            variants=self.variants,
         )

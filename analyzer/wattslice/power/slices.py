@@ -15,7 +15,7 @@ from wattslice_models.program_power import (
     branch_sparse_power_w,
 )
 from wattslice_models.regression import RegressionModel
-from wattslice_models.types import ArithmeticDensity, Wanted
+from wattslice_models.types import ArithmeticDensity, Held, Wanted
 
 
 class SliceWatts(Struct, frozen=True):
@@ -34,7 +34,8 @@ class ProgramWatts(Struct, frozen=True):
     none where the model knows the launch only as a whole.
 
     `static_w`: what the board draws whatever the operations are (idle and active SMs), None when the model
-    does not tell it apart. `wanted`: the watts before the board's limit bounds them, None where nothing did.
+    does not tell it apart. `wanted`: the watts before the board's limit bounds them, None where nothing did;
+    `limit_note`: what that did to them.
     """
 
     power_w: float | None
@@ -45,6 +46,12 @@ class ProgramWatts(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     reason: str = ""
     wanted: Wanted | None = None
+    limit_note: str = ""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All notes."""
+        return (*self.notes, self.limit_note) if self.limit_note else self.notes
 
 
 def regression_watts(model: RegressionModel, features: Sequence[SliceFeatures]) -> ProgramWatts:
@@ -122,27 +129,29 @@ def trained_watts(model: PowerModel, subject: Subject, features: Sequence[SliceF
     )
 
 
-def limited(watts: ProgramWatts, limit_w: float) -> ProgramWatts:
-    """What the board can draw of it: nothing above `limit_w`, and a note when the program's power was.
+def limited(watts: ProgramWatts, held: Held) -> ProgramWatts:
+    """What the board can draw of it: nothing above the limit, and a note when the program's power was.
 
     Shares of power stay as the model has them: the limit takes from all slices alike.
     """
 
     def clip(power_w: float | None) -> float | None:
-        return None if power_w is None else min(power_w, limit_w)
+        return None if power_w is None else min(power_w, held.limit_w)
 
-    notes = watts.notes
-    if watts.power_w is not None and watts.power_w > limit_w:
-        excess = f"{watts.power_w:.0f} W exceed the limit of {limit_w:g} W, which is told instead"
-        notes = (*notes, excess)
+    wanted = wanted_watts(watts)
+    if wanted is None:
+        return watts
+    wanted = replace(wanted, held=held)
+    excess = f"{wanted.power_w:.0f} W exceed the limit of {held.limit_w:g} W, which is told instead"
+    low_w, high_w = wanted.shown
     return replace(
         watts,
         power_w=clip(watts.power_w),
-        power_low_w=clip(watts.power_low_w),
-        power_high_w=clip(watts.power_high_w),
-        wanted=wanted_watts(watts),
+        power_low_w=low_w,
+        power_high_w=high_w,
+        wanted=wanted,
         slices=tuple(replace(part, power_w=clip(part.power_w)) for part in watts.slices),
-        notes=notes,
+        limit_note=excess if wanted.power_w > held.limit_w else "",
     )
 
 

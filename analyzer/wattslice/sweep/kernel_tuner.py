@@ -148,7 +148,7 @@ def _watts(entry: dict[str, Any]) -> float | None:
     """Of NVML or a power sensor; else energy over time."""
     for name in ("nvml_power", "ps_power", "power"):
         value = entry.get(name)
-        if not isinstance(value, bool) and isinstance(value, int | float) and 0 < value < 1e5:
+        if not isinstance(value, bool) and isinstance(value, int | float) and 0 < value < math.inf:
             return float(value)
     energy_j, time_s = entry.get("nvml_energy"), _seconds(entry.get("time"))
     if time_s is None or isinstance(energy_j, bool) or not isinstance(energy_j, int | float) or energy_j <= 0:

@@ -15,11 +15,13 @@ from msgspec.structs import replace
 from wattslice.analysis import KernelAnalysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
+from wattslice.findings.quoting import text_of
+from wattslice.frontend.kernel_text import kernel_text
 from wattslice.launches.launch import LaunchOverride, LaunchSource
 from wattslice.launches.overrides import OverrideError, parse_launch
 from wattslice.power.answer import answering_model
 from wattslice.sweep.kernel_tuner import is_cache, read_cache
-from wattslice.sweep.run import Outcome, PredictedVariant, Space, predict
+from wattslice.sweep.run import Outcome, PredictedVariant, Space, no_source_has, predict, unmentioned
 from wattslice.sweep.space import Variant
 from wattslice.version import __version__
 from wattslice_corpora.records.tables import sha256
@@ -104,9 +106,11 @@ def read_measured(
 def _rows(path: Path, names: Sequence[str] | None, further: Sequence[str]) -> list[MeasuredVariant]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
-        comments = list(takewhile(lambda line: line.startswith("#"), lines))
+        comments = _comments(lines)
         reader = csv.DictReader("" if line.startswith("#") else line for line in lines[len(comments) :])
-        header = reader.fieldnames or ()
+        header = [name.strip() for name in reader.fieldnames or ()]
+        reader.fieldnames = header
+        _check_header(header, path, len(comments) + 1)
         times = [(column, unit) for column, unit in _TIMES if column in header]
         if not times and _WATTS not in header:
             raise WattsliceError(
@@ -118,6 +122,13 @@ def _rows(path: Path, names: Sequence[str] | None, further: Sequence[str]) -> li
         found: list[MeasuredVariant] = []
         for row in reader:
             line = len(comments) + reader.line_num
+            if None in row:
+                raise WattsliceError(
+                    f"more cells than the {len(header)} columns of the header",
+                    path=path,
+                    line=line,
+                    remedy="quote what has commas in it",
+                )
             time_s = next((_number(row[column], unit, path, line) for column, unit in times), None)
             power_w = _number(row.get(_WATTS), 1.0, path, line)
             macros, launch = _picked(row, names, further, path, line), _launch(row.get(_LAUNCH), path, line)
@@ -126,6 +137,17 @@ def _rows(path: Path, names: Sequence[str] | None, further: Sequence[str]) -> li
         return found
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise WattsliceError(f"cannot be read: {error}", path=path) from None
+
+
+def _check_header(header: Sequence[str], path: Path, line: int) -> None:
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise WattsliceError(f"two columns {twice[0]!r}", path=path, line=line, remedy="keep one")
+    for name in header:
+        if not name.isidentifier() or not name.isascii():
+            remedy = f"a column is a macro, or one of {', '.join(RESERVED)}"
+            raise WattsliceError(
+                f"column {name!r} is no name of a macro", path=path, line=line, remedy=remedy
+            )
 
 
 def _launch(text: str | None, path: Path, line: int) -> LaunchOverride | None:
@@ -242,9 +264,9 @@ def _far_off(
         )
 
 
-def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tuple[PredictedVariant, ...]]:
-    """What the variants in a table teach about the one kernel that each of them launches once; and those of
-    them that teach nothing, as they have no figures.
+def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tuple[str, ...]]:
+    """What the variants in a table teach about the one kernel that each of them launches once; and why some
+    of them teach nothing, as they have no figures.
 
     Raises `WattsliceError` for a table that teaches nothing, for variants of several launches, and where a
     launch is not known.
@@ -253,9 +275,13 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
     measured = read_measured(table, gpu)
     made = (one.launch.kernel for one in measured if one.launch is not None)
     space = replace(space, kernels=tuple(dict.fromkeys((*space.kernels, *made))))
+    every = tuple(one.macros for one in measured)
+    doubts = _unknown_macros(config, replace(space, variants=every), table)
     config = replace(config, prediction=replace(config.prediction, variants=False))
     predicted = predict_measured(config, space, measured)
     taught = learn(measured, predicted)
+    doubts += _of_another_kernel(table, predicted)
+    taught = replace(taught, doubts=(*taught.doubts, *doubts))
     launches = [one.launches for one in predicted if one.outcome is Outcome.PREDICTED]
     if len({(one.file, one.name, one.model) for made in launches for one in made}) != 1 or any(
         len(made) != 1 for made in launches
@@ -267,18 +293,64 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
             remedy="name it with --launch 'KERNEL=GRID:BLOCK'",
         )
     ((launch,), *_) = launches
-    if any(one.launch_source is LaunchSource.ASSUMED for (one,) in launches):
+    for one, found in zip(measured, predicted, strict=True):
+        if all(made.launch_source is not LaunchSource.ASSUMED for made in found.launches):
+            continue
         raise WattsliceError(
-            f"how {launch.name} is launched is not known",
+            f"how {launch.name} is launched is not known with {_told(found)}",
             path=table,
-            remedy=f"say it with --launch '{launch.name}=GRID:BLOCK', of expressions over the macros",
+            line=one.line,
+            remedy=f"correct its values, or say it with --launch '{launch.name}=GRID:BLOCK', of expressions "
+            "over the macros",
         )
     model = answering_model(gpu, config.prediction.model)
     stamp = prediction_stamp(gpu, model, config.clocks, __version__)
     data = DataFile(table.name, sha256(table))
     boards = ", ".join(dict.fromkeys(one.board for one in measured if one.board))
-    stored = StoredVariants(Path(launch.file).name, launch.name, boards, stamp, data, taught)
-    return stored, tuple(one for one in predicted if _work(one) is None)
+    text = kernel_text(text_of(launch.file), launch.name, launch.line, launch.end_line)
+    stored = StoredVariants(
+        Path(launch.file).name, launch.name, boards, stamp, text.words, text.uses, launch.data, data, taught
+    )
+    return stored, tuple(
+        f"{table}{_at(one)}: {_told(found)}: {found.outcome.value}: {found.reason}"
+        for one, found in zip(measured, predicted, strict=True)
+        if _work(found) is None
+    )
+
+
+def _at(variant: MeasuredVariant) -> str:
+    return "" if variant.line is None else f":{variant.line}"
+
+
+def _told(variant: PredictedVariant) -> str:
+    return " ".join(f"{name}={value}" for name, value in variant.macros)
+
+
+def _unknown_macros(config: Config, space: Space, table: Path) -> tuple[str, ...]:
+    """What to tell of parameters of a cache that no source has. Raises `WattsliceError` for such a column."""
+    told = [no_source_has(name, config.files[0]) for name in unmentioned(config, space)]
+    if told and not is_cache(table):
+        line = 1 + len(_comments(table.read_text(encoding="utf-8-sig").splitlines()))
+        remedy = f"correct or remove it; no macros are {', '.join(RESERVED)}"
+        raise WattsliceError(f"column {told[0]}", path=table, line=line, remedy=remedy)
+    return tuple(f"{one}; its values count as one" for one in told)
+
+
+def _of_another_kernel(table: Path, predicted: Sequence[PredictedVariant]) -> tuple[str, ...]:
+    """What to tell where a cache names a kernel that no variant launches."""
+    told = read_cache(table).kernel if is_cache(table) else ""
+    names = {made.name for one in predicted for made in one.launches}
+    plain = told.partition("<")[0].rpartition("::")[2]
+    if not plain or plain in names:
+        return ()
+    return (
+        f"the cache is of {told}, and variants launch {', '.join(sorted(names))}: is it the same kernel?",
+    )
+
+
+def _comments(lines: Sequence[str]) -> list[str]:
+    """Those before the header."""
+    return list(takewhile(lambda line: line.startswith("#"), lines))
 
 
 def _fit(pairs: list[tuple[VariantWork, float]]) -> VariantResidual | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -14,10 +15,13 @@ from wattslice.analysis import KernelAnalysis
 from wattslice.config.config import Config
 from wattslice.config.options import Backend
 from wattslice.errors import WattsliceError
+from wattslice.findings.quoting import text_of
+from wattslice.frontend.inputs import recorded
 from wattslice.ir import Diagnostic, Program, Severity
 from wattslice.launches.launch import KernelLaunch, LaunchOverride
 from wattslice.launches.overrides import KnownNames, OverrideError, check_overrides, known_names, names_kernel
 from wattslice.launches.resolver import Neighbours
+from wattslice.patterns import regex
 from wattslice.pipeline.files import Stages, analyze_file
 from wattslice.pipeline.joining import FileAnalysis
 from wattslice.pipeline.workers import on_workers
@@ -25,6 +29,7 @@ from wattslice.sweep.space import LaunchTemplate, Variant, numbers
 from wattslice_models.gpu import Gpu
 from wattslice_models.variant_residual import Taught
 
+_WORD = regex(r"[A-Za-z_]\w*")
 _WORTH_A_PROCESS = 8
 """Starting a process takes as long as so many variants."""
 
@@ -158,6 +163,30 @@ def predict(
         launches = (*config.facts.typed_overrides.launches, *next(task.launches for task in tasks.values()))
         check_overrides(replace(config.facts.typed_overrides, launches=launches), names)
     return tuple(answer.variant for answer in answers)
+
+
+def unmentioned(config: Config, space: Space) -> tuple[str, ...]:
+    """Macros of the variants that neither a launch of `space` nor any source of the first variant mentions:
+    all their values are one to the analysis.
+    """
+    (path,) = config.files
+    texts = [*(template.text for template in space.launches), text_of(str(path))]
+    if found := _not_in([name for name, _ in space.variants[0]], texts):
+        defines = (*config.parse.defines, *(f"{name}={value}" for name, value in space.variants[0]))
+        with recorded() as recording, suppress(WattsliceError):
+            analyze_file(path, replace(config, parse=replace(config.parse, defines=defines)), None, Stages())
+        found = _not_in(found, [text_of(path) for path in recording.paths])
+    return found
+
+
+def no_source_has(name: str, file: Path) -> str:
+    """Of a macro that `unmentioned` found."""
+    return f"{name}: neither --launch nor a source of {file} mentions such a macro"
+
+
+def _not_in(names: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
+    words = {word for text in texts for word in _WORD.findall(text)}
+    return tuple(name for name in names if name not in words)
 
 
 class _Task(Struct, frozen=True):

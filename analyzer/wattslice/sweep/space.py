@@ -126,6 +126,7 @@ class LaunchTemplate:
 
     def __init__(self, text: str) -> None:
         """Raises `WattsliceError` for what cannot be read."""
+        self.text = text
         self.kernel, equals, rest = text.partition("=")
         parts = rest.split(":")
         if not equals or len(parts) not in (2, 3):

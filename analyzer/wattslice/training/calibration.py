@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.parse_options import ParseOptions
-from wattslice.launches.overrides import names_kernel, parse_overrides
+from wattslice.launches.launch import LaunchSource
+from wattslice.launches.overrides import check_overrides, known_names, names_kernel, parse_overrides
 from wattslice.launches.resolver import resolve_launches
 from wattslice.training.launch_rows import launch_features
 from wattslice.training.training import provenance
@@ -47,7 +48,8 @@ BOARD_SPREAD = 0.08
 class ReadingRow(Struct, frozen=True):
     """One row of the user's table.
 
-    `kernel`: ``idle``, or a source file, with ``:NAME`` where it has several kernels; relative to the table.
+    `kernel`: ``idle`` (with both clocks), or a source file, with ``:NAME`` where it has several kernels;
+    relative to the table.
     `launch`, `settings`: as `--launch` and (several, apart by blanks) `--set` have them.
     """
 
@@ -87,21 +89,34 @@ def calibration(table: Path, gpu: Gpu) -> Calibration:
     without = energy_model_of(shared, gpu)
     if isinstance(without, NoEnergyModel):
         raise WattsliceError(without.reason, remedy="choose another --gpu")
-    try:
-        rows = read_table(table, ReadingRow, lambda row: _fault(row, gpu), by_name=True)
-    except RecordError as error:
-        raise WattsliceError(str(error)) from None
-    if not rows:
-        raise WattsliceError("no reading in this table", path=table, remedy="one row is enough")
-    doubts = _passed_over(table)
-    readings = tuple(_reading(row, table, gpu, doubts) for row in rows)
     before = tuple(
         replace(entry, deviation=(entry.deviation**2 + BOARD_SPREAD**2) ** 0.5)
         for entry in prior_effects(shared, gpu)
     )
-    arrays, estimate = joint_rows(readings), estimate_of(shared)
+    estimate = estimate_of(shared)
+    carried_over = with_board(estimate, gpu.id, before)
+    readings: list[Reading] = []
+    doubts = list[str]()
+
+    def fault(row: ReadingRow) -> str:
+        if found := _fault(row, gpu):
+            return found
+        try:
+            readings.append(_reading(row, table, gpu, doubts))
+        except WattsliceError as error:
+            return str(error)
+        return _idle_fault(readings[-1], float(power_w(carried_over, joint_rows((readings[-1],)))[0]))
+
+    try:
+        rows = read_table(table, ReadingRow, fault, by_name=True)
+    except RecordError as error:
+        raise WattsliceError(str(error)) from None
+    if not rows:
+        raise WattsliceError("no reading in this table", path=table, remedy="one row is enough")
+    doubts += _passed_over(table)
+    arrays = joint_rows(tuple(readings))
     after = calibrate(arrays, estimate, before)
-    model = calibrated_model(shared, gpu, readings, before)
+    model = calibrated_model(shared, gpu, tuple(readings), before)
     assert isinstance(model, EnergyModel)  # as without the readings
     if len({reading.program for reading in readings}) < READINGS:
         model = replace(
@@ -118,7 +133,7 @@ def calibration(table: Path, gpu: Gpu) -> Calibration:
         f"{one.kernel}: {one.measured_w:g} W, and {one.before_w:.0f} W predicted: were launch and settings "
         "these, and did the kernel run all the time?"
         for one in read_back
-        if one.kernel != IDLE and is_far_off(one.measured_w, one.before_w)
+        if is_far_off(one.measured_w, one.before_w)
     )
     made_of = provenance((gpu.id,), 0, (DataFile(table.name, sha256(table)),), ("wattslice", "numpy"))
     residuals = tuple(
@@ -149,7 +164,25 @@ def _fault(row: ReadingRow, gpu: Gpu) -> str:
     ):
         if clock is not None and not low <= clock <= high:
             reason = f"{name} {clock:g}: the {gpu.name} runs at {low:g} to {high:g} MHz"
+    if row.kernel == IDLE and not reason:
+        if row.launch or row.settings:
+            reason = "an idle board has no launch and no settings"
+        elif None in clocks:
+            reason = "an idle board lowers its clocks: say core_mhz and memory_mhz that it had (nvidia-smi)"
     return f"{row.kernel}: {reason}; correct or remove this row" if reason else ""
+
+
+def _idle_fault(reading: Reading, predicted_w: float) -> str:
+    """Why a reading of an idle board is none of one that is awake; empty for all others.
+
+    Boards asleep draw down to a tenth. Taken for one awake, 0.4 of it costs up to 9 % of all watts.
+    """
+    if reading.example is not None or not is_far_off(reading.power_w, predicted_w):
+        return ""
+    return (
+        f"{IDLE}: {reading.power_w:g} W, and {predicted_w:.0f} W predicted at these clocks: does the board "
+        "sleep, or work? Read it at clocks that it has under load (nvidia-smi -lgc), or remove this row"
+    )
 
 
 def _passed_over(table: Path) -> list[str]:
@@ -169,6 +202,7 @@ def _reading(row: ReadingRow, table: Path, gpu: Gpu, doubts: list[str]) -> Readi
     file, _, name = row.kernel.partition(":")
     program = read_cuda(table.parent / file, ParseOptions())
     overrides = parse_overrides([row.launch] if row.launch else [], row.settings.split())
+    check_overrides(overrides, [known_names(program)])
     launches = [
         launch
         for launch in resolve_launches(program, overrides, gpu)
@@ -177,12 +211,14 @@ def _reading(row: ReadingRow, table: Path, gpu: Gpu, doubts: list[str]) -> Readi
     if len({launch.kernel.name for launch in launches}) != 1:
         known = ", ".join(sorted({kernel.name for kernel in program.kernels})) or "none"
         raise WattsliceError(
-            f"{row.kernel}: which kernel was read?", path=table, remedy=f"write {file}:NAME; kernels: {known}"
+            f"{row.kernel}: which kernel was read?", remedy=f"write {file}:NAME; kernels: {known}"
         )
+    if any(launch.source is LaunchSource.ASSUMED for launch in launches):
+        doubts.append(f"{row.kernel}: how it is launched is assumed: say it with launch and settings")
     try:
         found = [launch_features(launch, gpu) for launch in launches]
     except RecordError as error:
-        raise WattsliceError(f"{row.kernel}: {error}", path=table) from None
+        raise WattsliceError(f"{row.kernel}: {error}") from None
     subject = Subject(gpu, clocks, tuple(RepeatedLaunch(features.workload) for features in found))
     example = Example("readings", row.kernel, name, row.settings, subject, row.power_w, None)
     if example.doubt:

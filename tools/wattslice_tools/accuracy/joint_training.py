@@ -165,12 +165,12 @@ def train_joint(
         tell(f"without {gpu_id}")
         here = gpus == gpu_id
         others = fit(rows.those(~here), estimate, FOLD_CONVERGED)
-        without_board.append(_carried_over(others, rows.those(~here), gpu_id))
+        without_board.append(carried_over(others, rows.those(~here), gpu_id))
         board_w[here] = power_w(without_board[-1], rows.those(here))
         both_w[here] = board_w[here]
         for gone in _parts(families, here):
             known = rows.those(~(here | gone))
-            found = _carried_over(fit(known, others, FOLD_CONVERGED), known, gpu_id)
+            found = carried_over(fit(known, others, FOLD_CONVERGED), known, gpu_id)
             both_w[here & gone] = power_w(found, rows.those(here & gone))
     measured = mean_w(estimate, rows)
     tell("readings")
@@ -197,7 +197,7 @@ def train_joint(
     )
 
 
-def _carried_over(found: Estimate, known: JointRows, gpu_id: str) -> Estimate:
+def carried_over(found: Estimate, known: JointRows, gpu_id: str) -> Estimate:
     """What an estimate of `known` rows says of a board that they lack."""
     return with_board(found, gpu_id, prior_effects(model_of(found, known, ()), load_gpu(gpu_id)))
 
