@@ -96,6 +96,10 @@ class Architecture(Struct, frozen=True):
     """Integer multiplications are XMAD, of 16 bits at a time."""
     l1_keeps_global_loads: bool
     """Unless told otherwise when compiling."""
+    l1_local_bytes_per_sm: int
+    """What keeps local memory in L1; 0: nothing does."""
+    l1_shares_shared_memory: bool
+    """Shared memory is taken from these bytes."""
     allocates_registers_per_block: bool
     is_like_measured: bool
     """Whether energies measured on another architecture may be carried over to it."""
@@ -257,6 +261,7 @@ _MAY_BE_ZERO = frozenset(
         "shared_memory_optin_bytes_per_block",
         "shared_memory_reserved_bytes_per_block",
         "l2_bytes",
+        "l1_local_bytes_per_sm",
         "idle_power_w",
     }
 )

@@ -208,16 +208,18 @@ int main() {{ {type_} *p; k<<<800, 256>>>(p, p); }}
 
 
 @pytest.mark.parametrize(
-    ("index", "is_told"), [("(int)in[i]", True), ("j % n", True), ("j & 7", False), ("threadIdx.x & 7", True)]
+    ("index", "is_told"),
+    [("(int)in[i]", True), ("(j + n) & 7", True), ("j & 7", False), ("threadIdx.x & 7", True)],
 )
 def test_private_arrays_indexed_at_run_time(tmp_path, index, is_told):
     source = f"""
 __global__ void k(float *in, float *out, int n) {{
     int i = blockIdx.x * 256 + threadIdx.x;
     float a[8] = {{0}};
-    for (int j = 0; j < 8; ++j) a[{index}] += in[i];
+    for (int r = 0; r < n; ++r)
+        for (int j = 0; j < 8; ++j) a[{index}] += in[i];
     out[i] = a[0] + a[1] + a[2] + a[3] + a[4] + a[5] + a[6] + a[7];
 }}
-int main() {{ float *p; k<<<800, 256>>>(p, p, 5); }}
+int main() {{ float *p; k<<<800, 256>>>(p, p, 50); }}
 """
     assert ("PW051" in advised(tmp_path, source)) == is_told

@@ -127,18 +127,48 @@ def test_one_access_is_as_wide_as_its_object_is_aligned(declared: str, requests:
 
 
 @pytest.mark.parametrize(
-    ("body", "stores"),  # of `nvcc -arch=sm_80 -ptx`, st.local.v4 for four neighbours
+    ("body", "stores"),  # of `nvcc -arch=sm_80 -ptx`, st.local.v2 for two neighbours
     [
-        ("float h[64]; for (int i = 0; i < 64; i++) h[i] = 0.f; h[p[t]] = 1.f; q[t] = h[p[t + 1]];", 16 + 1),
-        ("float h[8]; for (int i = 0; i < 8; i++) h[i] = q[64 * i + t]; q[t] = h[p[t]];", 2),
-        ("float h[3]; h[0] = q[t + 32]; h[1] = q[t + 64]; h[2] = q[t + 96]; q[t] = h[p[t]];", 3),
-        ("float h[3]; h[0] = q[t + 32]; h[1] = q[t + 64]; h[2] = q[t + 96]; q[t] = h[0] + h[1] * h[2];", 0),
+        ("double h[64]; for (int i = 0; i < 64; i++) h[i] = 0.; h[p[t]] = 1.; q[t] = h[p[t + 1]];", 32 + 1),
+        ("double h[8]; for (int i = 0; i < 8; i++) h[i] = q[64 * i + t]; q[t] = h[p[t]];", 4),
+        ("double h[3]; h[0] = q[t + 32]; h[1] = q[t + 64]; h[2] = q[t + 96]; q[t] = h[p[t]];", 3),
+        ("double h[3]; h[0] = q[t + 32]; h[1] = q[t + 64]; h[2] = q[t + 96]; q[t] = h[0] + h[1] * h[2];", 0),
     ],
 )
 def test_what_data_index_is_stored_at_constant_indices_too(body: str, stores: float):
-    text = f"__global__ void k(const int* p, float* q) {{ int t = threadIdx.x; {body} }}"
+    text = f"__global__ void k(const int* p, double* q) {{ int t = threadIdx.x; {body} }}"
     kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0, 0); }}")
     assert lower_instructions(kernel, profile).number(K.STL) == stores
+
+
+@pytest.mark.parametrize(
+    ("elements", "reads", "comparisons", "loads"),  # of SASS of nvcc 13, sm_80
+    [(8, 1, 8, 0), (64, 2, 128, 0), (16, 3, 48, 0), (16, 4, 0, 4), (8, 6, 48, 0), (8, 8, 0, 8)],
+)
+def test_a_few_accesses_at_unknown_indices_select_a_register(elements, reads, comparisons, loads):
+    fill = f"float own[{elements}]; for (int j = 0; j < {elements}; j++) own[j] = b[threadIdx.x + 64 * j];"
+    body = f"{fill} a[threadIdx.x] = {' + '.join(f'own[c[{k}]]' for k in range(reads))};"
+    mix = mix_of(body)
+    assert (mix.number(K.ISETP), mix.number(K.LDL)) == (comparisons, loads)
+    assert (mix.number(K.STL) > 0) == (loads > 0)
+    assert len([made for made in mix.requests if not made.is_store]) == 1 + reads + bool(loads) * reads
+
+
+def test_a_store_at_an_unknown_index_selects_a_register():
+    """8 comparisons, as the SASS of nvcc 13 for sm_80 has them."""
+    fill = "float own[8]; for (int j = 0; j < 8; j++) own[j] = b[threadIdx.x + 64 * j];"
+    mix = mix_of(f"{fill} own[n] = 1; for (int j = 0; j < 8; j++) x = x * 2 + own[j]; a[threadIdx.x] = x;")
+    assert (mix.number(K.ISETP), mix.local_accesses) == (8, 0)
+
+
+def test_arrays_of_other_sizes_and_in_loops_stay_in_local_memory():
+    fill = "for (int j = 0; j < 8; j++) own[j] = b[threadIdx.x + 64 * j];"
+    for array, body in (
+        ("double own[8]", "a[threadIdx.x] = own[n];"),
+        ("float own[8]", "for (int r = 0; r < n; r++) x += own[c[r]]; a[threadIdx.x] = x;"),
+        ("float own[65]", "a[threadIdx.x] = own[n];"),
+    ):
+        assert mix_of(f"{array}; {fill} {body}").number(K.LDL) > 0
 
 
 @pytest.mark.parametrize(
@@ -480,6 +510,30 @@ def test_division_and_functions_come_from_the_measured_table():
     assert mix_of("a[0] = x / b[0];").number(K.FFMA) == dict(division)[K.FFMA]
     assert mix_of("a[0] = expf(b[0]);").number(K.FFMA) == dict(exponential)[K.FFMA]
     assert mix_of("a[0] = b[0] / 2.0f;").number(K.FMUL) == 1
+
+
+@pytest.mark.parametrize(
+    ("fence", "number"), [("__threadfence_block", 1), ("__threadfence", 3), ("__threadfence_system", 3)]
+)
+def test_fences_take_instructions(fence: str, number: float):
+    """MEMBAR; beyond the block also ERRBAR and CCTL (SASS of nvcc 13, sm_80)."""
+    mix = mix_of(f"a[threadIdx.x] = 1; {fence}(); b[threadIdx.x] = 2;")
+    assert (mix.number(K.OTHER), mix.number(K.STG)) == (number, 2)
+
+
+@pytest.mark.parametrize(
+    ("index", "accesses"),
+    [
+        ("n & 7", 1),  # one place: loaded in front of the loops, stored behind them
+        ("(j + n) & 7", 100 * 8),  # eight places, unknown until the kernel runs
+        ("(j + r) & 7", 100 * 8),
+    ],
+)
+def test_an_array_that_an_inner_loop_walks_through_stays_in_memory(index: str, accesses: float):
+    loops = "for (int r = 0; r < n; r++) for (int j = 0; j < 8; j++)"
+    mix = mix_of(f"float own[8]; own[0] = x; {loops} own[{index}] += x; a[threadIdx.x] = own[n & 3];")
+    assert mix.number(K.STL) - 1 == accesses
+    assert mix.number(K.LDL) - 1 == accesses
 
 
 def test_integer_division_by_a_power_of_two_is_a_shift():

@@ -52,3 +52,36 @@ def test_the_bound_of_stand_ins_is_the_share_of_all_iterations(tmp_path):
     bound = float(re.findall(r"([\d.]+)%", told)[0]) / 100
     truth = 1500 * 1499 * 1498 / 6 / (1500 * 1499 / 2)
     assert abs(counted.loops[-1].assumed / truth - 1) < bound < 0.05
+
+
+GRID_STRIDE = "for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < {0}; j += gridDim.x * blockDim.x) "
+WHILE_DATA = "for (int r = 0; r < 10000 && x[0] > 1; r++) {{ {0} x[r] += 1; }}"
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        (
+            GRID_STRIDE.format("n") + "x[j] = 2;",
+            6.25,
+        ),  # the same in each of the 10 000, a few of which are run
+        (GRID_STRIDE.format("n + 100 * r") + "x[j] = 2;", None),
+        ("if (threadIdx.x < r) " + GRID_STRIDE.format("n") + "x[j] = 2;", None),  # other lanes each time
+    ],
+)
+def test_lanes_that_do_the_same_in_every_iteration_are_known(tmp_path, inner, expected):
+    """8 blocks of 32 threads and 1 600 elements, in a loop that data end; a few of its rounds are run."""
+    outer, found = trips(tmp_path, WHILE_DATA.format(inner), "<<<8, 32>>>(x, 1600)")
+    assert (outer, found) == (None, expected)
+
+
+def test_a_loop_that_a_known_test_leaves_has_known_trips_in_sampled_blocks(tmp_path):
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x, m = (unsigned)(i * i) % 13;"
+    body += " for (int j = 0; j < n; j++) { if (m > j) x[j] = 1; if (j == n - 1) break; x[j] += m; }"
+    assert trips(tmp_path, body, "<<<200000, 256>>>(x, 20)") == [20.0]
+
+
+def test_a_test_without_a_closed_form_leaves_sampled_blocks_unknown(tmp_path):
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x, m = (unsigned)(i * i) % 13;"
+    body += " for (int j = 0; j < n; j++) { if (j * j * j - j > m) break; x[j] += m; }"
+    assert trips(tmp_path, body, "<<<200000, 256>>>(x, 20)") == [None]

@@ -348,7 +348,7 @@ int main() { gathered<<<1000, 256>>>(0, 0); }
 """
 
 
-def test_arrays_in_local_memory_put_the_watts_in_doubt(tmp_path):
+def test_arrays_in_local_memory_that_data_index_put_the_watts_in_doubt(tmp_path):
     known, doubted = (
         only(run(tmp_path, LOCAL.replace("INDEX", index))) for index in ("j", "(key[j] + i) % 200")
     )

@@ -6,13 +6,18 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from wattslice.counting.count import count
 from wattslice.frontend.c import read_c
+from wattslice.ir import MemorySpace
 from wattslice.workload.instructions import lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount
+from wattslice.workload.launch_work import launch_work, residency
 from wattslice.workload.traffic import Traffic, traffic
+from wattslice_models.gpu import load_gpu
 
 from .counted import counted
+from .source_text import launch_of
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 N = 1000 * 256
@@ -576,3 +581,130 @@ def test_an_offset_that_the_whole_launch_shares_moves_what_is_touched(tmp_path, 
 )
 def test_rows_that_memory_chooses_are_each_fetched(tmp_path, row):
     assert dram_of(tmp_path, row) >= 64 * 4
+
+
+LOCAL = f"""__global__ void k(float *y, const int *at, int n) {{
+  float a[SIZE];
+  {INDEX}
+  for (int j = 0; j < n; ++j) a[INDEX] = j;
+  float s = 0;
+  for (int j = 0; j < n; ++j) s += a[INDEX];
+  y[i] = s;
+}}"""
+
+
+def local_traffic(tmp_path, size, index, number, **caches):
+    """Bytes per thread of the accesses to `a`, at L1, L2 and DRAM; 1000 blocks of 256 threads."""
+    source = LOCAL.replace("SIZE", str(size)).replace("a[INDEX]", f"a[{index}]")
+    launch, profile = counted(tmp_path, source, "k=1000:256", f"n={number}")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, **caches)
+    own = [one for one in moved.by_access if one.access.root is not None and one.access.root.name == "a"]
+    for level in ("l1_bytes", "l2_bytes", "dram_bytes"):
+        parts = math.fsum(getattr(part, level) for part in moved.by_access)
+        assert parts == pytest.approx(getattr(moved, level))
+    return tuple(
+        math.fsum(getattr(one, level) for one in own) for level in ("l1_bytes", "l2_bytes", "dram_bytes")
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "index", "number", "beyond_l1", "beyond_l2"),
+    [
+        # 16 floats of 8 blocks of 256 threads are all of 128 KiB
+        (16, "n - 1 - j", 16, 0.0, 0.0),
+        # twice as many: half of the accesses miss, and 80 SMs have 20 MiB, of which L2 keeps 6
+        (32, "n - 1 - j", 32, 1 / 2, 1 / 2 * (1 - 6 / 20)),
+        # a kilobyte of each thread is touched, of four
+        (1024, "n - 1 - j", 256, 15 / 16, 15 / 16 * (1 - 6 / 160)),
+    ],
+)
+def test_local_memory_beyond_l1(tmp_path, size, index, number, beyond_l1, beyond_l2):
+    """One index in all lanes: a request touches 128 bytes, 4 of each thread, loads and stores alike."""
+    caches = {"local_l1_bytes": 128 << 10, "l2_bytes": 6 << 20, "resident_blocks": 640, "blocks_per_sm": 8}
+    found = local_traffic(tmp_path, size, index, number, **caches)
+    requested = 4 * 2 * number
+    assert found == pytest.approx((requested, requested * beyond_l1, requested * beyond_l2))
+
+
+def test_local_memory_of_few_blocks_stays_in_l1(tmp_path):
+    """Of 640 blocks at a time only those that run have arrays: 1000 blocks of a grid with room for 8000."""
+    caches = {"local_l1_bytes": 64 << 10, "l2_bytes": 6 << 20, "resident_blocks": 8000, "blocks_per_sm": 8}
+    assert local_traffic(tmp_path, 64, "(j * 7) % n", 64, **caches) == (512, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("index", "sectors"),
+    [
+        ("(j * 7) % n", 4),
+        ("(j + i) % 32", 32),  # each lane another word: eight words of eight lanes are not one sector
+        ("(j + i / 8) % 32", 4),
+        ("(j + (i & 1)) % 32", 8),
+        ("at[i + j] % 32", 32),  # data decide
+    ],
+)
+def test_words_of_local_memory_lie_lane_by_lane(tmp_path, index, sectors):
+    l1_bytes, _, _ = local_traffic(tmp_path, 32, index, 16)
+    assert l1_bytes == pytest.approx(2 * 16 * sectors * 32 / 32)
+
+
+@pytest.mark.parametrize(("type_", "words"), [("char", 1), ("double", 2), ("float4", 4)])
+def test_elements_of_local_memory_are_words(tmp_path, type_, words):
+    source = f"""__global__ void k({type_} *y, int n) {{ {type_} a[8] = {{}}; {INDEX}
+      for (int j = 0; j < 8; ++j) a[j] = y[i];
+      y[i] = a[n]; }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256", "n=3")
+    moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+    own = [one for one in moved.by_access if one.access.root is not None and one.access.root.name == "a"]
+    assert [one.l1_bytes for one in own if not one.access.is_store] == [4 * words]
+    assert sum(one.l1_bytes for one in own if one.access.is_store) == 8 * 4 * words
+
+
+def test_arrays_that_data_index_are_touched_as_a_whole(tmp_path):
+    """Doubles: two sectors of each lane. 256 bytes of 8 blocks of 256 threads in 128 KiB: 3 of 4 miss."""
+    source = f"""__global__ void k(double *y, const int *at) {{ double a[32] = {{}}; {INDEX}
+      for (int j = 0; j < 8; ++j) a[at[i + j]] += 1; y[i] = a[at[i]]; }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    requests = lower_instructions(launch.kernel, profile).requests
+    moved = traffic(launch, profile, requests, local_l1_bytes=128 << 10, resident_blocks=640, blocks_per_sm=8)
+    own = [one for one in moved.by_access if one.access.space is MemorySpace.LOCAL]
+    assert sorted((one.l1_bytes, one.l2_bytes) for one in own) == [(64, 48), *[(64 * 8, 48 * 8)] * 2]
+    assert moved.l1_passes >= math.fsum(one.l1_bytes for one in own) / 4
+
+
+FULL = """__global__ void k(float *y, int n) {{ {shared}
+  float a[1024]; int i = blockIdx.x * blockDim.x + threadIdx.x; {use}
+  for (int j = 0; j < n; ++j) a[j] = i;
+  float s = 0; for (int j = 0; j < n; ++j) s += a[n - 1 - j]; y[i] = s; }}
+int main() {{ float *y; k<<<10000, 256>>>(y, {n}); }}"""
+
+
+@pytest.mark.parametrize(
+    ("gpu", "shared_kib", "words", "held_kib"),
+    [
+        ("v100", 0, 16, 128),  # 8 blocks of 256 threads on each SM
+        ("v100", 8, 16, 128 - 64),
+        ("gtx_1080_ti", 8, 16, 48),  # an L1 of its own
+        ("p100", 0, 16, 24),
+        ("gtx_980", 0, 16, 0),  # L1 keeps no local memory
+        ("a100", 0, 1024, 192 - 8),  # each block takes 1 KiB of shared memory for itself
+    ],
+)
+def test_l1_beside_shared_memory_holds_local_memory(gpu, shared_kib, words, held_kib):
+    shared, use = "", ""
+    if shared_kib:
+        shared, use = (
+            f"__shared__ int t[{shared_kib * 256}];",
+            "t[threadIdx.x] = i; __syncthreads(); y[0] = t[0];",
+        )
+    launch = launch_of(FULL.format(shared=shared, use=use, n=words))
+    board = load_gpu(gpu)
+    resident = residency(launch, board)
+    assert resident.occupancy.blocks_per_sm == 8
+    assert resident.local_l1_bytes == held_kib << 10
+    moved = launch_work(launch, resident, count(launch)).traffic
+    past_l1 = 1 - held_kib / (2 * 4 * words)  # of 2048 threads
+    own = [one for one in moved.by_access if one.access.space is MemorySpace.LOCAL]
+    l1_bytes, l2_bytes = (math.fsum(getattr(one, name) for one in own) for name in ("l1_bytes", "l2_bytes"))
+    assert l1_bytes == 2 * 4 * words
+    assert l2_bytes == pytest.approx(l1_bytes * max(0.0, past_l1))

@@ -55,12 +55,11 @@ Every finding from PW040 on has a stake for one launch: the difference between t
 same launch **predicted again, by the same model, with that one cost removed** (sectors as few as the bytes
 need, one pass per request, floats for doubles, …). Watts may *rise* when a cost goes: the same work in less
 time draws more power and still takes less energy. Stakes do not add up. With models of slices
-(`regression`, `wavelet`) the watts are unknown, and joules follow the seconds alone. PW051 and PW052 have
-no number.
+(`regression`, `wavelet`) the watts are unknown, and joules follow the seconds alone. PW052 has no number.
 
 | Reported | |
 |---|---|
-| from a stake of 5 % of the kernel's joules on | PW041–PW050, PW053–PW055 |
+| from a stake of 5 % of the kernel's joules on | PW041–PW051, PW053–PW055 |
 | as a warning | certain, and 10 % of the joules or more; all else is a note |
 | never | what rests on an assumed stride, a guessed block shape or on data |
 

@@ -56,7 +56,7 @@ LOOK_STEPS = 16
 MOST_ROUNDS = 10
 """Evaluations for the same: one for each guard inside a guard, and a few."""
 
-WORK_OF_ALL = 40_000_000
+WORK_OF_ALL = 200_000_000
 """Work for which all blocks are evaluated when the pieces are not found."""
 
 LANES_OF_ALL = 1 << 15, 1 << 19
@@ -296,7 +296,7 @@ def _loops(state: State, sampling: Sampling | None) -> Iterator[LoopTrips]:
         mean = tally.iterations / tally.entries if tally.entries else 0.0
         file = state.tallies.other_file(tally.span)
         body = loops[region].body.region
-        is_sampled = sampling is not None and tally.trips is None and sampling.thread_errors[body] > 0
+        is_sampled = sampling is not None and not tally.is_uniform and sampling.thread_errors[body] > 0
         is_known = tally.known and not is_sampled
         is_most = tally.is_most and not tally.known
         yield LoopTrips(tally.span.line, region, mean if is_known else None, mean, file, is_most)

@@ -180,7 +180,7 @@ class Loops(ExpressionEvaluator):
         state.loops.append(frame)
         call.loop_depth += 1
         tally = state.tallies.of_loop(loop)
-        tally.is_most = tally.is_most and known is not None
+        tally.is_most, iterations = tally.is_most and known is not None, tally.iterations
         boundaries = state.boundaries
         if boundaries is not None:
             boundaries.enter(loop, None if known is None else known.trips, mask.active)
@@ -193,10 +193,13 @@ class Loops(ExpressionEvaluator):
             self._forget_the_end(shape, together=frame.data_leave == {True})
         for variable, old in hidden:
             state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
-        trips = known.trips if known and known.leaving is None else None
-        varies = not isinstance(trips, int) or tally.trips not in (None, trips)
-        tally.trips = trips if isinstance(trips, int) else None
-        tally.known = tally.known and not (self.sampled and varies)
+        trips = None if known is None else known.trips
+        if trips is not None and (frame.broken.lanes_active or call.returned is not returned_before):
+            all_ = mask.scaled(trips) if isinstance(trips, int) else state.masks.of(mask.weights * trips)
+            if not math.isclose(tally.iterations - iterations, all_.thread_mean, rel_tol=1e-6, abs_tol=1e-9):
+                trips = None  # a test that has no closed form left it
+        is_same = tally.repeats(trips, mask.active)
+        tally.known = tally.known and (is_same or not self.sampled)
         tally.entries += mask.thread_mean
         is_left_by_data = bool(frame.data_leave) or frame.is_returned_from
         tally.known = tally.known and exact and (not is_left_by_data or frame.left_by_profile)

@@ -353,6 +353,15 @@ class SiteTally:
         self._next = self._visits + stride
         weight *= stride
         self._detailed += weight
+        if space is ir.MemorySpace.LOCAL:  # consecutive words belong to consecutive threads
+            lane = np.arange(active.size) % WARP_SIZE
+            apart = offsets // BANK_BYTES * (WARP_SIZE * BANK_BYTES) + lane * BANK_BYTES
+            cost = self._patterns.cost(apart, active, BANK_BYTES, space, threads, inner_block)
+            self._sectors += weight * cost.sectors * -(-self._request_bytes // BANK_BYTES)
+            self._passes += weight
+            self._distinct += weight
+            self._rows += weight / ROW_BYTES
+            return
         if isinstance(offsets, int):
             whole, one = (1 + (size - 1) // 32 for size in (self._size_bytes, self._request_bytes))
             self._sectors += weight * one

@@ -17,7 +17,7 @@ from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import BlockKind, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import Patterns, SiteTally
-from wattslice.counting.values import Value, select
+from wattslice.counting.values import Lanes, Value, select
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
@@ -56,14 +56,32 @@ class InVainError(Exception):
 
 
 class LoopTally(Struct):
-    """Entries and iterations of one loop, as thread means."""
+    """Entries and iterations of one loop, as thread means.
+
+    `last`: iterations that its lanes began in the last entry (None: not known in advance), and which did.
+    """
 
     span: ir.Span
     entries: float = 0.0
     iterations: float = 0.0
     known: bool = True
-    trips: int | None = None  # those of the last entry, where all threads run as many
+    last: tuple[int | Lanes | None, NDArray[np.bool_]] | None = None
     is_most: bool = True  # no more iterations than these, where they are not known
+
+    def repeats(self, trips: int | Lanes | None, active: NDArray[np.bool_]) -> bool:
+        """Notes an entry; whether each lane runs as often as in the one before, or it is the first."""
+        before, self.last = self.last, (trips, active)
+        if trips is None or before is None:
+            return trips is not None
+        earlier, lanes = before
+        if isinstance(trips, int) or isinstance(earlier, int | None):
+            return isinstance(trips, int) and trips == earlier
+        return np.array_equal(earlier, trips) and np.array_equal(lanes, active)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all threads ran as often in the last entry."""
+        return self.last is not None and isinstance(self.last[0], int)
 
 
 class LoopFrame(Struct):

@@ -15,6 +15,7 @@ from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import DataKind, KernelLaunch
 from wattslice.workload.instructions import InstructionKind, InstructionMix, Isa, isa_of, lower_instructions
 from wattslice.workload.instructions.loops import loop_trips
+from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
 from wattslice.workload.registers import estimate_registers
 from wattslice.workload.traffic import Traffic, traffic, traffic_of_blocks
@@ -25,7 +26,8 @@ from wattslice_models.workload import ASSUMED_TRIPS, Instructions, Workload
 class Residency(Struct, frozen=True):
     """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
     the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring, and how much
-    L2 holds (None: unknown), how many blocks run at a time on the whole GPU.
+    L2 holds (None: unknown), how many blocks run at a time on the whole GPU. `local_l1_bytes`: what the L1 of
+    one SM has for local memory, beside the shared memory of the blocks on it.
     """
 
     registers: int
@@ -36,6 +38,7 @@ class Residency(Struct, frozen=True):
     l1_keeps_loads: bool
     l2_bytes: float | None
     resident_blocks: int
+    local_l1_bytes: float
 
 
 class LaunchWork(Struct, frozen=True):
@@ -52,6 +55,8 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
     registers = estimate_registers(launch.kernel, gpu)
     shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
     held = occupancy(gpu, launch.block, registers, shared, shared_bytes(launch.kernel, 0))
+    taken = held.blocks_per_sm * (shared + gpu.shared_memory_reserved_bytes_per_block)
+    taken *= gpu.architecture.l1_shares_shared_memory
     return Residency(
         registers,
         shared,
@@ -61,6 +66,23 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
         gpu.architecture.l1_keeps_global_loads,
         gpu.l2_bytes,
         gpu.sm_count * held.blocks_per_sm,
+        max(0.0, gpu.architecture.l1_local_bytes_per_sm - taken),
+    )
+
+
+def resident_traffic(
+    launch: KernelLaunch, resident: Residency, profile: ExecutionProfile, requests: tuple[RequestCount, ...]
+) -> Traffic:
+    """What a launch moves that sits so on its GPU."""
+    return traffic(
+        launch,
+        profile,
+        requests,
+        l1_keeps_loads=resident.l1_keeps_loads,
+        l2_bytes=resident.l2_bytes,
+        resident_blocks=resident.resident_blocks,
+        blocks_per_sm=resident.occupancy.blocks_per_sm,
+        local_l1_bytes=resident.local_l1_bytes,
     )
 
 
@@ -68,15 +90,7 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
     """What a counted launch executes and moves."""
     counts = total_counts(launch.kernel, profile)
     mix = lower_instructions(launch.kernel, profile, resident.isa)
-    moved = traffic(
-        launch,
-        profile,
-        mix.requests,
-        l1_keeps_loads=resident.l1_keeps_loads,
-        l2_bytes=resident.l2_bytes,
-        resident_blocks=resident.resident_blocks,
-        blocks_per_sm=resident.occupancy.blocks_per_sm,
-    )
+    moved = resident_traffic(launch, resident, profile, mix.requests)
     if resident.occupancy.failure:
         return LaunchWork(counts, mix, moved, None)
     warps = resident.occupancy.active_warps_per_sm
@@ -188,13 +202,14 @@ def _doubt(
     assumed = (loop for loop in profile.loops if (loop.file, loop.line) in told and not loop.is_most)
     if any(profile.thread_counts[loop.region] for loop in assumed):
         return ASSUMED_TRIPS
+    far = (MemorySpace.GLOBAL, MemorySpace.TEXTURE)
     if mix.local_accesses > LEAST_LOCAL_SHARE * mix.total:
-        return "arrays of the thread in local memory: their bytes beyond L1 are not counted"
-    if moved.gathered:
+        far += (MemorySpace.LOCAL,)
+    if any(access.space in (*far, MemorySpace.CONSTANT) for access in moved.gathered):
         return "addresses not followed: every lane taken to touch a sector of its own"
     loaded = loaded_registers(launch.kernel.body)
     if any(
-        access.space in (MemorySpace.GLOBAL, MemorySpace.TEXTURE) and follows_data(access.addresses, loaded)
+        access.space in far and follows_data(access.addresses, loaded)
         for access in memory_accesses(launch.kernel)
     ):
         return "addresses depend on loaded data: how far they reach is unknown"

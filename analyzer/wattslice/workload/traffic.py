@@ -12,10 +12,18 @@ Where an address depends on data, each lane of a request is taken to touch a sec
 bound at L1 and L2. At DRAM the size of the array decides, where it is known: it is taken to be read
 uniformly at random, so that of all such arrays together L2 holds its own size and a fetch misses with the
 probability of the rest; each sector is fetched once anyway. Of an array of unknown size every fetch misses.
+
+Local memory holds the arrays of a thread that cannot be registers. Consecutive words belong to consecutive
+threads (NVIDIA, CUDA C++ Programming Guide, "Local Memory"), so that lanes with one index touch neighbours.
+L1 writes it back (Micikevicius, "Local Memory and Register Spilling", NVIDIA 2011; recalled, not re-read):
+what does not fit, of loads and stores, goes to L2, and what does not fit there to DRAM. The threads that run
+at a time are taken to touch their arrays uniformly, so that a cache hits with the share of them that it
+holds. That other data take room in the caches is not looked at: a lower bound.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -26,7 +34,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.counting.sites import SECTOR_BYTES
+from wattslice.counting.sites import BANK_BYTES, SECTOR_BYTES
 from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import (
     MemoryAccess,
@@ -218,19 +226,22 @@ def traffic(
     l2_bytes: float | None = None,
     resident_blocks: int | None = None,
     blocks_per_sm: int = 1,
+    local_l1_bytes: float = math.inf,
 ) -> Traffic:
     """The traffic of one launch.
 
     `l2_bytes`: size of the L2 cache; None: it keeps nothing of what data lead to, and all that blocks share.
     `resident_blocks`: how many run at a time; None: all of them. `blocks_per_sm`: on one multiprocessor.
     `requests`: those that the compiler leaves of the accesses as written. `l1_keeps_loads`: whether the L1
-    cache keeps what global loads bring for the next ones; textures are always cached.
+    cache keeps what global loads bring for the next ones; textures are always cached. `local_l1_bytes`: what
+    the L1 cache of a multiprocessor has for local memory.
     """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
     loads: dict[Variable | None, _Object] = {}
     past_l1: dict[Variable | None, _Object] = {}
     stores: dict[Variable | None, _Object] = {}
     passes = l1_passes = shared = stored = 0.0
+    local: dict[Variable | None, list[tuple[MemoryAccess, float]]] = {}
     gathered: list[MemoryAccess] = []
     by_access: list[AccessTraffic] = []
     for access, made in made_accesses(launch, profile, requests):
@@ -248,11 +259,15 @@ def traffic(
             by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
             passes += own
             continue
-        if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE):
+        if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE, MemorySpace.LOCAL):
             continue
         if statistics.sectors_per_request is None:
             gathered.append(access)
         requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
+        if access.space is MemorySpace.LOCAL:
+            l1_passes += requested / PASS_BYTES
+            local.setdefault(access.root, []).append((access, requested))
+            continue
         times = 2.0 if access.is_atomic else 1.0
         l1_passes += times * max(made.per_warp * request_passes(statistics), requested / PASS_BYTES)
         is_kept = access.space is MemorySpace.TEXTURE or (l1_keeps_loads and not access.skips_l1)
@@ -286,13 +301,25 @@ def traffic(
     ]
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
+    held = launch.threads_per_block * sum(
+        _touched_locally(profile, root, found) for root, found in local.items()
+    )
+    share = blocks_per_sm / (resident_blocks or launch.blocks)  # of the blocks at a time those on one SM
+    past_l1_share = _overflow(held * math.ceil(together * share), local_l1_bytes)
+    past_l2_share = past_l1_share * _overflow(held * together, l2_bytes or 0.0)
+    of_threads = [
+        AccessTraffic(access, own, own * past_l1_share, own * past_l2_share, 0.0)
+        for access, requested in itertools.chain(*local.values())
+        for own in (requested * warps / threads,)
+    ]
+    by_access += of_threads
     for place, (entry, bytes_) in enumerate(zip(entries, moved, strict=True)):
         own = brought[place] / threads if place < len(loaded) else None
         by_access += entry.divided(own, bytes_ / threads, warps / threads)
     return Traffic(
-        l1_bytes=(requested + stored) * warps / threads,
-        l2_bytes=sum(brought) / threads + stored * warps / threads,
-        dram_bytes=sum(moved) / threads,
+        l1_bytes=(requested + stored) * warps / threads + sum(one.l1_bytes for one in of_threads),
+        l2_bytes=sum(brought) / threads + stored * warps / threads + sum(one.l2_bytes for one in of_threads),
+        dram_bytes=sum(moved) / threads + sum(one.dram_bytes for one in of_threads),
         dram_rows=sum(
             one.dram_bytes / (profile.sites[one.access.site].bytes_per_row or math.inf) for one in by_access
         ),
@@ -303,6 +330,24 @@ def traffic(
         gathered=tuple(gathered),
         by_access=tuple(by_access),
     )
+
+
+def _touched_locally(
+    profile: ExecutionProfile, root: Variable | None, accesses: list[tuple[MemoryAccess, float]]
+) -> float:
+    """Bytes of a thread's array that are accessed; all of it where that is not known."""
+    reached: Reach | None = None
+    for access, _ in accesses:
+        reach = profile.sites[access.site].launch_reach
+        if reach is None:
+            return float(root.type.size_bytes) if root is not None else 0.0
+        reached = _around(reached, reach)
+    return 0.0 if reached is None else float(reached.bytes)
+
+
+def _overflow(bytes_: float, cache_bytes: float) -> float:
+    """Share of accesses that a cache does not serve, of so many bytes that are accessed uniformly."""
+    return max(0.0, 1.0 - cache_bytes / bytes_) if bytes_ else 0.0
 
 
 def traffic_of_blocks(
@@ -505,13 +550,19 @@ def request_passes(statistics: SiteStatistics) -> float:
 
 def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
     """Sectors of one request. Where addresses depend on data each of its lanes has its own (an upper bound);
-    an unknown texture fetch is taken to be as local as its cache wants it.
+    an unknown texture fetch is taken to be as local as its cache wants it. Of local memory a sector holds one
+    word of eight lanes.
     """
     lanes = WARP_SIZE * made.per_thread / made.per_warp
     if statistics.sectors_per_request is not None:
         return statistics.sectors_per_request
     if access.space is MemorySpace.TEXTURE:
         return lanes * max(4, statistics.request_bytes) / SECTOR_BYTES
+    if access.space is MemorySpace.LOCAL:
+        words = -(-statistics.request_bytes // BANK_BYTES)
+        size_bytes = access.root.type.size_bytes if access.root is not None else 0
+        elements = max(1.0, size_bytes / (BANK_BYTES * words)) if size_bytes else lanes
+        return words * min(lanes, WARP_SIZE * BANK_BYTES / SECTOR_BYTES * elements)
     return lanes
 
 

@@ -99,6 +99,7 @@ _SEVERAL_RESULTS = (
 """Statements that take x and leave x and y."""
 _UNARY_INT = ["abs", "__popc", "__clz", "__ffs", "__brev"]
 _UNARY_LONG = ["__popcll", "__clzll", "__ffsll", "__brevll"]
+_FENCES = ["__threadfence_block", "__threadfence", "__threadfence_system"]
 _BINARY_INT = ["min", "max", "__mulhi", "__umulhi", "__mul24", "__rhadd"]
 SHORTEST = frozenset(
     [
@@ -129,6 +130,7 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
     found += [(name, "int", f"{name}(x)") for name in _UNARY_INT]
     found += [(name, "int", f"{name}(x, y)") for name in _BINARY_INT]
     found += [(name, "long long", f"{name}(x)") for name in _UNARY_LONG]
+    found += [(name, "int", f"({name}(), x)") for name in _FENCES]
     found += [("div.fp32", "float", "x / y"), ("div.fp64", "double", "x / y")]
     found += [("rcp.fp32", "float", "1.0f / x"), ("rcp.fp64", "double", "1.0 / x")]
     for key, type_ in (("int32", "int"), ("uint32", "unsigned"), ("int64", "long long")):

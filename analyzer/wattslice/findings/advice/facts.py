@@ -20,8 +20,14 @@ from wattslice.launches.launch import KernelLaunch, LaunchSource
 from wattslice.patterns import regex
 from wattslice.power.answer import PowerAnswer, PowerQuestion, answer
 from wattslice.workload.instructions.statements import RequestCount, lower_instructions
-from wattslice.workload.launch_work import PIPE_OF, LaunchWork, Residency, instructions_by_pipe, launch_work
-from wattslice.workload.traffic import traffic
+from wattslice.workload.launch_work import (
+    PIPE_OF,
+    LaunchWork,
+    Residency,
+    instructions_by_pipe,
+    launch_work,
+    resident_traffic,
+)
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
@@ -126,15 +132,9 @@ class LaunchFacts(Struct, frozen=True):
     def with_sites(self, changed: dict[int, SiteStatistics]) -> Workload:
         """The workload if the accesses at these sites behaved so."""
         sites = tuple(changed.get(site, known) for site, known in enumerate(self.profile.sites))
-        moved = traffic(
-            self.launch,
-            replace(self.profile, sites=sites),
-            self.work.instructions.requests,
-            l1_keeps_loads=self.resident.l1_keeps_loads,
-            l2_bytes=self.resident.l2_bytes,
-            resident_blocks=self.resident.resident_blocks,
-            blocks_per_sm=self.resident.occupancy.blocks_per_sm,
-        )
+        profile = replace(self.profile, sites=sites)
+        requests = self.work.instructions.requests
+        moved = resident_traffic(self.launch, self.resident, profile, requests)
         return replace(
             self.workload,
             l1_bytes=moved.l1_bytes,

@@ -13,8 +13,8 @@ one word at a time, to all lanes that want it.
 
 PW051: a private array that is indexed at run time lives in local memory, not in registers. Told where an
 index comes from a thread index, a parameter, memory, or the counter of a loop that such a value bounds: no
-unrolling makes those constants. The model does not know what local memory moves, so that no watts stand
-beside it.
+unrolling makes those constants. At stake is what its accesses issue and move, and their
+share of the loads that are waited for.
 
 PW052: all threads add floats to the same address, one after the other. Integers are left out: nvcc makes one
 atomic per warp of them (seen in the SASS of nvcc 13: VOTE, POPC or REDUX before RED), and for floats it does
@@ -37,8 +37,8 @@ from wattslice.findings.advice.facts import LaunchFacts, Stake, lanes_of, name_o
 from wattslice.ir.accesses import MemoryAccess, memory_accesses, value_parts
 from wattslice.ir.walking import evaluations
 from wattslice.workload.instructions.statements import RequestCount
-from wattslice.workload.launch_work import LEAST_LOCAL_SHARE
-from wattslice.workload.traffic import made_accesses
+from wattslice.workload.traffic import AccessTraffic, made_accesses
+from wattslice_models.workload import PASS_BYTES, Workload
 
 LEAST_TIMES = 2.0
 """Times the sectors needed, from which on an access is uncoalesced: misalignment alone costs 1.25."""
@@ -226,9 +226,6 @@ def _conflict_fix(access: MemoryAccess) -> str:
 
 def local_arrays(facts: LaunchFacts) -> Iterator[Advice]:
     """One finding for each array."""
-    mix = facts.work.instructions
-    if mix.local_accesses < LEAST_LOCAL_SHARE * mix.total:
-        return
     runs = facts.profile.thread_counts
     bounded = _bounded_at_run_time(facts)
     arrays: dict[ir.Variable, list[tuple[float, ir.Span]]] = {}
@@ -243,18 +240,50 @@ def local_arrays(facts: LaunchFacts) -> Iterator[Advice]:
         if runs[access.region] and _comes_at_run_time(facts, access.addresses, bounded):
             arrays.setdefault(root, []).append((runs[access.region], access.span))
     for root, found in arrays.items():
+        moved = [one for one in facts.work.traffic.by_access if one.access.root is root]
+        stake = facts.stake(_in_registers(facts, moved))
+        if not stake.is_worth_telling:
+            continue
         _, span = max(found, key=lambda one: one[0])
-        share = mix.local_accesses / mix.total
         name = f"'{root.name}'" if root.name else "a private array"
+        past_l1 = sum(one.l2_bytes for one in moved) / sum(one.l1_bytes for one in moved)
+        fits = f"{past_l1:.0%} of its bytes pass by L1" if past_l1 else "L1 holds it"
         yield facts.advice(
             "PW051",
             span,
-            f"{name} is indexed at run time and lives in local memory: {share:.0%} of the instructions "
-            f"access such arrays, whose bytes beyond L1 are not counted: seconds and watts may be too low",
+            f"{name} is indexed at run time and lives in local memory; {fits}",
             "index it by constants (unroll the loops over it), or keep it in shared memory",
-            None,
+            stake,
             also=[one for _, one in found],
         )
+
+
+def _in_registers(facts: LaunchFacts, moved: list[AccessTraffic]) -> Workload:
+    """What would issue and move without these accesses to local memory."""
+    now = facts.workload
+    of_them = {(one.access.site, one.access.is_store) for one in moved}
+    made = [one for one in facts.work.instructions.requests if (one.site, one.is_store) in of_them]
+    l1 = sum(one.l1_bytes for one in moved)
+    l2 = sum(one.l2_bytes for one in moved)
+    dram = sum(one.dram_bytes for one in moved)
+    lanes = now.threads_per_block / now.warps_per_block
+    loads = sum(one.per_thread for one in made if not one.is_store)
+    waited = loads / ((now.global_loads or 0.0) + facts.work.instructions.local_loads or 1.0)
+
+    def rest(whole: float | None, part: float) -> float:
+        return max(0.0, (whole or 0.0) - part)
+
+    done = now.instructions
+    return replace(
+        now,
+        instructions=replace(done, load_store=rest(done.load_store, sum(one.per_thread for one in made))),
+        warp_instructions=rest(now.warp_instructions, sum(one.per_warp for one in made)),
+        dependent_loads=(now.dependent_loads or 0.0) * rest(1.0, waited),
+        l1_bytes=rest(now.l1_bytes, l1),
+        l2_bytes=rest(now.l2_bytes, l2),
+        dram_bytes=rest(now.dram_bytes, dram),
+        l1_passes=rest(now.l1_passes, l1 * lanes / PASS_BYTES),
+    )
 
 
 def _comes_at_run_time(

@@ -150,6 +150,14 @@ class _Charger:
                 product_span = None if product is None else product.span
                 for kind, number in value.cost:
                     self.found.append(Charge(kind, region, number * scale, value.span, product_span))
+                if (
+                    value.local is not None
+                    and value.cost
+                    and value.cost[0][0] in (InstructionKind.LDL, InstructionKind.STL)
+                ):
+                    site, number = value.local
+                    is_store = value.cost[0][0] is InstructionKind.STL
+                    self.requests.append(Request(site, is_store, region, number * scale, 1.0, ()))
                 if value.access is not None:
                     asked = value.access
                     moved = strides(asked.address)

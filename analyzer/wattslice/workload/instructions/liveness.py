@@ -34,9 +34,9 @@ from wattslice.ir.loops import constant_trips as trips_to
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.kinds import Isa
 from wattslice.workload.instructions.loops import TripCounts, kernel_facts
-from wattslice.workload.instructions.pressure import Pressure, chain, pressure, width
+from wattslice.workload.instructions.pressure import Pressure, pressure, width
 from wattslice.workload.instructions.statements import lower
-from wattslice.workload.instructions.value_graph import LoopLevel, Value
+from wattslice.workload.instructions.value_graph import LoopLevel, Value, chain
 
 MOST_TRIPS = 4096
 _GLOBAL = frozenset({K.LDG, K.TEX})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 
@@ -22,6 +23,7 @@ from wattslice.workload.instructions.value_graph import (
     Shape,
     Terms,
     Value,
+    chain,
     linear,
     varying,
 )
@@ -43,6 +45,12 @@ SEEN_BY_OTHERS: tuple[tuple[MemorySpace, Part], ...] = (
 """What a barrier hands to other threads: through `__restrict__` nobody else stores, the compiler believes."""
 MOST_COPIES = 1 << 16
 """Copies of a load that are compared with each other; `loops.FULL_UNROLL_SIZE` leaves far fewer."""
+
+
+MOST_SELECTED = 48.0
+"""Comparisons by which accesses at unknown indices select a register of an array."""
+MOST_ELEMENTS = 64.0
+"""Of an array of which one or two accesses do whatever that takes; longer ones were not looked at."""
 
 
 class _Access(Struct, frozen=True):
@@ -210,14 +218,17 @@ class Memory(Operators):
             contents = self.whole(place.root)
             self.note_element(place.root, pointer)
             if not fixed:
-                self.indexed.add(place.root)
+                self.indexed.setdefault(place.root, [])
             elif contents.shape is Shape.CONSTANT:  # as it was initialised, by constants
                 return self.copied((contents, *counters), region, type_.bits or 64)
             cost = () if fixed else ((K.LDL, 1.0),)
             what = Computation(cost=cost, inputs=(contents, address))
             value = self.shared(("local", name, contents), region, (contents, address, *counters), what)
+            value.local = value.local or (place.site, float(type_.requests))
             if fixed:
                 self.fixed_loads.append((place.root, value, name, _wide(place, pointer, address)))
+            else:
+                self.indexed[place.root].append(value)
             self.note(place, pointer, value, is_store=False)
             return value
         if self.is_written_down(place.root, pointer):
@@ -352,7 +363,12 @@ class Memory(Operators):
         terms, offset, copies = linear(pointer)
         root = place.root if place.space is not MemorySpace.GLOBAL or not terms else None
         name = (root, frozenset(terms), copies)
-        varies = varying(term for term, _ in (*terms, *copies)) if is_store else frozenset[LoopLevel]()
+        varies = frozenset[LoopLevel]()
+        if is_store:
+            moved = varying(
+                term for term, _ in terms
+            )  # an inner loop leads to several places in each around it
+            varies = varying(copy for copy, _ in copies).union(*(chain(level) for level in moved))
         part = self.part_of(place.space, place.root, pointer)
         size = place.type.size_bytes
         found = _Access(place.space, part, name, offset, size, is_store, value, varies, self.arm_depth)
@@ -414,17 +430,18 @@ class Memory(Operators):
             fixed = not address.form.terms
             cost = () if fixed else ((K.STL, 1.0),)
             self.note_element(place.root, pointer)
-            if cost:
-                self.indexed.add(place.root)
             inputs = [self.whole(place.root), address, value]
             here = Placement(region, self.stack[-1] if self.stack else None, self.stack)
             if self.predicated is not None and fixed and is_there(value, self.predicated.began):
                 cost, here = self.selection(place.type), replace(here, region=self.predicated.region)
             self._set(place.root, stored := Value(Shape.PLAIN, here, cost, inputs, span=self.here))
             self.note(place, pointer, None if fixed else stored, is_store=True)
+            stored.local = place.site, float(place.type.requests)
             self.local_stores[stored] = name if fixed else None
             if fixed:
                 self.fixed_stores.append((place.root, stored, _wide(place, pointer, address)))
+            else:
+                self.indexed.setdefault(place.root, []).append(stored)
             return
         if place.root in self.unread:
             return
@@ -471,7 +488,12 @@ class Memory(Operators):
         """Accesses at constant indices are made where others index the array by what is not known.
 
         All stores; and the loads of what such a store of others may have changed since it was last known.
+        Where a few of them index a small array it stays in registers, one of which each selects.
         """
+        for array in [one for one in self.indexed if _is_selected(one, self.indexed[one])]:
+            elements = array.type.size_bytes / WORD_BYTES
+            for value in self.indexed.pop(array):
+                value.cost, value.local = ((K.ISETP, elements), (K.MOV, elements)), None
         for array, stored, number in self.fixed_stores:
             if array in self.indexed:
                 stored.cost = ((K.STL, number),)
@@ -522,6 +544,28 @@ def _record_alignment(address: Expr) -> int:
 def _is_register(place: MemoryPlace) -> bool:
     """One of several registers, chosen by a reference: the compiler knows which, or selects values."""
     return place.space is MemorySpace.LOCAL and place.root is None
+
+
+def _is_selected(array: Variable, accesses: list[Value]) -> bool:
+    """Whether an array of words stays in registers although what only the kernel knows indexes it.
+
+    As far as no loop is around (SASS of nvcc 13: some in loops and of three accesses are selected, too).
+    """
+    element = array.type
+    while element.kind is TypeKind.ARRAY and element.element is not None:
+        element = element.element
+    around = [level for value in accesses for level in chain(value.place.level)]
+    if (
+        element.size_bytes != WORD_BYTES
+        or element.lanes > 1
+        or not all(level.is_unrolled for level in around)
+    ):
+        return False
+    if not all(value.cost for value in accesses):
+        return False  # kept in a register around a loop
+    number = sum(math.prod(level.copies for level in chain(value.place.level)) for value in accesses)
+    elements = array.type.size_bytes / WORD_BYTES
+    return number * elements <= MOST_SELECTED or (number <= 2 and elements <= MOST_ELEMENTS)
 
 
 def _wide(place: MemoryPlace, pointer: Value, address: Value) -> float:

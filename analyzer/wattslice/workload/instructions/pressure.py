@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.statements import Lowered
-from wattslice.workload.instructions.value_graph import LoopLevel, MemoryRequest, Shape, Value
+from wattslice.workload.instructions.value_graph import LoopLevel, MemoryRequest, Shape, Value, chain
 
 LOADS_FILL = 28.0
 """Live registers up to which loads are made early: 32, that all 2048 threads of an SM may have, without the
@@ -53,13 +53,6 @@ def expansion_width(value: Value) -> int:
     if K.IMAD in kinds and K.MUFU in kinds:  # integers divided
         return 10
     return 6 if (K.MUFU in kinds and number > 6) or number >= 8 else 0
-
-
-def chain(level: LoopLevel | None) -> Iterator[LoopLevel]:
-    """A loop and those around it, innermost first."""
-    while level is not None:
-        yield level
-        level = level.parent
 
 
 class Pressure(Struct, frozen=True):

@@ -414,9 +414,14 @@ class InstructionMix(Struct, frozen=True):
         return next((count.number for count in self.per_thread if count.name == kind.value), 0.0)
 
     @property
+    def local_loads(self) -> float:
+        """Loads from local memory per thread."""
+        return self.number(InstructionKind.LDL)
+
+    @property
     def local_accesses(self) -> float:
         """Loads and stores of local memory per thread."""
-        return self.number(InstructionKind.LDL) + self.number(InstructionKind.STL)
+        return self.local_loads + self.number(InstructionKind.STL)
 
     @property
     def total(self) -> float:

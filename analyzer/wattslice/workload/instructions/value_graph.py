@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from itertools import count
 from typing import NamedTuple
@@ -146,9 +146,11 @@ class Value(Struct, eq=False):
     """One value: how it is computed (`shape`, `cost`, `inputs`) and where (`place`).
 
     `number`: of a constant; None: it differs between the copies of an unrolled loop. `step`: of an induction
-    variable, per iteration. `access`: the load or store that this value is. `member`: what of a record it is.
-    `birth`: values are numbered as they are made, in the order of the text. `span`: of the text that asked
-    for it first. `guards`: what decides whether it happens, or which of its inputs it is.
+    variable, per iteration. `access`: the load or store that this value is. `local`: the same of an array
+    of the thread, its site and requests, made where its `cost` has the array lie in local memory. `member`:
+    what of a record it is. `birth`: values are numbered as they are made, in the order of the text.
+    `span`: of the text that asked for it first. `guards`: what decides whether it happens, or which of its
+    inputs it is.
     """
 
     shape: Shape
@@ -162,6 +164,7 @@ class Value(Struct, eq=False):
     number: float | None = None
     step: Value | None = None
     access: MemoryRequest | None = None
+    local: tuple[int, float] | None = None
     member: tuple[str, ...] = ()
     birth: int = field(default_factory=count().__next__)
     span: Span | None = None
@@ -176,17 +179,19 @@ class Chosen(Struct, frozen=True):
     known: list[Value]
 
 
+def chain(level: LoopLevel | None) -> Iterator[LoopLevel]:
+    """A loop and those around it, innermost first."""
+    while level is not None:
+        yield level
+        level = level.parent
+
+
 def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
     """The loops in which one of `values` varies."""
     found: set[LoopLevel] = set()
     for value in values:
-        level, loops = value.place.level, value.place.varies
-        if loops is not None:
-            found |= loops
-            continue
-        while level is not None:
-            found.add(level)
-            level = level.parent
+        loops = value.place.varies
+        found |= frozenset(chain(value.place.level)) if loops is None else loops
     return frozenset(found)
 
 
@@ -339,7 +344,9 @@ class Environment:
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
-        self.indexed: set[Variable] = set()  # arrays of the thread that are indexed by what is not known
+        self.indexed: dict[
+            Variable, list[Value]
+        ] = {}  # arrays of the thread, and what is done at unknown indices
         self.here: Span | None = None  # the text being lowered
         self.cuts: list[int] = []  # births at which straight code begins: at loops that stay, arms, barriers
 
