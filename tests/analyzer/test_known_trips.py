@@ -41,6 +41,13 @@ def test_the_mean_of_sampled_blocks_is_not_known(tmp_path):
     assert trips(tmp_path, body, "<<<20000, 256>>>(x, 1)") == [None, 16.0]
 
 
+def test_entries_alike_in_all_lanes_behind_entries_that_are_not(tmp_path):
+    """A tree in shared memory, twice: 2, 1, then a half ... iterations a thread, and again 2."""
+    body = "for (int v = 0; v < 2; v++) for (int s = 128; s > 0; s >>= 1)"
+    body += " for (int j = threadIdx.x; j < s; j += blockDim.x) x[j] += 1;"
+    assert trips(tmp_path, body, "<<<1, 64>>>(x, 1)") == [2.0, 8.0, (256 - 1) / 64 / 8]
+
+
 @pytest.mark.slow
 def test_the_bound_of_stand_ins_is_the_share_of_all_iterations(tmp_path):
     """Of 1 500 triangles that of three iterations is looked at in one of them: next to nothing of all."""

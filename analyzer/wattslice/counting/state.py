@@ -74,8 +74,8 @@ class LoopTally(Struct):
         if trips is None or before is None:
             return trips is not None
         earlier, lanes = before
-        if isinstance(trips, int) or isinstance(earlier, int | None):
-            return isinstance(trips, int) and trips == earlier
+        if isinstance(trips, int) or earlier is None or isinstance(earlier, int):
+            return isinstance(trips, int) and isinstance(earlier, int) and trips == earlier
         return np.array_equal(earlier, trips) and np.array_equal(lanes, active)
 
     @property

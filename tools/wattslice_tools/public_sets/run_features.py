@@ -60,7 +60,7 @@ def run_features(sources: Path, recipes: Recipes, measured: tuple[MeasuredRow, .
         try:
             recipe = recipes.benchmark(run.benchmark, run.arguments)
             found += _run(read(recipe.file, _defines(recipe, run.arguments)), recipe, run, gpu)
-        except (WattsliceError, RecordError, ValueError) as error:
+        except (WattsliceError, RecordError) as error:
             name = " ".join(part for part in (run.benchmark, run.kernel, run.arguments) if part)
             left_out.setdefault(str(error), []).append(name)
     return RunFeatures(
