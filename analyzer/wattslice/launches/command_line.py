@@ -31,10 +31,10 @@ _TOLD = -1
 # ----------------------------------------------------------------------------- texts
 
 
-def text_storage(text: str, *, is_given: bool = False) -> Pointer:
-    """The address of these characters; `is_given`: on the command line."""
+def text_storage(text: str) -> Pointer:
+    """The address of these characters."""
     cells: dict[int, Value] = {offset: ord(char) for offset, char in enumerate(text)}
-    return Pointer(Storage("a text", {**cells, len(text): 0}, size_bytes=len(text) + 1, is_given=is_given), 0)
+    return Pointer(Storage("a text", {**cells, len(text): 0}, size_bytes=len(text) + 1), 0)
 
 
 def text_of(value: Value) -> str | None:
@@ -65,9 +65,9 @@ def text_of(value: Value) -> str | None:
 def main_arguments(given: ProgramArguments) -> tuple[int, Pointer]:
     """What `main` is called with: argc, and the address of argv in memory of its own."""
     why = Unknown(f"given on the command line, which {given.source} does not tell")
-    cells: dict[int, Value] = {0: text_storage(given.program, is_given=True)}
+    cells: dict[int, Value] = {0: text_storage(given.program)}
     for number, word in enumerate(given.words, 1):
-        cells[_POINTER_BYTES * number] = why if word is None else text_storage(word, is_given=True)
+        cells[_POINTER_BYTES * number] = why if word is None else text_storage(word)
     count = len(given.words) + 1
     cells[_POINTER_BYTES * count] = 0
     return count, Pointer(Storage("argv", cells, size_bytes=_POINTER_BYTES * (count + 1), is_given=True), 0)
@@ -511,6 +511,11 @@ _OF_OBJECTS = frozenset({"operator==", "operator!=", "operator=", "compare", "le
 """Functions that other containers have as well."""
 READS_ARGV = frozenset(_SAMPLES)
 """Functions that are known here although a header of the program has their text."""
+
+
+def is_of_texts(name: str) -> bool:
+    """Whether a function reads texts, if it gets any."""
+    return name.removeprefix("std::") in _FUNCTIONS
 
 
 def text_call(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:

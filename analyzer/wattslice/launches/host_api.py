@@ -386,12 +386,15 @@ def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
     """The objects that a function may write by its arguments; `everything`: those behind pointers in them."""
     found = dict.fromkeys(places_of(*arguments))
     inside = [cell for value in arguments if isinstance(value, Record) for cell in value.cells.values()]
-    waiting = [*inside, *(cell for pointer in found for cell in pointer.storage.cells.values())]
+    waiting = [
+        *inside,
+        *(cell for one in found if not one.storage.is_given for cell in one.storage.cells.values()),
+    ]
     while everything and waiting and len(found) < _MOST_REACHED:
         cell = waiting.pop()
         if isinstance(cell, Pointer) and cell not in found:
             found[cell] = None
-            waiting += cell.storage.cells.values()
+            waiting += () if cell.storage.is_given else cell.storage.cells.values()
     return tuple(found)
 
 

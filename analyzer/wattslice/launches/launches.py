@@ -3,7 +3,7 @@
 A launch inside a host loop is reached many times. Per launch site and chain of calls one instance stands
 for all: the one whose number of threads is nearest to the mean (the middle one when all are alike), so that
 `representative * times` is near the total work. Equal launches are shown once, per kernel the
-`MAX_LAUNCHES_PER_KERNEL` with the most threads; how many more there are is said.
+`MAX_LAUNCHES_PER_KERNEL` with the most threads, those that are known first; how many more there are is said.
 """
 
 from __future__ import annotations
@@ -97,8 +97,12 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
 
 
 def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[KernelLaunch, ...]:
-    """The launches with the most threads, in the order given; the first says how many were left out."""
-    ranks = sorted(range(len(launches)), key=lambda i: -launches[i].blocks * launches[i].threads_per_block)
+    """The launches with the most threads, in the order given; the first says how many were left out.
+
+    What is known goes before what is assumed, whose number of threads is no one's.
+    """
+    sizes = [(one.source is LaunchSource.ASSUMED, -one.blocks * one.threads_per_block) for one in launches]
+    ranks = sorted(range(len(launches)), key=sizes.__getitem__)
     kept = [launches[i] for i in sorted(ranks[:MAX_LAUNCHES_PER_KERNEL])]
     if left_out := [launches[i] for i in sorted(ranks[MAX_LAUNCHES_PER_KERNEL:])]:
         number = len(left_out)
@@ -106,7 +110,8 @@ def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[Kerne
         assumption = Assumption(
             "PW011",
             left_out[0].line or kernel.span.line,
-            f"{number} {what} of {kernel.name} not shown; shown are the {len(kept)} with the most threads",
+            f"{number} {what} of {kernel.name} not shown; shown are the {len(kept)} with the most threads, "
+            "known ones first",
             f"--launch '{kernel.name}={_text(left_out[0].grid)}:{_text(left_out[0].block)}'",
             left_out[0].file,
         )

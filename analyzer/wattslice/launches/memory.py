@@ -53,7 +53,7 @@ class Storage(Struct, eq=False):
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
     `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns. `is_given`:
-    the command line, which a function of a library reads and does not change. `part_of`: a name for a part of
+    argv, whose words a function that gets it reads and does not change. `part_of`: a name for a part of
     another object, which it is read from and written to. `class_name`: of an object of a class.
     `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
     """

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from wattslice import ir
 from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.command_line import is_of_texts
 from wattslice.launches.host_api import base_of, symbol_of
 from wattslice.launches.memory import INPUT_STREAMS, is_text_object
 
@@ -33,6 +34,9 @@ ANYTHING = ScalarType(ir.TypeKind.UNKNOWN, 0)
 
 _FILES = ScalarType(ir.TypeKind.RECORD, 0)
 """The positions of all open files."""
+
+_CHARACTER = ScalarType(ir.TypeKind.INT, 8)
+"""What texts consist of."""
 
 _THROWN = ScalarType(ir.TypeKind.RECORD, 1)
 """What was thrown."""
@@ -167,8 +171,11 @@ class FactReader:
             found.uses.add(_FILES)
             found.defines.add(_FILES)
         keeps = node.name.removeprefix("std::") in host_api.KEEPS_ITS_ARGUMENTS
+        if is_of_texts(node.name):
+            found.uses.add(_CHARACTER)
         for argument in node.arguments:
-            self._own_addresses.add(base_of(argument))  # libraries do not keep the addresses they are given
+            if node.type.element is None:  # libraries keep no addresses, but give some back: strchr, memcpy
+                self._own_addresses.add(base_of(argument))
             if not keeps:
                 found.defines.update(_pointed_at(argument))
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
@@ -218,7 +219,10 @@ def _(body: Body, node: Node) -> Location | None:
 
 
 def _object_given(body: Body, node: Node, callee: Node) -> Location | None:
-    """The object that a host function gives a reference to."""
+    """The object that a host function gives a reference to; std::move and std::forward, the one they get."""
+    arguments = node.arguments
+    if callee.spelling in ("move", "forward") and len(arguments) == 1 and body.unit.parsed.is_builtin(callee):
+        return body.location(arguments[0])
     if not _gives_object(body, callee):
         return _element(body, node, callee)
     value = _host_call(body, node, callee)
@@ -253,6 +257,9 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
     return dereference(body, address, type_)
 
 
+_MEMBER_POINTERS = (B.PTR_MEM_D, B.PTR_MEM_I)
+
+
 def _is_constructor(body: Body, node: Node, callee: Node) -> bool:
     return node.spelling == callee.spelling and body.type(node).name.split("<")[0].endswith(callee.spelling)
 
@@ -269,6 +276,10 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
             return Construct((), (), type_, span)
         raise LoweringError("call that could not be read", node)
     if body.is_host:
+        if any(
+            n.kind == C.BINARY_OPERATOR and n.binary_operator in _MEMBER_POINTERS for n in children[0].walk()
+        ):
+            raise LoweringError("call through a pointer to member", node)
         launch = written_launch(body, node)
         if launch is not None:
             return launch

@@ -19,7 +19,7 @@ from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
-from wattslice.frontend.cuda.lowering.types import is_wide_record, promoted
+from wattslice.frontend.cuda.lowering.types import is_wide_record, pointer_to, promoted
 from wattslice.frontend.cuda.lowering.unit import (
     DEVICE_LAUNCH,
     FILE_BUDGET_NODES,
@@ -29,6 +29,7 @@ from wattslice.frontend.cuda.lowering.unit import (
 )
 from wattslice.ir import BuiltinKind, Expr, MemorySpace, RegisterPlace, Span, Stmt, Type, TypeKind, Variable
 from wattslice.ir.c_arithmetic import converted
+from wattslice.ir.objects import part_of
 
 INLINING_BUDGET_NODES = 20_000
 """What calls of functions that call themselves may add; as soon as there is one."""
@@ -385,6 +386,9 @@ def binding_of(body: Body, node: Node) -> Binding:
             body.names[key] = constant
             return constant
         variable = file_scope_variable(body, declaration)
+        if variable.type != (type_ := body.unit.types.of(declaration.raw)):  # a reference, kept as a pointer
+            address = ir.Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+            return body.names.setdefault(key, Cell(address, MemorySpace.HOST, type_, variable))
         body.names[key] = variable
         if variable.space is MemorySpace.SHARED and variable not in body.shared:
             body.shared.append(variable)
@@ -456,6 +460,11 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
     elif space is MemorySpace.HOST and not body.is_host:
         # A const array or constexpr object used on the device: the compiler puts it into constant memory.
         space = MemorySpace.CONSTANT
+    initializer = _referred_to(body, declaration) if space is MemorySpace.HOST and body.is_host else None
+    if initializer is not None:
+        type_ = pointer_to(type_)
+    else:
+        initializer = _initializer(body, declaration, unit.spans.span(declaration))
     variable = Variable(
         declaration.spelling,
         type_,
@@ -464,7 +473,7 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
         unit.spans.span(declaration),
         dynamic=space is MemorySpace.SHARED and type_.kind is TypeKind.ARRAY and type_.length is None,
         is_constant=clang.is_const or _never_changes(declaration),
-        initializer=_initializer(body, declaration, unit.spans.span(declaration)),
+        initializer=initializer,
     )
     variable = unit.same_variable(declaration, variable)
     unit.globals[(key, body.is_host and attribute is None)] = variable
@@ -492,21 +501,48 @@ def _initializer(body: Body, declaration: Node, span: Span) -> Expr | None:
 
     In host code None for that too: nobody there takes a missing value for zero.
     """
-    definition = declaration.definition or declaration
-    node = definition.initializer
-    if node is None or node.kind < 100:
+    with _initialising(body, declaration) as node:
+        if node is None:
+            return None
+        try:
+            return Body(body.unit, is_host=True).expr(node)
+        except LoweringError:
+            if body.is_host:
+                return None
+            type_ = body.type(declaration)
+            return ir.Intrinsic("initial value", (), (), ir.Semantics.OPAQUE, False, type_, span)
+
+
+def _referred_to(body: Body, declaration: Node) -> Expr | None:
+    """The address of what a reference at file scope names; None of what is none, or names a mere value."""
+    if not body.unit.types.is_reference(declaration.raw):
         return None
+    span, type_ = body.unit.spans.span(declaration), pointer_to(body.unit.types.of(declaration.raw))
+    with _initialising(body, declaration) as node:
+        try:
+            where = None if node is None else Body(body.unit, is_host=True).location(node)
+        except LoweringError:
+            return None
+    if isinstance(where, Cell):
+        return where.address
+    if where is None:
+        return None
+    part = part_of(where.variable.type, where.path)
+    start = ir.AddressOf(where.variable, pointer_to(where.variable.type), span)
+    return ir.PointerOffset(start, None, 1, part[0] if part else 0, False, False, type_, span)
+
+
+@contextmanager
+def _initialising(body: Body, declaration: Node) -> Generator[Node | None]:
+    """What a file-scope variable is initialised with, while it is lowered; None where nothing is written."""
+    node = (declaration.definition or declaration).initializer
     key = declaration.canonical.raw.data0
     open_ones = body.unit.initialising
     if key in open_ones:
         raise LoweringError(f"'{declaration.spelling}' is initialised with itself", declaration)
     open_ones.add(key)
     try:
-        return Body(body.unit, is_host=True).expr(node)
-    except LoweringError:
-        if body.is_host:
-            return None
-        return ir.Intrinsic("initial value", (), (), ir.Semantics.OPAQUE, False, body.type(declaration), span)
+        yield None if node is None or node.kind < 100 else node
     finally:
         open_ones.remove(key)
 

@@ -90,6 +90,7 @@ def _written(tokens: Sequence[str]) -> list[str]:
             behind in _ASSIGNS
             or (behind == "(" and end > at + 1)
             or before in _STEPS
+            or _has_member_pointer(tokens, at, end)
             or before == ">>"
             or (before == "&" and not _is_operand(tokens, at - 2))
             or (is_argument and caller not in _NO_CALL and not _READ_ONLY.fullmatch(caller))
@@ -114,7 +115,7 @@ def _end_of_chain(tokens: Sequence[str], at: int) -> int:
     at += 1
     while at < len(tokens):
         if tokens[at] in (".", "->"):
-            at += 2
+            at += 3 if tokens[at + 1 : at + 2] == ("*",) else 2  # `a.*member`
         elif tokens[at] == "[":
             level = 0
             while at < len(tokens):
@@ -125,6 +126,16 @@ def _end_of_chain(tokens: Sequence[str], at: int) -> int:
         else:
             break
     return at
+
+
+def _has_member_pointer(tokens: Sequence[str], begin: int, end: int) -> bool:
+    """Whether a pointer tells which member `a.*m` is, or `(*a).*m`: any may be written, or run."""
+    while tokens[end : end + 1] == (")",):
+        end += 1
+    return any(
+        tokens[at] in (".", "->") and tokens[at + 1 : at + 2] == ("*",)
+        for at in range(begin, min(end + 1, len(tokens)))
+    )
 
 
 def _is_operand(tokens: Sequence[str], at: int) -> bool:
