@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from wattslice.analysis import LaunchSource
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Diagnostic
 from wattslice.launches.launch import NO_OVERRIDES
-from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
 
 from .geometry import launches
@@ -25,6 +26,8 @@ HEAD = "".join(
         "array",
         "algorithm",
         "numeric",
+        "cstdlib",
+        "cstring",
         "tuple",
         "utility",
     )
@@ -32,6 +35,13 @@ HEAD = "".join(
 KERNEL = """__global__ void k(int n) {}
 inline int2 min(int2 a, int2 b) { return make_int2(a.x + b.x, 0); }
 inline int2 abs(int2 a) { return make_int2(-a.x, 0); }
+struct L { int a; int f() { return a += 2; } };
+struct Config { int n; };
+void set(int &&r) { r = 12; }
+char *skip(char *s, char c) { while (*s && *s != c) s++; return s; }
+int first = 5, every[4] = {1, 2, 3, 4}, *where = &first;
+Config config = {256};
+int &named = first, &third = every[2], &size = config.n, &aimed = *where;
 """
 
 LOST = [
@@ -49,6 +59,11 @@ LOST = [
     ("an element nobody knows", "std::vector<int> v = {3, 1}; int i; std::cin >> i; v[i] = 9; int a = v[0];"),
     ("moved", "std::vector<int> v = {3, 1}; auto w = std::move(v); int a = v.size() + 1;"),
     ("exchanged", "int a = 3; int b = std::exchange(a, 9);"),
+    ("a member by pointer", "L l{3}; int L::*m = &L::a; l.*m = 40; int a = l.a;"),
+    ("of an object behind a pointer", "L l{3}, *p = &l; int L::*m = &L::a; p->*m = 40; int a = l.a;"),
+    ("of one in brackets", "L l{3}; int L::*m = &L::a; (*&l).*m = 40; int a = l.a;"),
+    ("by a method behind a pointer", "L l{3}; int (L::*m)() = &L::f; (l.*m)(); int a = l.a;"),
+    ("read by a pointer", "L l{3}; int L::*m = &L::a; int a = 5; a = l.*m;"),
     ("tied", "int a = 3, b = 1; std::tie(a, b) = std::make_tuple(9, 8);"),
 ]  # fmt: skip
 
@@ -76,6 +91,19 @@ WRITTEN = [
     ("captured by reference", "int a = 5; [&a]() { a += 7; }();", 12),
     ("a pitch", "float *d; size_t a; cudaMallocPitch(&d, &a, 1025, 8);", 1536),
     ("numbers, of which a header has vectors, too", "unsigned n = 9; int a = min(n, abs(-700));", 9),
+    ("moved", "int a = 3; int &&r = std::move(a); r = 9;", 9),
+    ("forwarded", "int a = 3; auto &&r = std::forward<int &>(a); r = 9;", 9),
+    ("moved to a function", "int a = 3; set(std::move(a));", 12),
+    ("a text cut", "char s[] = \"n=50\", *e = strchr(s, '='); *e = 0; int a = strcmp(s, \"n\") ? 3 : 7;", 7),
+    ("its rest", "char s[] = \"n=50\", *e = strchr(s, '='); *e++ = 0; int a = atoi(e);", 50),
+    ("its length", "char s[] = \"a.b\", *e = strrchr(s, '.'); if (e) e[0] = 0; int a = strlen(s);", 1),
+    ("a character", "char s[] = \"n=50\", *e = strchr(s, '='); *e = 9; int a = s[1];", 9),
+    ("cut by the user", "char s[] = \"n=50\"; *skip(s, '=') = 0; int a = strlen(s);", 1),
+    ("by a name at file scope", "named = 17; int a = first;", 17),
+    ("an element by its name", "third = 50; int a = every[2];", 50),
+    ("a member by its name", "size = 96; int a = config.n;", 96),
+    ("what was pointed at", "aimed = 8; int a = first;", 8),
+    ("read by its name", "every[2] = 6; int a = third;", 6),
     ("an array of pointers", "int a = 3; int *all[2] = {&a, nullptr}; *all[0] = 9;", 9),
 ]  # fmt: skip
 
@@ -186,3 +214,42 @@ def test_a_function_elsewhere_does_not_write_what_it_gets_as_const(tmp_path):
     ):
         text = f"{KERNEL}{before}\nint main() {{ int m = 1; S s, t; s.n = 4; {call}; k<<<s.n, 64>>>(7); }}"
         assert launches(tmp_path, text)[0].source is source, call
+
+
+def test_a_member_by_pointer_in_a_launch_is_unknown(tmp_path):
+    body = "L l{3}; int L::*m = &L::a; k<<<l.*m, 32>>>(7);"
+    (launch,) = launches(tmp_path, f"{HEAD}{KERNEL}int main() {{ {body} }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+@pytest.mark.parametrize(
+    ("words", "grid", "block"), [(("n=5000", "block=128"), 40, 128), (("n=640",), 10, 64), (("m=1",), 16, 64)]
+)
+def test_words_that_are_cut_where_they_stand(tmp_path, words, grid, block):
+    path = tmp_path / "a.cu"
+    path.write_text(
+        f"""{HEAD}{KERNEL}int main(int argc, char **argv) {{
+  int n = 1024, b = 64;
+  for (int i = 1; i < argc; i++) {{
+    char *eq = strchr(argv[i], '=');
+    if (!eq) continue;
+    *eq = 0;
+    if (strcmp(argv[i], "n") == 0) n = atoi(eq + 1);
+    else if (strcmp(argv[i], "block") == 0) b = atoi(eq + 1);
+  }}
+  k<<<(n + b - 1) / b, b>>>(n);
+}}"""
+    )
+    around = Neighbours(arguments=lambda _: ProgramArguments(words, "--args"))
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    assert (launch.grid[0], launch.block[0]) == (grid, block)
+    assert launch.source is not LaunchSource.ASSUMED
+
+
+def test_launches_that_are_known_are_kept_before_assumed_ones(tmp_path):
+    known = " ".join(f"k<<<{n}, 32>>>(1);" for n in range(1, 4))
+    unknown = " ".join(f"std::cin >> x; k<<<x, {32 * n}>>>(1);" for n in range(2, 12))
+    found = launches(tmp_path, f"{HEAD}{KERNEL}int main() {{ int x; {known} {unknown} }}")
+    assert [one.grid[0] for one in found if one.source is LaunchSource.HOST_CODE] == [1, 2, 3]
+    assert len(found) == 8
+    assert found[0].assumptions[-1].message.startswith("5 further launches of k not shown")

@@ -221,7 +221,7 @@ def _(body: Body, node: Node) -> Location | None:
 def _object_given(body: Body, node: Node, callee: Node) -> Location | None:
     """The object that a host function gives a reference to; std::move and std::forward, the one they get."""
     arguments = node.arguments
-    if callee.spelling in ("move", "forward") and len(arguments) == 1 and body.unit.parsed.is_builtin(callee):
+    if callee.spelling in _PASSES_ON and len(arguments) == 1 and body.unit.parsed.is_builtin(callee):
         return body.location(arguments[0])
     if not _gives_object(body, callee):
         return _element(body, node, callee)
@@ -256,6 +256,9 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
     address = Call(callee.mangled_name, ir.ADDRESS_OF + name, (this, *values), pointer_to(type_), span)
     return dereference(body, address, type_)
 
+
+_PASSES_ON = ("move", "forward")
+"""Functions of the library that give the very object that they get."""
 
 _MEMBER_POINTERS = (B.PTR_MEM_D, B.PTR_MEM_I)
 
@@ -489,7 +492,8 @@ def _elements_given(body: Body, callee: Node, arguments: list[Node]) -> list[Loc
         return found
     parameters = body.unit.function(callee).parameters
     for at, (parameter, argument) in enumerate(zip(parameters, arguments, strict=False)):
-        if argument.kind == C.CALL_EXPR and must_name_an_object(parameter.node.type):
+        is_moved = parameter.is_reference and argument.spelling in _PASSES_ON
+        if argument.kind == C.CALL_EXPR and (is_moved or must_name_an_object(parameter.node.type)):
             found[at] = body.location(argument)
     return found
 
@@ -509,7 +513,7 @@ _OF_C = regex(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse|nccl|vk)[A-Z]|MPI_
 def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> list[Expr]:
     """Addresses of the objects that a function whose body is not here gets by reference, and may write."""
     info = body.unit.function(callee)
-    if info.is_builtin and (info.body is not None or info.name in ("move", "forward")):
+    if info.is_builtin and (info.body is not None or info.name in _PASSES_ON):
         return []
     if info.body is not None:
         return []

@@ -193,11 +193,11 @@ def _call(
 
 
 def _value(body: Body, node: Node) -> Expr:
-    """An argument; one that cannot be read is an empty value, the launch itself is kept."""
+    """An argument; one that cannot be read is unknown, the launch itself is kept."""
     try:
         return body.expr(node)
     except LoweringError:
-        return ir.Construct((), (), body.type(node), body.span(node))
+        return unread(body.span(node))
 
 
 def _packed(arguments: list[Node]) -> list[Node]:
