@@ -36,11 +36,11 @@ KERNEL = """__global__ void k(int n) {}
 inline int2 min(int2 a, int2 b) { return make_int2(a.x + b.x, 0); }
 inline int2 abs(int2 a) { return make_int2(-a.x, 0); }
 struct L { int a; int f() { return a += 2; } };
-struct Config { int n; };
+struct Config { int m, n; };
 void set(int &&r) { r = 12; }
 char *skip(char *s, char c) { while (*s && *s != c) s++; return s; }
 int first = 5, every[4] = {1, 2, 3, 4}, *where = &first;
-Config config = {256};
+Config config = {1, 256};
 int &named = first, &third = every[2], &size = config.n, &aimed = *where;
 """
 
@@ -61,7 +61,7 @@ LOST = [
     ("exchanged", "int a = 3; int b = std::exchange(a, 9);"),
     ("a member by pointer", "L l{3}; int L::*m = &L::a; l.*m = 40; int a = l.a;"),
     ("of an object behind a pointer", "L l{3}, *p = &l; int L::*m = &L::a; p->*m = 40; int a = l.a;"),
-    ("of one in brackets", "L l{3}; int L::*m = &L::a; (*&l).*m = 40; int a = l.a;"),
+    ("of one in brackets", "L l{3}, *p = &l; int L::*m = &L::a; (*p).*m = 40; int a = l.a;"),
     ("by a method behind a pointer", "L l{3}; int (L::*m)() = &L::f; (l.*m)(); int a = l.a;"),
     ("read by a pointer", "L l{3}; int L::*m = &L::a; int a = 5; a = l.*m;"),
     ("tied", "int a = 3, b = 1; std::tie(a, b) = std::make_tuple(9, 8);"),
@@ -99,6 +99,9 @@ WRITTEN = [
     ("its length", "char s[] = \"a.b\", *e = strrchr(s, '.'); if (e) e[0] = 0; int a = strlen(s);", 1),
     ("a character", "char s[] = \"n=50\", *e = strchr(s, '='); *e = 9; int a = s[1];", 9),
     ("cut by the user", "char s[] = \"n=50\"; *skip(s, '=') = 0; int a = strlen(s);", 1),
+    ("what memcpy gives", "int v[2] = {1, 2}, w[2] = {3, 4}, *p = (int *)memcpy(v, w, 8); *p = 9;"
+     "int a = v[0];", 9),
+    ("a text copied", 'char s[] = "ab"; strcpy(s, "x"); int a = strlen(s);', 1),
     ("by a name at file scope", "named = 17; int a = first;", 17),
     ("an element by its name", "third = 50; int a = every[2];", 50),
     ("a member by its name", "size = 96; int a = config.n;", 96),

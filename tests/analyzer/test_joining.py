@@ -378,3 +378,16 @@ def test_in_a_small_repository_the_launch_may_be_far_from_the_kernel(folder: Pat
     assert "error  core/deep/step.cu:2" in result.output
     write(folder, **{f"many__f{number}": "" for number in range(200)})
     assert run("lib/src/k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
+
+
+@pytest.mark.parametrize(("other", "source"), [("4096", "host code"), ("100", "assumed"), ("f()", "assumed")])
+def test_a_size_of_several_programs_is_that_of_none(folder: Path, other: str, source: str):
+    launching = "void go(float *p) { k<<<(size + 255) / 256, 256>>>(p, size); }"
+    main = (
+        "void go(float *); int f(); int size = SIZE; int main() { float *p; cudaMalloc(&p, 1 << 20); go(p); }"
+    )
+    texts = {"ops": "extern int size;\n" + KERNEL.replace("NAME", "k") + launching}
+    write(folder, **texts, one=main.replace("SIZE", "4096"), two=main.replace("SIZE", other))
+    (kernel,) = run("ops.cu", "one.cu", "two.cu").kernels
+    assert kernel.launch_source.value == source
+    assert (kernel.grid[0] == 16) == (source == "host code")

@@ -168,7 +168,6 @@ KEEPS_ITS_ARGUMENTS = frozenset(
         "sdkCreateTimer",
         "strcmp",
         "strlen",
-        "strcpy",
     }
 )
 """Functions that write no number the geometry could depend on, or none through their arguments."""

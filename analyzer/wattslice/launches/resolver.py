@@ -472,7 +472,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
         entries = {_name_in_calls(function) for function in launching} - asked
         asked |= entries
         callers = around.callers(frozenset(entries)) if entries and around.callers is not None else ()
-        callers = _beside(wider, callers)
+        callers = _of_one_program(wider, _beside(wider, callers))
         if not any(caller.functions for caller in callers):
             break
         wider = _together(wider, callers)
@@ -481,6 +481,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
         names = _undefined(wider) - asked
         asked |= names
         others = around.definitions(names) if names and around.definitions is not None else ()
+        others = _of_one_program(wider, others)
         if not any(other.functions or other.globals for other in others):
             break
         wider = _together(wider, others)
@@ -491,6 +492,23 @@ def _beside(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Pr
     """Those in the folders of the program, if there are any: elsewhere the same names may be another's."""
     folders = {Path(function.span.file).resolve().parent for function in program.functions}
     return [other for other in others if Path(other.file).resolve().parent in folders] or others
+
+
+def _of_one_program(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
+    """Those that do not define a variable of `program` each in its own way: they are of several programs, and
+    no value is that of all.
+    """
+    values: dict[str, set[object]] = {v.name: set() for v in program.globals if v.initializer is None}
+    for variable in (v for other in others for v in other.globals if v.name in values):
+        given = variable.initializer
+        if given is not None:
+            values[variable.name].add(given.value if isinstance(given, ir.Constant) else id(given))
+    several = {name for name, found in values.items() if len(found) > 1}
+    return [
+        other
+        for other in others
+        if not any(v.name in several and v.initializer is not None for v in other.globals)
+    ]
 
 
 def _name_in_calls(function: ir.Function) -> str:

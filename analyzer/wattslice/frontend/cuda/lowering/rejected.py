@@ -115,7 +115,7 @@ def _end_of_chain(tokens: Sequence[str], at: int) -> int:
     at += 1
     while at < len(tokens):
         if tokens[at] in (".", "->"):
-            at += 3 if tokens[at + 1 : at + 2] == ("*",) else 2  # `a.*member`
+            at += 2
         elif tokens[at] == "[":
             level = 0
             while at < len(tokens):
