@@ -29,7 +29,8 @@ from wattslice_tools.accuracy.accuracy_page import begin_marker, gpu_section, pl
 from wattslice_tools.accuracy.accuracy_page import main as accuracy_page
 from wattslice_tools.accuracy.variants import SignScore, sign_score
 
-from .learning_data import campaign, without_pictures  # noqa: F401  (a fixture)
+from .learning_data import campaign
+from .learning_data import without_pictures as without_pictures
 
 V100 = load_gpu("v100_pcie")
 END = "<!-- evaluate: end of the generated part -->"

@@ -22,7 +22,8 @@ from wattslice_models.store import SHIPPED, Provenance, TrainedModel, load, load
 from wattslice_models.types import Prediction
 from wattslice_models.wavelet_network import WaveletModel
 
-from .learning_data import campaign, without_pictures  # noqa: F401  (a fixture)
+from .learning_data import campaign
+from .learning_data import without_pictures as without_pictures
 
 GPUS = Path(__file__).parents[2] / "models" / "wattslice_models" / "gpus"
 

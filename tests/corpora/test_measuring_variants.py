@@ -230,7 +230,9 @@ def test_the_table_teaches_with_the_launches_it_tells(
     source: Path, played: Played, capsys: pytest.CaptureFixture[str]
 ):
     """Nothing has to be said again: macros, launch, kernel stand in the table."""
-    source.write_text(SOURCE.replace("N / TILE, BLOCK", 'atoi(getenv("G")), atoi(getenv("B"))'))
+    source.write_text(
+        SOURCE.replace("N / TILE, BLOCK", 'N ? atoi(getenv("G")) : TILE, BLOCK ? atoi(getenv("B")) : 0')
+    )
     played()
     assert measure(source, "--where", "TILE<8") == 0
     measured = source.parent / "out" / "variants.csv"
