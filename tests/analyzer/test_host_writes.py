@@ -231,7 +231,9 @@ def test_a_member_by_pointer_in_a_launch_is_unknown(tmp_path):
 def test_words_that_are_cut_where_they_stand(tmp_path, words, grid, block):
     path = tmp_path / "a.cu"
     path.write_text(
-        f"""{HEAD}{KERNEL}int main(int argc, char **argv) {{
+        f"""{HEAD}{KERNEL}void look(int, char **);
+int main(int argc, char **argv) {{
+  look(argc, argv);
   int n = 1024, b = 64;
   for (int i = 1; i < argc; i++) {{
     char *eq = strchr(argv[i], '=');
@@ -256,3 +258,12 @@ def test_launches_that_are_known_are_kept_before_assumed_ones(tmp_path):
     assert [one.grid[0] for one in found if one.source is LaunchSource.HOST_CODE] == [1, 2, 3]
     assert len(found) == 8
     assert found[0].assumptions[-1].message.startswith("5 further launches of k not shown")
+
+
+def test_a_word_that_another_function_gets_is_lost(tmp_path):
+    path = tmp_path / "a.cu"
+    main = 'int main(int argc, char **argv) { strtok(argv[1], "="); k<<<strlen(argv[1]), 32>>>(7); }'
+    path.write_text(f"{HEAD}{KERNEL}{main}")
+    around = Neighbours(arguments=lambda _: ProgramArguments(("n=5",), "--args"))
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    assert launch.source is LaunchSource.ASSUMED
