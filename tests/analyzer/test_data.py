@@ -1,8 +1,10 @@
 """`--data`: what arrays hold is told in every report, and idle values draw less."""
 
 import json
+from xml.etree import ElementTree
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.cli import main
@@ -12,6 +14,7 @@ from wattslice.launches.data import data_of, parse_data
 from wattslice.launches.launch import ArrayData, DataKind, Overrides
 from wattslice.launches.overrides import OverrideError
 from wattslice.launches.resolver import resolve_launches
+from wattslice.report.data_words import data_words
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.gpu import load_gpu
 
@@ -116,3 +119,82 @@ def test_texts():
     for text in ("warm", "a=", "=zeros", "a b=zeros", "k.=zeros"):
         with pytest.raises(OverrideError, match="--data"):
             parse_data([text])
+
+
+SET = SOURCE.replace(
+    "  scale<<<",
+    "  float *a; double *b;\n  cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 8);\n"
+    "  cudaMemset(a, 0, n * 4);\n  scale<<<n / 256, 256>>>(n, a, b);\n  scale<<<",
+)
+"""A launch on zeros (line 11), then one on live values."""
+ZEROS = "x zeros (cudaMemset in line 11)"
+
+
+@pytest.fixture
+def reported(tmp_path, capsys):
+    def report(source, command, *words):
+        path = tmp_path / "scale.cu"
+        path.write_text(source)
+        main([command, str(path), "--gpu", "v100_pcie", *words])
+        return capsys.readouterr().out
+
+    return report
+
+
+GATE = ("gate", "--max-power", "300", "--no-cache")
+
+
+@pytest.mark.parametrize("words", [(), ("--data", "zeros"), ("--data", "constant")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        GATE,
+        (*GATE, "--format", "github"),
+        (*GATE, "--format", "gcc"),
+        ("analyze", "--format", "annotate"),
+        ("analyze", "--format", "html"),
+        ("sweep", "-D", "A=1,2", "--jobs", "1"),
+        ("roofline", "--no-cache"),
+    ],
+    ids=" ".join,
+)
+def test_reports_say_what_is_assumed(reported, command, words):
+    kind = words[-1] if words else "live"
+    text = reported(SOURCE, *command, *words)
+    assert f"data {kind}" in text
+    assert not any(f"data {other.value}" in text for other in DataKind if other.value != kind)
+
+
+def test_the_gate_says_which_launches_hold_something_else(reported):
+    text = reported(SET, *GATE)
+    assert f"data live; scale: live, {ZEROS}" in " ".join(text.split())
+    assert "launches: 2 (data live, of 1 otherwise)" in reported(SET, *GATE, "--format", "github")
+    assert "scale: live" not in reported(SET, *GATE, "--data", "live")
+
+
+def test_machines_read_it_of_each_launch(reported):
+    suites = ElementTree.fromstring(reported(SET, *GATE, "--format", "junit"))
+    told = {one.get("name"): one.get("value") for one in suites.iter("property")}
+    assert (told["scale: data"], told["scale (launch 2): data"]) == (f"live, {ZEROS}", "live")
+    (run,) = json.loads(reported(SET, *GATE, "--format", "sarif"))["runs"]
+    assert [one["data"] for one in run["properties"]["kernels"]] == [f"live, {ZEROS}", "live"]
+    placed = json.loads(reported(SET, "roofline", "--no-cache", "--format", "json"))["kernels"]
+    assert [one["data"] for one in placed] == [f"live, {ZEROS}", "live"]
+    (variant,) = json.loads(reported(SET, "sweep", "-D", "A=1", "--jobs", "1", "--format", "json"))[
+        "variants"
+    ]
+    assert [one["data"] for one in variant["launches"]] == [f"live, {ZEROS}", "live"]
+
+
+class Held(Struct):
+    name: str
+    data: str
+
+
+def test_words_for_many_launches():
+    live, others = [Held("k", "live")] * 5, [Held(f"k{n}", "zeros") for n in range(5)]
+    assert data_words([]) == ""
+    assert data_words([*live, *others[:4]]) == "data live; k0: zeros; k1: zeros; k2: zeros; and 1 more"
+    assert data_words([*live, *others[:3]]) == "data live; k0: zeros; k1: zeros; k2: zeros"
+    assert data_words([*live, others[0], others[0]]) == "data live; k0: zeros"
+    assert data_words([*live, *others[:2]], named=False) == "data live, of 2 otherwise"

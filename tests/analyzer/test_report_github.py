@@ -38,13 +38,13 @@ def test_errors_come_first_then_watts_at_stake():
     assert properties == {"file": "src/a.cu", "line": "8", "title": "PW021 may-hit-power-limit"}
     assert message == "costs\ndo this"
     assert parsed(lines[2])[0]["line"] == "7"
-    assert lines[-1] == "wattslice: launches: 3, findings: 7"
+    assert lines[-1] == "wattslice: launches: 3 (data live), findings: 7"
 
 
 def test_ten_annotations_and_the_number_of_the_rest():
     lines = render_github(ANALYSIS, many(143), tree=TREE).splitlines()
     assert sum(line.startswith("::") for line in lines) == ANNOTATIONS
-    assert lines[-1] == "wattslice: launches: 3, findings: 143, of which the 10 most important are told"
+    assert lines[-1] == "wattslice: launches: 3 (data live), findings: 143, of which the 10 most important are told"
 
 
 def test_whole_files_begin_at_line_1_and_whole_runs_have_no_place():

@@ -445,10 +445,12 @@ class _View:
             yield from self._wrapped(printable(cause_of_unknown(first, self._analysis)), WARM)
         yield self._cut(Text("  ").append_text(launch_text(first)))
         yield from self._wrapped(runs(first), "")
-        yield from self._wrapped(basis(first), "dim")
+        data = f"data {printable(first.data)}"
+        yield from self._wrapped(" · ".join(filter(None, (data, basis(first)))), "dim")
         for other in others:
             words = f"also {printable(other.qualified_name)} {geometry(other.grid, other.block)}"
             words += f"  {power(other.power_w)} · {time(other.time_s)} · {energy(other.energy_j)}"
+            words += f" · data {printable(other.data)}" if other.data != first.data else ""
             yield from self._wrapped(words, "dim")
         yield ""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from wattslice.report.data_words import data_words
 from wattslice.report.pictures import (
     COLOURS,
     DASHED,
@@ -414,4 +415,5 @@ def _title(figure: Figure, rooflines: Rooflines) -> None:
     sources = {machine.source for machine in rooflines.machines}
     source = rooflines.machines[0].source if len(sources) == 1 else "of several sources, see the table"
     words = f"{rooflines.machines[0].name} · coefficients: {source}"
+    words = " · ".join(filter(None, (words, data_words(rooflines.kernels or (), named=False))))
     figure.suptitle(words, x=0.01, ha="left", fontsize=10)

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from wattslice.report.data_words import data_words
 from wattslice.report.json import about_run
 from wattslice.report.json_values import Json, as_text, fields, finite
 from wattslice.report.terminal import (
@@ -159,6 +160,7 @@ def _bound(bound: Bound | None) -> str:
 
 
 def _remarks(kernels: tuple[PlacedKernel, ...]) -> Iterator[str]:
+    yield data_words(kernels)
     if any(kernel.power_source is PowerSource.ROOFLINE for kernel in kernels):
         yield "* by the roofline: the power model of this GPU knows no watts"
     if slower := [kernel.slowdown for kernel in kernels if kernel.slowdown]:
@@ -210,6 +212,6 @@ def _kernel_json(kernel: PlacedKernel) -> dict[str, Json]:
         "intensity_flops_per_byte": finite(kernel.intensity),
         **fields(kernel, "flops_per_s", "share_of_roof", "power_w"),
         "power_from": None if kernel.power_source is None else kernel.power_source.name.lower(),
-        **fields(kernel, "flops_per_j", "time_bound", "energy_bound"),
+        **fields(kernel, "flops_per_j", "time_bound", "energy_bound", "data"),
         "no_place_because": kernel.why or None,
     }

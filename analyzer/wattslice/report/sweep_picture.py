@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from wattslice.report.data_words import data_words
 from wattslice.report.pictures import (
     COLOURS,
     MANY_POINTS,
@@ -48,6 +49,8 @@ def draw_sweep(sweep: Sweep, *paths: Path) -> None:
             axis.legend(title=f"beaten by no other{more}", title_fontsize=8, loc="best")
 
     title = f"{printable(Path(sweep.file).name)} on the {sweep.gpu_name}: {len(sweep.variants)} variants"
+    launches = [launch for variant in sweep.variants for launch in variant.launches]
+    title = ", ".join(filter(None, (title, data_words(launches, named=False))))
     save_picture(draw, _INCHES, paths, title)
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from wattslice.analysis import KernelAnalysis
 from wattslice.launches.launch import LaunchSource
+from wattslice.report.data_words import data_words
 from wattslice.report.json import about_run
 from wattslice.report.json_values import Json, as_text, fields
 from wattslice.report.terminal import (
@@ -68,6 +69,7 @@ def _remarks(sweep: Sweep) -> Iterator[str]:
     for taught in sweep.taught:
         yield from taught.told()
     launches = [launch for variant in sweep.variants for launch in variant.launches]
+    yield data_words(launches)
     assumed = (one.name for one in launches if one.launch_source is LaunchSource.ASSUMED)
     for name in dict.fromkeys(assumed):
         yield f"the launch of {printable(name)} is assumed: give --launch, or --kernel for others"
@@ -181,6 +183,7 @@ def _variant(one: PredictedVariant, measured_s: float | None) -> dict[str, Json]
                 **fields(launch, "grid", "block", "time_s", "power_w", "energy_j"),
                 "limited_by": launch.limited_by or None,
                 **fields(launch, "registers_per_thread", "shared_bytes_per_block", "occupancy"),
+                "data": launch.data,
                 "is_assumed": launch.launch_source is LaunchSource.ASSUMED,
             }
             for launch in one.launches

@@ -30,6 +30,7 @@ from wattslice.findings.findings import (
 from wattslice.gate.verdict import Verdict
 from wattslice.ir import Severity
 from wattslice.launches.launch import Assumption, LaunchSource
+from wattslice.report.data_words import data_words
 from wattslice.report.terminal import (
     COOL,
     HOT,
@@ -582,7 +583,8 @@ def write_verdict(verdict: Verdict, analysis: Analysis, file: TextIO) -> None:
     outcome = "passed" if verdict.passed else "failed"
     line = Text(f"gate {outcome}", style=f"bold {COOL if verdict.passed else HOT}")
     words = ", ".join(_outcome_words(verdict))
-    line.append(f": {words} on {analysis.gpu_id}", style="default not bold")
+    data = (data_words(analysis.kernels),) if analysis.kernels else ()
+    line.append(", ".join((f": {words} on {analysis.gpu_id}", *data)), style="default not bold")
     print_stripped(console, line)
 
 

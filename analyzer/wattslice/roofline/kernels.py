@@ -45,7 +45,7 @@ class PlacedKernel(Struct, frozen=True):
     that is `time_s`. Flops per second and joule are over that time. `share_of_roof`: the least time by roof
     and bandwidth over it. `time_bound`: by the time balance; `energy_bound`: by the
     effective balance point, below which more than half of the energy goes to memory and waiting for it.
-    `why`: why it has no place in the pictures; empty where it has one.
+    `data`: as in `KernelAnalysis`. `why`: why it has no place in the pictures; empty where it has one.
     """
 
     name: str
@@ -65,6 +65,7 @@ class PlacedKernel(Struct, frozen=True):
     flops_per_j: float | None = None
     time_bound: Bound | None = None
     energy_bound: Bound | None = None
+    data: str = "live"
     why: str = ""
 
     @property
@@ -86,7 +87,9 @@ def _place(kernel: KernelAnalysis, machines: dict[Precision, Machine]) -> Placed
     name, file, line = kernel.qualified_name or kernel.name, kernel.file, kernel.line
     if found is None:
         why = "the launch cannot run, or its work could not be counted"
-        return PlacedKernel(name, file, line, None, None, None, None, kernel.time_s, why=why)
+        return PlacedKernel(
+            name, file, line, None, None, None, None, kernel.time_s, data=kernel.data, why=why
+        )
     machine = machines.get(found.precision) if found.flops else None
     time_s, flops, dram_bytes = kernel.time_s, found.flops, found.dram_bytes
     power_w, power_source = kernel.power_w, PowerSource.MODEL
@@ -115,6 +118,7 @@ def _place(kernel: KernelAnalysis, machines: dict[Precision, Machine]) -> Placed
         flops_per_j=None if flops_per_s is None or not power_w else flops_per_s / power_w,
         time_bound=_time_bound(machine, intensity),
         energy_bound=_energy_bound(machine, intensity),
+        data=kernel.data,
         why=_why(found.no_point, machine, found.precision, machines),
     )
 

@@ -26,7 +26,7 @@ def finding_line(finding: Finding) -> str:
 
 
 def kernel_line(kernel: KernelAnalysis, analysis: Analysis) -> str:
-    """The note on one kernel, e.g. `a.cu:12:1: note: matMul: 183 W (160-205 W), 1.2 ms, 220 mJ on v100`."""
+    """The note on a kernel: `a.cu:12:1: note: mul: 183 W (160-205 W), 1.2 ms, 220 mJ on v100, data live`."""
     if kernel.power_w is None:
         reason = why_unknown(kernel, analysis)
         figures = "power unknown" + (f" [{reason.rule}]" if reason else "")
@@ -35,5 +35,5 @@ def kernel_line(kernel: KernelAnalysis, analysis: Analysis) -> str:
         if kernel.power_low_w is not None and kernel.power_high_w is not None:
             figures += f" ({kernel.power_low_w:.0f}-{kernel.power_high_w:.0f} W)"
         figures += f", {time(kernel.time_s)}, {energy(kernel.energy_j)}"
-    place = f"{printable(kernel.file)}:{kernel.line}:1"
-    return f"{place}: note: {printable(kernel.qualified_name)}: {figures} on {analysis.gpu_id}"
+    place, data = f"{printable(kernel.file)}:{kernel.line}:1", f"data {printable(kernel.data)}"
+    return f"{place}: note: {printable(kernel.qualified_name)}: {figures} on {analysis.gpu_id}, {data}"

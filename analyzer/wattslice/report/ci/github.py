@@ -12,6 +12,7 @@ from wattslice.findings.rules import RULES
 from wattslice.ir import Severity
 from wattslice.patterns import regex
 from wattslice.report.ci.places import SourceTree, clean, importance
+from wattslice.report.data_words import data_words
 from wattslice.units import energy, power, printable, time
 
 ANNOTATIONS = 10
@@ -42,7 +43,9 @@ def render_github(
     first = sorted(findings, key=importance)[:ANNOTATIONS]
     lines = [_command(finding, tree) for finding in first]
     more = f", of which the {ANNOTATIONS} most important are told" if len(findings) > len(first) else ""
-    lines.append(f"wattslice: launches: {len(analysis.kernels)}, findings: {len(findings)}{more}")
+    data = data_words(analysis.kernels, named=False)
+    launches = f"{len(analysis.kernels)}{f' ({data})' if data else ''}"
+    lines.append(f"wattslice: launches: {launches}, findings: {len(findings)}{more}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -88,6 +91,8 @@ def step_summary(
     """
     tree = tree or SourceTree()
     text = f"## wattslice on {escaped(analysis.gpu_name)}\n"
+    if analysis.kernels:
+        text += f"\nD{escaped(data_words(analysis.kernels)[1:])}\n"
     if len(text.encode()) > room:
         return ""
     kernels = sorted(analysis.kernels, key=lambda kernel: -(kernel.power_w or 0.0))

@@ -73,7 +73,7 @@ def _suite(
         names[kernel.qualified_name] += 1
         launch = names[kernel.qualified_name]
         name = kernel.qualified_name + (f" (launch {launch})" if launch > 1 else "")
-        for key, value in _figures(kernel):
+        for key, value in (("data", kernel.data), *_figures(kernel)):
             _add(properties, "property", name=f"{name}: {key}", value=value)
         case = _add(suite, "testcase", name=name, classname=_classname(path))
         _judge(case, kernel, [one for one in failing[kernel.name] if _is_about(one, kernel)], analysis)

@@ -195,7 +195,9 @@ def _kernel(kernel: KernelAnalysis, tree: SourceTree) -> Json:
                 "region": {"startLine": max(1, kernel.line)},
             }
         },
-        **fields(kernel, "launch_line", "power_w", "power_low_w", "power_high_w", "time_s", "energy_j"),
+        **fields(
+            kernel, "launch_line", "data", "power_w", "power_low_w", "power_high_w", "time_s", "energy_j"
+        ),
     }
 
 

@@ -368,7 +368,7 @@ def facts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
     found = [("runs", runs(kernel))]
     if known := fills(kernel):
         found.append(("fills", " · ".join(known)))
-    found.append(("model", f"{kernel.model} · {kernel.method}"))
+    found.append(("model", f"{kernel.model} · {kernel.method} · data {printable(kernel.data)}"))
     if words := basis(kernel):
         found.append(("lines", words.removeprefix("the lines ")))
     if (moved := kernel.roofline) is not None:
