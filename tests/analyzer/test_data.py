@@ -151,7 +151,7 @@ GATE = ("gate", "--max-power", "300", "--no-cache")
         GATE,
         (*GATE, "--format", "github"),
         (*GATE, "--format", "gcc"),
-        ("analyze", "--format", "annotate"),
+        ("annotate",),
         ("analyze", "--format", "html"),
         ("sweep", "-D", "A=1,2", "--jobs", "1"),
         ("roofline", "--no-cache"),
@@ -168,7 +168,7 @@ def test_reports_say_what_is_assumed(reported, command, words):
 def test_the_gate_says_which_launches_hold_something_else(reported):
     text = reported(SET, *GATE)
     assert f"data live; scale: live, {ZEROS}" in " ".join(text.split())
-    assert "launches: 2 (data live, of 1 otherwise)" in reported(SET, *GATE, "--format", "github")
+    assert "launches: 2 (data live, other in 1 launch)" in reported(SET, *GATE, "--format", "github")
     assert "scale: live" not in reported(SET, *GATE, "--data", "live")
 
 
@@ -180,7 +180,7 @@ def test_machines_read_it_of_each_launch(reported):
     assert [one["data"] for one in run["properties"]["kernels"]] == [f"live, {ZEROS}", "live"]
     placed = json.loads(reported(SET, "roofline", "--no-cache", "--format", "json"))["kernels"]
     assert [one["data"] for one in placed] == [f"live, {ZEROS}", "live"]
-    (variant,) = json.loads(reported(SET, "sweep", "-D", "A=1", "--jobs", "1", "--format", "json"))[
+    variant, _ = json.loads(reported(SET, "sweep", "-D", "A=1,2", "--jobs", "1", "--format", "json"))[
         "variants"
     ]
     assert [one["data"] for one in variant["launches"]] == [f"live, {ZEROS}", "live"]
@@ -197,4 +197,4 @@ def test_words_for_many_launches():
     assert data_words([*live, *others[:4]]) == "data live; k0: zeros; k1: zeros; k2: zeros; and 1 more"
     assert data_words([*live, *others[:3]]) == "data live; k0: zeros; k1: zeros; k2: zeros"
     assert data_words([*live, others[0], others[0]]) == "data live; k0: zeros"
-    assert data_words([*live, *others[:2]], named=False) == "data live, of 2 otherwise"
+    assert data_words([*live, *others[:2]], named=False) == "data live, other in 2 launches"

@@ -175,7 +175,7 @@ def _launch(kernel: KernelAnalysis, view: View) -> Iterator[str]:
     facts = [f"runs {time(kernel.time_s)}, {energy(kernel.energy_j)}"] if kernel.power_w is None else []
     facts += fills(kernel)
     branches = {BranchClass.SPARSE: "branch-sparse", BranchClass.DENSE: "branch-dense"}
-    facts += [f"model {kernel.model}", f"method {kernel.method.upper()}"]
+    facts += [f"model {kernel.model}", f"method {kernel.method.upper()}", f"data {plain(kernel.data)}"]
     facts += [branches[kernel.branch_class]] if kernel.branch_class in branches else []
     yield " · ".join(facts)
     if kernel.counts_per_thread is not None:

@@ -30,7 +30,9 @@ def data_words(launches: Sequence[OfData], *, named: bool = True) -> str:
     usual = Counter(launch.data.partition(",")[0] for launch in launches).most_common(1)[0][0]
     others = [f"{printable(one.name)}: {printable(one.data)}" for one in launches if one.data != usual]
     if not named:
-        return f"data {usual}" + (f", of {len(others)} otherwise" if others else "")
+        return f"data {usual}" + (
+            f", other in {len(others)} launch{'es' * (len(others) != 1)}" if others else ""
+        )
     others = list(dict.fromkeys(others))
     more = len(others) - _MOST_NAMED
     return "; ".join((f"data {usual}", *others[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else ())))
