@@ -198,3 +198,10 @@ def test_words_for_many_launches():
     assert data_words([*live, *others[:3]]) == "data live; k0: zeros; k1: zeros; k2: zeros"
     assert data_words([*live, others[0], others[0]]) == "data live; k0: zeros"
     assert data_words([*live, *others[:2]], named=False) == "data live, other in 2 launches"
+
+
+def test_annotated_launches_say_where_they_differ(reported):
+    text = " ".join(reported(SET, "annotate").split())
+    assert "data live · the lines share" in text
+    assert "also scale <<<262144, 256>>>" in text
+    assert f"· data live, {ZEROS}" in text

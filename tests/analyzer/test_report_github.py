@@ -44,7 +44,10 @@ def test_errors_come_first_then_watts_at_stake():
 def test_ten_annotations_and_the_number_of_the_rest():
     lines = render_github(ANALYSIS, many(143), tree=TREE).splitlines()
     assert sum(line.startswith("::") for line in lines) == ANNOTATIONS
-    assert lines[-1] == "wattslice: launches: 3 (data live), findings: 143, of which the 10 most important are told"
+    assert (
+        lines[-1]
+        == "wattslice: launches: 3 (data live), findings: 143, of which the 10 most important are told"
+    )
 
 
 def test_whole_files_begin_at_line_1_and_whole_runs_have_no_place():
@@ -80,6 +83,7 @@ def test_messages_keep_their_signs():
 def test_the_summary_has_kernels_and_findings():
     text = step_summary(ANALYSIS, findings_of(ANALYSIS), tree=SourceTree())
     assert "### 3 kernels" in text
+    assert "\nData live\n" in text
     assert "### 5 findings" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert rows[1].startswith(r"| gpu::burn\<float, 4\> |".replace("::", r"\:\:"))

@@ -89,6 +89,7 @@ def test_hints_lenses_and_hover(shared, opened):
     for column in (17, 21):  # both ends of the name
         assert "`saxpy<<<4096, 256>>>` host code, line 5" in shared.hover(uri, 0, column)
     assert "fp32 2.00" in shared.hover(uri, 4, 32)  # where it is launched, too
+    assert "data live" in shared.hover(uri, 0, 18)
     assert shared.hover(uri, 3) == ""
 
 
