@@ -187,14 +187,17 @@ def test_a_run_that_ends_early_leaves_nobody(tmp_path, number, said):
     task = "    path.with_suffix('.begun').touch()\n    time.sleep(10_000)\n"
     (tmp_path / "slow.py").write_text(f"import time\n\ndef task(path):\n{task}")
     code = (
-        "import os, signal, threading, time\n"
+        "import os, signal, sys, threading, time, traceback\n"
         "from pathlib import Path\n"
         "from slow import task\n"
         "from wattslice.config.config import Execution\n"
         "from wattslice.pipeline.workers import on_workers\n"
         "def end():\n"
         "    while len(list(Path().glob('*.begun'))) < 2: time.sleep(0.05)\n"
-        "    time.sleep(1)\n"  # until joblib waits for them
+        "    main = threading.main_thread().ident\n"
+        "    while 'in _retrieve' not in ''.join(traceback.format_stack(sys._current_frames()[main])):\n"
+        "        time.sleep(0.05)\n"  # until joblib waits for them
+        "    time.sleep(0.5)\n"
         f"    os.kill(os.getpid(), {int(number)})\n"
         "threading.Thread(target=end).start()\n"
         "try:\n"
