@@ -108,6 +108,13 @@ class Taught(Struct, frozen=True):
     power: VariantResidual | None
     doubts: tuple[str, ...] = ()
 
+    @property
+    def teaches(self) -> bool:
+        """Whether it changes predictions or how sure they are."""
+        found = [one for one in (self.time, self.power) if one is not None]
+        measures_interval = self.power is not None and self.power.half_width is not None
+        return measures_interval or any(one.gate is not Gate.NOTHING for one in found)
+
     def told(self) -> tuple[str, ...]:
         """What they teach and how far it holds, in words."""
         found = (("seconds", self.time), ("watts", self.power))

@@ -53,9 +53,14 @@ def prediction_stamp(gpu: Gpu, model: str, clocks: Clocks, version: str) -> str:
     return hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
 
 
+def variants_file(folder: Path, file: str, kernel: str) -> Path:
+    """Where what variants of `kernel` taught is kept, below the models of a GPU in `folder`."""
+    return folder / _FOLDER / _name(file, kernel)
+
+
 def save_variants(folder: Path, stored: StoredVariants) -> Path:
     """Write it below the models of a GPU in `folder`. Raises ``OSError`` when it cannot be written."""
-    path = folder / _FOLDER / _name(stored.file, stored.kernel)
+    path = variants_file(folder, stored.file, stored.kernel)
     path.parent.mkdir(parents=True, exist_ok=True)
     document = {"schema_version": SCHEMA_VERSION, "variants": encoded(stored)}
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -67,7 +72,12 @@ def stored_variants(gpu_id: str, file: str, kernel: str) -> StoredVariants | Non
 
     Raises `ModelFileError`.
     """
-    path = user_models() / gpu_id / _FOLDER / _name(file, kernel)
+    return variants_in(user_models() / gpu_id, file, kernel)
+
+
+def variants_in(folder: Path, file: str, kernel: str) -> StoredVariants | None:
+    """Those below the models of a GPU in `folder`, as `stored_variants` has them."""
+    path = variants_file(folder, file, kernel)
     return _found(path) if os.path.isfile(path) else None  # noqa: PTH113  (a name that is too long is none)
 
 

@@ -116,7 +116,9 @@ def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
     assert not [note for note in notes if note.startswith("other: ") and "measured variants" in note]
 
 
-def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path):
+def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path, monkeypatch: pytest.MonkeyPatch):
+    """Whatever was stored: watts as far above the limit are refused where they are taught."""
+    monkeypatch.setattr("wattslice.sweep.measured.SENSOR_ERROR", 2.0)
     table = measured_table(kernel)
     plain = _PLAIN[kernel.read_text()]
     header, *rows = (line.rsplit(",", 1) for line in table.read_text().splitlines())
@@ -194,6 +196,105 @@ def test_watts_at_the_limit_that_agree_with_the_prediction_leave_what_is_wanted(
     assert after.variants == 3
     assert after.limit_exceedance == before.limit_exceedance
     assert any("would exceed the limit" in one.message for one in found.diagnostics)
+
+
+def hot_table(table: Path, *watts: float) -> Path:
+    rows = [f"{copies},{1e-3 * copies},{power_w}" for copies, power_w in enumerate(watts, 4)]
+    table.write_text("\n".join(["UN,time_s,power_w", *rows]) + "\n")
+    return table
+
+
+def train_hot(path: Path, table: Path, gpu: str = "rtx_a4000") -> int:
+    path.write_text(HOT)
+    return main(["train", str(path), "--variants", str(table), "--gpu", gpu])
+
+
+def test_watts_above_what_sensors_show_at_the_limit_are_refused_unless_the_real_limit_is_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """140 W, of which sensors show 1.01 times as much, to within 5 %: 148.5 W."""
+    path, board = tmp_path / "hot.cu", tmp_path / "board.toml"
+    table = hot_table(tmp_path / "hot.csv", 119.0, 148.0, 149.0, 161.0)
+    assert train_hot(path, table) == 2
+    told = capsys.readouterr().err
+    assert (
+        f"{table}:4: 149 W: sensors show no more than some 148 W of the RTX A4000 at its limit of 140" in told
+    )
+    assert "(2 of 4 variants have more) (give the board's real limit: --gpu FILE with power_limit_w)" in told
+    assert not list(user_models().glob("rtx_a4000/variants/*"))
+    sweep = ("sweep", str(path), "-D", "UN=4,5", "--jobs", "1", "--measured", str(table), "--gpu")
+    assert main([*sweep, "rtx_a4000"]) == 2
+    assert "give the board's real limit" in capsys.readouterr().err
+    board.write_text(
+        'extends = "rtx_a4000"\nid = "mine"\nname = "My A4000"\n'
+        '[board]\npower_limit_w = { value = 160, source = "nvidia-smi" }\n'
+    )
+    assert train_hot(path, table, str(board)) == 0
+    assert train_hot(path, hot_table(table, 119.0, 148.0, 148.4)) == 0
+    assert main([*sweep, "rtx_a4000"]) == 0
+
+
+def test_coefficients_that_cannot_be_read_are_told_when_variants_are_to_teach(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    broken = user_models() / "rtx_a4000" / "energy.json"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("{}")
+    assert train_hot(tmp_path / "hot.cu", hot_table(tmp_path / "hot.csv", 119.0)) == 2
+    assert "no measured variant has figures" in capsys.readouterr().err
+
+
+def test_what_teaches_is_kept_from_a_table_that_teaches_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path, table = tmp_path / "hot.cu", tmp_path / "hot.csv"
+    kept = user_models() / "rtx_a4000" / "variants" / "hot.cu.hot.json"
+    assert train_hot(path, hot_table(table, 119.0)) == 0  # nothing to keep, nothing to tell
+    assert "earlier" not in capsys.readouterr().err
+    assert train_hot(path, hot_table(table, *[119.0] * 4)) == 0
+    assert "earlier" not in capsys.readouterr().err  # one that taught nothing is replaced without a word
+    four = kept.read_text()
+    assert train_hot(path, hot_table(table, 119.0)) == 0
+    assert "the earlier 4 variants are kept" in capsys.readouterr().err
+    assert kept.read_text() == four
+    assert train_hot(path, hot_table(table, *[119.0] * 5)) == 0
+    assert "replaces 4 variants taught earlier" in capsys.readouterr().err
+    assert json.loads(kept.read_text())["variants"]["taught"]["variants"] == 5
+    kept.write_text("{}")
+    assert train_hot(path, hot_table(table, 119.0)) == 0
+    assert "earlier" not in capsys.readouterr().err
+
+
+def test_many_variants_that_confirm_the_prediction_teach_its_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path, table = tmp_path / "hot.cu", tmp_path / "hot.csv"
+    path.write_text(HOT)
+    (plain,) = analyze([path], gpu="rtx_a4000").kernels
+    watts = [plain.power_w * (1 + 0.02 * (-1) ** number) for number in range(12)]
+    assert train_hot(path, hot_table(table, *[119.0] * 4)) == 0
+    table.write_text("\n".join(["UN,power_w", *(f"8,{power_w}" for power_w in watts)]) + "\n")
+    capsys.readouterr()
+    assert train_hot(path, table) == 0
+    told = capsys.readouterr()
+    assert "watts: 12 measured variants teach nothing" in told.out
+    assert "replaces 4 variants taught earlier" in told.err
+
+
+@pytest.mark.parametrize(
+    ("watts", "told"), [((110.0, 120.0), False), ((122.0, 110.0), True), ((110.0, 122.0), True)]
+)
+def test_one_variant_measured_twice_with_other_watts_is_told(
+    tmp_path: Path, watts: tuple[float, float], told: bool, capsys: pytest.CaptureFixture[str]
+):
+    path, table = tmp_path / "hot.cu", tmp_path / "hot.csv"
+    one, other = watts
+    table.write_text(f"UN,power_w\n8,{one}\n4,90\n8,115\n8,{other}\n")
+    assert train_hot(path, table) == 0
+    lines = "2 and 5" if one < other else "5 and 2"
+    words = f"the same macros were measured with 110 W and 122 W (lines {lines}), so 1 of 2 variants"
+    said = capsys.readouterr().out
+    assert (words in said) == ("the same macros" in said) == told
 
 
 def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):

@@ -61,7 +61,7 @@ BOARD = Board("NVIDIA RTX A4000", "GPU-0123abcd-fake", "0000:1B:00.0", "580.00",
 
 
 class FakeBench:
-    """A launch takes 100 µs and 100 W, and a quarter of a watt for each thread of a block."""
+    """A launch takes 100 µs and 100 W, and a sixteenth of a watt for each thread of a block."""
 
     def __init__(self, builder: Builder, interrupted_at: int = -1) -> None:
         self.builder = builder
@@ -80,7 +80,7 @@ class FakeBench:
         macros = dict(text.split("=") for text in configuration.definitions)
         block = int(macros["BLOCK"])
         grid = int(macros["N"]) // int(macros["TILE"])
-        busy_w = 100 + block / 4
+        busy_w = 100 + block / 16
         launch = Launch(0, "copy", (grid, 1, 1), (block, 1, 1), 0, 0, 16, "0000:1B:00.0")
         counter = 1.1 if (macros["TILE"], block) == ("2", 64) else 1.0
         return Measured(launch, Course(busy_w=busy_w, counter_factor=counter).trace())
@@ -148,7 +148,7 @@ def test_a_row_for_each_variant_with_figures_or_a_reason(
     }
     good = rows[1, 256]
     assert list(good) == ["TILE", "BLOCK", "N", "board", "launch", "time_s", "power_w", "reason"]
-    assert float(good["power_w"]) == pytest.approx(100 + 256 / 4, rel=0.01)
+    assert float(good["power_w"]) == pytest.approx(100 + 256 / 16, rel=0.01)
     assert float(good["time_s"]) == pytest.approx(1e-4)
     assert (good["N"], good["board"], good["reason"]) == ("1024", "NVIDIA RTX A4000", "")
     assert good["launch"] == "copy=1024,1,1:256,1,1:0"

@@ -140,8 +140,9 @@ def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dic
     from wattslice.config.gpu_choice import known_gpu
     from wattslice.sweep.measured import teach
     from wattslice_models.gpu import gpu_ids, gpu_of_board, load_gpu
+    from wattslice_models.store import ModelFileError
     from wattslice_models.user_folder import user_models
-    from wattslice_models.variant_store import save_variants
+    from wattslice_models.variant_store import save_variants, variants_file, variants_in
 
     gpu = load_gpu(known_gpu(gpu_id))
     folder = out or user_models() / gpu.id
@@ -150,7 +151,15 @@ def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dic
     space, plain = fixed_space(values, table, config.facts.overrides.settings)
     stored, left_out = teach(with_definitions(config, plain), space, table)
     try:
-        written = save_variants(folder, stored)
+        earlier = variants_in(folder, stored.file, stored.kernel)
+    except ModelFileError:
+        earlier = None  # one that nobody can read teaches nothing
+    number = earlier.taught.variants if earlier is not None and earlier.taught.teaches else 0
+    keeps = number > 0 and not stored.taught.teaches
+    written = variants_file(folder, stored.file, stored.kernel)
+    try:
+        if not keeps:
+            save_variants(folder, stored)
     except OSError as error:
         raise of_system(error, "cannot be written", None, "choose another --out", otherwise=folder) from None
     if left_out:
@@ -158,6 +167,12 @@ def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dic
         message(f"{told}: {left_out[0]} (correct or remove such rows)")
     if (known := gpu_of_board(stored.board)) is not None and gpu.id in gpu_ids() and known.id != gpu.id:
         message(f"measured on {stored.board}: this corrects predictions for {gpu.name}, another board")
+    if number:
+        message(
+            f"this table teaches nothing: the earlier {number} variants are kept"
+            if keeps
+            else f"replaces {number} variants taught earlier"
+        )
     kept = f"remove {written} to forget it"
     lines = (*stored.taught.told(), f"for {stored.kernel} in files named {stored.file} on {gpu.name}; {kept}")
     write_result(lambda file: click.echo("\n".join(lines), file), None)

@@ -170,7 +170,7 @@ def _with_limit(
     if limit is not None and power_w is not None and high_w is not None:
         reaches = may_reach(limit, power_w, high_w)
     if limit is not None:
-        watts = limited(watts, Held(limit, limit * _peak(question.gpu)))
+        watts = limited(watts, Held(limit, limit * peak_of(question.gpu)))
     found = energy_model(question.gpu)
     energies = energy_model(load_gpu(STAND_IN)) if isinstance(found, NoEnergyModel) else found
     assert isinstance(energies, EnergyModel)  # of the stand-in: it was measured
@@ -209,7 +209,7 @@ def _board_apart(watts: ProgramWatts, drawn: tuple[ComponentPower, ...]) -> Prog
     return replace(watts, static_w=watts.power_w, notes=(*watts.notes, nothing_left))
 
 
-def _peak(gpu: Gpu) -> float:
+def peak_of(gpu: Gpu) -> float:
     """How far above its limit sensors show such a board, as a ratio."""
     own = energy_model(gpu)
     return sensor_peak(joint_model(), gpu) if isinstance(own, NoEnergyModel) else own.sensor_peak

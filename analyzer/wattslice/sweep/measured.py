@@ -19,7 +19,7 @@ from wattslice.findings.quoting import text_of
 from wattslice.frontend.kernel_text import kernel_text
 from wattslice.launches.launch import LaunchOverride, LaunchSource
 from wattslice.launches.overrides import OverrideError, parse_launch
-from wattslice.power.answer import answering_model
+from wattslice.power.answer import answering_model, peak_of
 from wattslice.sweep.kernel_tuner import is_cache, read_cache
 from wattslice.sweep.run import Outcome, PredictedVariant, Space, no_source_has, predict, unmentioned
 from wattslice.sweep.space import Variant
@@ -27,7 +27,7 @@ from wattslice.version import __version__
 from wattslice_corpora.records.tables import sha256
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.plausible import impossible_watts, is_far_off
-from wattslice_models.store import DataFile
+from wattslice_models.store import DataFile, ModelFileError
 from wattslice_models.variant_residual import Taught, VariantResidual, VariantWork, fit_variants
 from wattslice_models.variant_store import StoredVariants, prediction_stamp, stored_variants
 
@@ -100,7 +100,34 @@ def read_measured(
     for one in found:
         if one.power_w is not None and (reason := impossible_watts(one.power_w, gpu)):
             raise WattsliceError(reason, path=path, line=one.line, remedy="correct or remove this variant")
+    _check_limit(found, gpu, path)
     return tuple(found)
+
+
+SENSOR_ERROR = 1.05
+"""NVML says of its watts that they are accurate to within 5 %."""
+
+
+def _check_limit(measured: Sequence[MeasuredVariant], gpu: Gpu, path: Path) -> None:
+    """Raises `WattsliceError` for watts above what sensors show at the limit of `gpu`: the real one differs,
+    and answers would be cut at the wrong one.
+    """
+    if gpu.power_limit_w is None:
+        return
+    try:
+        most_w = gpu.power_limit_w * peak_of(gpu) * SENSOR_ERROR
+    except ModelFileError:
+        return  # then nothing is predicted, which says why
+    beyond = [(one, one.power_w) for one in measured if one.power_w is not None and one.power_w > most_w]
+    if beyond:
+        one, power_w = beyond[0]
+        raise WattsliceError(
+            f"{power_w:g} W: sensors show no more than some {most_w:.0f} W of the {gpu.name} at its limit of "
+            f"{gpu.power_limit_w:g} W ({len(beyond)} of {len(measured)} variants have more)",
+            path=path,
+            line=one.line,
+            remedy="give the board's real limit: --gpu FILE with power_limit_w",
+        )
 
 
 def _rows(path: Path, names: Sequence[str] | None, further: Sequence[str]) -> list[MeasuredVariant]:
@@ -238,6 +265,31 @@ def _doubts(pairs: Sequence[tuple[MeasuredVariant, PredictedVariant, VariantWork
     yield from _far_off("watts", "W", watts, is_far_off, asked)
     seconds = [(one, one.time_s, work.time_s) for one, _, work in pairs]
     yield from _far_off("seconds", "s", seconds, _is_of_another_unit, "are they seconds, and of one launch?")
+    yield from _disagreeing([one for one, _, _ in pairs])
+
+
+TWICE_FAR_APART = 1.1
+"""Ratio of the watts of two measurements of one variant from which on one of them is rather a mistake."""
+
+
+def _disagreeing(measured: Sequence[MeasuredVariant]) -> Iterator[str]:
+    """The first variant that was measured twice with watts that lie far apart."""
+    alike: dict[tuple[Variant, LaunchOverride | None], list[tuple[float, int | None]]] = {}
+    for one in measured:
+        if one.power_w is not None:
+            alike.setdefault((one.macros, one.launch), []).append((one.power_w, one.line))
+    far = [
+        (low, high)
+        for low, high in ((min(found), max(found)) for found in alike.values())
+        if high[0] > TWICE_FAR_APART * low[0]
+    ]
+    if far:
+        (low_w, one), (high_w, other) = far[0]
+        places = "" if one is None or other is None else f" (lines {one} and {other})"
+        yield (
+            f"the same macros were measured with {low_w:g} W and {high_w:g} W{places}, so {len(far)} of "
+            f"{len(alike)} variants: does something vary that is no macro?"
+        )
 
 
 def _is_of_another_unit(measured_s: float, predicted_s: float) -> bool:
