@@ -23,7 +23,9 @@ def test_golden(golden):
 def test_every_line_parses_as_a_compiler_message():
     lines = gcc(ANALYSIS).splitlines()
     assert all(LINE.fullmatch(line) for line in lines)
-    assert "src/matmul.cu:12:1: note: matMul<16>: 183 W (160-205 W), 1.20 ms, 220 mJ on v100, data live" in lines
+    assert (
+        "src/matmul.cu:12:1: note: matMul<16>: 183 W (160-205 W), 1.20 ms, 220 mJ on v100, data live" in lines
+    )
     assert "src/matmul.cu:50:1: note: histogram: power unknown [PW014] on v100, data live" in lines
     assert "src/matmul.cu:3:1: warning: unknown type name 'flaot' [PW001]" in lines
 
