@@ -105,7 +105,9 @@ def read_measured(
 
 
 SENSOR_ERROR = 1.05
-"""NVML says of its watts that they are accurate to within 5 %."""
+"""`nvmlDeviceGetPowerUsage`: readings are within 5 % of the draw. NVML says so of Fermi and Kepler; for later
+boards it is assumed.
+"""
 
 
 def _check_limit(measured: Sequence[MeasuredVariant], gpu: Gpu, path: Path) -> None:
