@@ -479,6 +479,45 @@ def test_a_table_that_every_block_reads_comes_back_for_each_wave(tmp_path):
     assert moved.dram_bytes == pytest.approx(8 + 100 * 1024 / N)
 
 
+SHARED_READS = """__global__ void k({type} *y, const {type} *x) {{
+  __shared__ {type} s[1024];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  {type} sum = {{}};
+  for (int j = 0; j < {trips}; j++) {{ {type} v = s[{index}]; {add} }}
+  y[threadIdx.x] = sum;
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "index", "loads", "passes"),  # loads: those of the SASS of nvcc 13, sm_80
+    [
+        # The same for all lanes: two lanes a clock get 16 bytes each, so a request of 16 bytes takes two passes.
+        ("float4", "j", 64, 2),
+        ("float4", "j + threadIdx.x / 32", 64, 2),
+        ("double", "j", 32, 2),
+        ("float", "j", 16, 2),
+        ("float", "n[j]", 64, 1),
+        # Each lane its own: 16 bytes of 32 lanes are four passes, however the compiler came to them.
+        ("float4", "j + threadIdx.x", 64, 4),
+        ("float", "threadIdx.x % 8 * 64 + j", 16, 4 * 8),  # each quarter of a warp has eight rows in one bank
+        ("float", "threadIdx.x * 4 + j", 16, 4),
+        ("float", "threadIdx.x * 2 + j", 32, 2),
+    ],
+)
+def test_passes_of_shared_memory_are_those_of_the_requests_that_the_compiler_makes(
+    tmp_path, type_, index, loads, passes
+):
+    add = "sum.x += v.x * v.w + v.y * v.z;" if type_ == "float4" else "sum += v * v;"
+    source = SHARED_READS.format(type=type_, index=index, add=add, trips=64)
+    source = source.replace("const " + type_, "const int *n, const " + type_) if "n[" in index else source
+    launch, profile = counted(tmp_path, source, "k=1:128")
+    moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+    assert moved.shared_accesses == loads + 1
+    stored = {"float4": 4, "double": 2, "float": 1}[type_]
+    assert moved.shared_passes == pytest.approx(loads * passes + stored)
+
+
 def test_bank_conflicts_are_passes(tmp_path):
     source = """__global__ void k(float *y) {
       __shared__ float tile[32 * 32];

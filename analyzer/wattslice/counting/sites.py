@@ -167,13 +167,24 @@ def _group_passes(words: NDArray[np.int64], words_per_lane: int, groups: int) ->
 
 class RequestCost(Struct, frozen=True):
     """What the requests of one visit cost, as means over warps; `distinct_share`, `bytes_per_row`: of a
-    typical block, of shared memory not looked at.
+    typical block, of shared memory not looked at. `joined`: as in `SiteStatistics.joined_passes`.
     """
 
     passes: float
     sectors: float
     distinct_share: float
     bytes_per_row: float = ROW_BYTES
+    joined: tuple[float, float] = (0.0, 0.0)
+
+
+def _joined_sizes(size_bytes: int) -> tuple[int, int]:
+    """Bytes of a request that takes one neighbour along, or three: 16 at most."""
+    return min(16, 2 * size_bytes), min(16, 4 * size_bytes)
+
+
+def _broadcast_passes(size_bytes: int) -> float:
+    """Of a request in which all lanes read the same: what it returns moves in pairs of lanes."""
+    return max(1.0, size_bytes / 8)
 
 
 class _Pattern(Struct, frozen=True):
@@ -243,7 +254,12 @@ def _looked_at(
 ) -> RequestCost:
     asked = (offsets, active, size_bytes, threads.warp_population)
     if space is ir.MemorySpace.SHARED:
-        return RequestCost(bank_passes(*asked), 1.0, 1.0)
+        apart = offsets - offsets[0]  # joined ones are aligned, at whichever neighbour these offsets are
+        pair, four = (
+            bank_passes(apart // size * size, active, size, threads.warp_population) * max(1, size // 4)
+            for size in _joined_sizes(size_bytes)
+        )
+        return RequestCost(bank_passes(*asked), 1.0, 1.0, joined=(pair, four))
     if space is ir.MemorySpace.CONSTANT:  # serves one word after the other
         passes = sectors_per_request(*asked, sector_bytes=4)
     else:  # L1 has the banks of shared memory
@@ -275,7 +291,7 @@ class SiteTally:
         self._size_bytes = self._request_bytes = 0
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
-        self._sectors = self._passes = self._distinct = self._rows = 0.0
+        self._sectors = self._passes = self._distinct = self._rows = self._pair = self._four = 0.0
         self._lanes: slice | None = None  # those of the block whose reach is looked at, and its number
         self._at_block = 0
         self._launch: Reach | None = None
@@ -366,6 +382,11 @@ class SiteTally:
             whole, one = (1 + (size - 1) // 32 for size in (self._size_bytes, self._request_bytes))
             self._sectors += weight * one
             self._passes += weight
+            if space is ir.MemorySpace.SHARED:
+                words = self._request_bytes // BANK_BYTES
+                pair, four = map(_broadcast_passes, _joined_sizes(self._request_bytes))
+                self._passes += weight * (_broadcast_passes(self._request_bytes) / max(1, words) - 1.0)
+                self._pair, self._four = self._pair + weight * pair, self._four + weight * four
             self._rows += weight / ROW_BYTES
             lanes = inner_block.stop - inner_block.start
             self._distinct += weight * 32 / lanes * self._fresh(whole / one)
@@ -376,6 +397,8 @@ class SiteTally:
             fresh = self._fresh(whole.sectors / cost.sectors)
             cost = replace(cost, distinct_share=cost.distinct_share * fresh)
         self._passes += weight * cost.passes
+        self._pair += weight * cost.joined[0]
+        self._four += weight * cost.joined[1]
         self._sectors += weight * cost.sectors
         self._distinct += weight * cost.distinct_share
         self._rows += weight / cost.bytes_per_row
@@ -411,6 +434,7 @@ class SiteTally:
             request_bytes=self._request_bytes,
             bytes_per_row=self._detailed / self._rows,
             block=self._at_block,
+            joined_passes=(self._pair / self._detailed, self._four / self._detailed) if self._four else None,
         )
 
 

@@ -247,7 +247,7 @@ def traffic(
     for access, made in made_accesses(launch, profile, requests):
         statistics = profile.sites[access.site]
         if access.space is MemorySpace.SHARED:
-            own = made.per_warp * request_passes(statistics)
+            own = made.per_warp * shared_passes(statistics, made)
             by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
             passes += own
             shared += made.per_thread
@@ -546,6 +546,17 @@ def _around(reach: Reach | None, other: Reach) -> Reach:
 def request_passes(statistics: SiteStatistics) -> float:
     """Passes of one request to shared memory or L1; an 8-byte access takes two without any conflict."""
     return (statistics.bank_passes or 1.0) * max(1, statistics.request_bytes // 4)
+
+
+def shared_passes(statistics: SiteStatistics, made: RequestCount) -> float:
+    """Passes of one request to shared memory, with the neighbours that it takes along on the mean."""
+    alone = request_passes(statistics)
+    if statistics.joined_passes is None:
+        return alone * made.joined
+    pair, four = statistics.joined_passes
+    if made.joined <= 2.0:
+        return alone + (pair - alone) * (made.joined - 1.0)
+    return pair + (four - pair) * (min(made.joined, 4.0) - 2.0) / 2.0
 
 
 def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
