@@ -116,7 +116,9 @@ class SiteStatistics(Struct, frozen=True):
 
     `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local).
     `bank_passes`: passes a request to shared memory or L1 takes (1 = conflict-free). `joined_passes`: those
-    of a request to shared memory that takes one neighbour along, or three, in 128-byte passes.
+    of a request to shared memory that takes one neighbour along, or three, in 128-byte passes. `queued`: if
+    shared memory serves each lane by itself, the most that one bank has to; and the same where lanes of one
+    block that all have one address count as one.
     `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
     `block_reach`, `launch_reach`: what one block, and what all samples touch of the object. `block`: the
     number of that block among those looked at; one that comes here, if any does.
@@ -136,6 +138,7 @@ class SiteStatistics(Struct, frozen=True):
     bytes_per_row: float | None = None
     block: int = 0
     joined_passes: tuple[float, float] | None = None
+    queued: tuple[float, float] | None = None
 
 
 class Sampling(Struct, frozen=True):

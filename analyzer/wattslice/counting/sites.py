@@ -147,6 +147,18 @@ def bank_passes(
     return _mean(total, weights) / words_per_lane
 
 
+def queued_lanes(
+    offsets: NDArray[np.int64], active: NDArray[np.bool_], population: NDArray[np.float64] | None = None
+) -> float:
+    """The most lanes of a request that one bank of shared memory serves one after the other (atomics)."""
+    rows, lanes, weights = _rows(offsets, active, population)
+    if rows.size == 0:
+        return 1.0
+    of_row = rows // BANK_BYTES % BANKS + BANKS * np.arange(len(rows))[:, None]
+    queues = np.bincount(of_row[lanes], minlength=len(rows) * BANKS).reshape(-1, BANKS)
+    return _mean(queues.max(axis=1), weights)
+
+
 def _is_in_pairs(words: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Of each row, whether lane i reads what lane i ^ 1 reads, or each what lane i ^ 2 reads."""
     lane = np.arange(WARP_SIZE)
@@ -167,7 +179,7 @@ def _group_passes(words: NDArray[np.int64], words_per_lane: int, groups: int) ->
 
 class RequestCost(Struct, frozen=True):
     """What the requests of one visit cost, as means over warps; `distinct_share`, `bytes_per_row`: of a
-    typical block, of shared memory not looked at. `joined`: as in `SiteStatistics.joined_passes`.
+    typical block, of shared memory not looked at. `joined`, `queued`: as in `SiteStatistics`.
     """
 
     passes: float
@@ -175,6 +187,7 @@ class RequestCost(Struct, frozen=True):
     distinct_share: float
     bytes_per_row: float = ROW_BYTES
     joined: tuple[float, float] = (0.0, 0.0)
+    queued: tuple[float, float] = (0.0, 0.0)
 
 
 def _joined_sizes(size_bytes: int) -> tuple[int, int]:
@@ -259,7 +272,10 @@ def _looked_at(
             bank_passes(apart // size * size, active, size, threads.warp_population) * max(1, size // 4)
             for size in _joined_sizes(size_bytes)
         )
-        return RequestCost(bank_passes(*asked), 1.0, 1.0, joined=(pair, four))
+        queued = queued_lanes(offsets, active, threads.warp_population)
+        here = offsets[block][active[block]]
+        together = 1.0 if here.size and bool((here == here[0]).all()) else queued
+        return RequestCost(bank_passes(*asked), 1.0, 1.0, joined=(pair, four), queued=(queued, together))
     if space is ir.MemorySpace.CONSTANT:  # serves one word after the other
         passes = sectors_per_request(*asked, sector_bytes=4)
     else:  # L1 has the banks of shared memory
@@ -292,6 +308,7 @@ class SiteTally:
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
         self._sectors = self._passes = self._distinct = self._rows = self._pair = self._four = 0.0
+        self._queued = self._together = 0.0
         self._lanes: slice | None = None  # those of the block whose reach is looked at, and its number
         self._at_block = 0
         self._launch: Reach | None = None
@@ -386,7 +403,8 @@ class SiteTally:
                 words = self._request_bytes // BANK_BYTES
                 pair, four = map(_broadcast_passes, _joined_sizes(self._request_bytes))
                 self._passes += weight * (_broadcast_passes(self._request_bytes) / max(1, words) - 1.0)
-                self._pair, self._four = self._pair + weight * pair, self._four + weight * four
+                lanes = np.add.reduceat(active, np.arange(0, active.size, WARP_SIZE), dtype=np.int64)
+                self._note_shared(weight, (pair, four), (float(lanes[lanes > 0].mean()), 1.0))
             self._rows += weight / ROW_BYTES
             lanes = inner_block.stop - inner_block.start
             self._distinct += weight * 32 / lanes * self._fresh(whole / one)
@@ -397,11 +415,16 @@ class SiteTally:
             fresh = self._fresh(whole.sectors / cost.sectors)
             cost = replace(cost, distinct_share=cost.distinct_share * fresh)
         self._passes += weight * cost.passes
-        self._pair += weight * cost.joined[0]
-        self._four += weight * cost.joined[1]
+        self._note_shared(weight, cost.joined, cost.queued)
         self._sectors += weight * cost.sectors
         self._distinct += weight * cost.distinct_share
         self._rows += weight / cost.bytes_per_row
+
+    def _note_shared(self, weight: float, joined: tuple[float, float], queued: tuple[float, float]) -> None:
+        self._pair += weight * joined[0]
+        self._four += weight * joined[1]
+        self._queued += weight * queued[0]
+        self._together += weight * queued[1]
 
     def _fresh(self, times: float) -> float:
         """Share of new sectors in the requests for one object, which has so many `times` those of one."""
@@ -424,6 +447,7 @@ class SiteTally:
         if self._stride and self._launch is not None:
             # what lies apart by no more than it is long overlaps: as if the unknown part were always the same
             whole = whole and self._stride < self._launch.bytes
+        is_shared = self._queued > 0.0
         return SiteStatistics(
             sectors_per_request=self._sectors / self._detailed,
             bank_passes=self._passes / self._detailed,
@@ -434,7 +458,8 @@ class SiteTally:
             request_bytes=self._request_bytes,
             bytes_per_row=self._detailed / self._rows,
             block=self._at_block,
-            joined_passes=(self._pair / self._detailed, self._four / self._detailed) if self._four else None,
+            joined_passes=(self._pair / self._detailed, self._four / self._detailed) if is_shared else None,
+            queued=(self._queued / self._detailed, self._together / self._detailed) if is_shared else None,
         )
 
 

@@ -35,7 +35,7 @@ from wattslice import ir
 from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.sites import BANK_BYTES, SECTOR_BYTES
-from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
+from wattslice.ir import AtomicOp, Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import (
     MemoryAccess,
     is_written_alike,
@@ -247,7 +247,10 @@ def traffic(
     for access, made in made_accesses(launch, profile, requests):
         statistics = profile.sites[access.site]
         if access.space is MemorySpace.SHARED:
-            own = made.per_warp * shared_passes(statistics, made)
+            if access.atomic is None:
+                own = made.per_warp * shared_passes(statistics, made)
+            else:
+                own = made.per_warp * _atomic_passes(access.atomic, statistics)
             by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
             passes += own
             shared += made.per_thread
@@ -557,6 +560,34 @@ def shared_passes(statistics: SiteStatistics, made: RequestCount) -> float:
     if made.joined <= 2.0:
         return alone + (pair - alone) * (made.joined - 1.0)
     return pair + (four - pair) * (min(made.joined, 4.0) - 2.0) / 2.0
+
+
+_JOINED_BY_WARP = frozenset(
+    {AtomicOp.ADD, AtomicOp.SUB, AtomicOp.MIN, AtomicOp.MAX, AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR}
+)
+_EXCHANGES = frozenset({AtomicOp.EXCHANGE, AtomicOp.CAS})
+
+
+def _atomic_passes(atomic: ir.Atomic, statistics: SiteStatistics) -> float:
+    """Passes of one atomic of a warp on shared memory; a lower bound where the address is not known.
+
+    By the SASS of nvcc 13: integers of 32 bits have an ATOMS, which serves lanes on one word one after the
+    other; where all lanes of a block have one address, the compiler has one lane add up the warp. Additions
+    of 1 have an ATOMS.POPC.INC since Ampere, taken to serve lanes on one word together as a read does (older
+    chips serve them one by one). Other types are a loop of LDS and ATOMS.CAST, once for each lane on a word.
+    """
+    if statistics.queued is None:
+        return request_passes(statistics)
+    alone, together = statistics.queued
+    is_word = atomic.type.kind in (TypeKind.INT, TypeKind.BOOL) and atomic.type.size_bytes == BANK_BYTES
+    if not is_word and atomic.op not in _EXCHANGES:
+        return 2.0 * alone
+    if atomic.op not in _JOINED_BY_WARP:
+        return alone
+    by_one = all(
+        isinstance(one, ir.Constant) and one.value == 1 for one in map(ir.strip_casts, atomic.arguments)
+    )
+    return request_passes(statistics) if by_one and atomic.op is AtomicOp.ADD else together
 
 
 def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:

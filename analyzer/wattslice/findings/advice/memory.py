@@ -18,7 +18,7 @@ share of the loads that are waited for.
 
 PW052: all threads add floats to the same address, one after the other. Integers are left out: nvcc makes one
 atomic per warp of them (seen in the SASS of nvcc 13: VOTE, POPC or REDUX before RED), and for floats it does
-not. Nothing is at stake in numbers: the time model does not know contention.
+not. Nothing is at stake in numbers: of contention the time model knows that in shared memory only.
 """
 
 from __future__ import annotations
