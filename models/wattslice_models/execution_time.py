@@ -395,7 +395,7 @@ def _notes(workload: Workload, gpu: Gpu) -> tuple[str, ...]:
     if workload.doubt == ASSUMED_TRIPS:
         notes.append("data decide how long loops run: all blocks taken to have the same work")
     if workload.atomics:
-        notes.append("contention of atomics is modelled within a warp in shared memory only: the time is a lower bound")
+        notes.append("contention of atomics is modelled in part: the time is a lower bound")
     return tuple(notes)
 
 
