@@ -689,6 +689,10 @@ class Loops(ExpressionEvaluator):
                     value = _value_after(induction, start, amount, representative)
                     state.assign(induction.variable, value, running)
             previous = representative
+            if isinstance(representative, int) and isinstance(trips, int) and known.leaving is None:
+                frame.iteration, frame.trips = representative, trips
+            else:
+                frame.trips = None
             before = self._registers(shape)
             if boundaries is not None:
                 boundaries.iterate(representative)

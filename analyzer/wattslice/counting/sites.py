@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.counting.profile import Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, places_of_blocks
+from wattslice.counting.touched import Iteration, Touched
 from wattslice.counting.values import Pointer, Unknown, Value
 
 SECTOR_BYTES = 32
@@ -313,13 +314,22 @@ class SiteTally:
         self._at_block = 0
         self._launch: Reach | None = None
         self._block: Reach | None = None
+        self._touched = Touched()
         self._base_known = True
         self._stride = 0  # of what is unknown of the address, where it is the same in the whole launch
 
     def visit(
-        self, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask, threads: SampledThreads
+        self,
+        type_: ir.Type,
+        space: ir.MemorySpace,
+        address: Value,
+        mask: Mask,
+        threads: SampledThreads,
+        iteration: Iteration | None,
     ) -> None:
-        """One visit by the lanes of `mask` at `address`; an object of `type_` is accessed."""
+        """One visit by the lanes of `mask` at `address`; an object of `type_` is accessed. `iteration`: of
+        the loops around; None: not known of all.
+        """
         self._size_bytes, self._request_bytes = max(1, type_.size_bytes), type_.request_bytes
         offset = address.offset if isinstance(address, Pointer) else address
         if isinstance(offset, Unknown) and offset.uniform:
@@ -331,7 +341,7 @@ class SiteTally:
             self._unknown += max(mask.warp_mean, 1e-12)
             return
         axis: _Axis = offset if isinstance(offset, int) else np.asarray(offset, np.int64)
-        self._look((axis,), axis, space, mask, threads, unit_bytes=1, length=self._size_bytes)
+        self._look((axis,), axis, space, mask, threads, 1, self._size_bytes, iteration)
 
     def visit_texels(
         self, texel_bytes: int, coordinates: Sequence[Value], mask: Mask, threads: SampledThreads
@@ -362,6 +372,7 @@ class SiteTally:
         threads: SampledThreads,
         unit_bytes: int,
         length: int,
+        iteration: Iteration | None = None,
     ) -> None:
         """Counts a visit, and looks at its addresses unless enough were looked at already."""
         weight = max(mask.warp_mean, 1e-12)
@@ -379,6 +390,9 @@ class SiteTally:
             in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
             if bool(active[inner_block].any()):
                 self._block = _extended(self._block, in_block, active[inner_block], unit_bytes, length)
+        if space is ir.MemorySpace.GLOBAL:
+            of_block = offsets if isinstance(offsets, int) else offsets[inner_block]
+            self._touched.visit(of_block, mask.weights[inner_block], iteration)
         stride = 1 << (self._looked // DETAILED_VISITS)
         if self._visits < self._next:
             return
@@ -460,6 +474,7 @@ class SiteTally:
             block=self._at_block,
             joined_passes=(self._pair / self._detailed, self._four / self._detailed) if is_shared else None,
             queued=(self._queued / self._detailed, self._together / self._detailed) if is_shared else None,
+            block_sectors=self._touched.runs(self._size_bytes, SECTOR_BYTES) if whole else None,
         )
 
 

@@ -1,8 +1,9 @@
 """Bytes that really move: sectors at L1, what is left of them at L2, what reaches DRAM.
 
 From the addresses of the sampled lanes, per access site: the sectors a request touches. A block fetches
-a sector from L2 once per object: its requests' distinct sectors, bounded by the span of the object that
-the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as L2
+a sector from L2 once per object: its requests' distinct sectors, bounded by those of the object that the
+block touches at all (`counting/touched.py`; where these are not known, by the span from the first to the
+last). DRAM delivers an object once per launch, bounded by the object's span, as long as L2
 keeps it for the blocks that share it (`L2Reuse`).
 What a loop goes through again in each iteration is fetched again where an iteration touches more than the
 cache holds, and what the next loop goes through again where each of the two does (`_beyond`). All are lower
@@ -101,18 +102,31 @@ class _Part(Struct, frozen=True):
 
 class _Reached(Struct):
     """What those accesses touch that were looked at in the same block: bytes per block, on the mean of all,
-    what one block reaches, and the share of blocks that come there.
+    what one block reaches, and the share of blocks that come there. `sectors`: the runs of all of them; None:
+    not known of one.
     """
 
     distinct: float = 0.0
     reach: Reach | None = None
     share: float = 0.0
+    sectors: list[tuple[int, int]] | None = field(default_factory=list[tuple[int, int]])
+
+    @property
+    def span(self) -> float:
+        """The most bytes that one block touches of it."""
+        if self.reach is None:
+            return math.inf
+        if self.sectors is None:
+            return _whole_sectors(self.reach.bytes)
+        number, end = 0, -math.inf
+        for first, behind in sorted(self.sectors):
+            number += max(0, behind - max(first, end))
+            end = max(end, behind)
+        return SECTOR_BYTES * number
 
     def bytes(self, passes: float) -> float:
         """Bytes that one block fetches, on the mean of all."""
-        if self.reach is None:
-            return self.distinct
-        return min(self.distinct, passes * self.share * _whole_sectors(self.reach.bytes))
+        return self.distinct if self.reach is None else min(self.distinct, passes * self.share * self.span)
 
 
 class _Object(Struct):
@@ -158,12 +172,15 @@ class _Object(Struct):
         reached.share = max(reached.share, share)
         if block_reach is not None:
             reached.reach = _around(reached.reach, block_reach)
+        if statistics.block_sectors is None:
+            reached.sectors = None
+        elif reached.sectors is not None:
+            reached.sectors += statistics.block_sectors
 
     @property
     def reached_bytes(self) -> float:
         """The most that one block touches of it."""
-        spans = [_whole_sectors(one.reach.bytes) for one in self.by_block.values() if one.reach is not None]
-        return max(spans, default=math.inf)
+        return max((one.span for one in self.by_block.values() if one.reach is not None), default=math.inf)
 
     def block_bytes(self, passes: float = 1.0) -> float:
         """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches in each of

@@ -499,7 +499,14 @@ def _requests(lowered: Lowered, profile: ExecutionProfile) -> tuple[RequestCount
         threads += number * profile.thread_counts[region]
         totals[site, is_store] = threads, warps + made, new + fresh * made, alone + joined * made
     return tuple(
-        RequestCount(*key, threads, warps, *(new / warps, passes[key], alone / warps) if warps else ())
+        RequestCount(
+            *key,
+            per_thread=threads,
+            per_warp=warps,
+            fresh=new / warps if warps else 1.0,
+            passes=passes[key],
+            joined=alone / warps if warps else 1.0,
+        )
         for key, (threads, warps, new, alone) in totals.items()
     )
 
