@@ -107,9 +107,9 @@ KNOWN = (
             HandBytes(("* in[i]", "(in[i - r]"), 16 * _MB, "2048² floats; neighbours come from the caches"),
             HandBytes(("out[i] =",), 16 * _MB, "2048² floats but for the border"),
         ),
-        "a block of 32 by 16 reads 128 sectors, 4 KiB, with its border; L1 is taken to keep them, so that 34 MB "
-        "of reads are left for L2, which lines 20 and 22 have. How many of them L1 loses to other blocks "
-        "is in doubt.",
+        "a block of 32 by 16 reads 128 sectors, 4 KiB, with its border; L1 is taken to keep them, so that "
+        "34 MB of reads are left for L2, which lines 20 and 22 have. How many of them L1 loses to other "
+        "blocks is in doubt.",
     ),
     Known(
         "histogram_privatised",
@@ -166,8 +166,8 @@ KNOWN = (
         (HandBytes(("bodies[j]",), 0.25 * _MB, "16384 bodies of 16 bytes"),),
         "the machine code has 8 instructions a pair for line 15 (with three for tiny arguments of the"
         " root), 3 for line 16 and one for each of the other six, as here. In line 47 all lanes read one "
-        "body of 16 bytes, which takes two passes. 64 blocks leave 16 SMs of 80 idle, which the idle board shows "
-        "(46.9 W for 58.9).",
+        "body of 16 bytes, which takes two passes. 64 blocks leave 16 SMs of 80 idle, which the idle board "
+        "shows (46.9 W for 58.9).",
     ),
 )
 
