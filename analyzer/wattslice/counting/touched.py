@@ -18,8 +18,8 @@ MOST_VISITS = 64
 """Visits that are kept, and ..."""
 MOST_ITERATIONS = 1 << 10
 """... iterations of all loops around a site that they may stand for: the taps of a filter."""
-MOST_PLACES = 1 << 16
-"""Addresses of all lanes and iterations that are looked at."""
+MOST_SECTORS = 1 << 14
+"""Sectors of all lanes and iterations that are looked at."""
 
 Runs = tuple[tuple[int, int], ...]
 """Runs of sectors, first and one behind the last, in order."""
@@ -73,12 +73,21 @@ class Touched:
         if not self._visits or self._first is None:
             return None
         distances = _distances(self._visits)
-        if distances is None or len(distances) * self._first.size > MOST_PLACES:
+        if distances is None:
             return None
-        places = (self._first[:, None] + np.array(sorted(distances))[None, :]).ravel()
-        first, last = places // sector_bytes, (places + max(1, size_bytes) - 1) // sector_bytes
-        pieces = range(int((last - first).max()) + 1)
-        sectors = np.unique([np.minimum(first + piece, last) for piece in pieces])
+        hops: dict[int, list[int]] = {}  # whole sectors of each distance, by what is left of it
+        for distance in distances:
+            hops.setdefault(distance % sector_bytes, []).append(distance // sector_bytes)
+        found: list[NDArray[np.int64]] = []
+        for rest, whole in hops.items():
+            first = (self._first + rest) // sector_bytes
+            last = (self._first + (rest + max(1, size_bytes) - 1)) // sector_bytes
+            pieces = range(int((last - first).max()) + 1)
+            own = np.unique([np.minimum(first + piece, last) for piece in pieces])
+            if own.size * len(distances) > MOST_SECTORS:
+                return None
+            found.append((own[:, None] + np.array(whole)[None, :]).ravel())
+        sectors = np.unique(np.concatenate(found))
         ends = np.flatnonzero(np.diff(sectors) > 1)
         begin, end = sectors[np.r_[0, ends + 1]], sectors[np.r_[ends, sectors.size - 1]] + 1
         return tuple(zip(begin.tolist(), end.tolist(), strict=True))
