@@ -83,12 +83,14 @@ class CallGraph:
         return found
 
     def _closures(self, node: ir.Call) -> frozenset[ir.Function]:
-        """The lambdas that a call of an object may run: of its type, else all that take so many arguments."""
+        """The lambdas that a call of an object may run: of its type, else all that take no more arguments: behind
+        them may stand the addresses of those that are given by reference.
+        """
         type_ = node.arguments[0].type.element
         own = frozenset(() if type_ is None else self._lambdas.get(type_.name, ()))
         given = len(node.arguments) - 1
         every = (function for lambdas in self._lambdas.values() for function in lambdas)
-        return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) == given)
+        return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) <= given)
 
     def never_returns(self, expr: ir.Expr) -> bool:
         """Whether an expression ends the program: a call of exit(), or of a function that always does."""

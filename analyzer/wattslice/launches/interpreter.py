@@ -350,9 +350,11 @@ class Interpreter(HostLoops):
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
             if parameter in function.reference_parameters and index < len(given):
-                self.memory.frames.append(frame_of_caller)
-                where = self._named_place(given[index])
-                self.memory.frames.pop()
+                where = value
+                if parameter.type.kind is not ir.TypeKind.ARRAY:  # whose value is its address
+                    self.memory.frames.append(frame_of_caller)
+                    where = self._named_place(given[index])
+                    self.memory.frames.pop()
                 if isinstance(where, Pointer):
                     self.memory.alias(parameter, where)
                     continue

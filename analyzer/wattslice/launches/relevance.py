@@ -186,6 +186,9 @@ class FactReader:
                 continue
             if isinstance(argument, ir.Read):
                 self.references.append((parameter, argument.place.variable))
+            elif parameter.type.kind is ir.TypeKind.ARRAY:  # given by its address
+                self.reached.append((parameter, scalar_types(parameter.type)))
+                found.defines.update(_pointed_at(argument))
             elif isinstance(argument, ir.Load):
                 places = self._memory(argument.place)
                 found.defines.update(places)

@@ -220,8 +220,7 @@ def _(body: Body, node: Node) -> Location | None:
 
 def _object_given(body: Body, node: Node, callee: Node) -> Location | None:
     """The object that a host function gives a reference to; std::move and std::forward, the one they get."""
-    arguments = node.arguments
-    if callee.spelling in _PASSES_ON and len(arguments) == 1 and body.unit.parsed.is_builtin(callee):
+    if _passes_on(body, callee, arguments := list(node.arguments)):
         return body.location(arguments[0])
     if not _gives_object(body, callee):
         return _element(body, node, callee)
@@ -259,6 +258,11 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
 
 _PASSES_ON = ("move", "forward")
 """Functions of the library that give the very object that they get."""
+
+
+def _passes_on(body: Body, callee: Node, arguments: list[Node]) -> bool:
+    return callee.spelling in _PASSES_ON and len(arguments) == 1 and body.unit.parsed.is_builtin(callee)
+
 
 _MEMBER_POINTERS = (B.PTR_MEM_D, B.PTR_MEM_I)
 
@@ -425,11 +429,13 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     span = body.span(node)
     name = callee.spelling
     arguments = list(node.arguments)
+    if _passes_on(body, callee, arguments) and body.type(node).kind is not TypeKind.RECORD:
+        return body.expr(arguments[0])  # of an object, what it is moved from is lost
     info = body.unit.function(callee)
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
     initialise_parameters(body, info.parameters, arguments[is_operator:])
-    elements = _elements_given(body, callee, arguments)[is_operator:]
+    elements = _elements_given(body, callee, arguments[is_operator:])
     values = [
         read(body, where, span) if where is not None else value
         for value, where in zip(readable_values(body, arguments[is_operator:], span), elements, strict=True)
