@@ -294,7 +294,9 @@ class Interpreter(HostLoops):
     def _run_closure(
         self, closure: Closure, node: ir.Call, given: tuple[ir.Expr, ...], arguments: tuple[Value, ...]
     ) -> Value:
-        function = self._graph.named(closure.function)
+        function, instance = self._graph.named(closure.function), self._graph.named(node.callee)
+        if function is not None and instance is not None and instance.name == function.name:
+            function = instance  # of a generic lambda
         if function is None or function in self._active or len(self._active) >= MAX_CALL_DEPTH:
             return Unknown("the result of a lambda")
         return self._run(function, node, given, arguments, closure.frame)

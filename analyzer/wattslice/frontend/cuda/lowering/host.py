@@ -67,6 +67,10 @@ def host_functions(
     for function in functions:
         if function.kind == C.FUNCTION_TEMPLATE and function.canonical.raw.data0 in instantiated:
             continue  # what runs are its instances
+        around = function.semantic_parent if function.spelling == "operator()" else None
+        if around is not None and "(lambda at " in (name := unit.types.of(around.raw).name):
+            unit.lambda_instances.setdefault(name, []).append(function)
+            continue  # lowered with the lambda
         children = {child.kind for child in function.children}
         if C.COMPOUND_STMT not in children or C.CUDAGLOBAL_ATTR in children:
             continue
