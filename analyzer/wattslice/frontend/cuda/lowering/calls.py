@@ -223,16 +223,46 @@ def _object_given(body: Body, node: Node, callee: Node) -> Location | None:
     if _passes_on(body, callee, arguments := list(node.arguments)):
         return body.location(arguments[0])
     if not _gives_object(body, callee):
-        return _element(body, node, callee)
+        return _element(body, node, callee) or _one_of(body, node, callee, arguments)
     value = _host_call(body, node, callee)
     return dereference(body, value, body.type(node)) if value.type.kind is TypeKind.POINTER else None
 
 
 def _gives_object(body: Body, callee: Node) -> bool:
     """A function of the user that returns `T&`: who lowers it gives where the object is."""
-    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD) or body.unit.parsed.is_builtin(callee):
+    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
+        return False
+    if body.unit.parsed.is_builtin(callee) and not _calls_what_it_holds(callee):
         return False
     return must_name_an_object(callee.type.result) and not body.unit.function(callee).is_defaulted
+
+
+def _calls_what_it_holds(callee: Node) -> bool:
+    """The call operator of std::function."""
+    around = callee.semantic_parent if callee.spelling == "operator()" else None
+    return around is not None and around.spelling == "function"
+
+
+def _one_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Location | None:
+    """The object that a function of a library gives a reference to: one of those, or a part of one, it gets."""
+    span, type_ = body.span(node), body.type(node)
+    is_choice = callee.spelling in ("min", "max")
+    if not body.unit.parsed.is_builtin(callee) or not is_plain(type_):
+        return None
+    if not is_choice and not must_name_an_object(callee.type.result):
+        return None
+    places = [body.location(argument) for argument in arguments]
+    if is_choice and (len(places) != 2 or None in places):
+        return None
+    given = [
+        value if place is None else address_of(body, place, span)
+        for place, value in zip(places, readable_values(body, arguments, span), strict=True)
+    ]
+    if has_object(callee) and not callee.spelling.startswith("operator"):
+        this = object_argument(body, node, span)
+        given += () if this is None else (this,)
+    name = ir.ADDRESS_OF + callee.spelling
+    return dereference(body, Call(callee.mangled_name, name, tuple(given), pointer_to(type_), span), type_)
 
 
 def _element(body: Body, node: Node, callee: Node) -> Location | None:
@@ -629,6 +659,13 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             fields = default_initialisers(body, constructor)
             names = tuple(field.spelling for field, _ in fields)
             return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
+        if body.is_host and ("reference_wrapper<" in type_.name or "&" in type_.name):
+            places = (body.location(argument) for argument in arguments)
+            values = (
+                body.expr(argument) if place is None else address_of(body, place, span)
+                for argument, place in zip(arguments, places, strict=True)
+            )
+            return Construct(tuple(values), (), type_, span)
         if not arguments or body.is_host or info.is_builtin:
             return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
         return opaque(body, node, info.name, arguments, span)

@@ -23,6 +23,7 @@ from wattslice.frontend.cuda.lowering.context import (
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
 from wattslice.frontend.cuda.lowering.lost_kernels import code_of
 from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
     location_of_variable,
     must_name_an_object,
     place_for_access,
@@ -181,23 +182,35 @@ def _initial_values(unit: Unit) -> Function | None:
             continue
         span = unit.spans.span(node)
         try:
-            place = location_of_variable(body, file_scope_variable(body, node), span)
-            made = made_at(body, value, place, span)
-            if made is None:
-                initialises(body, value)
-                stored = ir.Assign(
-                    place_for_access(body, place), None, body.expr(value), place.type, place.type, span
-                )
-                made = [ir.ExprStmt(stored, body.region(), span)]
+            statement = _initial_value(body, node, value)
         except LoweringError:
             continue
-        statements += (*body.before, *made)
+        statements += (*body.before, *statement)
         body.before = []
     if not statements:
         return None
     tree = ir.Block(tuple(statements), body.region(), where)
     name = f"{ir.INITIAL_VALUES}{unit.parsed.path}"
     return Function(name, name, (), (), tree, where, frozenset(), tuple(body.lambdas))
+
+
+def _initial_value(body: Body, declaration: Node, value: Node) -> tuple[Stmt, ...]:
+    """What gives one variable its value: of a reference, kept as a pointer, where the object is."""
+    span = body.unit.spans.span(declaration)
+    variable = file_scope_variable(body, declaration)
+    place = location_of_variable(body, variable, span)
+    initial: Expr | None = None
+    if variable.type != body.unit.types.of(declaration.raw):
+        named = body.location(value)
+        initial = variable.initializer if named is None else address_of(body, named, span)
+    if initial is None:
+        made = made_at(body, value, place, span)
+        if made is not None:
+            return tuple(made)
+        initialises(body, value)
+        initial = body.expr(value)
+    stored = ir.Assign(place_for_access(body, place), None, initial, place.type, place.type, span)
+    return (ir.ExprStmt(stored, body.region(), span),)
 
 
 def _file_scope(unit: Unit) -> Iterator[Node]:

@@ -26,6 +26,7 @@ from wattslice.frontend.cuda.lowering.context import (
     function_named,
     is_callable_type,
     memory_attribute,
+    somewhere,
     statement,
 )
 from wattslice.frontend.cuda.lowering.expressions import known_value
@@ -804,6 +805,8 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
         body.names[key] = where
         return []
     type_ = body.type(node)
+    if where is None and body.is_host and must_name_an_object(node.type):
+        where = somewhere(body, initializer, type_)
     if where is None:  # bound to a temporary
         if not body.is_host and must_name_an_object(node.type):
             raise LoweringError(f"'{node.spelling}' refers to an object that is not known here", node)
