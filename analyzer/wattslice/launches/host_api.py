@@ -375,7 +375,7 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
         written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
         const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
-        for pointer in reached(written, everything=not is_known(name)):
+        for pointer in reached(written, everything=name == "operator()" or not is_known(name)):
             if pointer not in const:
                 memory.forget_behind(pointer, why)
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)

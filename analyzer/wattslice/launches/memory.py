@@ -617,6 +617,8 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     for index, value in enumerate(values):
         offset, member = _position(type_, node.field_names, index)
         if offset is None:
+            if isinstance(value, Pointer):  # which an object of a library keeps somewhere
+                cells[ir.made_up_offset(str(index))] = value
             continue
         if isinstance(value, Record):
             cells.update({offset + key: cell for key, cell in value.cells.items()})

@@ -126,7 +126,7 @@ class FactReader:
         """The location of an object in memory: its array or record where that is evident, else its type."""
         root = place.root
         base = base_of(place.address)
-        if root is None or root.type.kind is ir.TypeKind.POINTER or isinstance(base, ir.Load):
+        if root is None or isinstance(base, (ir.Read, ir.Load)):
             return frozenset[Location](scalar_types(place.type))
         self._own_addresses.add(base_of(place.address))
         return frozenset[Location]((root,))
@@ -240,7 +240,9 @@ _ARGUMENT_TYPES = (
     *(ScalarType(ir.TypeKind.FLOAT, bits) for bits in (32, 64)),
     *(ScalarType(ir.TypeKind.POINTER, bits) for bits in (0, 64)),
 )
-_FOLLOWED = frozenset({"std::function", "std::vector", "std::array", *INPUT_STREAMS})
+_FOLLOWED = frozenset(
+    {"std::function", "std::vector", "std::array", "std::reference_wrapper", "std::tuple", *INPUT_STREAMS}
+)
 """Classes of the library whose objects are followed."""
 _T = TypeVar("_T")
 _MAX_PASSES = 30
