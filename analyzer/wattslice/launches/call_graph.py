@@ -83,8 +83,9 @@ class CallGraph:
         return found
 
     def _closures(self, node: ir.Call) -> frozenset[ir.Function]:
-        """The lambdas that a call of an object may run: of its type, else all that take no more arguments: behind
-        them may stand the addresses of those that are given by reference.
+        """The lambdas that a call of an object may run: of its type, else all that take no more arguments.
+
+        Behind these may stand the addresses of those that are given by reference.
         """
         type_ = node.arguments[0].type.element
         own = frozenset(() if type_ is None else self._lambdas.get(type_.name, ()))

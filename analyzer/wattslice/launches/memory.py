@@ -319,7 +319,7 @@ class Memory:
     def __init__(self, pins: Mapping[str, int | float]) -> None:
         self.frames: list[Frame] = [{}]
         self._globals: Frame = {}
-        self._shared: dict[str, tuple[ir.Variable | None, Storage]] = {}
+        self._shared: dict[str, Storage] = {}
         self._pins = pins
         self._log: list[tuple[Storage, int, Value | None]] = []
         self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
@@ -353,15 +353,14 @@ class Memory:
         return storage
 
     def declare_global(self, variable: ir.Variable) -> Storage:
-        """Storage for a file-scope variable; declarations in other files share that of its definition."""
-        first, known = self._shared.get(variable.name, (None, None))
-        if known is not None and (first is None or first.initializer is None or variable.initializer is None):
+        """Storage for a file-scope variable: declarations that are linked share one."""
+        known = None if variable.linked_as is None else self._shared.get(variable.linked_as)
+        if known is not None:
             self._globals[variable] = known
-            if variable.initializer is not None or first is None:
-                self._shared[variable.name] = (variable, known)
             return known
         storage = self.declare(variable, self._globals)
-        self._shared[variable.name] = (variable, storage)
+        if variable.linked_as is not None:
+            self._shared[variable.linked_as] = storage
         return storage
 
     def static(self, variable: ir.Variable) -> tuple[Storage, bool]:
@@ -381,7 +380,7 @@ class Memory:
 
     def global_named(self, name: str) -> Storage:
         """The storage of the file-scope variable of this name, which code may declare later."""
-        return self._shared.setdefault(name, (None, Storage(name)))[1]
+        return self._shared.setdefault(name, Storage(name))
 
     def address(self, variable: ir.Variable) -> Pointer:
         """Where a variable is, also one that names a part of another."""

@@ -286,9 +286,11 @@ class _Slicer:
         self._core: set[ir.Stmt] = set()
         self._changed = False
         self._constants = tuple(v for v in program.globals if _may_decide(v))
-        by_name: dict[str, ir.Variable] = {}
+        linked: dict[str, ir.Variable] = {}
         for variable in program.globals:  # a variable that several files declare is one
-            self._reader.references.append((variable, by_name.setdefault(variable.name, variable)))
+            if variable.linked_as is not None:
+                one = linked.setdefault(variable.linked_as, variable)
+                self._reader.references.append((variable, one))
         self._locations.update(self._constants)
         self._needed.update(self._constants)
         for variable in program.globals:

@@ -244,7 +244,7 @@ def _calls_what_it_holds(callee: Node) -> bool:
 
 
 def _one_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Location | None:
-    """The object that a function of a library gives a reference to: one of those, or a part of one, it gets."""
+    """The object that a function of a library gives a reference to: one that it gets, or a part of one."""
     span, type_ = body.span(node), body.type(node)
     is_choice = callee.spelling in ("min", "max")
     if not body.unit.parsed.is_builtin(callee) or not is_plain(type_):

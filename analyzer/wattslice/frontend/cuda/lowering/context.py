@@ -475,6 +475,7 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
         dynamic=space is MemorySpace.SHARED and type_.kind is TypeKind.ARRAY and type_.length is None,
         is_constant=clang.is_const or _never_changes(declaration),
         initializer=initializer,
+        linked_as=declaration.mangled_name if declaration.is_external else None,
     )
     variable = unit.same_variable(declaration, variable)
     unit.globals[(key, body.is_host and attribute is None)] = variable
@@ -515,7 +516,7 @@ def _initializer(body: Body, declaration: Node, span: Span) -> Expr | None:
 
 
 def _referred_to(body: Body, declaration: Node) -> Expr | None:
-    """The address of what a reference at file scope names; None of one to a mere value, or of another file's."""
+    """The address of what a reference at file scope names; None of one to a value, or of another file's."""
     span, type_ = body.unit.spans.span(declaration), body.unit.types.of(declaration.raw)
     host = Body(body.unit, is_host=True)
     with _initialising(body, declaration) as node:

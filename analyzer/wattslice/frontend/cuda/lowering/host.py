@@ -180,7 +180,6 @@ def _initial_values(unit: Unit) -> Function | None:
         value = node.initializer
         if value is None or value.kind < 100 or not _runs_something(unit, value):
             continue
-        span = unit.spans.span(node)
         try:
             statement = _initial_value(body, node, value)
         except LoweringError:
