@@ -279,11 +279,7 @@ class Interpreter(HostLoops):
         function = self._graph.named(node.value) if node.type.name == "function" else None
         if function is None or function.copied is None:
             return node.value
-        frame = dict(self.memory.frames[-1])
-        for variable in function.copied:
-            if (known := frame.get(variable)) is not None:
-                frame[variable] = replace(known, cells=dict(known.cells))
-        return Closure(node.value, frame)
+        return Closure(node.value, self.memory.frames[-1], function.copied).copy()
 
     def _held(self, value: Value) -> Value:
         """The closure or the function's name in an object that is called."""

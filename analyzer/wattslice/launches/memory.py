@@ -98,10 +98,20 @@ class Record(Struct, frozen=True, eq=False):
 
 
 class Closure(Struct, frozen=True, eq=False):
-    """A lambda as a value: the function, and the variables around it by what they mean there."""
+    """A lambda as a value: the function, and the variables around it by what they mean there.
+
+    `kept`: those that are its own, copies of what they were when it was made.
+    """
 
     function: str
     frame: Mapping[ir.Variable, Storage]
+    kept: frozenset[ir.Variable]
+
+    def copy(self) -> Closure:
+        """Another one, with copies of its variables."""
+        own = {variable: self.frame[variable] for variable in self.kept if variable in self.frame}
+        copies = {variable: replace(known, cells=dict(known.cells)) for variable, known in own.items()}
+        return replace(self, frame={**self.frame, **copies})
 
 
 Value = int | float | str | Pointer | Record | Closure | Unknown
@@ -429,9 +439,9 @@ class Memory:
                     storage, offset, type_, Unknown("an element of a vector that was assigned")
                 )
             for key, cell in value.cells.items():
-                self._set(storage, moved(key, offset), cell)
+                self._set(storage, moved(key, offset), cell.copy() if isinstance(cell, Closure) else cell)
         elif isinstance(value, Closure):
-            self._set(storage, offset, value)
+            self._set(storage, offset, value.copy())
         elif is_aggregate(type_):
             if isinstance(value, str) and "function<" in type_.name:  # std::function f = named;
                 self._set(storage, offset, value)

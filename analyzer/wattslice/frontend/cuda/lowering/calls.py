@@ -230,11 +230,19 @@ def _object_given(body: Body, node: Node, callee: Node) -> Location | None:
 
 def _gives_object(body: Body, callee: Node) -> bool:
     """A function of the user that returns `T&`: who lowers it gives where the object is."""
+    if callee.kind in _VARIABLES:
+        type_ = callee.type.canonical
+        called = type_.pointee.canonical if type_.kind in _POINTERS else type_
+        return must_name_an_object(called.result)
     if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
         return False
     if body.unit.parsed.is_builtin(callee) and not _calls_what_it_holds(callee):
         return False
     return must_name_an_object(callee.type.result) and not body.unit.function(callee).is_defaulted
+
+
+_VARIABLES = (C.PARM_DECL, C.VAR_DECL, C.FIELD_DECL)
+_POINTERS = (K.POINTER, K.LVALUEREFERENCE, K.RVALUEREFERENCE)
 
 
 def _calls_what_it_holds(callee: Node) -> bool:
@@ -485,8 +493,9 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         begun = on_a_thread(name, values, type_, span)
         if begun is not None:
             return begun
-    if callee.kind in (C.PARM_DECL, C.VAR_DECL, C.FIELD_DECL):
-        return Call("", name, tuple(values), type_, span, _pointer_called(body, expressions_in(node)[0]))
+    result = pointer_to(type_) if _gives_object(body, callee) else type_
+    if callee.kind in _VARIABLES:
+        return Call("", name, tuple(values), result, span, _pointer_called(body, expressions_in(node)[0]))
     if has_object(callee):
         if name == "emplace_back" and type_.name in THREADS:
             begun = on_a_thread(name, values, type_, span)
@@ -498,7 +507,6 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         values.insert(0, Construct((), (), type_, span) if this is None else this)
         arguments = arguments[is_operator:]
     given = (*values, *_referred(body, callee, arguments, span))
-    result = pointer_to(type_) if _gives_object(body, callee) else type_
     return Call(
         callee.mangled_name,
         name,

@@ -515,10 +515,8 @@ def _return(body: Body, node: Node) -> list[Stmt]:
         return [ir.Return(None, body.region(), span)]
     frame = body.frame
     if frame.returns_address:
-        where, this = body.location(children[0]), frame.this
-        written = () if this is None else (address_of(body, this, span),)
-        place = unread(span, written) if where is None else address_of(body, where, span)
-        return [ir.Return(place, body.region(), span)]
+        where = body.location(children[0]) or somewhere(body, children[0], body.type(children[0]))
+        return [ir.Return(address_of(body, where, span), body.region(), span)]
     if frame.info is not None and frame.info.returns_reference and not frame.results_as_values:
         where = body.location(children[0])
         if where is None and frame.results_in_memory:
