@@ -252,9 +252,7 @@ class Interpreter(HostLoops):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
         for argument in arguments:  # what a library is given it will call
             if isinstance(held := self._held(argument), Closure):
-                times, self._times = self._times, None
-                self._run_closure(held, node, (), ())
-                self._times = times
+                self._run_any_times(held, node)
         return library_call(self.memory, self.gpu, node, arguments)
 
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
@@ -296,6 +294,22 @@ class Interpreter(HostLoops):
         if function is None or function in self._active or len(self._active) >= MAX_CALL_DEPTH:
             return Unknown("the result of a lambda")
         return self._run(function, node, given, arguments, closure.frame)
+
+    def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
+        """A closure that a library is given: how often that calls it, and with what, nobody knows."""
+        times, self._times = self._times, None
+        known, seen = len(self.instances), set(self._seen)
+        for _ in range(2):  # what it is called with again, it has changed
+            del self.instances[known:]
+            self._seen = set(seen)
+            mark = self.memory.mark()
+            self._run_closure(closure, node, (), ())
+            for cell, value in self.memory.changes_since(mark).items():
+                lost = Unknown(
+                    f"'{cell[0].name}' changes in what {node.name}() calls", around=places_of(value)
+                )
+                self.memory.apply({cell: lost})
+        self._times = times
 
     def _run(
         self,

@@ -474,9 +474,12 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
     initialise_parameters(body, info.parameters, arguments[is_operator:])
     elements = _elements_given(body, callee, arguments[is_operator:])
+    written = arguments[is_operator:]
     values = [
-        read(body, where, span) if where is not None else value
-        for value, where in zip(readable_values(body, arguments[is_operator:], span), elements, strict=True)
+        _as_given(body, argument, value) if where is None else read(body, where, span)
+        for argument, value, where in zip(
+            written, readable_values(body, written, span), elements, strict=True
+        )
     ]
     type_ = body.type(node)
     if name == "operator=" and len(arguments) == 2 and (info.is_builtin or is_plain_copy(info)):
@@ -516,6 +519,15 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         is_virtual=_is_virtual(node, callee),
         looked_at=_looked_at(body, callee, len(values) - len(arguments)),
     )
+
+
+def _as_given(body: Body, argument: Node, value: Expr) -> Expr:
+    """The value of an argument: that of `int(x)` or `+x` is a new one, not the object that is read."""
+    if not isinstance(value, (Read, ir.Load)) or argument.kind == C.DECL_REF_EXPR:
+        return value
+    if value.type.kind is TypeKind.RECORD or any(inner.kind == C.CALL_EXPR for inner in argument.walk()):
+        return value
+    return value if body.location(argument) is not None else ir.Cast(value, value.type, value.span)
 
 
 def _looked_at(body: Body, callee: Node, objects: int) -> frozenset[int]:
