@@ -48,6 +48,8 @@ class CallGraph:
         found = self._by_name.get(node.name)
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
+        if found is not None and not _may_be_of_its_class(found, node):
+            return None  # size() of a list is none of a class of this program
         if found is not None and node.callee.startswith("_ZN"):
             missing = found.default_arguments[len(node.arguments) :]
             if len(node.arguments) > len(found.parameters) or None in missing:
@@ -437,6 +439,19 @@ def _may_return(stmt: ir.Stmt) -> bool:
 
 _MOST_ENDING = 4
 """Calls between a function and the exit() that it always comes to."""
+
+
+def _may_be_of_its_class(function: ir.Function, node: ir.Call) -> bool:
+    """Whether a call of a method's name has an object of its class."""
+    this = function.parameters[0] if function.parameters else None
+    if this is None or this.name != "this" or this.type.element is None:
+        return True
+    given = node.arguments[0].type.element if node.arguments else None
+    return given is not None and _class_template(given) == _class_template(this.type.element)
+
+
+def _class_template(type_: ir.Type) -> str:
+    return type_.name.removeprefix("const ").split("<")[0]
 
 
 def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:

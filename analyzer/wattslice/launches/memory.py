@@ -429,6 +429,8 @@ class Memory:
             return Unknown(f"'{storage.name}' is {_MISSING.reason}", name)
         if storage.overlaps and isinstance(found, (int, float)) and isinstance(found, int) is type_.is_float:
             return Unknown(f"another member of the union '{storage.name}'")
+        if type(found) is int and type_.is_integral and found.bit_length() > type_.bits - type_.signed:
+            return convert(found, type_)  # the first bytes of a wider number
         return found
 
     def write(self, storage: Storage, offset: int, value: Value, type_: ir.Type) -> None:
