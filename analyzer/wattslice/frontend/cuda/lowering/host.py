@@ -227,7 +227,9 @@ _HOLDING = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUC
 
 
 def _runs_something(unit: Unit, value: Node) -> bool:
-    """Whether a value comes of a function of the user."""
+    """Whether a value comes of a function of the user, or holds one."""
+    if any(node.kind == C.LAMBDA_EXPR for node in value.walk()):
+        return True
     calls = (node for node in value.walk() if node.kind == C.CALL_EXPR)
     callees = (node.referenced for node in calls)
     return any(
