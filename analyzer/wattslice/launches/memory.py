@@ -261,6 +261,17 @@ def same(left: Value, right: Value) -> bool:
     return left == right
 
 
+def joined(one: Value, two: Value, condition: Unknown) -> Value:
+    """One of two values: which, `condition` does not tell."""
+    if same(one, two):
+        return one
+    if isinstance(one, Record) and isinstance(two, Record):
+        lost = replace(condition, around=())
+        keys = dict.fromkeys((*one.cells, *two.cells))
+        return Record({key: joined(one.cells.get(key, lost), two.cells.get(key, lost), lost) for key in keys})
+    return replace(condition, around=places_of(one, two))
+
+
 def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
     """The scalars of an object, by their offsets, that share bytes with other scalars: members of unions."""
     leaves = sorted({(start, leaf.size_bytes, leaf.is_float) for start, leaf in scalars_of(type_, 0)})
@@ -579,12 +590,12 @@ class Memory:
 def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:
     """The value of a cell after a branch that is not decided: settled by what settles the condition.
 
-    Of addresses as well as of numbers; all else decides no launch.
+    Of addresses and texts as well as of numbers; all else decides no launch.
     """
     if isinstance(one, Pointer) or isinstance(two, Pointer):
         is_first = one is _MISSING or two is _MISSING
         return likely if is_first else replace(condition, around=places_of(one, two))
-    if not isinstance(one, (int, float)) and not isinstance(two, (int, float)):
+    if not isinstance(one, (int, float, str)) and not isinstance(two, (int, float, str)):
         return likely
     storage, _ = cell
     if condition.variable is not None:
