@@ -260,13 +260,13 @@ class CallGraph:
 
     def written_by(self, function: ir.Function) -> frozenset[ir.Variable]:
         """The file-scope variables that a function, or what it calls, may write."""
-        return frozenset(
-            variable
-            for part in (function, *self.functions_in(function.body))
-            for expr in ir.expressions_below(part.body)
-            for variable in (_written(expr),)
-            if variable is not None and variable.role is ir.VariableRole.FILE_SCOPE
-        )
+        return frozenset(v for v in self.named_by(function) if v.role is ir.VariableRole.FILE_SCOPE)
+
+    def named_by(self, function: ir.Function) -> frozenset[ir.Variable]:
+        """The variables that a function, or what it calls, may write by their names."""
+        parts = (function, *self.functions_in(function.body))
+        expressions = (expr for part in parts for expr in ir.expressions_below(part.body))
+        return frozenset(variable for expr in expressions if (variable := _written(expr)) is not None)
 
     @cached_property
     def destroying(self) -> dict[str, ir.Function]:

@@ -164,6 +164,17 @@ class Interpreter(HostLoops):
         for variable in self._graph.managed:
             self.memory.forget(self.memory.storage(variable), why)
 
+    def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
+        """Numbers of this kind in variables whose addresses somebody keeps are unknown."""
+        kind = {ir.TypeKind.INT: int, ir.TypeKind.FLOAT: float, ir.TypeKind.POINTER: Pointer}.get(type_.kind)
+        if kind is None or type_.bits == 8:  # texts, whose numbers decide little
+            return
+        for variable in self._relevance.escaped:
+            for storage in self.memory.places_named(variable):
+                for key, value in tuple(storage.cells.items()):
+                    if isinstance(value, kind):
+                        self.memory.set_cell(storage, key, why)
+
     def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
         for argument in arguments:
             for cell in argument.cells.values() if isinstance(argument, Record) else (argument,):
@@ -234,6 +245,9 @@ class Interpreter(HostLoops):
                 return self._run(called, node, node.arguments[1:], arguments[1:])
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
+        if function is None and (node.function is not None or node.name == "operator()"):
+            for perhaps in self._graph.callees(node):  # one of these
+                self._not_followed(perhaps, {})
         if node.name in READS_ARGV or node.name in READS_FILES:
             function = None
         if function is None and node.function is None and not node.is_virtual:
@@ -245,7 +259,7 @@ class Interpreter(HostLoops):
         if function is not None and self._may_follow(function, arguments):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
-            self.cut.update(self._graph.launches_from(function))
+            self._not_followed(function, {})
         found = host_api.mathematics(node.name, arguments)
         if found is not None:
             return found
@@ -264,6 +278,18 @@ class Interpreter(HostLoops):
             if isinstance(held := self._held(argument), Closure):
                 self._run_any_times(held, node)
         return library_call(self.memory, self.gpu, node, arguments)
+
+    def _not_followed(self, function: ir.Function, frame: Mapping[ir.Variable, Storage]) -> Unknown:
+        """What a function gives that is not followed, what it writes is lost; `frame`: of a closure."""
+        self.cut.update(self._graph.launches_from(function))
+        why = Unknown(f"the result of {function.name}(), which is not followed so deep")
+        for variable in self._graph.named_by(function):
+            own = frame.get(variable)
+            for storage in self.memory.places_named(variable) if own is None else (own,):
+                for place in places_of(storage.cells.get(0, 0)):  # of a pointer
+                    self.memory.forget_behind(place, why)
+                self.memory.forget(storage, why)
+        return why
 
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
         """Whether a call is followed; of a function in itself, where its numbers, which end it, are known."""
@@ -301,8 +327,10 @@ class Interpreter(HostLoops):
         function, instance = self._graph.named(closure.function), self._graph.named(node.callee)
         if function is not None and instance is not None and instance.name == function.name:
             function = instance  # of a generic lambda
-        if function is None or function in self._active or len(self._active) >= MAX_CALL_DEPTH:
+        if function is None:
             return Unknown("the result of a lambda")
+        if not self._may_follow(function, arguments):
+            return self._not_followed(function, closure.frame)
         return self._run(function, node, given, arguments, closure.frame)
 
     def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
