@@ -275,14 +275,17 @@ class Interpreter(HostLoops):
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
         for argument in arguments:  # what a library is given it will call
-            if isinstance(held := self._held(argument), Closure):
+            held = self._held(argument)
+            if isinstance(held, Closure):
                 self._run_any_times(held, node)
+            elif isinstance(held, str) and (named := self._graph.named(held)) is not None:
+                self._not_followed(named, {})
         return library_call(self.memory, self.gpu, node, arguments)
 
     def _not_followed(self, function: ir.Function, frame: Mapping[ir.Variable, Storage]) -> Unknown:
         """What a function gives that is not followed, what it writes is lost; `frame`: of a closure."""
         self.cut.update(self._graph.launches_from(function))
-        why = Unknown(f"the result of {function.name}(), which is not followed so deep")
+        why = Unknown(f"what {function.name}() gives or writes, which is not followed")
         for variable in self._graph.named_by(function):
             own = frame.get(variable)
             for storage in self.memory.places_named(variable) if own is None else (own,):
