@@ -381,9 +381,9 @@ def _of_one_program(program: ir.Program, others: Sequence[ir.Program]) -> Sequen
     """
     values = {v.linked_as: set[object]() for v in program.globals if v.initializer is None and v.linked_as}
     without_main = [other for other in others if all(f.name != "main" for f in other.functions)]
-    for variable in (v for other in without_main for v in other.globals if v.linked_as in values):
+    for variable in (v for other in without_main for v in other.globals):
         given = variable.initializer
-        if given is not None:
+        if given is not None and variable.linked_as is not None and variable.linked_as in values:
             values[variable.linked_as].add(given.value if isinstance(given, ir.Constant) else id(given))
     several = {name for name, found in values.items() if len(found) > 1}
     return [
