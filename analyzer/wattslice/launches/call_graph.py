@@ -48,11 +48,18 @@ class CallGraph:
         found = self._by_name.get(node.name)
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
+        if found is not None and not _may_be_of_its_class(found, node):
+            return None  # size() of a list is none of a class of this program
         if found is not None and node.callee.startswith("_ZN"):
             missing = found.default_arguments[len(node.arguments) :]
             if len(node.arguments) > len(found.parameters) or None in missing:
                 return None  # another method of that name
         return found
+
+    @cached_property
+    def managed(self) -> tuple[ir.Variable, ...]:
+        """Variables of the device, which the host reads where they are managed."""
+        return tuple(v for v in self._globals if v.space is ir.MemorySpace.GLOBAL)
 
     def named(self, name: str) -> ir.Function | None:
         """The function of this program that a function pointer with this value runs."""
@@ -83,12 +90,15 @@ class CallGraph:
         return found
 
     def _closures(self, node: ir.Call) -> frozenset[ir.Function]:
-        """The lambdas that a call of an object may run: of its type, else all that take so many arguments."""
+        """The lambdas that a call of an object may run: of its type, else all that take no more arguments.
+
+        Behind these may stand the addresses of those that are given by reference.
+        """
         type_ = node.arguments[0].type.element
         own = frozenset(() if type_ is None else self._lambdas.get(type_.name, ()))
         given = len(node.arguments) - 1
         every = (function for lambdas in self._lambdas.values() for function in lambdas)
-        return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) == given)
+        return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) <= given)
 
     def never_returns(self, expr: ir.Expr) -> bool:
         """Whether an expression ends the program: a call of exit(), or of a function that always does."""
@@ -250,13 +260,13 @@ class CallGraph:
 
     def written_by(self, function: ir.Function) -> frozenset[ir.Variable]:
         """The file-scope variables that a function, or what it calls, may write."""
-        return frozenset(
-            variable
-            for part in (function, *self.functions_in(function.body))
-            for expr in ir.expressions_below(part.body)
-            for variable in (_written(expr),)
-            if variable is not None and variable.role is ir.VariableRole.FILE_SCOPE
-        )
+        return frozenset(v for v in self.named_by(function) if v.role is ir.VariableRole.FILE_SCOPE)
+
+    def named_by(self, function: ir.Function) -> frozenset[ir.Variable]:
+        """The variables that a function, or what it calls, may write by their names."""
+        parts = (function, *self.functions_in(function.body))
+        expressions = (expr for part in parts for expr in ir.expressions_below(part.body))
+        return frozenset(variable for expr in expressions if (variable := _written(expr)) is not None)
 
     @cached_property
     def destroying(self) -> dict[str, ir.Function]:
@@ -434,6 +444,19 @@ def _may_return(stmt: ir.Stmt) -> bool:
 
 _MOST_ENDING = 4
 """Calls between a function and the exit() that it always comes to."""
+
+
+def _may_be_of_its_class(function: ir.Function, node: ir.Call) -> bool:
+    """Whether a call of a method's name has an object of its class."""
+    this = function.parameters[0] if function.parameters else None
+    if this is None or this.name != "this" or this.type.element is None:
+        return True
+    given = node.arguments[0].type.element if node.arguments else None
+    return given is not None and _class_template(given) == _class_template(this.type.element)
+
+
+def _class_template(type_: ir.Type) -> str:
+    return type_.name.removeprefix("const ").split("<")[0]
 
 
 def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:

@@ -25,12 +25,11 @@ from wattslice.launches.memory import (
     Delta,
     Memory,
     Pointer,
-    Record,
     Storage,
     Unknown,
     Value,
     condition_of,
-    same,
+    joined,
     truth,
 )
 from wattslice.launches.relevance import Relevance
@@ -349,8 +348,8 @@ class ControlFlow(Evaluator):
         if variable.role is ir.VariableRole.STATIC_LOCAL:
             self._declare_static(variable, value)
             return
+        storage = self.memory.declare(variable)  # its initial value may name it
         initial = None if value is None else self.evaluate(value)
-        storage = self.memory.declare(variable)
         if initial is not None:
             self.memory.write(storage, 0, initial, variable.type)
         elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
@@ -375,11 +374,10 @@ class ControlFlow(Evaluator):
             found = self._returned.pop()
         if flow is Flow.EXIT:
             raise LeftError(frozenset())
-        if found.value is not None:
-            for value, condition in found.others:
-                if not same(value, found.value) and not isinstance(found.value, (Pointer, Record)):
-                    return condition
-        return found.value
+        result = found.value
+        for value, condition in found.others:
+            result = None if result is None else joined(result, value, condition)
+        return result
 
     def _return(self, value: Value | None) -> None:
         now = self._returned[-1]

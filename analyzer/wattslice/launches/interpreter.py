@@ -154,6 +154,27 @@ class Interpreter(HostLoops):
                 )
             )
 
+        self._forget_written(node, arguments)
+
+    def _forget_written(self, node: ir.LaunchCall, arguments: tuple[Value, ...]) -> None:
+        """What a kernel may write: all that its arguments reach, and what the host knows by its own name."""
+        why = Unknown(f"what {node.kernel_name or 'a kernel'} may have written")
+        for pointer in host_api.reached(arguments, everything=True):
+            self.memory.forget_behind(pointer, why)
+        for variable in self._graph.managed:
+            self.memory.forget(self.memory.storage(variable), why)
+
+    def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
+        """Numbers of this kind in variables whose addresses somebody keeps are unknown."""
+        kind = {ir.TypeKind.INT: int, ir.TypeKind.FLOAT: float, ir.TypeKind.POINTER: Pointer}.get(type_.kind)
+        if kind is None or type_.bits == 8:  # texts, whose numbers decide little
+            return
+        for variable in self._relevance.escaped:
+            for storage in self.memory.places_named(variable):
+                for key, value in tuple(storage.cells.items()):
+                    if isinstance(value, kind):
+                        self.memory.set_cell(storage, key, why)
+
     def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
         for argument in arguments:
             for cell in argument.cells.values() if isinstance(argument, Record) else (argument,):
@@ -224,6 +245,9 @@ class Interpreter(HostLoops):
                 return self._run(called, node, node.arguments[1:], arguments[1:])
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
+        if function is None and (node.function is not None or node.name == "operator()"):
+            for perhaps in self._graph.callees(node):  # one of these
+                self._not_followed(perhaps, {})
         if node.name in READS_ARGV or node.name in READS_FILES:
             function = None
         if function is None and node.function is None and not node.is_virtual:
@@ -235,7 +259,7 @@ class Interpreter(HostLoops):
         if function is not None and self._may_follow(function, arguments):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
-            self.cut.update(self._graph.launches_from(function))
+            self._not_followed(function, {})
         found = host_api.mathematics(node.name, arguments)
         if found is not None:
             return found
@@ -251,11 +275,24 @@ class Interpreter(HostLoops):
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
         for argument in arguments:  # what a library is given it will call
-            if isinstance(held := self._held(argument), Closure):
-                times, self._times = self._times, None
-                self._run_closure(held, node, (), ())
-                self._times = times
+            held = self._held(argument)
+            if isinstance(held, Closure):
+                self._run_any_times(held, node)
+            elif isinstance(held, str) and (named := self._graph.named(held)) is not None:
+                self._not_followed(named, {})
         return library_call(self.memory, self.gpu, node, arguments)
+
+    def _not_followed(self, function: ir.Function, frame: Mapping[ir.Variable, Storage]) -> Unknown:
+        """What a function gives that is not followed, what it writes is lost; `frame`: of a closure."""
+        self.cut.update(self._graph.launches_from(function))
+        why = Unknown(f"what {function.name}() gives or writes, which is not followed")
+        for variable in self._graph.named_by(function):
+            own = frame.get(variable)
+            for storage in self.memory.places_named(variable) if own is None else (own,):
+                for place in places_of(storage.cells.get(0, 0)):  # of a pointer
+                    self.memory.forget_behind(place, why)
+                self.memory.forget(storage, why)
+        return why
 
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
         """Whether a call is followed; of a function in itself, where its numbers, which end it, are known."""
@@ -279,11 +316,7 @@ class Interpreter(HostLoops):
         function = self._graph.named(node.value) if node.type.name == "function" else None
         if function is None or function.copied is None:
             return node.value
-        frame = dict(self.memory.frames[-1])
-        for variable in function.copied:
-            if (known := frame.get(variable)) is not None:
-                frame[variable] = replace(known, cells=dict(known.cells))
-        return Closure(node.value, frame)
+        return Closure(node.value, self.memory.frames[-1], function.copied).copy()
 
     def _held(self, value: Value) -> Value:
         """The closure or the function's name in an object that is called."""
@@ -294,10 +327,30 @@ class Interpreter(HostLoops):
     def _run_closure(
         self, closure: Closure, node: ir.Call, given: tuple[ir.Expr, ...], arguments: tuple[Value, ...]
     ) -> Value:
-        function = self._graph.named(closure.function)
-        if function is None or function in self._active or len(self._active) >= MAX_CALL_DEPTH:
+        function, instance = self._graph.named(closure.function), self._graph.named(node.callee)
+        if function is not None and instance is not None and instance.name == function.name:
+            function = instance  # of a generic lambda
+        if function is None:
             return Unknown("the result of a lambda")
+        if not self._may_follow(function, arguments):
+            return self._not_followed(function, closure.frame)
         return self._run(function, node, given, arguments, closure.frame)
+
+    def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
+        """A closure that a library is given: how often that calls it, and with what, nobody knows."""
+        times, self._times = self._times, None
+        known, seen = len(self.instances), set(self._seen)
+        for _ in range(2):  # what it is called with again, it has changed
+            del self.instances[known:]
+            self._seen = set(seen)
+            mark = self.memory.mark()
+            self._run_closure(closure, node, (), ())
+            for cell, value in self.memory.changes_since(mark).items():
+                lost = Unknown(
+                    f"'{cell[0].name}' changes in what {node.name}() calls", around=places_of(value)
+                )
+                self.memory.apply({cell: lost})
+        self._times = times
 
     def _run(
         self,
@@ -350,9 +403,11 @@ class Interpreter(HostLoops):
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
             if parameter in function.reference_parameters and index < len(given):
-                self.memory.frames.append(frame_of_caller)
-                where = self._named_place(given[index])
-                self.memory.frames.pop()
+                where = value
+                if parameter.type.kind is not ir.TypeKind.ARRAY:  # whose value is its address
+                    self.memory.frames.append(frame_of_caller)
+                    where = self._named_place(given[index])
+                    self.memory.frames.pop()
                 if isinstance(where, Pointer):
                     self.memory.alias(parameter, where)
                     continue
