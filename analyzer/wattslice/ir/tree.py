@@ -171,7 +171,8 @@ class Variable(Struct, frozen=True, eq=False):
     texture references and objects, HOST for host variables. A kernel's pointer parameter is itself a
     REGISTER variable; what it points to is told by the `MemoryPlace` that dereferences it.
     `dynamic` marks `extern __shared__`. `initializer` is set for file-scope variables only. `is_restrict`: a
-    pointer parameter of a CUDA kernel that is declared `__restrict__`.
+    pointer parameter of a CUDA kernel that is declared `__restrict__`. `linked_as`: the name by which other
+    files know a file-scope variable; None where they do not.
     """
 
     name: str
@@ -183,6 +184,7 @@ class Variable(Struct, frozen=True, eq=False):
     is_constant: bool = False
     initializer: Expr | None = None
     is_restrict: bool = False
+    linked_as: str | None = None
 
 
 class RegisterPlace(Struct, frozen=True, eq=False):

@@ -48,6 +48,8 @@ class CallGraph:
         found = self._by_name.get(node.name)
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
+        if found is not None and not _may_be_of_its_class(found, node):
+            return None  # size() of a list is none of a class of this program
         if found is not None and node.callee.startswith("_ZN"):
             missing = found.default_arguments[len(node.arguments) :]
             if len(node.arguments) > len(found.parameters) or None in missing:
@@ -83,12 +85,15 @@ class CallGraph:
         return found
 
     def _closures(self, node: ir.Call) -> frozenset[ir.Function]:
-        """The lambdas that a call of an object may run: of its type, else all that take so many arguments."""
+        """The lambdas that a call of an object may run: of its type, else all that take no more arguments.
+
+        Behind these may stand the addresses of those that are given by reference.
+        """
         type_ = node.arguments[0].type.element
         own = frozenset(() if type_ is None else self._lambdas.get(type_.name, ()))
         given = len(node.arguments) - 1
         every = (function for lambdas in self._lambdas.values() for function in lambdas)
-        return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) == given)
+        return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) <= given)
 
     def never_returns(self, expr: ir.Expr) -> bool:
         """Whether an expression ends the program: a call of exit(), or of a function that always does."""
@@ -434,6 +439,19 @@ def _may_return(stmt: ir.Stmt) -> bool:
 
 _MOST_ENDING = 4
 """Calls between a function and the exit() that it always comes to."""
+
+
+def _may_be_of_its_class(function: ir.Function, node: ir.Call) -> bool:
+    """Whether a call of a method's name has an object of its class."""
+    this = function.parameters[0] if function.parameters else None
+    if this is None or this.name != "this" or this.type.element is None:
+        return True
+    given = node.arguments[0].type.element if node.arguments else None
+    return given is not None and _class_template(given) == _class_template(this.type.element)
+
+
+def _class_template(type_: ir.Type) -> str:
+    return type_.name.removeprefix("const ").split("<")[0]
 
 
 def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:

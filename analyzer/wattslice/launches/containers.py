@@ -77,7 +77,7 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
         length = type_.fields[0].type.length or 0
     else:
         return None
-    if node.name.startswith(ir.ADDRESS_OF):
+    if node.name.removeprefix(ir.ADDRESS_OF) in ir.ELEMENT_METHODS and node.name.startswith(ir.ADDRESS_OF):
         return _address(memory, start, length, node, arguments)
     match node.name:
         case "size":

@@ -25,12 +25,11 @@ from wattslice.launches.memory import (
     Delta,
     Memory,
     Pointer,
-    Record,
     Storage,
     Unknown,
     Value,
     condition_of,
-    same,
+    joined,
     truth,
 )
 from wattslice.launches.relevance import Relevance
@@ -375,11 +374,10 @@ class ControlFlow(Evaluator):
             found = self._returned.pop()
         if flow is Flow.EXIT:
             raise LeftError(frozenset())
-        if found.value is not None:
-            for value, condition in found.others:
-                if not same(value, found.value) and not isinstance(found.value, (Pointer, Record)):
-                    return condition
-        return found.value
+        result = found.value
+        for value, condition in found.others if result is not None else ():
+            result = joined(result, value, condition)
+        return result
 
     def _return(self, value: Value | None) -> None:
         now = self._returned[-1]

@@ -326,6 +326,9 @@ ABOUT_THE_DEVICE = ("cudaGetDeviceProperties", "cudaDeviceGetAttribute", "cuDevi
 """Queries of which the answer is that of the GPU predicted for, whatever number it has."""
 
 
+_CHOICES = {f"{ir.ADDRESS_OF}{name}": name for name in ("min", "max")}
+
+
 def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value:
     """Value of a call to a function that is not part of the program, after its effect on `memory`."""
     name = node.name.removeprefix("std::")
@@ -344,6 +347,8 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         return arguments[0]
     if name in ALLOCATIONS:
         return fresh_memory(name)
+    if name in _CHOICES:
+        return _one_of(memory, node, _CHOICES[name], arguments)
     for prefix, effect in _EFFECTS.items():
         if name.startswith(prefix):
             found = effect(memory, gpu, node, arguments)
@@ -370,7 +375,7 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
         written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
         const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
-        for pointer in reached(written, everything=not is_known(name)):
+        for pointer in reached(written, everything=name == "operator()" or not is_known(name)):
             if pointer not in const:
                 memory.forget_behind(pointer, why)
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
@@ -378,7 +383,8 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
     if node.name.startswith("cuda") and node.type.is_integral:
         return 0  # cudaSuccess: a run that fails is none to predict
-    return Unknown(f"the result of {name}()", is_option=is_option)
+    around = reached(arguments, everything=True) if node.type.element is not None else ()
+    return Unknown(f"the result of {name}()", is_option=is_option, around=around)
 
 
 def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
@@ -423,10 +429,25 @@ def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
 
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
     lost = f"line {node.span.line}, which could not be read"
-    for argument in arguments:
-        for pointer in reached((argument,), everything=True):
-            memory.forget_behind(pointer, Unknown(f"written on {lost}"))
-    return Unknown(f"the result of {lost}")
+    places = reached(arguments, everything=True)
+    for pointer in places:
+        memory.forget_behind(pointer, Unknown(f"written on {lost}"))
+    return Unknown(f"the result of {lost}", around=places if node.type.element else ())
+
+
+def _one_of(memory: Memory, node: ir.Call, name: str, arguments: _Arguments) -> Value:
+    """Which of two objects, given by their addresses, std::min or std::max gives a reference to."""
+    places = places_of(*arguments)
+    if all(isinstance(argument, Pointer) for argument in arguments):
+        element = node.type.element or ir.UNKNOWN_TYPE
+        one, two = (
+            memory.read(place.storage, place.offset, element)
+            for place in arguments
+            if isinstance(place, Pointer)
+        )
+        if isinstance(one, (int, float)) and isinstance(two, (int, float)):
+            return arguments[(two < one) if name == "min" else (one < two)]
+    return Unknown(f"the result of {name}()", around=places)
 
 
 def _looks_at_options(name: str, node: ir.Call, arguments: _Arguments) -> bool:

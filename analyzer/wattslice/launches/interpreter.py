@@ -252,9 +252,7 @@ class Interpreter(HostLoops):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
         for argument in arguments:  # what a library is given it will call
             if isinstance(held := self._held(argument), Closure):
-                times, self._times = self._times, None
-                self._run_closure(held, node, (), ())
-                self._times = times
+                self._run_any_times(held, node)
         return library_call(self.memory, self.gpu, node, arguments)
 
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
@@ -279,11 +277,7 @@ class Interpreter(HostLoops):
         function = self._graph.named(node.value) if node.type.name == "function" else None
         if function is None or function.copied is None:
             return node.value
-        frame = dict(self.memory.frames[-1])
-        for variable in function.copied:
-            if (known := frame.get(variable)) is not None:
-                frame[variable] = replace(known, cells=dict(known.cells))
-        return Closure(node.value, frame)
+        return Closure(node.value, self.memory.frames[-1], function.copied).copy()
 
     def _held(self, value: Value) -> Value:
         """The closure or the function's name in an object that is called."""
@@ -294,10 +288,28 @@ class Interpreter(HostLoops):
     def _run_closure(
         self, closure: Closure, node: ir.Call, given: tuple[ir.Expr, ...], arguments: tuple[Value, ...]
     ) -> Value:
-        function = self._graph.named(closure.function)
+        function, instance = self._graph.named(closure.function), self._graph.named(node.callee)
+        if function is not None and instance is not None and instance.name == function.name:
+            function = instance  # of a generic lambda
         if function is None or function in self._active or len(self._active) >= MAX_CALL_DEPTH:
             return Unknown("the result of a lambda")
         return self._run(function, node, given, arguments, closure.frame)
+
+    def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
+        """A closure that a library is given: how often that calls it, and with what, nobody knows."""
+        times, self._times = self._times, None
+        known, seen = len(self.instances), set(self._seen)
+        for _ in range(2):  # what it is called with again, it has changed
+            del self.instances[known:]
+            self._seen = set(seen)
+            mark = self.memory.mark()
+            self._run_closure(closure, node, (), ())
+            for cell, value in self.memory.changes_since(mark).items():
+                lost = Unknown(
+                    f"'{cell[0].name}' changes in what {node.name}() calls", around=places_of(value)
+                )
+                self.memory.apply({cell: lost})
+        self._times = times
 
     def _run(
         self,
@@ -350,9 +362,11 @@ class Interpreter(HostLoops):
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
             if parameter in function.reference_parameters and index < len(given):
-                self.memory.frames.append(frame_of_caller)
-                where = self._named_place(given[index])
-                self.memory.frames.pop()
+                where = value
+                if parameter.type.kind is not ir.TypeKind.ARRAY:  # whose value is its address
+                    self.memory.frames.append(frame_of_caller)
+                    where = self._named_place(given[index])
+                    self.memory.frames.pop()
                 if isinstance(where, Pointer):
                     self.memory.alias(parameter, where)
                     continue

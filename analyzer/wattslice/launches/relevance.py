@@ -126,7 +126,7 @@ class FactReader:
         """The location of an object in memory: its array or record where that is evident, else its type."""
         root = place.root
         base = base_of(place.address)
-        if root is None or root.type.kind is ir.TypeKind.POINTER or isinstance(base, ir.Load):
+        if root is None or isinstance(base, (ir.Read, ir.Load)):
             return frozenset[Location](scalar_types(place.type))
         self._own_addresses.add(base_of(place.address))
         return frozenset[Location]((root,))
@@ -186,6 +186,9 @@ class FactReader:
                 continue
             if isinstance(argument, ir.Read):
                 self.references.append((parameter, argument.place.variable))
+            elif parameter.type.kind is ir.TypeKind.ARRAY:  # given by its address
+                self.reached.append((parameter, scalar_types(parameter.type)))
+                found.defines.update(_pointed_at(argument))
             elif isinstance(argument, ir.Load):
                 places = self._memory(argument.place)
                 found.defines.update(places)
@@ -237,7 +240,9 @@ _ARGUMENT_TYPES = (
     *(ScalarType(ir.TypeKind.FLOAT, bits) for bits in (32, 64)),
     *(ScalarType(ir.TypeKind.POINTER, bits) for bits in (0, 64)),
 )
-_FOLLOWED = frozenset({"std::function", "std::vector", "std::array", *INPUT_STREAMS})
+_FOLLOWED = frozenset(
+    {"std::function", "std::vector", "std::array", "std::reference_wrapper", "std::tuple", *INPUT_STREAMS}
+)
 """Classes of the library whose objects are followed."""
 _T = TypeVar("_T")
 _MAX_PASSES = 30
@@ -281,9 +286,11 @@ class _Slicer:
         self._core: set[ir.Stmt] = set()
         self._changed = False
         self._constants = tuple(v for v in program.globals if _may_decide(v))
-        by_name: dict[str, ir.Variable] = {}
+        linked: dict[str, ir.Variable] = {}
         for variable in program.globals:  # a variable that several files declare is one
-            self._reader.references.append((variable, by_name.setdefault(variable.name, variable)))
+            if variable.linked_as is not None:
+                one = linked.setdefault(variable.linked_as, variable)
+                self._reader.references.append((variable, one))
         self._locations.update(self._constants)
         self._needed.update(self._constants)
         for variable in program.globals:

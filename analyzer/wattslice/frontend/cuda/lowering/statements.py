@@ -26,6 +26,7 @@ from wattslice.frontend.cuda.lowering.context import (
     function_named,
     is_callable_type,
     memory_attribute,
+    somewhere,
     statement,
 )
 from wattslice.frontend.cuda.lowering.expressions import known_value
@@ -514,10 +515,8 @@ def _return(body: Body, node: Node) -> list[Stmt]:
         return [ir.Return(None, body.region(), span)]
     frame = body.frame
     if frame.returns_address:
-        where, this = body.location(children[0]), frame.this
-        written = () if this is None else (address_of(body, this, span),)
-        place = unread(span, written) if where is None else address_of(body, where, span)
-        return [ir.Return(place, body.region(), span)]
+        where = body.location(children[0]) or somewhere(body, children[0], body.type(children[0]))
+        return [ir.Return(address_of(body, where, span), body.region(), span)]
     if frame.info is not None and frame.info.returns_reference and not frame.results_as_values:
         where = body.location(children[0])
         if where is None and frame.results_in_memory:
@@ -804,6 +803,8 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
         body.names[key] = where
         return []
     type_ = body.type(node)
+    if where is None and body.is_host and must_name_an_object(node.type):
+        where = somewhere(body, initializer, type_)
     if where is None:  # bound to a temporary
         if not body.is_host and must_name_an_object(node.type):
             raise LoweringError(f"'{node.spelling}' refers to an object that is not known here", node)
