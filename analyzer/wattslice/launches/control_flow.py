@@ -23,6 +23,7 @@ from wattslice.launches.long_loops import jumps_of
 from wattslice.launches.memory import (
     Cell,
     Delta,
+    Frame,
     Memory,
     Pointer,
     Storage,
@@ -30,6 +31,7 @@ from wattslice.launches.memory import (
     Value,
     condition_of,
     joined,
+    places_of,
     truth,
 )
 from wattslice.launches.relevance import Relevance
@@ -309,8 +311,23 @@ class ControlFlow(Evaluator):
             why = Unknown(f"{function.name}() may have written it when something was thrown")
             for pointer in host_api.reached((Pointer(storage, 0),), everything=True):
                 self.memory.forget_behind(pointer, why)
-            for variable in self._graph.written_by(function):
-                self.memory.forget(self.memory.storage(variable), why)
+            self._forget_written(function, why)
+
+    def _forget_written(self, function: ir.Function, why: Unknown, around: Frame | None = None) -> None:
+        """What a function may write by names is unknown. `around`: what a closure of it names."""
+        for variable in self._graph.written_by(function):
+            match variable.role:
+                case ir.VariableRole.FILE_SCOPE:
+                    storages = [self.memory.storage(variable)]
+                case ir.VariableRole.STATIC_LOCAL:
+                    storages = [self.memory.static(variable)[0]]
+                case _:
+                    frames = (*self.memory.frames, around or {})
+                    storages = [frame[variable] for frame in frames if variable in frame]
+            for storage in storages:
+                for pointer in places_of(*storage.cells.values()):
+                    self.memory.forget_behind(pointer, why)
+                self.memory.forget(storage, why)
 
     def _caught(self, name: str) -> Value:
         """Whether a handler of this type takes what was thrown."""

@@ -329,8 +329,13 @@ ABOUT_THE_DEVICE = ("cudaGetDeviceProperties", "cudaDeviceGetAttribute", "cuDevi
 _CHOICES = {f"{ir.ADDRESS_OF}{name}": name for name in ("min", "max")}
 
 
-def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value:
-    """Value of a call to a function that is not part of the program, after its effect on `memory`."""
+def library_call(
+    memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments, *, calls: bool = False
+) -> Value:
+    """Value of a call to a function that is not part of the program, after its effect on `memory`.
+
+    `calls`: it is given functions, which get what it is given.
+    """
     name = node.name.removeprefix("std::")
     if name == ir.UNREAD:
         return _unread(memory, node, arguments)
@@ -375,7 +380,7 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
         written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
         const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
-        for pointer in reached(written, everything=name == "operator()" or not is_known(name)):
+        for pointer in reached(written, everything=calls or name == "operator()" or not is_known(name)):
             if pointer not in const:
                 memory.forget_behind(pointer, why)
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)

@@ -113,8 +113,7 @@ class Interpreter(HostLoops):
                 self.run(function)
             except (BudgetExceededError, RecursionError):
                 del self.memory.frames[1:]
-                for variable in self._graph.written_by(function):
-                    self.memory.forget(self.memory.storage(variable), Unknown("set before main()"))
+                self._forget_written(function, Unknown("set before main()"))
 
     # ------------------------------------------------------------------------- launches and calls
 
@@ -216,12 +215,19 @@ class Interpreter(HostLoops):
             if isinstance(name, Closure):
                 return self._run_closure(name, node, node.arguments, arguments)
             function = self._graph.named(name) if isinstance(name, str) else None
+        is_told = node.function is None and not node.is_virtual
         if node.name == "operator()" and arguments:
             held = self._held(arguments[0])
             if isinstance(held, Closure):
                 return self._run_closure(held, node, node.arguments[1:], arguments[1:])
             if isinstance(held, str) and (called := self._graph.named(held)) is not None:
                 return self._run(called, node, node.arguments[1:], arguments[1:])
+            is_told = is_told and (function is not None or not isinstance(held, Unknown))
+        elif node.function is not None:
+            is_told = isinstance(name, str)
+        if function is None and not is_told:
+            for perhaps in self._graph.callees(node):
+                self._not_followed(perhaps)
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
         if node.name in READS_ARGV or node.name in READS_FILES:
@@ -235,7 +241,7 @@ class Interpreter(HostLoops):
         if function is not None and self._may_follow(function, arguments):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
-            self.cut.update(self._graph.launches_from(function))
+            self._not_followed(function)
         found = host_api.mathematics(node.name, arguments)
         if found is not None:
             return found
@@ -250,10 +256,32 @@ class Interpreter(HostLoops):
                 where = self._named_place(argument)
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
-        for argument in arguments:  # what a library is given it will call
-            if isinstance(held := self._held(argument), Closure):
-                self._run_any_times(held, node)
-        return library_call(self.memory, self.gpu, node, arguments)
+        calls = False
+        for argument, value in zip(node.arguments, arguments, strict=False):
+            calls |= self._is_called_by_library(argument, value, node)
+        return library_call(self.memory, self.gpu, node, arguments, calls=calls)
+
+    def _is_called_by_library(self, argument: ir.Expr, value: Value, node: ir.Call) -> bool:
+        """Whether what a library is given may be a function: it may call it, any number of times."""
+        held = self._held(value)
+        if isinstance(held, Closure):
+            self._run_any_times(held, node)
+            return True
+        perhaps = self._graph.callable_by(argument)
+        if isinstance(held, str):
+            perhaps &= {self._graph.named(held)}
+        for function in perhaps:
+            self._not_followed(function)
+        return bool(perhaps)
+
+    def _not_followed(self, function: ir.Function, around: Frame | None = None) -> None:
+        """A function that is called nobody knows how often: what it launches is not counted, what it may
+        write by names is unknown. `around`: what a closure of it names.
+        """
+        if not self._speculating:
+            self.cut.update(self._graph.launches_from(function))
+        why = Unknown(f"set in {function.name}(), of which not every call is followed")
+        self._forget_written(function, why, around)
 
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
         """Whether a call is followed; of a function in itself, where its numbers, which end it, are known."""
@@ -291,7 +319,9 @@ class Interpreter(HostLoops):
         function, instance = self._graph.named(closure.function), self._graph.named(node.callee)
         if function is not None and instance is not None and instance.name == function.name:
             function = instance  # of a generic lambda
-        if function is None or function in self._active or len(self._active) >= MAX_CALL_DEPTH:
+        if function is None or not self._may_follow(function, arguments):
+            if function is not None:
+                self._not_followed(function, dict(closure.frame))
             return Unknown("the result of a lambda")
         return self._run(function, node, given, arguments, closure.frame)
 
