@@ -56,6 +56,11 @@ class CallGraph:
                 return None  # another method of that name
         return found
 
+    @cached_property
+    def managed(self) -> tuple[ir.Variable, ...]:
+        """Variables of the device, which the host reads where they are managed."""
+        return tuple(v for v in self._globals if v.space is ir.MemorySpace.GLOBAL)
+
     def named(self, name: str) -> ir.Function | None:
         """The function of this program that a function pointer with this value runs."""
         return self._by_name.get(name)

@@ -365,8 +365,10 @@ class ControlFlow(Evaluator):
         if variable.role is ir.VariableRole.STATIC_LOCAL:
             self._declare_static(variable, value)
             return
+        is_own = value is not None and variable in map(_pointed_at, ir.walk_expressions(value))
+        storage = self.memory.declare(variable) if is_own else None
         initial = None if value is None else self.evaluate(value)
-        storage = self.memory.declare(variable)
+        storage = storage or self.memory.declare(variable)
         if initial is not None:
             self.memory.write(storage, 0, initial, variable.type)
         elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
@@ -604,6 +606,10 @@ class ControlFlow(Evaluator):
             else:
                 self._not_taken(case.body, stmt.selector)
         return flow
+
+
+def _pointed_at(expr: ir.Expr) -> ir.Variable | None:
+    return expr.variable if isinstance(expr, ir.AddressOf) else None
 
 
 def _ends(stmt: ir.Stmt | None) -> bool:

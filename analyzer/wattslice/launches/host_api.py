@@ -147,11 +147,8 @@ KEEPS_ITS_ARGUMENTS = frozenset(
         "puts",
         "free",
         "cudaFree",
-        "cudaMemset",
-        "cudaMemset2D",
-        "cudaMemset2DAsync",
-        "cudaMemset3D",
-        "cudaMemsetAsync",
+        "cudaMemPrefetchAsync",
+        "cudaMemAdvise",
         "cudaMalloc3D",
         "cudaMallocArray",
         "cudaEventCreate",
@@ -499,9 +496,9 @@ def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Val
 
 
 def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    """memset: every number of what the pointer points to, from equal bytes."""
+    """memset, cudaMemset: every number of what the pointer points to, from equal bytes."""
     del gpu
-    if len(arguments) < 3:
+    if len(arguments) < 3 or node.name.startswith(("cudaMemset2D", "cudaMemset3D")):
         return None
     target, byte, size = arguments[0], arguments[1], arguments[2]
     if not isinstance(target, Pointer) or not isinstance(byte, int) or not isinstance(size, int):
@@ -596,6 +593,7 @@ _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] 
     "memcpy": _copy,
     "memmove": _copy,
     "memset": _set_bytes,
+    "cudaMemset": _set_bytes,
     "cuModuleGetFunction": _module_function,
     "cuLibraryGetKernel": _module_function,
     "cudaMemcpyToSymbol": _copy_to_symbol,

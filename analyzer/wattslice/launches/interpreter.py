@@ -153,6 +153,16 @@ class Interpreter(HostLoops):
                 )
             )
 
+        self._forget_written(node, arguments)
+
+    def _forget_written(self, node: ir.LaunchCall, arguments: tuple[Value, ...]) -> None:
+        """What a kernel may write: all that its arguments reach, and what the host knows by its own name."""
+        why = Unknown(f"what {node.kernel_name or 'a kernel'} may have written")
+        for pointer in host_api.reached(arguments, everything=True):
+            self.memory.forget_behind(pointer, why)
+        for variable in self._graph.managed:
+            self.memory.forget(self.memory.storage(variable), why)
+
     def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
         for argument in arguments:
             for cell in argument.cells.values() if isinstance(argument, Record) else (argument,):

@@ -588,14 +588,11 @@ class Memory:
 
 
 def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:
-    """The value of a cell after a branch that is not decided: settled by what settles the condition.
-
-    Of addresses and texts as well as of numbers; all else decides no launch.
-    """
+    """The value of a cell after a branch that is not decided: settled by what settles the condition."""
     if isinstance(one, Pointer) or isinstance(two, Pointer):
         is_first = one is _MISSING or two is _MISSING
         return likely if is_first else replace(condition, around=places_of(one, two))
-    if not isinstance(one, (int, float, str)) and not isinstance(two, (int, float, str)):
+    if isinstance(one, Unknown) and isinstance(two, Unknown):
         return likely
     storage, _ = cell
     if condition.variable is not None:

@@ -744,6 +744,10 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         if made:
             return made
     mark = len(body.before)
+    role = VariableRole.STATIC_LOCAL if body.is_host and node.is_static else VariableRole.LOCAL
+    itself: Variable | None = None
+    if initializer is not None and body.is_host and _names(body, initializer, node):
+        itself = body.names[key] = Variable(node.spelling, type_, body.home(type_), role, span)
     value = None if initializer is None else body.expr(initializer)
     if value is not None and body.is_host and node.is_static:  # once
         value = with_effects(body, mark, value)
@@ -756,8 +760,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     is_constant = isinstance(value, Constant) and node.type.is_const
     # A const float is no constant expression in C++; a constexpr one is.
     folds = is_constant and (type_.is_integral or "constexpr" in body.unit.spans.line_text(node))
-    role = VariableRole.STATIC_LOCAL if body.is_host and node.is_static else VariableRole.LOCAL
-    variable = Variable(node.spelling, type_, body.home(type_), role, span, is_constant=is_constant)
+    variable = itself or Variable(node.spelling, type_, body.home(type_), role, span, is_constant=is_constant)
     if isinstance(value, Constant) and folds and type_.lanes == 1:
         body.names[key] = value
     else:
@@ -770,6 +773,13 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if is_object and (body.is_host or type_.kind is TypeKind.RECORD):
         note_object(body, location_of_variable(body, variable, span), node.type, span)
     return [ir.Declare(variable, value, body.region(), span)]
+
+
+def _names(body: Body, initializer: Node, variable: Node) -> bool:
+    """Whether an initial value names the variable itself: its address, or in a function that it holds."""
+    is_named = variable.spelling in body.unit.spans.text(initializer)
+    names = (n for n in initializer.walk() if n.kind == C.DECL_REF_EXPR) if is_named else ()
+    return any(name.referenced == variable for name in names)
 
 
 def _is_of_class(body: Body, node: Node) -> bool:
