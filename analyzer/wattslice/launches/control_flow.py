@@ -311,9 +311,9 @@ class ControlFlow(Evaluator):
             why = Unknown(f"{function.name}() may have written it when something was thrown")
             for pointer in host_api.reached((Pointer(storage, 0),), everything=True):
                 self.memory.forget_behind(pointer, why)
-            self._forget_written(function, why)
+            self._forget_named(function, why)
 
-    def _forget_written(self, function: ir.Function, why: Unknown, around: Frame | None = None) -> None:
+    def _forget_named(self, function: ir.Function, why: Unknown, around: Frame | None = None) -> None:
         """What a function may write by names is unknown. `around`: what a closure of it names."""
         for variable in self._graph.written_by(function):
             match variable.role:
@@ -365,10 +365,8 @@ class ControlFlow(Evaluator):
         if variable.role is ir.VariableRole.STATIC_LOCAL:
             self._declare_static(variable, value)
             return
-        is_own = value is not None and variable in map(_pointed_at, ir.walk_expressions(value))
-        storage = self.memory.declare(variable) if is_own else None
+        storage = self.memory.declare(variable)  # its initial value may name it
         initial = None if value is None else self.evaluate(value)
-        storage = storage or self.memory.declare(variable)
         if initial is not None:
             self.memory.write(storage, 0, initial, variable.type)
         elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
@@ -606,10 +604,6 @@ class ControlFlow(Evaluator):
             else:
                 self._not_taken(case.body, stmt.selector)
         return flow
-
-
-def _pointed_at(expr: ir.Expr) -> ir.Variable | None:
-    return expr.variable if isinstance(expr, ir.AddressOf) else None
 
 
 def _ends(stmt: ir.Stmt | None) -> bool:

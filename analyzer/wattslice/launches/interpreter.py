@@ -6,7 +6,7 @@ statements by `control_flow`, loops by `host_loops`. Steps are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -113,7 +113,7 @@ class Interpreter(HostLoops):
                 self.run(function)
             except (BudgetExceededError, RecursionError):
                 del self.memory.frames[1:]
-                self._forget_written(function, Unknown("set before main()"))
+                self._forget_named(function, Unknown("set before main()"))
 
     # ------------------------------------------------------------------------- launches and calls
 
@@ -236,8 +236,7 @@ class Interpreter(HostLoops):
         elif node.function is not None:
             is_told = isinstance(name, str)
         if function is None and not is_told:
-            for perhaps in self._graph.callees(node):
-                self._not_followed(perhaps)
+            self._not_followed(self._graph.callees(node))
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
         if node.name in READS_ARGV or node.name in READS_FILES:
@@ -251,7 +250,7 @@ class Interpreter(HostLoops):
         if function is not None and self._may_follow(function, arguments):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
-            self._not_followed(function)
+            self._not_followed((function,))
         found = host_api.mathematics(node.name, arguments)
         if found is not None:
             return found
@@ -280,18 +279,19 @@ class Interpreter(HostLoops):
         perhaps = self._graph.callable_by(argument)
         if isinstance(held, str):
             perhaps &= {self._graph.named(held)}
-        for function in perhaps:
-            self._not_followed(function)
+        self._not_followed(perhaps)
         return bool(perhaps)
 
-    def _not_followed(self, function: ir.Function, around: Frame | None = None) -> None:
-        """A function that is called nobody knows how often: what it launches is not counted, what it may
-        write by names is unknown. `around`: what a closure of it names.
+    def _not_followed(self, functions: Collection[ir.Function], around: Frame | None = None) -> None:
+        """Functions that are called nobody knows how often: what they launch is not counted, what they may
+        write by names is unknown. `around`: what a closure of them names.
         """
-        if not self._speculating:
-            self.cut.update(self._graph.launches_from(function))
-        why = Unknown(f"set in {function.name}(), of which not every call is followed")
-        self._forget_written(function, why, around)
+        for function in sorted(functions, key=lambda function: function.mangled_name):
+            if not self._speculating:
+                self.cut.update(self._graph.launches_from(function))
+            name = "a lambda" if function.copied is not None else f"{function.name}()"
+            why = Unknown(f"set in {name}, of which not every call is followed")
+            self._forget_named(function, why, around)
 
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
         """Whether a call is followed; of a function in itself, where its numbers, which end it, are known."""
@@ -331,7 +331,7 @@ class Interpreter(HostLoops):
             function = instance  # of a generic lambda
         if function is None or not self._may_follow(function, arguments):
             if function is not None:
-                self._not_followed(function, dict(closure.frame))
+                self._not_followed((function,), dict(closure.frame))
             return Unknown("the result of a lambda")
         return self._run(function, node, given, arguments, closure.frame)
 
