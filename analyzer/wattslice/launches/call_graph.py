@@ -447,7 +447,8 @@ class HostDependence:
 def _holds_functions(type_: ir.Type) -> bool:
     """Pointers to functions, and objects of the library that hold one."""
     pointed = type_.element if type_.kind is ir.TypeKind.POINTER else None
-    return "function" in (type_.name, "" if pointed is None else pointed.name) or "function<" in type_.name
+    names = (type_.name, "" if pointed is None else pointed.name)
+    return "function" in names or type_.name.removeprefix("const ").startswith("std::function<")
 
 
 def _written(expr: ir.Expr) -> ir.Variable | None:

@@ -45,6 +45,8 @@ from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
 MAX_RECURSION_DEPTH = 40
+_MOST_RUNS = 6
+"""Of a closure that may be called any number of times, until all is unknown that it changes."""
 _NO_PLACE = Unknown("a value without a name")
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
@@ -267,7 +269,7 @@ class Interpreter(HostLoops):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
         calls = False
         for argument, value in zip(node.arguments, arguments, strict=False):
-            calls |= self._is_called_by_library(argument, value, node)
+            calls |= node.name != "operator=" and self._is_called_by_library(argument, value, node)
         return library_call(self.memory, self.gpu, node, arguments, calls=calls)
 
     def _is_called_by_library(self, argument: ir.Expr, value: Value, node: ir.Call) -> bool:
@@ -338,17 +340,23 @@ class Interpreter(HostLoops):
     def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
         """A closure that a library is given: how often that calls it, and with what, nobody knows."""
         times, self._times = self._times, None
-        known, seen = len(self.instances), set(self._seen)
-        for _ in range(2):  # what it is called with again, it has changed
+        known, seen, lost = len(self.instances), set(self._seen), set[tuple[str, int]]()
+        for _ in range(_MOST_RUNS):  # what it is called with again, it has changed
             del self.instances[known:]
             self._seen = set(seen)
             mark = self.memory.mark()
             self._run_closure(closure, node, (), ())
-            for cell, value in self.memory.changes_since(mark).items():
-                lost = Unknown(
-                    f"'{cell[0].name}' changes in what {node.name}() calls", around=places_of(value)
-                )
-                self.memory.apply({cell: lost})
+            changes = self.memory.changes_since(mark)
+            for cell, value in changes.items():
+                why = f"'{cell[0].name}' changes in what {node.name}() calls"
+                self.memory.apply({cell: Unknown(why, around=places_of(value))})
+            names = {(storage.name, key) for storage, key in changes}  # each run has variables of its own
+            if names <= lost:
+                break
+            lost |= names
+        else:
+            if (function := self._graph.named(closure.function)) is not None:
+                self._not_followed((function,), dict(closure.frame))
         self._times = times
 
     def _run(
