@@ -9,7 +9,7 @@ nothing else reaches, without lasting effect.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 
 from msgspec import Struct, field
@@ -23,7 +23,6 @@ from wattslice.launches.long_loops import jumps_of
 from wattslice.launches.memory import (
     Cell,
     Delta,
-    Frame,
     Memory,
     Pointer,
     Storage,
@@ -313,18 +312,17 @@ class ControlFlow(Evaluator):
                 self.memory.forget_behind(pointer, why)
             self._forget_named(function, why)
 
-    def _forget_named(self, function: ir.Function, why: Unknown, around: Frame | None = None) -> None:
-        """What a function may write by names is unknown. `around`: what a closure of it names."""
+    def _forget_named(
+        self, function: ir.Function, why: Unknown, around: Mapping[ir.Variable, Storage] | None = None
+    ) -> None:
+        """What a function may write by names is lost. `around`: what a closure of it names."""
         for variable in self._graph.written_by(function):
-            match variable.role:
-                case ir.VariableRole.FILE_SCOPE:
-                    storages = [self.memory.storage(variable)]
-                case ir.VariableRole.STATIC_LOCAL:
-                    storages = [self.memory.static(variable)[0]]
-                case _:
-                    frames = (*self.memory.frames, around or {})
-                    storages = [frame[variable] for frame in frames if variable in frame]
-            for storage in storages:
+            if variable.role is ir.VariableRole.STATIC_LOCAL:
+                self.memory.static(variable)
+            elif variable.role is ir.VariableRole.FILE_SCOPE:
+                self.memory.storage(variable)
+            own = (around or {}).get(variable)
+            for storage in self.memory.places_named(variable) if own is None else (own,):
                 for pointer in places_of(*storage.cells.values()):
                     self.memory.forget_behind(pointer, why)
                 self.memory.forget(storage, why)

@@ -386,7 +386,8 @@ def library_call(
     if node.name.startswith("cuda") and node.type.is_integral:
         return 0  # cudaSuccess: a run that fails is none to predict
     around = reached(arguments, everything=True) if node.type.element is not None else ()
-    return Unknown(f"the result of {name}()", is_option=is_option, around=around)
+    is_kept = not name.startswith(ir.ADDRESS_OF)  # an address that nobody gave the function in this call
+    return Unknown(f"the result of {name}()", is_option=is_option, around=around, is_anywhere=is_kept)
 
 
 def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:

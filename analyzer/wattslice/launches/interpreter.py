@@ -165,6 +165,17 @@ class Interpreter(HostLoops):
         for variable in self._graph.managed:
             self.memory.forget(self.memory.storage(variable), why)
 
+    def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
+        """Numbers of this kind in variables whose addresses somebody keeps are unknown."""
+        kind = {ir.TypeKind.INT: int, ir.TypeKind.FLOAT: float, ir.TypeKind.POINTER: Pointer}.get(type_.kind)
+        if kind is None or type_.bits == 8:  # texts, whose numbers decide little
+            return
+        for variable in self._relevance.escaped:
+            for storage in self.memory.places_named(variable):
+                for key, value in tuple(storage.cells.items()):
+                    if isinstance(value, kind):
+                        self.memory.set_cell(storage, key, why)
+
     def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
         for argument in arguments:
             for cell in argument.cells.values() if isinstance(argument, Record) else (argument,):
@@ -222,21 +233,22 @@ class Interpreter(HostLoops):
         if node.name in host_api.CAPTURES:
             self._is_captured = host_api.CAPTURES[node.name]
         function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
+        is_told = not node.is_virtual
         if node.function is not None:
             name = self.evaluate(node.function)
             if isinstance(name, Closure):
                 return self._run_closure(name, node, node.arguments, arguments)
+            is_told = isinstance(name, str)
             function = self._graph.named(name) if isinstance(name, str) else None
-        is_told = node.function is None and not node.is_virtual
-        if node.name == "operator()" and arguments:
+        elif node.name == "operator()" and arguments:
             held = self._held(arguments[0])
             if isinstance(held, Closure):
                 return self._run_closure(held, node, node.arguments[1:], arguments[1:])
             if isinstance(held, str) and (called := self._graph.named(held)) is not None:
+                if not self._may_follow(called, arguments[1:]):
+                    return self._not_followed((called,))
                 return self._run(called, node, node.arguments[1:], arguments[1:])
-            is_told = is_told and (function is not None or not isinstance(held, Unknown))
-        elif node.function is not None:
-            is_told = isinstance(name, str)
+            is_told = is_told and not isinstance(held, Unknown)
         if function is None and not is_told:
             self._not_followed(self._graph.callees(node))
         if function in self._relevance.unfollowed:
@@ -284,16 +296,20 @@ class Interpreter(HostLoops):
         self._not_followed(perhaps)
         return bool(perhaps)
 
-    def _not_followed(self, functions: Collection[ir.Function], around: Frame | None = None) -> None:
-        """Functions that are called nobody knows how often: what they launch is not counted, what they may
-        write by names is unknown. `around`: what a closure of them names.
+    def _not_followed(
+        self, functions: Collection[ir.Function], around: Mapping[ir.Variable, Storage] | None = None
+    ) -> Unknown:
+        """What functions give that are called nobody knows how often: what they launch is not counted, what
+        they may write by names is lost. `around`: what a closure of them names.
         """
+        why = Unknown("the result of a function that is not known")
         for function in sorted(functions, key=lambda function: function.mangled_name):
             if not self._speculating:
                 self.cut.update(self._graph.launches_from(function))
             name = "a lambda" if function.copied is not None else f"{function.name}()"
             why = Unknown(f"set in {name}, of which not every call is followed")
-            self._forget_named(function, why, around)
+            self._forget_named(function, why, around or {})
+        return why
 
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
         """Whether a call is followed; of a function in itself, where its numbers, which end it, are known."""
@@ -331,10 +347,10 @@ class Interpreter(HostLoops):
         function, instance = self._graph.named(closure.function), self._graph.named(node.callee)
         if function is not None and instance is not None and instance.name == function.name:
             function = instance  # of a generic lambda
-        if function is None or not self._may_follow(function, arguments):
-            if function is not None:
-                self._not_followed((function,), dict(closure.frame))
+        if function is None:
             return Unknown("the result of a lambda")
+        if not self._may_follow(function, arguments):
+            return self._not_followed((function,), closure.frame)
         return self._run(function, node, given, arguments, closure.frame)
 
     def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
@@ -356,7 +372,7 @@ class Interpreter(HostLoops):
             lost |= names
         else:
             if (function := self._graph.named(closure.function)) is not None:
-                self._not_followed((function,), dict(closure.frame))
+                self._not_followed((function,), closure.frame)
         self._times = times
 
     def _run(

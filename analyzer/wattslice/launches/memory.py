@@ -18,8 +18,8 @@ class Unknown(Struct, frozen=True, eq=False):
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
     `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
-    in one of these objects, which a write through it may change. `overflows`: other values that it is
-    computed from settle it, not the variable that holds it.
+    in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `overflows`:
+    other values that it is computed from settle it, not the variable that holds it.
     """
 
     reason: str
@@ -29,6 +29,7 @@ class Unknown(Struct, frozen=True, eq=False):
     least: int | None = None  # no number below it is possible: argc is at least 1
     around: tuple[Pointer, ...] = ()
     overflows: bool = False
+    is_anywhere: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -356,6 +357,13 @@ class Memory:
             return self.declare_global(variable)
         return self.declare(variable)
 
+    def places_named(self, variable: ir.Variable) -> Iterator[Storage]:
+        """Where a variable lives, in every call that is made."""
+        for frame in (self._globals, *self.frames):
+            storage = frame.get(variable)
+            if storage is not None:
+                yield storage if storage.part_of is None else storage.part_of.storage
+
     def declare(self, variable: ir.Variable, frame: Frame | None = None) -> Storage:
         """Fresh storage for a variable of the current call."""
         kind = variable.type.kind
@@ -491,7 +499,7 @@ class Memory:
         if not storage.is_given:
             for key in (begin, *storage.cells):
                 if _inside(key, begin, end) is not None:
-                    self._set(storage, key, _named(why, storage))
+                    self._lose(storage, key, why)
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
@@ -499,12 +507,12 @@ class Memory:
         if storage.is_given:
             return
         for key in tuple(storage.cells) or (0,):
-            self._set(storage, key, _named(why, storage))
+            self._lose(storage, key, why)
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
         if pointer.is_member and not pointer.storage.is_given:
-            self._set(pointer.storage, pointer.offset, _named(why, pointer.storage))
+            self._lose(pointer.storage, pointer.offset, why)
             return
         kept = None if pointer.length is None else pointer.storage.cells.get(pointer.length)
         if pointer.offset >= _PAGE:
@@ -513,6 +521,11 @@ class Memory:
             self.forget(pointer.storage, why)
         if pointer.length is not None and kept is not None:
             self._set(pointer.storage, pointer.length, kept)
+
+    def _lose(self, storage: Storage, key: int, why: Unknown) -> None:
+        """A scalar becomes unknown; of an address it is known where it may lie."""
+        around = places_of(storage.cells.get(key, why))
+        self._set(storage, key, _named(replace(why, around=around) if around else why, storage))
 
     def forget_elements(self, pointer: Pointer, why: Unknown) -> None:
         """A vector of which `pointer` is to an element becomes unknown, with its length."""

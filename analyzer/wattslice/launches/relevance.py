@@ -256,6 +256,7 @@ class Relevance(Struct, frozen=True):
     skipped: frozenset[ir.Stmt] = frozenset()
     unfollowed: frozenset[ir.Function] = frozenset()
     constants: tuple[ir.Variable, ...] = ()  # constant memory whose content may decide what a kernel does
+    escaped: frozenset[ir.Variable] = frozenset()  # whose addresses somebody may keep
 
 
 def relevance_of(program: ir.Program, graph: CallGraph) -> Relevance:
@@ -337,7 +338,8 @@ class _Slicer:
         for function in self._functions:
             self._collect(function.body, skipped)
         unfollowed = set(self._functions) - self._effective - self._valued
-        return Relevance(frozenset(skipped), frozenset(unfollowed), self._constants)
+        escaped = frozenset(self._reader.escaped)
+        return Relevance(frozenset(skipped), frozenset(unfollowed), self._constants, escaped)
 
     # ----------------------------------------------------------------- widening
 
