@@ -643,7 +643,12 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         return values[0]
     cells: dict[int, Value] = {}
     if is_text_object(type_):
-        return Record({0: values[0] if values else ""})
+        parts: Value = values[0] if values else ""
+        if len(values) > 1:
+            parts = Unknown("a text made of parts")
+            if isinstance(values[0], str) and isinstance(values[1], int) and len(values) == 2:
+                parts = values[0][: values[1]]
+        return Record({0: parts})
     if type_.name.startswith(INPUT_STREAMS):  # as the name of its file
         return Record(dict(enumerate(values[:1])))
     if is_dim3(type_):

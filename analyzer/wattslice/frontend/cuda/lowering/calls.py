@@ -52,6 +52,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     chooses_result,
     dereference,
     gives_value,
+    is_followed,
     is_plain,
     must_name_an_object,
     pointee_of,
@@ -285,7 +286,7 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
     arguments = list(node.arguments)
     is_operator = name == "operator[]"
     this = object_argument(body, node, span, arguments.pop(0) if is_operator and arguments else None)
-    if this is None or this.type.element is None or not is_plain(type_):
+    if this is None or this.type.element is None or not is_followed(type_):
         return None
     if not this.type.element.name.removeprefix("const ").startswith((*ir.VECTOR_CLASSES, "std::array<")):
         return None

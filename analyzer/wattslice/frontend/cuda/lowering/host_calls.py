@@ -319,4 +319,8 @@ def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
             value = body.expr(child)
             if isinstance(value, Read) and not value.place.path:
                 return ir.AddressOf(value.place.variable, type_, span)
+        elif child.kind == C.INIT_LIST_EXPR and type_.element is not None and type_.element.fields:
+            held = body.temporary("new", type_.element, span)
+            body.before.append(ir.Declare(held, body.expr(child), body.region(), span))
+            return ir.AddressOf(held, type_, span)
     return Call("operator new", "operator new", (), type_, span)

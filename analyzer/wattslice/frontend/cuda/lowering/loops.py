@@ -21,7 +21,7 @@ from wattslice.frontend.cuda.lowering.context import (
 )
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
-    is_plain,
+    is_followed,
     must_name_an_object,
     note_pointer,
     read,
@@ -213,7 +213,7 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
     element_type = body.type(variable)
     is_written = must_name_an_object(variable.type)
     start = ir.Call(_ELEMENT, ir.ADDRESS_OF + "operator[]", (address, index), pointer_to(element_type), span)
-    if is_written and is_plain(element_type):
+    if is_written and is_followed(element_type):
         pointer = body.temporary(variable.spelling, start.type, span)
         body.names[variable.raw.data0] = Cell(
             Read(RegisterPlace(pointer, (), start.type), start.type, span),

@@ -752,7 +752,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if value is not None and body.is_host and node.is_static:  # once
         value = with_effects(body, mark, value)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
-        value = value if type_.name == "dim3" or type_.name.startswith(ir.VECTOR_CLASSES) else None
+        is_made = type_.name == "dim3" or type_.name.startswith((*ir.VECTOR_CLASSES, "std::basic_string<"))
+        value = value if is_made else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
     if type_.kind is TypeKind.UNKNOWN and value is not None:
