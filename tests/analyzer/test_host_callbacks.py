@@ -1,4 +1,4 @@
-"""What a library, a pointer or a function in itself calls: any number of times, unless all of it is followed."""
+"""What libraries, pointers and functions themselves call: any number of times, where not all is followed."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ struct One : Base { void f() { g = 1; } };
 struct Two : Base { void f() { g = 2; } };
 void elsewhere(void (*)(int));
 Base *made(int);
+using Table = std::map<int, std::function<void()>>;
 """
 
 CALLED = [
@@ -35,7 +36,8 @@ CALLED = [
     ("its return value only", "int n = 1; std::generate(v.begin(), v.end(), [&] { return n; });", "n", 1),
     (
         "what the next call finds",
-        "int a = 0, b = 0, n = 1; std::for_each(v.begin(), v.end(), [&](int) { if (b) n = 2; if (a) b = 1; a = 1; });",
+        "int a = 0, b = 0, n = 1;"
+        "std::for_each(v.begin(), v.end(), [&](int) { if (b) n = 2; if (a) b = 1; a = 1; });",
         "n",
         None,
     ),
@@ -43,20 +45,20 @@ CALLED = [
     ("what a function does not write", "int n = 4; std::for_each(v.begin(), v.end(), each);", "n", 4),
     ("a function that writes behind a pointer", "std::for_each(v.begin(), v.end(), behind);", "g + 1", None),
     ("a comparison", "int a[3] = {3, 1, 2}; qsort(a, 3, 4, compare);", "g + 1", None),
-    ("a pointer to a function", "void (*f)(int) = each; std::for_each(v.begin(), v.end(), f);", "g + 1", None),
+    ("a pointer to one", "void (*f)(int) = each; std::for_each(v.begin(), v.end(), f);", "g + 1", None),
     ("a pointer by another function", "void (*f)(int) = each; elsewhere(f);", "g + 1", None),
     ("a pointer that nobody knows", "void (*f)(int) = each; if (u) f = other; f(1);", "g + 1", None),
     ("an object", "int n = 1; std::for_each(v.begin(), v.end(), Adder{&n});", "n", None),
     ("a method that nobody knows", "Base *b = made(u); b->f();", "g + 1", None),
-    ("a std::function that is kept", "int n = 2; std::map<int, std::function<void()>> t; t[0] = [&] { n = 3; };", "n", 2),
+    ("an object that is kept", "int n = 2; Table t; t[0] = [&] { n = 3; };", "n", 2),
+    ("one that is called", "int n = 2; Table t; t[0] = [&] { n = 3; }; t[0]();", "n", None),
+    ("one that is asked for", "int n = 1; std::function<void()> f = [&] { n++; }; if (f) f();", "n", 2),
     (
-        "one that is called",
-        "int n = 2; std::map<int, std::function<void()>> t; t[0] = [&] { n = 3; }; t[0]();",
-        "n",
+        "a static of a function",
+        "counted(); std::for_each(v.begin(), v.end(), [](int) { counted(); });",
+        "counted()",
         None,
     ),
-    ("one that is asked for", "int n = 1; std::function<void()> f = [&] { n++; }; if (f) f();", "n", 2),
-    ("a static of a function", "counted(); std::for_each(v.begin(), v.end(), [](int) { counted(); });", "counted()", None),
     ("itself, as often as is known", "in_itself(4);", "g + 1", 6),
     ("itself", "in_itself(u);", "g + 1", None),
     (
@@ -84,7 +86,12 @@ def test_what_is_called_nobody_knows_how_often_may_write_as_often(tmp_path, code
 
 COUNTED = [
     ("by a library", "std::for_each(v.begin(), v.end(), [&](int) { k<<<2, 32>>>(1); });", None),
-    ("by itself", "std::function<void(int)> f = [&](int d) { k<<<2, 32>>>(1); if (d < 3) { f(d + 1); f(d + 1); } }; f(0);", 15),
+    (
+        "by itself",
+        "std::function<void(int)> f = [&](int d) { k<<<2, 32>>>(1); if (d < 3) { f(d + 1); f(d + 1); } };"
+        "f(0);",
+        15,
+    ),
     ("once", "std::function<void()> f = [] { k<<<2, 32>>>(1); }; if (f) f();", 1),
 ]  # fmt: skip
 

@@ -125,6 +125,22 @@ CAPTURES = {
 }
 """Functions that begin (or end) the capture of launches into a graph, whose own launches are not counted."""
 
+_TAKE_A_GRAPH = (
+    "cudaGraphInstantiate",
+    "cudaGraphClone",
+    "cudaGraphAddChildGraphNode",
+    "cudaGraphExecUpdate",
+)
+
+
+def takes_a_graph(node: ir.Call) -> bool:
+    """Whether a call may keep the nodes of a graph as they are: what changes them later comes beside."""
+    if node.name.startswith("cudaGraph"):
+        return node.name.startswith(_TAKE_A_GRAPH)
+    pointed = (argument.type.element for argument in node.arguments)
+    return any(type_ is not None and "CUgraph" in type_.name for type_ in pointed)
+
+
 ALLOCATIONS = frozenset({"malloc", "calloc", "realloc", "operator new", "operator new[]", "aligned_alloc"})
 """Functions that return fresh memory."""
 

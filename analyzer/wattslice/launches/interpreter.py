@@ -70,6 +70,7 @@ class Interpreter(HostLoops):
         self._dependence = graph.dependence
         self.cut: set[ir.LaunchCall] = set()  # sites in calls that are not followed
         self._is_captured = False  # into a graph, which is launched some other time
+        self._open_nodes: dict[Storage, tuple[int, ir.Span]] = {}  # of graphs that nothing has taken yet
         self._path: list[ir.Call] = []
 
     # ------------------------------------------------------------------------- entry points
@@ -176,6 +177,22 @@ class Interpreter(HostLoops):
                     if isinstance(value, kind):
                         self.memory.set_cell(storage, key, why)
 
+    def _graph_node(self, node: ir.Call, arguments: tuple[Value, ...]) -> Unknown:
+        """A node gets the launch that comes next; what it had before is never run if nothing has taken it."""
+        where = arguments[0] if arguments else None
+        is_run = self._times == 1 and self._doubt is None and not self._speculating
+        if isinstance(where, Pointer) and node.callee.startswith("cudaGraphAdd"):
+            fresh = host_api.fresh_memory(ir.GRAPH_NODE)
+            self.memory.write(where.storage, where.offset, fresh, _ADDRESS)
+            where = fresh
+        if isinstance(where, Pointer) and is_run:
+            at, span = self._open_nodes.get(where.storage, (len(self.instances), node.span))
+            before = self.instances[at] if at < len(self.instances) else None
+            if before is not None and before.node.span == span and not before.is_guess:
+                self.instances[at] = replace(before, is_replaced=True)
+            self._open_nodes[where.storage] = len(self.instances), node.span
+        return Unknown("how often a graph is launched")
+
     def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
         for argument in arguments:
             for cell in argument.cells.values() if isinstance(argument, Record) else (argument,):
@@ -230,6 +247,10 @@ class Interpreter(HostLoops):
             self._throw(names if isinstance(names, str) else "", arguments[1] if len(arguments) > 1 else None)
         if node.name in host_api.EXITS:
             raise LeftError(frozenset())
+        if node.name == ir.GRAPH_NODE:
+            return self._graph_node(node, arguments)
+        if host_api.takes_a_graph(node):
+            self._open_nodes.clear()
         if node.name in host_api.CAPTURES:
             self._is_captured = host_api.CAPTURES[node.name]
         function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
