@@ -461,6 +461,9 @@ not kept."""
 UNREAD = "a statement that could not be read"
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""
+GRAPH_NODE = "node of a graph"
+"""A call before the launch that a node of a graph gets, with where the node is kept (the function called adds
+it) or the node (which may have had another launch); nobody knows how often a graph is launched."""
 THROW, CAUGHT, HANDLE = "throw", "caught", "handle"
 """Calls of host code: throwing a value of the types that a text names, of no text the one at hand again;
 whether what was thrown last is of such a type; the value of what is handled from here on."""
