@@ -17,7 +17,7 @@ from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import BlockKind, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import Patterns, SiteTally
-from wattslice.counting.values import Lanes, Value, join, select
+from wattslice.counting.values import VARYING, Lanes, Value, join, select, unset_member
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
@@ -396,12 +396,27 @@ class State:
     def _join(self, other: Environment, *, together: bool) -> None:
         """Keeps what is known by the present registers and by `other` ones."""
         environment = self.environment
+        for key in environment.keys() - other.keys():
+            if (unset := self._unset(key, other)) is not None:
+                environment[key] = join(unset, environment[key], together=together)
         for key, value in other.items():
             own = environment.get(key)
-            if own is None:
+            if own is None and (own := self._unset(key, environment)) is None:
                 environment[key] = value
             elif own is not value:
                 environment[key] = join(value, own, together=together)
+
+    def _unset(self, key: ir.RegisterKey, environment: Environment) -> Value | None:
+        """What a register that is not in `environment` holds: a part of a record that is, or of a parameter.
+
+        None: nothing was ever put there.
+        """
+        variable, path = key if isinstance(key, tuple) else (key, ())
+        for length in range(len(path)):
+            whole = environment.get((variable, path[:length]) if length else variable)
+            if whole is not None:
+                return unset_member(whole)
+        return VARYING if variable in self.launch.kernel.parameters else None
 
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
@@ -409,7 +424,7 @@ class State:
             return
         if mask.lanes_active < self.live.lanes_active:
             old = self.environment.get(key)
-            if old is not None:
+            if old is not None or (old := self._unset(key, self.environment)) is not None:
                 value = select(mask.active, value, old)
         self.environment[key] = value
 
