@@ -517,6 +517,13 @@ def _name_in_calls(function: ir.Function) -> str:
     return function.name if this is None else re.sub(r"<.*", "", this.name).rpartition("::")[2]
 
 
+_OF_C = frozenset(
+    ("atoi", "atol", "atof", "strtol", "strtoul", "strtod", "strtof", "sscanf", "fopen", "fclose", "fread",
+     "fwrite", "fscanf", "fgets", "feof", "fseek", "ftell", "fflush", "memcpy", "memset", "strcpy", "strcat")
+)  # fmt: skip
+"""Functions that no file of a program defines: programs often call them."""
+
+
 def _undefined(program: ir.Program) -> frozenset[str]:
     """What launching code calls and reads, and others define: functions and variables."""
     graph = call_graph(program)
@@ -527,7 +534,11 @@ def _undefined(program: ir.Program) -> frozenset[str]:
         for expr in ir.expressions_below(function.body)
         if isinstance(expr, ir.Call) and expr.function is None and graph.callee(expr) is None
     )
-    functions = {call.name for call in calls if call.name.isidentifier() and not host_api.is_known(call.name)}
+    functions = {
+        call.name
+        for call in calls
+        if call.name.isidentifier() and call.name not in _OF_C and not host_api.is_known(call.name)
+    }
     variables = {
         variable.name
         for variable in program.globals
