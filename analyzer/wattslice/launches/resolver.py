@@ -383,8 +383,21 @@ def _lacks_number(instance: LaunchInstance) -> bool:
 
 
 def _arguments_of_main(program: ir.Program, find: ArgumentFinder) -> ProgramArguments | None:
+    """What the program is run with; None as well where nobody looks at it."""
     main = next((f for f in program.functions if f.name == "main" and len(f.parameters) > 1), None)
-    return None if main is None else find(Path(main.span.file))
+    if main is None:
+        return None
+    given = frozenset(main.parameters)
+    every = (expr for function in program.functions for expr in ir.expressions_below(function.body))
+    return find(Path(main.span.file)) if any(_names(expr) in given for expr in every) else None
+
+
+def _names(expr: ir.Expr) -> ir.Variable | None:
+    """The variable that an expression reads, changes or takes the address of."""
+    place = expr.place if isinstance(expr, ir.Read) else getattr(expr, "target", None)
+    if isinstance(place, ir.RegisterPlace):
+        return place.variable
+    return expr.variable if isinstance(expr, ir.AddressOf) else None
 
 
 def _as_run(
