@@ -143,9 +143,7 @@ def measured(key: str) -> Cost | None:
     if words is None:
         return None
     kinds, numbers = words.split()[::2], words.split()[1::2]
-    return tuple(
-        (InstructionKind(kind), float(number)) for kind, number in zip(kinds, numbers, strict=True)
-    )
+    return tuple((InstructionKind(kind), float(number)) for kind, number in zip(kinds, numbers, strict=True))
 
 
 def call_cost(
