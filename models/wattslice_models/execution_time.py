@@ -216,6 +216,8 @@ def _dram_bytes(l2_bytes: float, footprint_bytes: float | None, gpu: Gpu) -> flo
 class _Place(Enum):
     """What a block shares a unit with: the blocks of an SM, those that follow it on its place there, all."""
 
+    __hash__ = object.__hash__  # members are keys, and singletons
+
     SM = auto()
     SLOT = auto()
     CHIP = auto()

@@ -147,15 +147,17 @@ class Sampling(Struct, frozen=True):
     """Counts that are estimates: of `of_blocks` only `blocks`, drawn at random, were evaluated.
 
     `reason`: what in the kernel kept the others from being known. `thread_errors`, `warp_errors`: how far
-    each count may be from the truth, by region. `relative_error`: the same of all operations together.
+    each count may be from the truth, by region; None where no bound is known. `relative_error`: the same of
+    all operations together. `open_lines`: the loops that other blocks may run longer than any drawn one.
     """
 
     blocks: int
     of_blocks: int
     reason: str
-    thread_errors: tuple[float, ...]
-    warp_errors: tuple[float, ...]
-    relative_error: float
+    thread_errors: tuple[float | None, ...]
+    warp_errors: tuple[float | None, ...]
+    relative_error: float | None
+    open_lines: tuple[int, ...] = ()
 
 
 class BlockKind(Struct, frozen=True):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator
-from enum import Enum
 from itertools import count
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from msgspec import Struct, field
 
 from wattslice.ir import BinaryOp, LogicalOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
 from wattslice.ir.objects import outside_unions, part_of
+from wattslice.ir.operators import IdentityEnum
 from wattslice.workload.instructions.kinds import Cost
 
 Terms = tuple[tuple["Value", int], ...]
@@ -62,7 +62,7 @@ class LoopLevel(Struct, eq=False):
         return self.trips or 1.0 if self.is_unrolled else self.unroll
 
 
-class Shape(Enum):
+class Shape(IdentityEnum):
     """How a value takes part in fusion."""
 
     PLAIN = "plain"
