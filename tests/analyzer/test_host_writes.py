@@ -320,3 +320,10 @@ def test_a_word_that_another_function_gets_is_lost(tmp_path):
     around = Neighbours(arguments=lambda _: ProgramArguments(("n=5",), "--args"))
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
     assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_method_of_a_library_is_none_of_a_class_of_the_program(tmp_path):
+    head = "#include <thrust/device_vector.h>\nstruct B { int n; int size() const { return n; } };\n"
+    body = "B b{3}; thrust::device_vector<int> v(5); k<<<v.size(), 32>>>(b.size());"
+    (launch,) = launches(tmp_path, f"{head}__global__ void k(int n) {{}}\nint main() {{ {body} }}")
+    assert (launch.grid[0], launch.arguments, launch.source) == (5, (3,), LaunchSource.HOST_CODE)
