@@ -85,6 +85,9 @@ int five() { return 5; }
 int six() { return 6; }
 void other(std::string &s) { s = "abc"; }
 void bump(int n) { bumped += n; }
+struct Far { int m() const; };
+struct Near { int m() const { return 3; } };
+int near() { return Near().m(); }
 __managed__ int total;
 __global__ void v(Config *c) { c->n = 9; }
 __global__ void w(int *c) { *c = 77; }
@@ -114,6 +117,9 @@ DOUBTFUL = [
      "std::for_each(v.begin(), v.end(), bump); int a = bumped;"),
     ("by a closure that a library is given", "std::vector<int> v = {3, 1}; int a = 0;"
      "std::for_each(v.begin(), v.end(), [&](int) { a++; });"),
+    ("a method elsewhere", "Far f; int a = f.m();"),
+    ("a member that is a reference", "int a = 3; struct R { int &q; void operator()(int v) { q = v; } };"
+     "R r{a}; r(7);"),
     ("a size that a library asks", "size_t a = 0; cub::DeviceScan::ExclusiveSum(nullptr, a, where, where,"
      "9);"),
 ]  # fmt: skip
