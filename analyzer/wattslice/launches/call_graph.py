@@ -127,17 +127,31 @@ class CallGraph:
         return frozenset(found)
 
     def handed_to(self, node: ir.Call) -> frozenset[ir.Function]:
-        """The lambdas among the arguments of a call that nobody follows: it may call them."""
+        """The functions among the arguments of a call that nobody follows: it may call them."""
+        return frozenset[ir.Function]().union(*map(self.callable_by, node.arguments))
+
+    def callable_by(self, argument: ir.Expr) -> frozenset[ir.Function]:
+        """The functions that whoever is given a value may call."""
         found: set[ir.Function] = set()
-        for argument in node.arguments if self._lambdas else ():
-            for inner in ir.walk_expressions(argument):
-                if isinstance(inner, ir.Text):
-                    function = self._by_name.get(inner.value)
-                    found.update(() if function is None or function.copied is None else (function,))
-                elif isinstance(inner, (ir.Read, ir.AddressOf)):
-                    variable = inner.variable if isinstance(inner, ir.AddressOf) else inner.place.variable
-                    found.update(self._lambdas.get(variable.type.name, ()))
+        for inner in ir.walk_expressions(argument) if self._pointed_at or self._may_be_handed else ():
+            if isinstance(inner, ir.Text):
+                function = self._by_name.get(inner.value) if inner.type.name == "function" else None
+                found.update(() if function is None else (function,))
+            elif isinstance(inner, (ir.Read, ir.AddressOf, ir.Construct, ir.Load)):
+                type_ = inner.variable.type if isinstance(inner, ir.AddressOf) else inner.type
+                found.update(self._may_be_handed.get(type_.name.removeprefix("const "), ()))
+                if _holds_functions(type_):
+                    found |= self._pointed_at
         return frozenset(found)
+
+    @cached_property
+    def _may_be_handed(self) -> dict[str, list[ir.Function]]:
+        """Lambdas, and what calls of objects of classes run, by the names of their types."""
+        found = dict(self._lambdas)
+        for function in self._methods.get("operator()", ()):
+            element = function.parameters[0].type.element
+            found.setdefault("" if element is None else element.name, []).append(function)
+        return found
 
     @cached_property
     def _lambdas(self) -> dict[str, list[ir.Function]]:
@@ -259,14 +273,14 @@ class CallGraph:
         return any(isinstance(expr, ir.Call) and expr.name == ir.THROW for expr in every)
 
     def written_by(self, function: ir.Function) -> frozenset[ir.Variable]:
-        """The file-scope variables that a function, or what it calls, may write."""
-        return frozenset(v for v in self.named_by(function) if v.role is ir.VariableRole.FILE_SCOPE)
-
-    def named_by(self, function: ir.Function) -> frozenset[ir.Variable]:
-        """The variables that a function, or what it calls, may write by their names."""
+        """The variables that a function, or what it calls, may write and that are there when it is called."""
         parts = (function, *self.functions_in(function.body))
-        expressions = (expr for part in parts for expr in ir.expressions_below(part.body))
-        return frozenset(variable for expr in expressions if (variable := _written(expr)) is not None)
+        written = {_written(expr) for part in parts for expr in ir.expressions_below(part.body)}
+        own = {parameter for part in parts for parameter in part.parameters}
+        for stmt in (stmt for part in parts for stmt in ir.walk_statements(part.body)):
+            if isinstance(stmt, ir.Declare) and stmt.variable.role is not ir.VariableRole.STATIC_LOCAL:
+                own.add(stmt.variable)
+        return frozenset(variable for variable in written if variable is not None and variable not in own)
 
     @cached_property
     def destroying(self) -> dict[str, ir.Function]:
@@ -428,6 +442,13 @@ class HostDependence:
             elif isinstance(node, ir.Call):
                 found |= self._graph.callees(node)
         return found
+
+
+def _holds_functions(type_: ir.Type) -> bool:
+    """Pointers to functions, and objects of the library that hold one."""
+    pointed = type_.element if type_.kind is ir.TypeKind.POINTER else None
+    names = (type_.name, "" if pointed is None else pointed.name)
+    return "function" in names or type_.name.removeprefix("const ").startswith("std::function<")
 
 
 def _written(expr: ir.Expr) -> ir.Variable | None:

@@ -125,6 +125,22 @@ CAPTURES = {
 }
 """Functions that begin (or end) the capture of launches into a graph, whose own launches are not counted."""
 
+_TAKE_A_GRAPH = (
+    "cudaGraphInstantiate",
+    "cudaGraphClone",
+    "cudaGraphAddChildGraphNode",
+    "cudaGraphExecUpdate",
+)
+
+
+def takes_a_graph(node: ir.Call) -> bool:
+    """Whether a call may keep the nodes of a graph as they are: what changes them later comes beside."""
+    if node.name.startswith("cudaGraph"):
+        return node.name.startswith(_TAKE_A_GRAPH)
+    pointed = (argument.type.element for argument in node.arguments)
+    return any(type_ is not None and "CUgraph" in type_.name for type_ in pointed)
+
+
 ALLOCATIONS = frozenset({"malloc", "calloc", "realloc", "operator new", "operator new[]", "aligned_alloc"})
 """Functions that return fresh memory."""
 
@@ -326,8 +342,13 @@ ABOUT_THE_DEVICE = ("cudaGetDeviceProperties", "cudaDeviceGetAttribute", "cuDevi
 _CHOICES = {f"{ir.ADDRESS_OF}{name}": name for name in ("min", "max")}
 
 
-def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value:
-    """Value of a call to a function that is not part of the program, after its effect on `memory`."""
+def library_call(
+    memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments, *, calls: bool = False
+) -> Value:
+    """Value of a call to a function that is not part of the program, after its effect on `memory`.
+
+    `calls`: it is given functions, which get what it is given.
+    """
     name = node.name.removeprefix("std::")
     if name == ir.UNREAD:
         return _unread(memory, node, arguments)
@@ -372,7 +393,7 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
         written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
         const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
-        for pointer in reached(written, everything=name == "operator()" or not is_known(name)):
+        for pointer in reached(written, everything=calls or name == "operator()" or not is_known(name)):
             if pointer not in const:
                 memory.forget_behind(pointer, why)
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)

@@ -6,7 +6,7 @@ statements by `control_flow`, loops by `host_loops`. Steps are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -45,6 +45,8 @@ from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
 MAX_RECURSION_DEPTH = 40
+_MOST_RUNS = 6
+"""Of a closure that may be called any number of times, until all is unknown that it changes."""
 _NO_PLACE = Unknown("a value without a name")
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
@@ -68,6 +70,7 @@ class Interpreter(HostLoops):
         self._dependence = graph.dependence
         self.cut: set[ir.LaunchCall] = set()  # sites in calls that are not followed
         self._is_captured = False  # into a graph, which is launched some other time
+        self._open_nodes: dict[Storage, tuple[int, ir.Span]] = {}  # of graphs that nothing has taken yet
         self._path: list[ir.Call] = []
 
     # ------------------------------------------------------------------------- entry points
@@ -113,8 +116,7 @@ class Interpreter(HostLoops):
                 self.run(function)
             except (BudgetExceededError, RecursionError):
                 del self.memory.frames[1:]
-                for variable in self._graph.written_by(function):
-                    self.memory.forget(self.memory.storage(variable), Unknown("set before main()"))
+                self._forget_named(function, Unknown("set before main()"))
 
     # ------------------------------------------------------------------------- launches and calls
 
@@ -175,6 +177,22 @@ class Interpreter(HostLoops):
                     if isinstance(value, kind):
                         self.memory.set_cell(storage, key, why)
 
+    def _graph_node(self, node: ir.Call, arguments: tuple[Value, ...]) -> Unknown:
+        """A node gets the launch that comes next; what it had before is never run if nothing has taken it."""
+        where = arguments[0] if arguments else None
+        is_run = self._times == 1 and self._doubt is None and not self._speculating
+        if isinstance(where, Pointer) and node.callee.startswith("cudaGraphAdd"):
+            fresh = host_api.fresh_memory(ir.GRAPH_NODE)
+            self.memory.write(where.storage, where.offset, fresh, _ADDRESS)
+            where = fresh
+        if isinstance(where, Pointer) and is_run:
+            at, span = self._open_nodes.get(where.storage, (len(self.instances), node.span))
+            before = self.instances[at] if at < len(self.instances) else None
+            if before is not None and before.node.span == span and not before.is_guess:
+                self.instances[at] = replace(before, is_replaced=True)
+            self._open_nodes[where.storage] = len(self.instances), node.span
+        return Unknown("how often a graph is launched")
+
     def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
         for argument in arguments:
             for cell in argument.cells.values() if isinstance(argument, Record) else (argument,):
@@ -229,25 +247,33 @@ class Interpreter(HostLoops):
             self._throw(names if isinstance(names, str) else "", arguments[1] if len(arguments) > 1 else None)
         if node.name in host_api.EXITS:
             raise LeftError(frozenset())
+        if node.name == ir.GRAPH_NODE:
+            return self._graph_node(node, arguments)
+        if host_api.takes_a_graph(node):
+            self._open_nodes.clear()
         if node.name in host_api.CAPTURES:
             self._is_captured = host_api.CAPTURES[node.name]
         function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
+        is_told = not node.is_virtual
         if node.function is not None:
             name = self.evaluate(node.function)
             if isinstance(name, Closure):
                 return self._run_closure(name, node, node.arguments, arguments)
+            is_told = isinstance(name, str)
             function = self._graph.named(name) if isinstance(name, str) else None
-        if node.name == "operator()" and arguments:
+        elif node.name == "operator()" and arguments:
             held = self._held(arguments[0])
             if isinstance(held, Closure):
                 return self._run_closure(held, node, node.arguments[1:], arguments[1:])
             if isinstance(held, str) and (called := self._graph.named(held)) is not None:
+                if not self._may_follow(called, arguments[1:]):
+                    return self._not_followed((called,))
                 return self._run(called, node, node.arguments[1:], arguments[1:])
+            is_told = is_told and not isinstance(held, Unknown)
+        if function is None and not is_told:
+            self._not_followed(self._graph.callees(node))
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
-        if function is None and (node.function is not None or node.name == "operator()"):
-            for perhaps in self._graph.callees(node):  # one of these
-                self._not_followed(perhaps, {})
         if node.name in READS_ARGV or node.name in READS_FILES:
             function = None
         if function is None and node.function is None and not node.is_virtual:
@@ -259,7 +285,7 @@ class Interpreter(HostLoops):
         if function is not None and self._may_follow(function, arguments):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
-            self._not_followed(function, {})
+            self._not_followed((function,))
         found = host_api.mathematics(node.name, arguments)
         if found is not None:
             return found
@@ -274,24 +300,36 @@ class Interpreter(HostLoops):
                 where = self._named_place(argument)
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
-        for argument in arguments:  # what a library is given it will call
-            held = self._held(argument)
-            if isinstance(held, Closure):
-                self._run_any_times(held, node)
-            elif isinstance(held, str) and (named := self._graph.named(held)) is not None:
-                self._not_followed(named, {})
-        return library_call(self.memory, self.gpu, node, arguments)
+        calls = False
+        for argument, value in zip(node.arguments, arguments, strict=False):
+            calls |= node.name != "operator=" and self._is_called_by_library(argument, value, node)
+        return library_call(self.memory, self.gpu, node, arguments, calls=calls)
 
-    def _not_followed(self, function: ir.Function, frame: Mapping[ir.Variable, Storage]) -> Unknown:
-        """What a function gives that is not followed, what it writes is lost; `frame`: of a closure."""
-        self.cut.update(self._graph.launches_from(function))
-        why = Unknown(f"what {function.name}() gives or writes, which is not followed")
-        for variable in self._graph.named_by(function):
-            own = frame.get(variable)
-            for storage in self.memory.places_named(variable) if own is None else (own,):
-                for place in places_of(storage.cells.get(0, 0)):  # of a pointer
-                    self.memory.forget_behind(place, why)
-                self.memory.forget(storage, why)
+    def _is_called_by_library(self, argument: ir.Expr, value: Value, node: ir.Call) -> bool:
+        """Whether what a library is given may be a function: it may call it, any number of times."""
+        held = self._held(value)
+        if isinstance(held, Closure):
+            self._run_any_times(held, node)
+            return True
+        perhaps = self._graph.callable_by(argument)
+        if isinstance(held, str):
+            perhaps &= {self._graph.named(held)}
+        self._not_followed(perhaps)
+        return bool(perhaps)
+
+    def _not_followed(
+        self, functions: Collection[ir.Function], around: Mapping[ir.Variable, Storage] | None = None
+    ) -> Unknown:
+        """What functions give that are called nobody knows how often: what they launch is not counted, what
+        they may write by names is lost. `around`: what a closure of them names.
+        """
+        why = Unknown("the result of a function that is not known")
+        for function in sorted(functions, key=lambda function: function.mangled_name):
+            if not self._speculating:
+                self.cut.update(self._graph.launches_from(function))
+            name = "a lambda" if function.copied is not None else f"{function.name}()"
+            why = Unknown(f"set in {name}, of which not every call is followed")
+            self._forget_named(function, why, around or {})
         return why
 
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
@@ -333,23 +371,29 @@ class Interpreter(HostLoops):
         if function is None:
             return Unknown("the result of a lambda")
         if not self._may_follow(function, arguments):
-            return self._not_followed(function, closure.frame)
+            return self._not_followed((function,), closure.frame)
         return self._run(function, node, given, arguments, closure.frame)
 
     def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
         """A closure that a library is given: how often that calls it, and with what, nobody knows."""
         times, self._times = self._times, None
-        known, seen = len(self.instances), set(self._seen)
-        for _ in range(2):  # what it is called with again, it has changed
+        known, seen, lost = len(self.instances), set(self._seen), set[tuple[str, int]]()
+        for _ in range(_MOST_RUNS):  # what it is called with again, it has changed
             del self.instances[known:]
             self._seen = set(seen)
             mark = self.memory.mark()
             self._run_closure(closure, node, (), ())
-            for cell, value in self.memory.changes_since(mark).items():
-                lost = Unknown(
-                    f"'{cell[0].name}' changes in what {node.name}() calls", around=places_of(value)
-                )
-                self.memory.apply({cell: lost})
+            changes = self.memory.changes_since(mark)
+            for cell, value in changes.items():
+                why = f"'{cell[0].name}' changes in what {node.name}() calls"
+                self.memory.apply({cell: Unknown(why, around=places_of(value))})
+            names = {(storage.name, key) for storage, key in changes}  # each run has variables of its own
+            if names <= lost:
+                break
+            lost |= names
+        else:
+            if (function := self._graph.named(closure.function)) is not None:
+                self._not_followed((function,), closure.frame)
         self._times = times
 
     def _run(

@@ -252,7 +252,9 @@ def truth(value: Value) -> bool | None:
     """Whether a condition holds; None when unknown."""
     if isinstance(value, (int, float)):
         return value != 0
-    return True if isinstance(value, (Pointer, str)) else None
+    if isinstance(value, Record):  # an object that holds a function
+        return True if isinstance(value.cells.get(0), Closure) else None
+    return True if isinstance(value, (Pointer, str, Closure)) else None
 
 
 def same(left: Value, right: Value) -> bool:

@@ -132,7 +132,8 @@ class FactReader:
         return frozenset[Location]((root,))
 
     def _call(self, node: ir.Call, found: Facts) -> None:
-        found.launches |= node.name in host_api.CAPTURES  # it says when launches are made
+        # it says when launches are made, or which
+        found.launches |= node.name in host_api.CAPTURES or host_api.takes_a_graph(node)
         if node.name in (ir.CAUGHT, ir.HANDLE):
             found.uses.add(_THROWN)
         if node.name in (ir.THROW, ir.HANDLE):

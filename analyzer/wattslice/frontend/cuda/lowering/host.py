@@ -43,7 +43,7 @@ from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
 from wattslice.patterns import regex
 
-_LAUNCH = regex(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
+_LAUNCH = regex(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*(?:Kernel|Add|Exec|Graph)Node")
 _LAUNCHING = (b"<<<", b"Launch", b"cudaGraph")
 _DISPATCH = regex(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = regex(rb"[A-Za-z_]\w*")
