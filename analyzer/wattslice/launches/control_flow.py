@@ -390,8 +390,8 @@ class ControlFlow(Evaluator):
         if flow is Flow.EXIT:
             raise LeftError(frozenset())
         result = found.value
-        for value, condition in found.others if result is not None else ():
-            result = joined(result, value, condition)
+        for value, condition in found.others:
+            result = None if result is None else joined(result, value, condition)
         return result
 
     def _return(self, value: Value | None) -> None:

@@ -390,18 +390,18 @@ def _of_one_program(program: ir.Program, others: Sequence[ir.Program]) -> Sequen
 
     Those with a `main` are read apart from each other.
     """
-    values: dict[str, set[object]] = {v.name: set() for v in program.globals if v.initializer is None}
+    values = {v.linked_as: set[object]() for v in program.globals if v.initializer is None and v.linked_as}
     without_main = [other for other in others if all(f.name != "main" for f in other.functions)]
-    for variable in (v for other in without_main for v in other.globals if v.name in values):
+    for variable in (v for other in without_main for v in other.globals):
         given = variable.initializer
-        if given is not None:
-            values[variable.name].add(given.value if isinstance(given, ir.Constant) else id(given))
+        if given is not None and variable.linked_as is not None and variable.linked_as in values:
+            values[variable.linked_as].add(given.value if isinstance(given, ir.Constant) else id(given))
     several = {name for name, found in values.items() if len(found) > 1}
     return [
         other
         for other in others
         if other not in without_main
-        or not any(v.name in several and v.initializer is not None for v in other.globals)
+        or not any(v.linked_as in several and v.initializer is not None for v in other.globals)
     ]
 
 
@@ -426,7 +426,8 @@ def _undefined(program: ir.Program) -> frozenset[str]:
         variable.name
         for variable in program.globals
         if variable.initializer is None
-        and variable.type.is_integral
+        and variable.linked_as is not None
+        and (variable.type.element or variable.type).is_integral
         and variable.name.isidentifier()
         and not variable.name.isupper()  # a constant of some library
     }
