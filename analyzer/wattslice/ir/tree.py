@@ -661,6 +661,10 @@ class Continue(Struct, frozen=True, eq=False):
 Stmt = ExprStmt | Declare | Block | If | Loop | Switch | Return | Break | Continue
 
 
+DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
+"""The message of the diagnostic (PW006) of a launch in a kernel or what it calls."""
+
+
 class Diagnostic(Struct, frozen=True):
     """Something a reader must know, with a stable rule id (`wattslice explain RULE`)."""
 
