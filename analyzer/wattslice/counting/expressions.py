@@ -168,7 +168,10 @@ class ExpressionEvaluator:
         """Evaluates the address of a place and visits its site."""
         address = self.evaluate(place.address, mask)
         tally = self.state.tallies.sites[place.site]
-        tally.visit(place.type, place.space, address, mask, self.state.threads)
+        around = [frame for frame in self.state.loops if not (frame.is_switch or frame.is_block)]
+        known = tuple((frame.iteration, frame.trips) for frame in around if frame.trips is not None)
+        iteration = known if len(known) == len(around) else None
+        tally.visit(place.type, place.space, address, mask, self.state.threads, iteration)
         return address
 
     def _load(self, expr: ir.Load, mask: Mask) -> Value:

@@ -59,6 +59,7 @@ from wattslice.counting.values import (
     Value,
     binary,
     fits_int64,
+    identical,
     is_warp_uniform,
     scalar,
     select,
@@ -139,6 +140,14 @@ class _Trip(Struct, frozen=True, eq=False):
     has_open_exit: bool = False
 
 
+class _KnownPlan(Struct, frozen=True, eq=False):
+    """A plan that was `found`, all that it `rests_on`, and what of the surveys it cost."""
+
+    rests_on: tuple[object, ...]
+    found: Plan
+    cost: int
+
+
 class Loops(ExpressionEvaluator):
     """Runs loops; methods that run something return the mask of the lanes that go on.
 
@@ -157,6 +166,7 @@ class Loops(ExpressionEvaluator):
         self.idle: frozenset[ir.Stmt] = frozenset()
         self.sampled = 0
         self.is_last = False
+        self._plans: dict[ir.Loop, _KnownPlan] = {}  # of loops inside others, the last ones
 
     @abstractmethod
     def execute(self, stmt: ir.Stmt, mask: Mask) -> Mask:
@@ -617,15 +627,31 @@ class Loops(ExpressionEvaluator):
         return surveyed(looked, state.tallies, begun, through)
 
     def _plan(self, shape: LoopShape, known: _Trip, mask: Mask) -> Plan:
-        self.state.is_limited = True
+        state = self.state
+        state.is_limited = True
         most = max(FEWEST_RUN if self.allowance else FEWEST_AT_LAST, int(self.allowance // shape.size))
+        rests_on = self._decisive(shape.loop, known, mask, most)
+        before = self._plans.get(shape.loop)
+        if before is not None and before.cost <= state.survey_left and identical(before.rests_on, rests_on):
+            state.survey_left -= before.cost
+            return before.found
+        left = state.survey_left
         try:
             survey = self._survey(shape, known, mask)
         except SurveyError:
             if not shape.has_loops:
                 raise
             survey = self._survey(shape, known, mask, most_iterations=FEW_ITERATIONS)
-        return plan(survey, most)
+        found = plan(survey, most)
+        self._plans[shape.loop] = _KnownPlan(rests_on, found, left - state.survey_left)
+        return found
+
+    def _decisive(self, loop: ir.Loop, known: _Trip, mask: Mask, most: int) -> tuple[object, ...]:
+        """All that the plan of a loop rests on, which is entered again and again inside others."""
+        environment, variables = self.state.environment, needed(loop).variables | deciding(loop)[1]
+        held = {k: v for k, v in environment.items() if (k[0] if isinstance(k, tuple) else k) in variables}
+        fixed = self._fixed(loop, mask)
+        return (most, len(environment), known.trips, mask.weights, *held, *held.values(), *fixed)
 
     def _run_all_at_once(self, shape: LoopShape, known: _Trip, mask: Mask) -> Mask:
         """Runs a loop for its counts alone, all its iterations at once."""
@@ -700,6 +726,10 @@ class Loops(ExpressionEvaluator):
                     value = _value_after(induction, start, amount, representative)
                     state.assign(induction.variable, value, running)
             previous = representative
+            if isinstance(representative, int) and isinstance(trips, int) and known.leaving is None:
+                frame.iteration, frame.trips = representative, trips
+            else:
+                frame.trips = None
             before = self._registers(shape)
             if boundaries is not None:
                 boundaries.iterate(representative)

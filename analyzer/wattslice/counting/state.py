@@ -107,6 +107,7 @@ class LoopFrame(Struct):
     `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
     decide a break, so that what the loop assigns is not known behind it, even if the break is assumed never
     to happen; True in it when all lanes of a warp break together. `is_returned_from`: data decide a return.
+    `iteration` of `trips`, where the loop is counted and both are the same for all lanes.
     """
 
     broken: Mask
@@ -119,6 +120,8 @@ class LoopFrame(Struct):
     is_returned_from: bool = False
     is_switch: bool = False  # no loop
     is_block: bool = False  # a breakable block
+    iteration: int = 0
+    trips: int | None = None
 
 
 class CallFrame(Struct):
