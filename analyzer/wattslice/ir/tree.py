@@ -357,10 +357,15 @@ class Increment(Struct, frozen=True, eq=False):
 
 
 class OperationCount(Struct, frozen=True, eq=False):
-    """`number` source operations of class `operation`."""
+    """`number` source operations of class `operation`.
+
+    `instruction`: the kind of machine instruction that does `each` of them, where it is not the usual one.
+    """
 
     operation: OperationClass
     number: float
+    instruction: str = ""
+    each: float = 1.0
 
 
 class Intrinsic(Struct, frozen=True, eq=False):
