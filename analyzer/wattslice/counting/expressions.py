@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -24,6 +25,8 @@ from wattslice.counting.values import (
     Lanes,
     Pointer,
     Record,
+    Root,
+    Unknown,
     Value,
     apply,
     binary,
@@ -35,7 +38,7 @@ from wattslice.counting.values import (
     truth,
     unset_member,
 )
-from wattslice.ir.objects import part_of
+from wattslice.ir.objects import part_of, pointers_in
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
@@ -143,7 +146,8 @@ class ExpressionEvaluator:
             )
             return Record(members) if members else VARYING
         if place.type.kind in (ir.TypeKind.POINTER, ir.TypeKind.ARRAY):
-            return Pointer(place.variable, 0)
+            part = part_of(place.variable.type, place.path) if place.path else None
+            return Pointer(ir.Behind(place.variable, part[0]) if part else place.variable, 0)
         setting = state.inputs.settings.get(place.variable.name)
         return VARYING if setting is None else setting
 
@@ -181,10 +185,23 @@ class ExpressionEvaluator:
             if known is not None and known is not VARYING:  # what shared memory holds is one in all threads
                 if not is_pointer:
                     return convert(known, expr.type)
-                return known if isinstance(known, Pointer) else Pointer(None, scalar(known))
+                found = known if isinstance(known, Pointer) else Pointer(None, scalar(known))
+                return _of_any(found) if self._is_of_others(expr) else found
         is_parameter = root in self.state.launch.kernel.parameters and root in self.state.objects.unwritten
         value = loaded(expr.place, address, is_parameter=is_parameter)
-        return Pointer(None, value) if is_pointer else value
+        if not is_pointer:
+            return value
+        if self._is_of_others(expr):
+            return _of_any(Pointer(None, value))
+        is_table = expr.place.space in _TABLES and not _stores_pointers(self.state.launch.kernel)
+        table = address.root if isinstance(address, Pointer) and is_table else None
+        if table is None or not isinstance(address.offset, int) or _depth(table) >= MOST_BEHIND:
+            return Pointer(None, value)
+        return Pointer(ir.Behind(table, address.offset), 0)
+
+    def _is_of_others(self, expr: ir.Load) -> bool:
+        """Whether the place of `expr` is another in iterations that the one being run stands for."""
+        return any(expr.place.site in frame.moving for frame in self.state.loops)
 
     def _held(self, expr: ir.Load, address: Pointer, mask: Mask) -> Value | None:
         """A number that memory is known to hold: a constant, or what the kernel has put there itself."""
@@ -247,7 +264,7 @@ class ExpressionEvaluator:
             return int(expr.op is ir.BinaryOp.NE)
         type_ = expr.operand_type
         if isinstance(left, Pointer) and isinstance(right, Pointer):
-            if left.root is not right.root or left.root is None:
+            if left.root != right.root or left.root is None:
                 return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
             left, right, type_ = left.offset, right.offset, ir.INT64
         result = binary(expr.op, left, right, type_)
@@ -531,12 +548,46 @@ class ExpressionEvaluator:
         return convert(apply(expr.semantics, values, bits, expr.name), expr.type)
 
 
+_TABLES = (ir.MemorySpace.GLOBAL, ir.MemorySpace.CONSTANT)
+MOST_BEHIND = 4
+"""Pointers that are followed one behind the other."""
+
+
+def _depth(root: Root) -> int:
+    return 1 + _depth(root.holder) if isinstance(root, ir.Behind) else 0
+
+
+def _of_any(pointer: Pointer) -> Pointer:
+    """A pointer that is another one in each of several iterations."""
+    offset = pointer.offset
+    if isinstance(offset, Unknown):
+        return Pointer(None, replace(offset, everywhere=False))
+    return Pointer(None, Unknown(uniform=True, delta=offset))
+
+
+@lru_cache(maxsize=4)
+def _stores_pointers(kernel: ir.Kernel) -> bool:
+    """Whether a kernel stores pointers where tables of them lie."""
+    return any(
+        isinstance(node, ir.Assign | ir.Increment)
+        and isinstance(node.target, ir.MemoryPlace)
+        and node.target.space in _TABLES
+        and any(True for _ in pointers_in(node.target.type))
+        for node in ir.expressions_below(kernel.body)
+    )
+
+
 def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:
     """`p == NULL` or `p != NULL` of a pointer whose object is known: it is not null."""
     if expr.op not in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
         return False
     for pointer, null in ((left, right), (right, left)):
-        if isinstance(pointer, Pointer) and pointer.root is not None and isinstance(null, int) and null == 0:
+        root = pointer.root if isinstance(pointer, Pointer) else None
+        while isinstance(root, ir.Behind):  # of memory it is not known whether it holds one
+            holder = root.holder
+            is_given = isinstance(holder, ir.Variable) and holder.role is ir.VariableRole.PARAMETER
+            root = holder if is_given and holder.type.fields else None
+        if root is not None and isinstance(null, int) and null == 0:
             return True
     return False
 

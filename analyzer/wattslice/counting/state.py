@@ -17,7 +17,7 @@ from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import BlockKind, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import Patterns, SiteTally
-from wattslice.counting.values import Lanes, Value, select
+from wattslice.counting.values import Lanes, Root, Value, select
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
@@ -90,6 +90,7 @@ class LoopFrame(Struct):
     `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
     decide a break, so that what the loop assigns is not known behind it, even if the break is assumed never
     to happen; True in it when all lanes of a warp break together. `is_returned_from`: data decide a return.
+    `moving`: the loads of pointers that are others in iterations that the one being run stands for.
     """
 
     broken: Mask
@@ -101,6 +102,7 @@ class LoopFrame(Struct):
     is_returned_from: bool = False
     is_switch: bool = False  # no loop
     is_block: bool = False  # a breakable block
+    moving: frozenset[int] = frozenset()
 
 
 class CallFrame(Struct):
@@ -288,7 +290,9 @@ class Inputs:
 
     def __init__(self, launch: KernelLaunch) -> None:
         self.settings = {setting.name: setting.value for setting in launch.settings}
-        self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
+        self.constants: dict[tuple[Root | None, int], Value] = {
+            (c.variable, c.offset_bytes): c.value for c in launch.constants
+        }
         self.constant_objects = frozenset(c.variable for c in launch.constants)
         self.assumed: dict[ir.Variable, int] = {}
         self.guessed: frozenset[ir.Variable] = frozenset()

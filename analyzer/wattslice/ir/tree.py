@@ -171,7 +171,8 @@ class Variable(Struct, frozen=True, eq=False):
     texture references and objects, HOST for host variables. A kernel's pointer parameter is itself a
     REGISTER variable; what it points to is told by the `MemoryPlace` that dereferences it.
     `dynamic` marks `extern __shared__`. `initializer` is set for file-scope variables only. `is_restrict`: a
-    pointer parameter of a CUDA kernel that is declared `__restrict__`.
+    pointer parameter of a CUDA kernel that is declared `__restrict__`. `behind`: where the pointer lies, of
+    what a pointer in a record that a kernel is given points to; it has the name of that member, `layer.bias`.
     """
 
     name: str
@@ -183,6 +184,14 @@ class Variable(Struct, frozen=True, eq=False):
     is_constant: bool = False
     initializer: Expr | None = None
     is_restrict: bool = False
+    behind: Behind | None = None
+
+
+class Behind(Struct, frozen=True):
+    """What a pointer points to that lies in `holder`, so many bytes from its start."""
+
+    holder: Variable | Behind
+    offset_bytes: int
 
 
 class RegisterPlace(Struct, frozen=True, eq=False):
