@@ -20,7 +20,6 @@ from wattslice.counting.values import (
     UNIFORM,
     VARYING,
     Pointer,
-    Root,
     Unknown,
     Value,
     distinct,
@@ -34,7 +33,7 @@ from wattslice.counting.values import (
 from wattslice.ir.objects import KEPT, MOST_CELLS, scalars_of, seen_as
 
 
-def held(state: State, root: Root | None, offset: int) -> Value | None:
+def held(state: State, root: ir.Root | None, offset: int) -> Value | None:
     """What is known to be in an object at `offset`: a constant, or what the kernel has put there itself."""
     if not isinstance(root, ir.Variable):
         return None
@@ -48,7 +47,7 @@ def offsets_of(offset: NDArray[np.int64]) -> list[int]:
     return [int(at) for at in found] if found.size <= MOST_CELLS else []
 
 
-def is_followed(state: State, root: Root | None) -> bool:
+def is_followed(state: State, root: ir.Root | None) -> bool:
     """Whether anything may be known of what an object holds."""
     return root in state.objects.cells or root in state.inputs.constant_objects
 

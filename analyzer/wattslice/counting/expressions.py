@@ -25,7 +25,6 @@ from wattslice.counting.values import (
     Lanes,
     Pointer,
     Record,
-    Root,
     Unknown,
     Value,
     apply,
@@ -191,13 +190,17 @@ class ExpressionEvaluator:
         value = loaded(expr.place, address, is_parameter=is_parameter)
         if not is_pointer:
             return value
-        if self._is_of_others(expr):
-            return _of_any(Pointer(None, value))
-        is_table = expr.place.space in _TABLES and not _stores_pointers(self.state.launch.kernel)
-        table = address.root if isinstance(address, Pointer) and is_table else None
-        if table is None or not isinstance(address.offset, int) or _depth(table) >= MOST_BEHIND:
-            return Pointer(None, value)
-        return Pointer(ir.Behind(table, address.offset), 0)
+        return (
+            _of_any(Pointer(None, value)) if self._is_of_others(expr) else self._behind(expr, address, value)
+        )
+
+    def _behind(self, expr: ir.Load, address: Value, value: Unknown) -> Pointer:
+        """A pointer out of memory, by its place if that is one; `value`: what is known of what it holds."""
+        if isinstance(address, Pointer) and isinstance(address.offset, int) and address.root is not None:
+            stays = expr.place.space in _TABLES and not _stores_pointers(self.state.launch.kernel)
+            if stays and _depth(address.root) < MOST_BEHIND:
+                return Pointer(ir.Behind(address.root, address.offset), 0)
+        return Pointer(None, value)
 
     def _is_of_others(self, expr: ir.Load) -> bool:
         """Whether the place of `expr` is another in iterations that the one being run stands for."""
@@ -553,7 +556,7 @@ MOST_BEHIND = 4
 """Pointers that are followed one behind the other."""
 
 
-def _depth(root: Root) -> int:
+def _depth(root: ir.Root) -> int:
     return 1 + _depth(root.holder) if isinstance(root, ir.Behind) else 0
 
 
@@ -563,6 +566,14 @@ def _of_any(pointer: Pointer) -> Pointer:
     if isinstance(offset, Unknown):
         return Pointer(None, replace(offset, everywhere=False))
     return Pointer(None, Unknown(uniform=True, delta=offset))
+
+
+def _is_in_memory(root: ir.Root) -> bool:
+    """Whether `root` is behind a pointer that may be anything, null as well: in no record that is given."""
+    holder = root.holder if isinstance(root, ir.Behind) else None
+    if isinstance(holder, ir.Variable):
+        return holder.role is not ir.VariableRole.PARAMETER or not holder.type.fields
+    return holder is not None
 
 
 @lru_cache(maxsize=4)
@@ -583,11 +594,7 @@ def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:
         return False
     for pointer, null in ((left, right), (right, left)):
         root = pointer.root if isinstance(pointer, Pointer) else None
-        while isinstance(root, ir.Behind):  # of memory it is not known whether it holds one
-            holder = root.holder
-            is_given = isinstance(holder, ir.Variable) and holder.role is ir.VariableRole.PARAMETER
-            root = holder if is_given and holder.type.fields else None
-        if root is not None and isinstance(null, int) and null == 0:
+        if root is not None and isinstance(null, int) and null == 0 and not _is_in_memory(root):
             return True
     return False
 

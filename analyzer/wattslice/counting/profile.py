@@ -118,7 +118,7 @@ class ReachedObject(Struct, frozen=True):
     None: the address depends on data or on something unknown.
     """
 
-    root: ir.Variable | ir.Behind | None
+    root: ir.Root | None
     share: float
     block_reach: Reach | None
     launch_reach: Reach | None

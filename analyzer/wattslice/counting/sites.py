@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.counting.profile import Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, places_of_blocks
-from wattslice.counting.values import Pointer, Root, Unknown, Value
+from wattslice.counting.values import Pointer, Unknown, Value
 
 SECTOR_BYTES = 32
 BANKS = 32
@@ -287,7 +287,7 @@ class SiteTally:
         self._sectors = self._passes = self._distinct = self._rows = 0.0
         self._lanes: slice | None = None  # those of the block whose reach is looked at, and its number
         self._at_block = 0
-        self._objects: dict[Root | None, _Reached] = {}
+        self._objects: dict[ir.Root | None, _Reached] = {}
         self._base_known = True
         self._stride = 0  # of what is unknown of the address, where it is the same in the whole launch
 
@@ -336,7 +336,7 @@ class SiteTally:
         self,
         axes: tuple[_Axis, ...],
         offsets: _Axis,
-        root: Root | None,
+        root: ir.Root | None,
         space: ir.MemorySpace,
         mask: Mask,
         threads: SampledThreads,

@@ -17,7 +17,7 @@ from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import BlockKind, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import Patterns, SiteTally
-from wattslice.counting.values import Lanes, Root, Value, select
+from wattslice.counting.values import Lanes, Value, select
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
@@ -290,7 +290,7 @@ class Inputs:
 
     def __init__(self, launch: KernelLaunch) -> None:
         self.settings = {setting.name: setting.value for setting in launch.settings}
-        self.constants: dict[tuple[Root | None, int], Value] = {
+        self.constants: dict[tuple[ir.Root | None, int], Value] = {
             (c.variable, c.offset_bytes): c.value for c in launch.constants
         }
         self.constant_objects = frozenset(c.variable for c in launch.constants)

@@ -42,13 +42,10 @@ class Unknown(Struct, frozen=True, eq=False):
     stride: int = 1
 
 
-Root = ir.Variable | ir.Behind
-
-
 class Pointer(Struct, frozen=True, eq=False):
     """An address: `root` object (None when unknown) plus an offset in bytes."""
 
-    root: Root | None
+    root: ir.Root | None
     offset: Number | Lanes | Unknown
 
 

@@ -194,6 +194,10 @@ class Behind(Struct, frozen=True):
     offset_bytes: int
 
 
+Root = Variable | Behind
+"""An object that addresses begin at."""
+
+
 class RegisterPlace(Struct, frozen=True, eq=False):
     """A register variable, or a part of it: `v.x` is `path=("x",)`; `s.a.b` is `("a", "b")`."""
 

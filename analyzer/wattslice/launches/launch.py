@@ -201,21 +201,21 @@ class KernelLaunch(Struct, frozen=True):
     zeros: tuple[ArrayData, ...] = ()
 
     @property
-    def extents(self) -> dict[ir.Variable | ir.Behind, int | None]:
+    def extents(self) -> dict[ir.Root, int | None]:
         """Bytes allocated from where each known pointer points on; None: how many is unknown."""
         return {self._behind(given): given.extent_bytes for given in self.pointers}
 
     @property
-    def same_arrays(self) -> dict[ir.Variable | ir.Behind, ir.Variable | ir.Behind]:
+    def same_arrays(self) -> dict[ir.Root, ir.Root]:
         """Of each known pointer what it points to: by the first pointer to the same place."""
-        first: dict[int, ir.Variable | ir.Behind] = {}
+        first: dict[int, ir.Root] = {}
         return {
             root: first.setdefault(given.array, root)
             for given in self.pointers
             for root in (self._behind(given),)
         }
 
-    def _behind(self, given: GivenPointer) -> ir.Variable | ir.Behind:
+    def _behind(self, given: GivenPointer) -> ir.Root:
         parameter = self.kernel.parameters[given.parameter]
         return ir.Behind(parameter, given.offset_bytes) if parameter.type.fields else parameter
 

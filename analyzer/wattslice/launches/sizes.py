@@ -39,7 +39,7 @@ def agreeing_sizes(
     grid: Dim3,
     block: Dim3,
     arguments: Sequence[int | float | None],
-    extents: Mapping[ir.Variable | ir.Behind, int | None],
+    extents: Mapping[ir.Root, int | None],
 ) -> dict[ir.Variable, AgreeingSize]:
     """For integer parameters without a value that an index of threads is compared with.
 
@@ -70,7 +70,7 @@ class _Reader:
         grid: Dim3,
         block: Dim3,
         arguments: Sequence[int | float | None],
-        extents: Mapping[ir.Variable | ir.Behind, int | None],
+        extents: Mapping[ir.Root, int | None],
     ) -> None:
         self.checked: dict[ir.Variable, AgreeingSize] = {}
         self.walked: dict[ir.Variable, AgreeingSize] = {}

@@ -115,13 +115,10 @@ class _Reached(Struct):
         return min(self.distinct, passes * self.share * _whole_sectors(self.reach.bytes))
 
 
-_Root = Variable | ir.Behind | None
-
-
 class _Object(Struct):
     """What all accesses of one kind to one object add up to, in bytes per warp and per block."""
 
-    root: _Root
+    root: ir.Root | None
     requested: float = 0.0
     distinct_per_block: float = 0.0
     by_block: dict[int, _Reached] = field(default_factory=dict[int, _Reached])
@@ -243,9 +240,9 @@ def traffic(
     the L1 cache of a multiprocessor has for local memory.
     """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
-    loads: dict[_Root, _Object] = {}
-    past_l1: dict[_Root, _Object] = {}
-    stores: dict[_Root, _Object] = {}
+    loads: dict[ir.Root | None, _Object] = {}
+    past_l1: dict[ir.Root | None, _Object] = {}
+    stores: dict[ir.Root | None, _Object] = {}
     passes = l1_passes = shared = stored = 0.0
     local: dict[Variable | None, list[tuple[MemoryAccess, float]]] = {}
     gathered: list[MemoryAccess] = []
@@ -282,7 +279,7 @@ def traffic(
         distinct = requested * warps_per_block * min(1.0, made.fresh * statistics.block_distinct_share)
         share = profile.block_shares[access.region] if profile.block_shares else 1.0
         for own in statistics.objects or (ReachedObject(None, 1.0, None, None),):
-            root = object_of(access, own.root, arrays)
+            root = _object_of(access, own.root, arrays)
             entry = table.setdefault(root, _Object(root, is_kept=is_kept))
             amounts = own.share * requested, own.share * distinct
             whole = _whole_array(access, root, extents)
@@ -442,32 +439,37 @@ def _stored_last(arm: ir.Block) -> ir.MemoryPlace | None:
             return None
 
 
-def object_of(access: MemoryAccess, root: _Root, arrays: Mapping[_Root, _Root]) -> _Root:
+def _object_of(
+    access: MemoryAccess, root: ir.Root | None, arrays: Mapping[ir.Root, ir.Root]
+) -> ir.Root | None:
     """The object that an access goes to: the `root` that its address had, else the one that the text shows.
 
     `arrays`: of pointers to the same place the first.
     """
     if root is None and access.root is not None:
         root = access.root.behind or access.root
-    return arrays.get(root, root)
+    return None if root is None else arrays.get(root, root)
 
 
 def array_bytes(launch: KernelLaunch, access: MemoryAccess) -> int | None:
     """Size of the array that an access goes to as the text shows; None when unknown."""
-    whole = _whole_array(access, object_of(access, None, {}), launch.extents)
+    whole = _whole_array(access, _object_of(access, None, {}), launch.extents)
     return None if whole is None else whole.high[0]
 
 
-def _whole_array(access: MemoryAccess, root: _Root, extents: Mapping[_Root, int | None]) -> Reach | None:
+def _whole_array(
+    access: MemoryAccess, root: ir.Root | None, extents: Mapping[ir.Root, int | None]
+) -> Reach | None:
     """All of an object whose size is known: a global variable's, or what the host code allocated."""
-    if access.space is not MemorySpace.GLOBAL:
+    if root is None or access.space is not MemorySpace.GLOBAL:
         return None
-    is_array = isinstance(root, Variable) and root.type.kind is TypeKind.ARRAY
-    size_bytes = root.type.size_bytes if is_array else extents.get(root)
+    size_bytes = extents.get(root)
+    if isinstance(root, Variable) and root.type.kind is TypeKind.ARRAY:
+        size_bytes = root.type.size_bytes
     return Reach((0,), (size_bytes,)) if size_bytes else None
 
 
-def _missing(tables: Iterable[dict[_Root, _Object]], l2_bytes: float | None) -> float:
+def _missing(tables: Iterable[dict[ir.Root | None, _Object]], l2_bytes: float | None) -> float:
     """Share of the fetches that data lead to which L2 misses, uniformly at random over all such arrays."""
     sizes = {
         root: entry.launch_reach.bytes
@@ -481,14 +483,14 @@ def _missing(tables: Iterable[dict[_Root, _Object]], l2_bytes: float | None) -> 
 
 def _reuse(
     launch: KernelLaunch,
-    tables: Iterable[dict[_Root, _Object]],
+    tables: Iterable[dict[ir.Root | None, _Object]],
     l2_bytes: float | None,
     resident_blocks: int | None,
 ) -> L2Reuse | None:
     """What decides how often objects are fetched; None when all of them fit L2, or all blocks run at once."""
     if l2_bytes is None or not resident_blocks or launch.blocks <= resident_blocks:
         return None
-    largest: dict[_Root, tuple[float, _Object]] = {}  # an object both read and written is one
+    largest: dict[ir.Root | None, tuple[float, _Object]] = {}  # an object both read and written is one
     for table in tables:
         for root, entry in table.items():
             size = entry.launch_bytes(launch.blocks)
@@ -536,7 +538,7 @@ def _beyond(
     """
     if cache_bytes is None:
         return frozenset()
-    touched: dict[tuple[int, _Root], float] = {}  # an object both read and written is one
+    touched: dict[tuple[int, ir.Root | None], float] = {}  # an object both read and written is one
     for entry in entries:
         own = dict[int, float]()
         for part in entry.parts:
@@ -601,9 +603,9 @@ def _whole_sectors(span_bytes: float) -> float:
     return max(SECTOR_BYTES, -(-span_bytes // SECTOR_BYTES) * SECTOR_BYTES)
 
 
-def _footprint(*tables: dict[_Root, _Object]) -> float | None:
+def _footprint(*tables: dict[ir.Root | None, _Object]) -> float | None:
     """Distinct bytes of all objects; an object both read and written counts once."""
-    boxes: dict[_Root, Reach | None] = {}
+    boxes: dict[ir.Root | None, Reach | None] = {}
     for table in tables:
         for root, entry in table.items():
             if not entry.is_bounded or entry.launch_reach is None:
