@@ -185,25 +185,34 @@ class ExpressionEvaluator:
                 if not is_pointer:
                     return convert(known, expr.type)
                 found = known if isinstance(known, Pointer) else Pointer(None, scalar(known))
-                return _of_any(found) if self._is_of_others(expr) else found
+                if not self._is_of_others(expr):
+                    return found
+                offset = found.offset
+                value = offset if isinstance(offset, Unknown) else Unknown(uniform=True, delta=offset)
+                return self._pointer(expr, address, value)
         is_parameter = root in self.state.launch.kernel.parameters and root in self.state.objects.unwritten
         value = loaded(expr.place, address, is_parameter=is_parameter)
-        if not is_pointer:
-            return value
-        return (
-            _of_any(Pointer(None, value)) if self._is_of_others(expr) else self._behind(expr, address, value)
-        )
+        return self._pointer(expr, address, value) if is_pointer else value
 
-    def _behind(self, expr: ir.Load, address: Value, value: Unknown) -> Pointer:
-        """A pointer out of memory, by its place if that is one; `value`: what is known of what it holds."""
-        if isinstance(address, Pointer) and isinstance(address.offset, int) and address.root is not None:
-            stays = expr.place.space in _TABLES and not _stores_pointers(self.state.launch.kernel)
-            if stays and _depth(address.root) < MOST_BEHIND:
-                return Pointer(ir.Behind(address.root, address.offset), 0)
-        return Pointer(None, value)
+    def _pointer(self, expr: ir.Load, address: Value, value: Unknown) -> Pointer:
+        """A pointer out of memory, told by where it lies; `value`: what is known of what lies there."""
+        table: ir.Root | None = expr.place.root
+        is_table = expr.place.space in _TABLES
+        offset: Value = value
+        if isinstance(address, Pointer):
+            table, offset = address.root or table, address.offset
+        if self._is_of_others(expr):
+            value = replace(value, everywhere=False)
+        elif is_table and table is not None and isinstance(offset, int) and _depth(table) < MOST_BEHIND:
+            return Pointer(ir.Behind(table, offset), 0)
+        return Pointer(None if table is None else _somewhere_behind(table), value)
 
     def _is_of_others(self, expr: ir.Load) -> bool:
-        """Whether the place of `expr` is another in iterations that the one being run stands for."""
+        """Whether what `expr` loads is not always the same: in iterations that the one being run stands for,
+        or where the kernel writes other pointers there.
+        """
+        if expr.place.space in _TABLES and _stores_pointers(self.state.launch.kernel):
+            return True
         return any(expr.place.site in frame.moving for frame in self.state.loops)
 
     def _held(self, expr: ir.Load, address: Pointer, mask: Mask) -> Value | None:
@@ -560,12 +569,11 @@ def _depth(root: ir.Root) -> int:
     return 1 + _depth(root.holder) if isinstance(root, ir.Behind) else 0
 
 
-def _of_any(pointer: Pointer) -> Pointer:
-    """A pointer that is another one in each of several iterations."""
-    offset = pointer.offset
-    if isinstance(offset, Unknown):
-        return Pointer(None, replace(offset, everywhere=False))
-    return Pointer(None, Unknown(uniform=True, delta=offset))
+def _somewhere_behind(table: ir.Root) -> ir.Behind:
+    """What the pointers in `table` point to that are not told apart; far behind it that is all one."""
+    if isinstance(table, ir.Behind) and _depth(table) == MOST_BEHIND:
+        return table
+    return ir.Behind(table, None)
 
 
 def _is_in_memory(root: ir.Root) -> bool:

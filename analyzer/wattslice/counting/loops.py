@@ -693,7 +693,8 @@ class Loops(ExpressionEvaluator):
             if boundaries is not None:
                 boundaries.iterate(representative)
             iterations += running.thread_mean
-            frame.moving = shape.moving_pointers if np.any(end - first > 1) else frozenset()
+            stands = stratum.weight != 1.0 or np.any(end - first > 1)
+            frame.moving = shape.moving_pointers if stands else frozenset()
             around = [(outer, outer.broken) for outer in state.loops[:-1]]
             if not is_do:
                 self._test_counted(loop, running)

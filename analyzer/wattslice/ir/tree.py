@@ -188,10 +188,10 @@ class Variable(Struct, frozen=True, eq=False):
 
 
 class Behind(Struct, frozen=True):
-    """What a pointer points to that lies in `holder`, so many bytes from its start."""
+    """What a pointer points to that lies in `holder`, so many bytes from its start; None: somewhere in it."""
 
     holder: Variable | Behind
-    offset_bytes: int
+    offset_bytes: int | None
 
 
 Root = Variable | Behind
