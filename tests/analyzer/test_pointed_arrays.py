@@ -203,6 +203,34 @@ int main() { float *o, **p; cudaMalloc(&o, 4096); cudaMalloc(&p, 32); k<<<1, 102
     assert moved(tmp_path, text).footprint_bytes == pytest.approx(5 * 4096 + 32)
 
 
+def test_each_block_reads_the_array_that_a_table_has_for_it(tmp_path):
+    text = """__global__ void k(float *const *p, float *o) {
+  o[blockIdx.x * blockDim.x + threadIdx.x] = p[blockIdx.x][threadIdx.x]; }
+int main() { float *o, **p; cudaMalloc(&o, 4 << 20); cudaMalloc(&p, 8 << 12); k<<<1 << 12, 256>>>(p, o); }"""
+    found = moved(tmp_path, text)
+    assert found.dram_bytes == pytest.approx(2 * 4 + 8 / 256, rel=0.01)
+    assert found.footprint_bytes is None
+
+
+def test_a_pointer_in_shared_memory_is_another_in_each_block(tmp_path):
+    text = """__global__ void k(const long *at, float *o) {
+  __shared__ const float *rows[2]; int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (threadIdx.x < 2) rows[threadIdx.x] = (const float *)at[2 * blockIdx.x + threadIdx.x];
+  __syncthreads();
+  o[i] = rows[0][threadIdx.x] + rows[1][threadIdx.x]; }
+int main() { float *o; long *at; cudaMalloc(&o, 4 << 20); cudaMalloc(&at, 16 << 12); k<<<1 << 12, 256>>>(at, o); }"""
+    found = moved(tmp_path, text)
+    assert found.dram_bytes == pytest.approx(3 * 4 + 16 / 256, rel=0.01)
+
+
+def test_a_chain_of_lanes_stays_in_its_array(tmp_path):
+    text = """__global__ void k(void **chain, void **o, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  void **p = chain + i; for (int j = 0; j < n; ++j) p = (void **)*p; o[i] = p; }
+int main() { void **c, **o; cudaMalloc(&c, 8 << 12); cudaMalloc(&o, 8 << 12); k<<<16, 256>>>(c, o, 1000); }"""
+    assert moved(tmp_path, text).dram_bytes == pytest.approx(2 * 8, rel=0.01)
+
+
 def test_a_list_is_walked_to_an_unknown_end(tmp_path):
     """What lies behind a pointer in memory may be null, and each node is another."""
     text = """struct Node { float value; Node *next; };

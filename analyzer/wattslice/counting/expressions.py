@@ -198,17 +198,18 @@ class ExpressionEvaluator:
         return self._pointer(expr, address, value) if is_pointer else value
 
     def _pointer(self, expr: ir.Load, address: Value, value: Unknown) -> Pointer:
-        """A pointer out of memory, told by where it lies; `value`: what is known of what lies there."""
-        table: ir.Root | None = expr.place.root
-        is_table = expr.place.space in _TABLES
-        offset: Value = value
-        if isinstance(address, Pointer):
-            table, offset = address.root or table, address.offset
+        """A pointer out of memory, told by where it lies; `value`: what is known of what lies there.
+
+        Where each lane has another, as in a chain, they are taken to point into the array that they are in.
+        """
+        table, offset = (address.root, address.offset) if isinstance(address, Pointer) else (None, value)
+        if table is None or not value.uniform:
+            return Pointer(None, value)
         if self._is_of_others(expr):
             value = replace(value, everywhere=False)
-        elif is_table and table is not None and isinstance(offset, int) and _depth(table) < MOST_BEHIND:
+        elif isinstance(offset, int) and expr.place.space in _TABLES and _depth(table) < MOST_BEHIND:
             return Pointer(ir.Behind(table, offset), 0)
-        return Pointer(None if table is None else _somewhere_behind(table), value)
+        return Pointer(_somewhere_behind(table), value)
 
     def _is_of_others(self, expr: ir.Load) -> bool:
         """Whether what `expr` loads is not always the same: in iterations that the one being run stands for,
