@@ -218,7 +218,8 @@ def test_a_pointer_in_shared_memory_is_another_in_each_block(tmp_path):
   if (threadIdx.x < 2) rows[threadIdx.x] = (const float *)at[2 * blockIdx.x + threadIdx.x];
   __syncthreads();
   o[i] = rows[0][threadIdx.x] + rows[1][threadIdx.x]; }
-int main() { float *o; long *at; cudaMalloc(&o, 4 << 20); cudaMalloc(&at, 16 << 12); k<<<1 << 12, 256>>>(at, o); }"""
+int main() { float *o; long *at; cudaMalloc(&o, 4 << 20); cudaMalloc(&at, 16 << 12);
+  k<<<1 << 12, 256>>>(at, o); }"""
     found = moved(tmp_path, text)
     assert found.dram_bytes == pytest.approx(3 * 4 + 16 / 256, rel=0.01)
 

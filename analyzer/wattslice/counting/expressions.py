@@ -187,10 +187,9 @@ class ExpressionEvaluator:
             if known is not None and known is not VARYING:  # what shared memory holds is one in all threads
                 if not is_pointer:
                     return convert(known, expr.type)
-                found = known if isinstance(known, Pointer) else Pointer(None, scalar(known))
-                if not self._is_of_others(expr):
-                    return found
-                offset = found.offset
+                offset = known.offset if isinstance(known, Pointer) else scalar(known)
+                if isinstance(known, Pointer) and not self._is_of_others(expr):
+                    return known
                 value = offset if isinstance(offset, Unknown) else Unknown(uniform=True, delta=offset)
                 return self._pointer(expr, address, value)
         is_parameter = root in self.state.launch.kernel.parameters and root in self.state.objects.unwritten
