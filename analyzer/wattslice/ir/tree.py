@@ -172,7 +172,8 @@ class Variable(Struct, frozen=True, eq=False):
     REGISTER variable; what it points to is told by the `MemoryPlace` that dereferences it.
     `dynamic` marks `extern __shared__`. `initializer` is set for file-scope variables only. `is_restrict`: a
     pointer parameter of a CUDA kernel that is declared `__restrict__`. `linked_as`: the name by which other
-    files know a file-scope variable; None where they do not.
+    files know a file-scope variable; None where they do not. `behind`: where the pointer lies, of what a
+    pointer in a record that a kernel is given points to; it has the name of that member, `layer.bias`.
     """
 
     name: str
@@ -185,6 +186,18 @@ class Variable(Struct, frozen=True, eq=False):
     initializer: Expr | None = None
     is_restrict: bool = False
     linked_as: str | None = None
+    behind: Behind | None = None
+
+
+class Behind(Struct, frozen=True):
+    """What a pointer points to that lies in `holder`, so many bytes from its start; None: somewhere in it."""
+
+    holder: Variable | Behind
+    offset_bytes: int | None
+
+
+Root = Variable | Behind
+"""An object that addresses begin at."""
 
 
 class RegisterPlace(Struct, frozen=True, eq=False):
