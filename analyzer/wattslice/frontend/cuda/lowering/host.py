@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -35,12 +36,14 @@ from wattslice.frontend.cuda.lowering.objects import (
     part_at,
     parts,
 )
-from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object
 from wattslice.frontend.cuda.lowering.types import decayed
-from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
+from wattslice.frontend.cuda.lowering.unit import Rejections, Unit, reused_or_lowered
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
 from wattslice.patterns import regex
+
+if TYPE_CHECKING:
+    from wattslice.frontend.cuda.lowering.reuse import Reuse
 
 _LAUNCH = regex(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
 _LAUNCHING = (b"<<<", b"Launch", b"cudaGraph")
