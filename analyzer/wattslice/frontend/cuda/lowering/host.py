@@ -38,7 +38,7 @@ from wattslice.frontend.cuda.lowering.objects import (
 )
 from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object
 from wattslice.frontend.cuda.lowering.types import decayed
-from wattslice.frontend.cuda.lowering.unit import Rejections, Unit, reused_or_lowered
+from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
 from wattslice.patterns import regex
 
@@ -92,7 +92,7 @@ def host_functions(
     for key in launching:
         _report_dispatch(unit, hosts[key])
     for key in wanted:
-        function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
+        function = _reused_or_lowered(unit, hosts[key], reuse)
         if function is not None:
             result[key] = function
     initial = _initial_values(unit) if result else None
@@ -102,6 +102,12 @@ def host_functions(
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:
+    if reuse is None:
+        return lower_host_function(unit, function)
+    return reuse.function(function, lower_host_function, is_host=True)
 
 
 def _launches(text: bytes) -> bool:
@@ -245,7 +251,7 @@ def _follow_helpers(
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
-                function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
+                function = _reused_or_lowered(unit, hosts[key], reuse)
                 if function is not None:
                     result[key] = function
                     queue.append(function)

@@ -26,7 +26,7 @@ from wattslice.frontend.cuda.lowering.library_work import report_library_work
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel, lost_kernels
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import UINT64, decayed, is_wide_record
-from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name, reused_or_lowered
+from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
 from wattslice.ir import (
     Block,
     Function,
@@ -207,7 +207,10 @@ def lower_kernels(unit: Unit, definitions: list[Node], reuse: Reuse | None) -> l
             )
             unit.report("PW007", Severity.WARNING, unit.spans.span(definition), message)
             break
-        kernels.append(reused_or_lowered(reuse, unit, definition, lower_kernel, is_host=False))
+        if reuse is None:
+            kernels.append(lower_kernel(unit, definition))
+        else:
+            kernels.append(reuse.function(definition, lower_kernel, is_host=False))
     return kernels
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from msgspec import Struct, field
 
@@ -30,7 +30,7 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.clang.tokens import names_in
 from wattslice.frontend.cuda.lowering.context import Body, file_scope_variable
-from wattslice.frontend.cuda.lowering.unit import Lowered, Unit, qualified_name
+from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
 from wattslice.ir import Diagnostic, Function, Kernel, Variable
 from wattslice.patterns import regex
 
@@ -41,6 +41,9 @@ _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.ENUM_DECL, C.UNION_DECL)
 _UNNAMED = regex(r"\((?:lambda|unnamed|anonymous)\b[^)]* at ")  # such names hold places
 # Their values differ from one expansion to the next, whatever the text.
 _RESTLESS = (b"__COUNTER__", b"__TIME__", b"__DATE__", b"__TIMESTAMP__")
+
+
+Lowered = TypeVar("Lowered", bound=Kernel | Function | None)
 
 
 class _Entry(Struct):

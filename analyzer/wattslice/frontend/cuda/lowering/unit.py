@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -20,21 +20,8 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, UnitHandle, file_of, library
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering.types import TypeTable
-from wattslice.ir import (
-    BuiltinKind,
-    Constant,
-    Diagnostic,
-    Function,
-    Kernel,
-    Severity,
-    Span,
-    Type,
-    Variable,
-)
+from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type, Variable
 from wattslice.patterns import regex
-
-if TYPE_CHECKING:
-    from wattslice.frontend.cuda.lowering.reuse import Reuse
 
 # Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
 # microseconds. The largest of 450 public files has 46 000.
@@ -478,16 +465,3 @@ def _shown_arguments(function: Node, arguments: tuple[ClangType | int | None, ..
         else:
             kind, _ = next(values, ("", ""))
             yield str(argument) if kind != "b" else "true" if argument else "false"
-
-
-Lowered = TypeVar("Lowered", bound=Kernel | Function | None)
-
-
-def reused_or_lowered(
-    reuse: Reuse | None, unit: Unit, node: Node, lower: Callable[[Unit, Node], Lowered], *, is_host: bool
-) -> Lowered:
-    """`lower(unit, node)`, or what it gave for an earlier text where that is the same.
-
-    `is_host`: functions that it calls are not followed.
-    """
-    return lower(unit, node) if reuse is None else reuse.function(node, lower, is_host)
