@@ -56,8 +56,8 @@ class Pass(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """`number` requests of the access at `site` of the source for each run of `region`; `fresh` as in
-    `MemoryRequest`. `passes`: the loops around it, outermost first.
+    """`number` requests of the access at `site` of the source for each run of `region`; `fresh` and `joined`
+    as in `MemoryRequest`. `passes`: the loops around it, outermost first.
     """
 
     site: int
@@ -66,6 +66,7 @@ class Request(Struct, frozen=True):
     number: float
     fresh: float
     passes: tuple[Pass, ...]
+    joined: float = 1.0
 
 
 class Charges(Struct, frozen=True):
@@ -165,8 +166,9 @@ class _Charger:
                         Pass(loop.entry_region, loop.body_region, moved.get(loop, 0.0))
                         for loop in value.place.stack[:depth]
                     )
+                    number = asked.number * scale
                     self.requests.append(
-                        Request(asked.site, asked.is_store, region, asked.number * scale, asked.fresh, passes)
+                        Request(asked.site, asked.is_store, region, number, asked.fresh, passes, asked.joined)
                     )
         for value in absorbed:
             value.cost = ()  # part of what takes it in

@@ -80,6 +80,7 @@ class MemoryRequest(Struct, frozen=True):
     """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
     (below 1 where neighbours are loaded together). `fresh`: share of its sectors that no copy of it in an
     unrolled loop touched before. `address`: what it varies with, in bytes. `size_bytes`: of one request.
+    `joined`: neighbours in shared memory that one request takes along, itself among them, on the mean.
     `reach`: the space and the part of it (`memory.Part`) that it touches; None where that is not known.
     """
 
@@ -90,6 +91,7 @@ class MemoryRequest(Struct, frozen=True):
     address: Terms = ()
     size_bytes: int = 16
     reach: tuple[MemorySpace, Variable | MemorySpace | None] | None = None
+    joined: float = 1.0
 
 
 class Placement(Struct, frozen=True):

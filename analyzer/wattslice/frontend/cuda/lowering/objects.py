@@ -258,6 +258,8 @@ def made_parts(
         if value is None:
             result += made_of_nothing(body, place, field.type, span)
             continue
+        around = body.frame.this
+        body.frame.this = around if field.spelling in given else where  # which a default may name
         try:
             statements = made_at(body, value, place, span)
             if statements is None:
@@ -267,6 +269,8 @@ def made_parts(
                 statements = [ExprStmt(stored, body.region(), span)]
         except LoweringError:
             continue
+        finally:
+            body.frame.this = around
         result += statements
     return result
 
