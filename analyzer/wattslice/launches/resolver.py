@@ -106,7 +106,7 @@ def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | N
 
 
 def _assumed_arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[NamedValue, ...]:
-    known = dict(launch.assumed_arguments)
+    known = {entry.name: entry.value for entry in launch.assumed_arguments}
     names = [parameter.name for parameter in launch.kernel.parameters]
     return tuple(
         NamedValue(parameter.name, known[names[part.argument]])
@@ -536,7 +536,7 @@ def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:
 
 
 def _with_settings(launch: KernelLaunch, settings: tuple[NamedValue, ...]) -> KernelLaunch:
-    values = dict(settings)
+    values = {entry.name: entry.value for entry in settings}
     arguments: list[int | float | None] = []
     for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
         if parameter.name in values:

@@ -626,7 +626,9 @@ def _destroy(body: Body, pointer: Expr, type_: ClangType, node: Node) -> None:
     functions = [one.function for one in found]
     if not any(function.is_virtual for function in functions) and "]" not in body.unit.spans.text(node)[:16]:
         where = dereference(body, pointer, pointer.type.element or ir.UNKNOWN_TYPE)
-        body.before += (ran(body, f, part_at(body, where, p, span), (), span) for p, f in reversed(found))
+        body.before += (
+            ran(body, one.function, part_at(body, where, one.path, span), (), span) for one in reversed(found)
+        )
     elif functions:
         body.before += lost_by(body, body.unit.destructors, span)
 

@@ -43,6 +43,8 @@ class TooLargeError(Exception):
     """A kernel beyond what the analysis follows in reasonable time."""
 
 
+FEWEST_FOLDED = 8
+"""Statements of a block from which on repetitions are looked for."""
 TOO_LARGE = (TooLargeError, RecursionError, ArgumentError)
 """What ends the lowering of code that is too large; ctypes makes its own error of one of recursion."""
 
