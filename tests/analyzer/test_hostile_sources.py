@@ -119,12 +119,19 @@ def test_what_multiplies_without_end_is_abandoned_and_the_next_file_is_read(tmp_
 
 
 @pytest.mark.parametrize(
-    "text", named(DEEP, slow=("not", "commas", "labels", "macro calls", "sizeof", "macro of casts"))
+    "names",
+    [
+        ("casts", "pointers"),
+        pytest.param(
+            ("not", "commas", "labels", "macro calls", "sizeof", "macro of casts"), marks=pytest.mark.slow
+        ),
+    ],
 )
-def test_what_fills_the_stack_of_clang_is_refused_and_the_next_file_is_read(tmp_path, text):
-    status, told, *_ = analyzed(tmp_path, deep=text, fine=LAUNCH)
-    assert "no result for deep.cu" in told
-    assert "crashes clang" in told
+def test_what_fills_the_stack_of_clang_is_refused_and_the_next_file_is_read(tmp_path, names):
+    files = {f"deep{number}": DEEP[name] for number, name in enumerate(names)}
+    status, told, *_ = analyzed(tmp_path, **files, fine=LAUNCH)
+    assert f"no result for {', '.join(f'{name}.cu' for name in files)}: " in told
+    assert told.count("crashes clang") == len(files)
     assert "fine.cu:1" in told
     assert status == 2
 
@@ -175,9 +182,17 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("text", named(LARGE, slow=("empty lines", "comments", "string", "comment")))
-def test_a_large_text_takes_no_more_memory_than_it_is_worth(tmp_path, text):
-    _, told, _, mib = analyzed(tmp_path, large=text)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("continued", "continued macro"),
+        pytest.param(("empty lines", "comments", "string", "comment"), marks=pytest.mark.slow),
+    ],
+)
+def test_a_large_text_takes_no_more_memory_than_it_is_worth(tmp_path, names):
+    """Nor do several of them, one after the other."""
+    files = {f"large{number}": LARGE[name] for number, name in enumerate(names)}
+    _, told, _, mib = analyzed(tmp_path, **files)
     assert "PW099" not in told
     assert mib < 220, mib
 
