@@ -21,12 +21,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings.findings import (
-    Finding,
-    cause_of_unknown,
-    findings_of,
-    operations_power_w,
-)
+from wattslice.findings.findings import Finding, cause_of_unknown, findings_of, operations_power_w
 from wattslice.ir import MemorySpace, Severity
 from wattslice.report.source_text import SPACE_STYLES, Piece, TextKind, pieces
 from wattslice.report.terminal import HOT, MAX_COLUMNS, WARM, make_console, section_title, share_bar
