@@ -56,7 +56,7 @@ def test_every_option_of_the_command_line_is_there_and_documented():
     rows = [row.split("|") for row in told.splitlines() if row.startswith("| ")]
     named = {name for row in rows[1:] for name in re.findall(r"`(\w+)`", row[4])}
     own = {name for name in arguments - named if f"`{name}` is" in PAGE.read_text(encoding="utf-8")}
-    assert (named | own, own) == (arguments - {"paths"}, {"cache", "done"})
+    assert (named | own, own) == (arguments - {"paths"}, {"done"})
 
 
 def test_it_is_the_analysis_of_the_command_line(tmp_path):
