@@ -171,7 +171,8 @@ class Variable(Struct, frozen=True, eq=False):
     texture references and objects, HOST for host variables. A kernel's pointer parameter is itself a
     REGISTER variable; what it points to is told by the `MemoryPlace` that dereferences it.
     `dynamic` marks `extern __shared__`. `initializer` is set for file-scope variables only. `is_restrict`: a
-    pointer parameter of a CUDA kernel that is declared `__restrict__`.
+    pointer parameter of a CUDA kernel that is declared `__restrict__`. `linked_as`: the name by which other
+    files know a file-scope variable; None where they do not.
     """
 
     name: str
@@ -183,6 +184,7 @@ class Variable(Struct, frozen=True, eq=False):
     is_constant: bool = False
     initializer: Expr | None = None
     is_restrict: bool = False
+    linked_as: str | None = None
 
 
 class RegisterPlace(Struct, frozen=True, eq=False):
@@ -459,6 +461,9 @@ not kept."""
 UNREAD = "a statement that could not be read"
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""
+GRAPH_NODE = "node of a graph"
+"""A call before the launch that a node of a graph gets, with where the node is kept (the function called adds
+it) or the node (which may have had another launch); nobody knows how often a graph is launched."""
 THROW, CAUGHT, HANDLE = "throw", "caught", "handle"
 """Calls of host code: throwing a value of the types that a text names, of no text the one at hand again;
 whether what was thrown last is of such a type; the value of what is handled from here on."""
@@ -746,7 +751,7 @@ class Program(Struct, frozen=True, eq=False):
 
     `source_lines` are the lines of the main file, for quoting (index 0 is line 1). `origin`: of a PTX file,
     the CUDA program it was compiled from, where that is there to be read; of its kernels, those that are
-    kernels of the PTX with the same parameters.
+    kernels of the PTX with the same parameters. `included`: the files that it includes, our own left out.
     """
 
     file: str
@@ -756,6 +761,7 @@ class Program(Struct, frozen=True, eq=False):
     diagnostics: tuple[Diagnostic, ...]
     source_lines: tuple[str, ...]
     origin: Program | None = None
+    included: tuple[str, ...] = ()
 
 
 _LINE_END = regex(r"\r\n|\n|\r")

@@ -181,6 +181,11 @@ class Node:
         return library().clang_Cursor_getStorageClass(self.raw) == 2
 
     @property
+    def is_external(self) -> bool:
+        """Whether other files may name what is declared."""
+        return library().clang_getCursorLinkage(self.raw) == 4
+
+    @property
     def is_defaulted(self) -> bool:
         """Whether a member function is written by the compiler: implicit, or `= default`."""
         return bool(library().clang_CXXMethod_isDefaulted(self.raw))

@@ -605,6 +605,11 @@ def is_plain(type_: Type) -> bool:
     return type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER)
 
 
+def is_followed(type_: Type) -> bool:
+    """What host code is followed with where it is an element: what is plain, and texts."""
+    return is_plain(type_) or type_.name.removeprefix("const ").startswith("std::basic_string<")
+
+
 def _may_name_an_object(node: Node) -> bool:
     while node.kind in (C.PAREN_EXPR, C.UNEXPOSED_EXPR) and len(node.children) == 1:
         node = node.children[0]

@@ -64,6 +64,8 @@ class Unit:
         self.is_c = is_c(parsed.options.standard)
         # Kernels of a C file, which `main` launches by calling them.
         self.c_kernels: frozenset[str] = frozenset()
+        # What generic lambdas in functions run, by the names of their types.
+        self.lambda_instances: dict[str, list[Node]] = {}
         self.root = parsed.root  # one object, for its children are listed once
         self.types = TypeTable(parsed.handle)
         self.spans = SpanFinder(parsed.handle)
