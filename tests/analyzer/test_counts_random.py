@@ -27,8 +27,8 @@ WARP_ERROR = 0.02
 """Where lanes of a warp run an outer and an inner loop differently often, a warp's iterations are the most
 that one lane runs; other lanes may run what it does not."""
 QUICK_FILES = 1
-ALL_FILES = 80
-OBJECT_FILES = 20
+ALL_FILES = 50
+OBJECT_FILES = 12
 
 
 def left_loops(kernel: ir.Kernel) -> set[int]:
