@@ -14,7 +14,6 @@ from wattslice.analysis import (
     Roofline,
     SliceAnalysis,
 )
-from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config
 from wattslice.config.options import MethodChoice, ModelChoice
@@ -186,6 +185,8 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
 def _profile_use(profile: BranchProfile | None, kernel: Kernel) -> ProfileUse | None:
     if profile is None:
         return None
+    from wattslice.branch_profile.binding import branches_known
+
     return ProfileUse(profile.name or "a profile", branches_known(profile, kernel), len(profile.data_sets))
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.frontend.kernel_text import ONE_KERNEL_FROM, fixed_macros, kernel_text, likeness
 from wattslice.ir import Kernel
 from wattslice_models.store import ModelFileError
 from wattslice_models.variant_store import StoredVariants, stored_variants
@@ -41,6 +40,8 @@ def variants_of(
         return OwnVariants(None, note=f"what measured variants taught is not used: {error}")
     if stored is None:
         return None
+    from wattslice.frontend.kernel_text import ONE_KERNEL_FROM, fixed_macros, kernel_text, likeness
+
     sources = (*texts(span.file), fixed_macros(defines, stored.macros))
     now = kernel_text(sources, kernel.name, span.line, span.end_line)
     alike = 1.0 if now.words == stored.words else likeness(stored.words, now.words)
