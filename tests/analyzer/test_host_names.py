@@ -228,7 +228,7 @@ int ask() { static int q = 3; return q++; }
 9 | int a = 3; int *arr[1]; arr[0] = &a; for (int *p : arr) *p = 9 ;;; a
 9 | int a = 3; void *p = &a; *(int *)p = 9 ;;; a
 9 | int a = 3; size_t p = (size_t)&a; *(int *)p = 9 ;;; a
-9 | int a = 3; char *p = (char *)&a; p[0] = 9 ;;; a
+?9 | int a = 3; char *p = (char *)&a; p[0] = 9 ;;; a
 9 | int a[2] = {3, 4}; int *e = a + 2; *--e = 9 ;;; a[1]
 39 | int a[2] = {3, 4}; int *p = a; int *q = p + (ask() > 1); *q = 9 ;;; a[0] * 10 + a[1]
 9 | int a = 3; struct { int *p; } o{&a}; auto c = o; *c.p = 9 ;;; a
