@@ -216,6 +216,8 @@ def _dram_bytes(l2_bytes: float, footprint_bytes: float | None, gpu: Gpu) -> flo
 class _Place(Enum):
     """What a block shares a unit with: the blocks of an SM, those that follow it on its place there, all."""
 
+    __hash__ = object.__hash__  # members are keys, and singletons
+
     SM = auto()
     SLOT = auto()
     CHIP = auto()
@@ -402,7 +404,7 @@ def _notes(workload: Workload, gpu: Gpu, busy: set[Resource]) -> tuple[str, ...]
     if workload.doubt == ASSUMED_TRIPS:
         notes.append("data decide how long loops run: all blocks taken to have the same work")
     if workload.atomics:
-        notes.append("contention of atomics is not modelled: the time is a lower bound")
+        notes.append("contention of atomics is modelled in part: the time is a lower bound")
     return tuple(notes)
 
 

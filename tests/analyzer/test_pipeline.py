@@ -267,7 +267,7 @@ def test_the_printed_regression_is_told_up_to_the_limit_of_the_board(tmp_path):
 @pytest.mark.parametrize("gpu", ["v100", "gtx280"])
 def test_contention_of_atomics_is_told(tmp_path, gpu):
     source = "__global__ void add(int* x) { atomicAdd(x, 1); }\nint main() { add<<<999, 256>>>(0); }"
-    message = "add: contention of atomics is not modelled: the time is a lower bound"
+    message = "add: contention of atomics is modelled in part: the time is a lower bound"
     assert message in {entry.message for entry in run(tmp_path, source, gpu=gpu).diagnostics}
     assert not any("atomics" in entry.message for entry in run(tmp_path, gpu=gpu).diagnostics)
 

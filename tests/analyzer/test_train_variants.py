@@ -118,7 +118,7 @@ def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
 
 def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path, monkeypatch: pytest.MonkeyPatch):
     """Whatever was stored: watts as far above the limit are refused where they are taught."""
-    monkeypatch.setattr("wattslice.sweep.measured.SENSOR_ERROR", 2.0)
+    monkeypatch.setattr("wattslice_models.plausible.SENSOR_ERROR", 2.0)
     table = measured_table(kernel)
     plain = _PLAIN[kernel.read_text()]
     header, *rows = (line.rsplit(",", 1) for line in table.read_text().splitlines())
@@ -234,6 +234,42 @@ def test_watts_above_what_sensors_show_at_the_limit_are_refused_unless_the_real_
     assert main([*sweep, "rtx_a4000"]) == 0
 
 
+def test_watts_between_the_limit_and_what_sensors_show_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "hot.cu"
+    assert train_hot(path, hot_table(tmp_path / "hot.csv", 119.0, 140.0)) == 0
+    assert "above the board's limit" not in capsys.readouterr().out
+    table = hot_table(tmp_path / "hot.csv", 141.0, 120.0, 147.5, 146.0)
+    told = (
+        "measured watts of 3 of 4 variants lie above the board's limit of 140 W (up to 147.5 W, in line 4): "
+        "sensors may show so much, predictions end at the limit"
+    )
+    assert train_hot(path, table) == 0
+    assert told in " ".join(capsys.readouterr().out.split())
+    found = analyze([path], gpu="rtx_a4000")
+    assert any(told in one.message for one in found.diagnostics)
+    sweep = ("sweep", str(path), "-D", "UN=4,5", "--jobs", "1", "--gpu", "rtx_a4000")
+    for words in (sweep, (*sweep, "--measured", str(table)), ("gate", str(path), "--gpu", "rtx_a4000")):
+        words = (*words, "--max-power", "200") if words[0] == "gate" else words
+        assert main([*words]) == 0
+        said = capsys.readouterr()
+        assert told in " ".join((said.out + said.err).split())
+
+
+def test_odds_of_a_budget_reach_as_far_as_the_sensor_showed(tmp_path: Path):
+    path = tmp_path / "hot.cu"
+    assert train_hot(path, hot_table(tmp_path / "hot.csv", *[139.0] * 5)) == 0
+    (known,) = analyze([path], gpu="rtx_a4000").kernels
+    assert known.power_high_w < 142.0
+    assert known.exceedance(144.0) < 0.01
+    assert train_hot(path, hot_table(tmp_path / "hot.csv", *[139.0] * 4, 147.0)) == 0
+    (above,) = analyze([path], gpu="rtx_a4000").kernels
+    assert above.power_w <= 140.0
+    assert above.power_high_w > 143.0
+    assert above.exceedance(144.0) > 0.04
+
+
 def test_coefficients_that_cannot_be_read_are_told_when_variants_are_to_teach(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -314,6 +350,16 @@ def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):
     )
 
 
+def test_a_gate_says_that_what_was_taught_is_not_used(kernel: Path, capsys: pytest.CaptureFixture[str]):
+    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    words = ("gate", str(kernel), "--gpu", "v100", "--max-power", "300", "--no-cache")
+    assert main([*words]) == 0
+    assert "variants" not in capsys.readouterr().err
+    assert main([*words, "--core-mhz", "1000"]) == 0
+    (told,) = [line for line in capsys.readouterr().err.splitlines() if "variants" in line]
+    assert "warning: copy: variants of this kernel were measured, but for predictions with other" in told
+
+
 def told_of_copy(kernel: Path) -> str:
     found = analyze([kernel], gpu="v100").diagnostics
     return " ".join(one.message for one in found if one.rule == "PW030" and one.message.startswith("copy: "))
@@ -360,7 +406,11 @@ void run(float *x, float *y) { copy<<<4096, 256>>>(x, y); }
             "const float *x, float *y, int n) {\n    __shared__",
             "it was",
         ),
-        ("#define TILE 4", "#define TILE 2  // half", "what it uses of its file was edited"),
+        (
+            "#define TILE 4",
+            "#define TILE 2  // half",
+            "what it uses of other functions, macros or declarations was edited",
+        ),
     ],
 )
 def test_an_edited_kernel_keeps_what_was_taught_but_not_its_interval(
@@ -397,17 +447,87 @@ def test_what_is_no_edit_of_the_kernel_changes_nothing(kernel: Path, old: str, n
     assert "edited" not in told_of_copy(kernel)
 
 
+USES_EDITED = (
+    "copy: since variants were measured, what it uses of other functions, macros or declarations was edited"
+)
+INDEX = "(blockIdx.x * TILE + i) * blockDim.x + threadIdx.x];\n    __sync"
+
+
 def test_an_edited_device_function_is_an_edit_of_its_kernel(kernel: Path):
-    source = SOURCE.replace("= x[(", "= twice(x[(").replace(
-        "+ threadIdx.x];\n    __sync", "+ threadIdx.x]);\n    __sync"
-    )
+    source = SOURCE.replace(f"= x[{INDEX}", f"= twice(x[{INDEX}".replace("];", "]);"))
     source = "__device__ float twice(float v) { return more(v); }\n" + source
     source = "__device__ float more(float v) { return 2 * v; }\n" + source
     kernel.write_text(source)
     assert train(kernel, measured_table(kernel), *LAUNCH) == 0
     assert "edited" not in told_of_copy(kernel)
     kernel.write_text(source.replace("2 * v", "2 * v * v"))
-    assert "copy: since variants were measured, what it uses of its file was edited" in told_of_copy(kernel)
+    assert USES_EDITED in told_of_copy(kernel)
+
+
+HEADER = """#ifndef PARTS_H
+#define PARTS_H
+#include "scale.h"
+#ifdef FAST
+#define PART(v) (v)
+#else
+#define PART(v) twice(v)
+#endif
+__device__ inline float unused(float v) { return v - 1; }
+#endif
+"""
+SCALE = """#define SCALE 2
+__device__ inline float twice(float v) { return SCALE * v; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "is_edit"),
+    [
+        ("parts.h", "PART(v) twice(v)", "PART(v) (2 * twice(v))", True),
+        ("parts.h", "#ifdef FAST", "#ifndef FAST", True),
+        ("scale.h", "SCALE * v", "SCALE * v * v", True),
+        ("scale.h", "SCALE 2", "SCALE 3", True),
+        ("copy.cu", '#include "lib/parts.h"', '#define FAST\n#include "lib/parts.h"', True),
+        ("parts.h", "v - 1", "v - 2", False),
+        ("parts.h", "#ifdef FAST", "#ifdef FAST  // in a hurry", False),
+        ("scale.h", "inline float twice", "inline  float\ntwice", False),
+    ],
+)
+def test_an_edit_in_an_included_header_is_one_where_the_kernel_uses_it(
+    kernel: Path, file: str, old: str, new: str, is_edit: bool
+):
+    (kernel.parent / "lib").mkdir()
+    source = '#include "lib/parts.h"\n' + SOURCE.replace(
+        f"= x[{INDEX}", f"= PART(x[{INDEX}".replace("];", "]);")
+    )
+    texts = {"copy.cu": source, "parts.h": HEADER, "scale.h": SCALE}
+    paths = {name: kernel.parent / ("" if name == "copy.cu" else "lib") / name for name in texts}
+    for name, text in texts.items():
+        paths[name].write_text(text)
+    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    taught = figures(kernel)
+    assert taught.variants == 10
+    assert "edited" not in told_of_copy(kernel)
+    assert texts[file].count(old) == 1
+    paths[file].write_text(texts[file].replace(old, new))
+    assert (USES_EDITED in told_of_copy(kernel)) == ("edited" in told_of_copy(kernel)) == is_edit
+    after = figures(kernel)
+    assert (after.power_high_w / after.power_w > 1.1 * taught.power_high_w / taught.power_w) == is_edit
+
+
+def test_an_edit_is_seen_of_a_kernel_that_stands_in_a_header(kernel: Path):
+    header = kernel.with_name("copy.h")
+    body, _, host = SOURCE.partition("void run(")
+    header.write_text(body.replace("__global__ void other", "void other"))
+    kernel.write_text(
+        '#define MORE 1\n#include "copy.h"\nvoid run(' + host.replace("other<<<4096, 256>>>(x);", "")
+    )
+    header.write_text(header.read_text().replace("= s[i]", "= MORE * s[i]"))
+    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    assert figures(kernel).variants == 10
+    assert "edited" not in told_of_copy(kernel)
+    kernel.write_text(kernel.read_text().replace("MORE 1", "MORE 2"))
+    assert USES_EDITED in told_of_copy(kernel)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ long as they do not race.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from wattslice.counting.state import State
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,
+    Lanes,
     Pointer,
     Unknown,
     Value,
@@ -27,10 +29,14 @@ from wattslice.counting.values import (
     is_the_same_everywhere,
     is_warp_uniform,
     join,
+    same,
     scalar,
     select,
 )
 from wattslice.ir.objects import KEPT, MOST_CELLS, scalars_of, seen_as
+
+_FEW_TO_COUNT = 1 << 13
+"""Bytes of an object in which the offsets of lanes are counted."""
 
 
 def held(state: State, root: ir.Variable | None, offset: int) -> Value | None:
@@ -42,9 +48,15 @@ def held(state: State, root: ir.Variable | None, offset: int) -> Value | None:
 
 
 def offsets_of(offset: NDArray[np.int64]) -> list[int]:
-    """The different offsets of lanes; none where there are too many."""
-    found = distinct(offset)
-    return [int(at) for at in found] if found.size <= MOST_CELLS else []
+    """The different offsets of lanes, ascending; none where there are too many."""
+    if not offset.size:
+        return []
+    least, most = int(np.minimum.reduce(offset)), int(np.maximum.reduce(offset))
+    if most - least < _FEW_TO_COUNT:  # to count them takes less time than to sort them
+        found = np.flatnonzero(np.bincount(offset - least)) + least
+    else:
+        found = distinct(offset)
+    return found.tolist() if found.size <= MOST_CELLS else []
 
 
 def is_followed(state: State, root: ir.Variable | None) -> bool:
@@ -85,13 +97,30 @@ def keep(state: State, place: ir.MemoryPlace, address: Value, value: Value, mask
     places = [offset] if isinstance(offset, int) else []
     if isinstance(offset, np.ndarray):
         places = offsets_of(offset[active])
-    held_as, own = seen_as(place.type), scalars_of(root)
-    if not places or any(at not in own or seen_as(own[at]) != held_as for at in places):
+    held_as, own = seen_as(place.type), _views(root)
+    if not places or any(own.get(at) != held_as for at in places):
+        (is_everywhere,) = _written_everywhere(state, root, 0, [0], active)
         for at in _places(root):
-            _set(state, root, at, VARYING, active)
+            _set(state, root, at, VARYING, lambda: active, is_everywhere)
     elif place.type.kind in KEPT:
-        for at in places:
-            _set(state, root, at, value, active if isinstance(offset, int) else active & (offset == at))
+        everywhere = _written_everywhere(state, root, offset, places, active)
+        for at, is_everywhere in zip(places, everywhere, strict=True):
+            _set(state, root, at, value, lambda at=at: active & (offset == at), is_everywhere)
+
+
+def _written_everywhere(
+    state: State, root: ir.Variable, offset: object, places: list[int], active: NDArray[np.bool_]
+) -> list[bool]:
+    """Of each of `places`, which `active` lanes write, whether those of all objects do."""
+    threads = state.threads
+    if root.space is not ir.MemorySpace.SHARED or not state.has_blocks:
+        return [len(places) == 1 and not bool((active < threads.exists).any())] * len(places)
+    lanes, blocks = np.flatnonzero(active), active.size // threads.block_lanes
+    own = lanes // threads.block_lanes * len(places)
+    if isinstance(offset, np.ndarray):
+        own += np.searchsorted(places, offset[lanes])
+    writes = np.bincount(own, minlength=blocks * len(places)).reshape(blocks, len(places))
+    return np.logical_and.reduce(writes > 0, axis=0).tolist()
 
 
 def fill(state: State, variable: ir.Variable, values: dict[int, Value], otherwise: Value) -> None:
@@ -105,18 +134,38 @@ def _places(variable: ir.Variable) -> Iterator[int]:
     return (at for at, type_ in scalars_of(variable).items() if type_.kind in KEPT)
 
 
+@functools.lru_cache(maxsize=64)
+def _views(variable: ir.Variable) -> dict[int, tuple[ir.TypeKind, int, bool]]:
+    """As what the numbers and pointers in an object are seen, by offset."""
+    return {at: seen_as(type_) for at, type_ in scalars_of(variable).items()}
+
+
 def _cell(variable: ir.Variable, offset: int) -> ir.RegisterKey:
     return variable, (f"+{offset}",)
 
 
-def _set(state: State, root: ir.Variable, at: int, value: Value, active: NDArray[np.bool_]) -> None:
+def _set(
+    state: State,
+    root: ir.Variable,
+    at: int,
+    value: Value,
+    active: Callable[[], NDArray[np.bool_]],
+    is_everywhere: bool,
+) -> None:
+    """Notes that `active` lanes store `value` in a cell; `is_everywhere`: in that of every object."""
     key = _cell(root, at)
     old = state.environment.get(key)
-    if root.space is ir.MemorySpace.SHARED:
-        value, active = _of_blocks(state, value, active)
-    if bool((active < state.threads.exists).any()):
-        value = VARYING if old is None else select(active, value, old)
-    state.environment[key] = value
+    is_shared = root.space is ir.MemorySpace.SHARED
+    found = _whoever_writes(state, value) if is_shared else value
+    if found is None or not (is_everywhere or old is None or isinstance(found, Unknown) or same(found, old)):
+        writing = active()
+        if is_shared:
+            found, writing = _of_blocks(state, value, writing)
+        if not is_everywhere:
+            found = VARYING if old is None else select(writing, found, old)
+    elif not is_everywhere and (old is None or not same(found, old)):
+        found = VARYING  # of two that are not the same, one unknown, nothing is left
+    state.environment[key] = found
 
 
 def _of_blocks(state: State, value: Value, active: NDArray[np.bool_]) -> tuple[Value, NDArray[np.bool_]]:
@@ -125,16 +174,26 @@ def _of_blocks(state: State, value: Value, active: NDArray[np.bool_]) -> tuple[V
         return VARYING, active
     blocks = active.reshape(-1, state.threads.block_lanes)
     writing = np.repeat(blocks.any(axis=1), state.threads.block_lanes)
+    found = _whoever_writes(state, value)
+    if found is not None:
+        return found, writing
     if isinstance(value, Pointer):
         offset, _ = _of_blocks(state, value.offset, active)
         return Pointer(value.root, scalar(offset)), writing
-    if isinstance(value, np.ndarray):
-        first = np.repeat(value.reshape(blocks.shape)[np.arange(len(blocks)), blocks.argmax(axis=1)],
-                          state.threads.block_lanes)  # fmt: skip
-        return (VARYING if bool((active & (value != first)).any()) else first), writing
-    if isinstance(value, int) or (isinstance(value, Unknown) and is_the_same_everywhere(value)):
-        return value, writing
-    return UNIFORM, writing
+    lanes = cast(Lanes, value)
+    first = np.repeat(lanes.reshape(blocks.shape)[np.arange(len(blocks)), blocks.argmax(axis=1)],
+                      state.threads.block_lanes)  # fmt: skip
+    return (VARYING if bool((active & (lanes != first)).any()) else first), writing
+
+
+def _whoever_writes(state: State, value: Value) -> Value | None:
+    """What all threads of a block find of a `value`; None where that depends on which of them wrote it."""
+    if not state.has_blocks:
+        return VARYING
+    if isinstance(value, np.ndarray | Pointer):
+        return None
+    is_one = isinstance(value, int) or (isinstance(value, Unknown) and is_the_same_everywhere(value))
+    return value if is_one else UNIFORM
 
 
 def loaded(place: ir.MemoryPlace, address: Value, *, is_parameter: bool = False) -> Unknown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -167,7 +168,10 @@ class ExpressionEvaluator:
         """Evaluates the address of a place and visits its site."""
         address = self.evaluate(place.address, mask)
         tally = self.state.tallies.sites[place.site]
-        tally.visit(place.type, place.space, address, mask, self.state.threads)
+        around = [frame for frame in self.state.loops if not (frame.is_switch or frame.is_block)]
+        known = tuple((frame.iteration, frame.trips) for frame in around if frame.trips is not None)
+        iteration = known if len(known) == len(around) else None
+        tally.visit(place.type, place.space, address, mask, self.state.threads, iteration)
         return address
 
     def _load(self, expr: ir.Load, mask: Mask) -> Value:
@@ -335,7 +339,13 @@ class ExpressionEvaluator:
         if inner.is_empty:
             return int(not is_and)
         self.state.tallies.count(expr.right_region, inner)
+        meeting = None
+        if isinstance(left, Chance) and inner is not mask and _writes(expr.right):
+            meeting = self.state.fork(together=left.uniform)
+            meeting.ways.append((dict(self.state.environment), left.uniform))
         right = self.condition(expr.right, inner)
+        if meeting is not None:
+            self.state.join(meeting, is_reached=True)
         return _combine(left, right, is_and)
 
     def _select(self, expr: ir.Select, mask: Mask) -> Value:
@@ -357,15 +367,25 @@ class ExpressionEvaluator:
             else_mask = state.masks.perhaps(mask, 1.0 - chance, together=condition.uniform)
         else:
             then_mask, else_mask = state.masks.where(mask, condition), state.masks.where(mask, ~condition)
-        then = otherwise = None
+        then = otherwise = meeting = None
+        if isinstance(condition, Chance) and (_writes(expr.then) or _writes(expr.otherwise)):
+            meeting = state.fork(together=condition.uniform)
+        before = state.environment
         if not then_mask.is_empty:
             if is_decision:
                 state.tallies.count(expr.then_region, then_mask)
+            if meeting is not None:
+                state.environment = dict(before)
             then = self.evaluate(expr.then, then_mask)
+            if meeting is not None:
+                state.arrive(meeting)
+                state.environment = before
         if not else_mask.is_empty:
             if is_decision:
                 state.tallies.count(expr.otherwise_region, else_mask)
             otherwise = self.evaluate(expr.otherwise, else_mask)
+        if meeting is not None:
+            state.join(meeting, is_reached=otherwise is not None)
         if then is None or otherwise is None:
             return (
                 VARYING
@@ -529,6 +549,14 @@ class ExpressionEvaluator:
         if expr.name == ir.BIT_FIELD:
             return unset_member(values[0])
         return convert(apply(expr.semantics, values, bits, expr.name), expr.type)
+
+
+@lru_cache(maxsize=4096)
+def _writes(expr: ir.Expr) -> bool:
+    """Whether to evaluate `expr` may change a register."""
+    return any(
+        isinstance(node, ir.Assign | ir.Increment | ir.InlinedCall) for node in ir.walk_expressions(expr)
+    )
 
 
 def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
@@ -45,7 +46,7 @@ from wattslice.counting.iterations import (
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.pieces import representatives
 from wattslice.counting.sampling import Mask
-from wattslice.counting.state import BudgetExceededError, LoopFrame, StandIns, State
+from wattslice.counting.state import BudgetExceededError, LoopFrame, Meeting, StandIns, State
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
     UNIFORM,
@@ -58,6 +59,7 @@ from wattslice.counting.values import (
     Value,
     binary,
     fits_int64,
+    identical,
     is_warp_uniform,
     scalar,
     select,
@@ -138,6 +140,14 @@ class _Trip(Struct, frozen=True, eq=False):
     has_open_exit: bool = False
 
 
+class _KnownPlan(Struct, frozen=True, eq=False):
+    """A plan that was `found`, all that it `rests_on`, and what of the surveys it cost."""
+
+    rests_on: tuple[object, ...]
+    found: Plan
+    cost: int
+
+
 class Loops(ExpressionEvaluator):
     """Runs loops; methods that run something return the mask of the lanes that go on.
 
@@ -156,6 +166,7 @@ class Loops(ExpressionEvaluator):
         self.idle: frozenset[ir.Stmt] = frozenset()
         self.sampled = 0
         self.is_last = False
+        self._plans: dict[ir.Loop, _KnownPlan] = {}  # of loops inside others, the last ones
 
     @abstractmethod
     def execute(self, stmt: ir.Stmt, mask: Mask) -> Mask:
@@ -173,7 +184,7 @@ class Loops(ExpressionEvaluator):
         exact = known is None or known.is_exact
         if known is not None and known.has_open_exit:
             shape = replace(shape, iterations_differ=True)
-        frame = LoopFrame(state.masks.none, state.masks.none)
+        frame = LoopFrame(state.masks.none, state.masks.none, Meeting(len(state.forks)))
         around = [(outer, outer.broken) for outer in state.loops]
         call = state.calls[-1]
         returned_before = call.returned
@@ -190,7 +201,7 @@ class Loops(ExpressionEvaluator):
         call.loop_depth -= 1
         state.loops.pop()
         if frame.data_leave or not exact:
-            self._forget_the_end(shape, together=frame.data_leave == {True})
+            self.forget_all(shape.assigned, shape.overwritten, together=frame.data_leave == {True})
         for variable, old in hidden:
             state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
         trips = None if known is None else known.trips
@@ -255,7 +266,10 @@ class Loops(ExpressionEvaluator):
         state = self.state
         frame = state.loops[-1]
         frame.broken = frame.continued = state.masks.none
-        through = state.masks.sum(self.execute(loop.body, mask), frame.continued)
+        frame.end = Meeting(len(state.forks))
+        through = self.execute(loop.body, mask)
+        state.meet(frame.end, is_reached=not through.is_empty)
+        through = state.masks.sum(through, frame.continued)
         if loop.step is not None and not through.is_empty:
             state.tallies.count(loop.step_region, through)
             self.evaluate(loop.step, through)
@@ -273,10 +287,15 @@ class Loops(ExpressionEvaluator):
 
     def _registers(self, shape: LoopShape) -> dict[ir.RegisterKey, Value]:
         """The registers that the loop assigns and the contents it stores, with their present values."""
+        return self._written(shape.assigned, shape.overwritten)
+
+    def _written(
+        self, assigned: Iterable[ir.RegisterKey], overwritten: frozenset[ir.Variable]
+    ) -> dict[ir.RegisterKey, Value]:
         environment = self.state.environment
-        found = {key: environment[key] for key in shape.assigned if key in environment}
-        if shape.overwritten:
-            cells = [key for key in environment if type(key) is tuple and key[0] in shape.overwritten]
+        found = {key: environment[key] for key in assigned if key in environment}
+        if overwritten:
+            cells = [key for key in environment if type(key) is tuple and key[0] in overwritten]
             found |= {key: environment[key] for key in cells}
         return found
 
@@ -302,9 +321,11 @@ class Loops(ExpressionEvaluator):
             if key not in shape.counters
         )
 
-    def _forget_the_end(self, shape: LoopShape, *, together: bool) -> None:
-        """What a loop leaves in its registers is unknown when it only was assumed to run to its end."""
-        for key, value in self._registers(shape).items():
+    def forget_all(
+        self, assigned: Iterable[ir.RegisterKey], overwritten: frozenset[ir.Variable], *, together: bool
+    ) -> None:
+        """What a loop or call has written is unknown when it was only assumed to run to its end."""
+        for key, value in self._written(assigned, overwritten).items():
             self.state.environment[key] = (
                 unknown_like(value)
                 if together
@@ -585,7 +606,7 @@ class Loops(ExpressionEvaluator):
         self.idle = needed(loop).idle
         state.steps_left = SURVEY_STEPS + 4 * shape.size
         none = state.masks.none
-        state.loops.append(LoopFrame(none, none))
+        state.loops.append(LoopFrame(none, none, Meeting(0)))
         state.calls[-1].loop_depth += 1
         running = state.masks.where(
             state.masks.all, on_lanes(looked, state, looked.iterations[:, None] < begun)
@@ -606,15 +627,31 @@ class Loops(ExpressionEvaluator):
         return surveyed(looked, state.tallies, begun, through)
 
     def _plan(self, shape: LoopShape, known: _Trip, mask: Mask) -> Plan:
-        self.state.is_limited = True
+        state = self.state
+        state.is_limited = True
         most = max(FEWEST_RUN if self.allowance else FEWEST_AT_LAST, int(self.allowance // shape.size))
+        rests_on = self._decisive(shape.loop, known, mask, most)
+        before = self._plans.get(shape.loop)
+        if before is not None and before.cost <= state.survey_left and identical(before.rests_on, rests_on):
+            state.survey_left -= before.cost
+            return before.found
+        left = state.survey_left
         try:
             survey = self._survey(shape, known, mask)
         except SurveyError:
             if not shape.has_loops:
                 raise
             survey = self._survey(shape, known, mask, most_iterations=FEW_ITERATIONS)
-        return plan(survey, most)
+        found = plan(survey, most)
+        self._plans[shape.loop] = _KnownPlan(rests_on, found, left - state.survey_left)
+        return found
+
+    def _decisive(self, loop: ir.Loop, known: _Trip, mask: Mask, most: int) -> tuple[object, ...]:
+        """All that the plan of a loop rests on, which is entered again and again inside others."""
+        environment, variables = self.state.environment, needed(loop).variables | deciding(loop)[1]
+        held = {k: v for k, v in environment.items() if (k[0] if isinstance(k, tuple) else k) in variables}
+        fixed = self._fixed(loop, mask)
+        return (most, len(environment), known.trips, mask.weights, *held, *held.values(), *fixed)
 
     def _run_all_at_once(self, shape: LoopShape, known: _Trip, mask: Mask) -> Mask:
         """Runs a loop for its counts alone, all its iterations at once."""
@@ -634,7 +671,7 @@ class Loops(ExpressionEvaluator):
         ]
         for region, weights in survey.by_lane(mask):
             state.tallies.count(region, state.masks.of(weights))
-        self._forget_the_end(shape, together=False)
+        self.forget_all(shape.assigned, shape.overwritten, together=False)
         state.environment.update(counters)
         return mask
 
@@ -689,6 +726,10 @@ class Loops(ExpressionEvaluator):
                     value = _value_after(induction, start, amount, representative)
                     state.assign(induction.variable, value, running)
             previous = representative
+            if isinstance(representative, int) and isinstance(trips, int) and known.leaving is None:
+                frame.iteration, frame.trips = representative, trips
+            else:
+                frame.trips = None
             before = self._registers(shape)
             if boundaries is not None:
                 boundaries.iterate(representative)
@@ -858,7 +899,7 @@ class Loops(ExpressionEvaluator):
         state.tallies = Runs(state.launch.kernel, state.threads)
         state.steps_left = COUNTED_STEPS
         none = state.masks.none
-        state.loops.append(LoopFrame(none, none))
+        state.loops.append(LoopFrame(none, none, Meeting(0)))
         state.calls[-1].loop_depth += 1
         running = state.masks.all
         try:
@@ -907,7 +948,7 @@ class Loops(ExpressionEvaluator):
         if measured is not None:
             trips = measured
         frame.expected_trips = DEFAULT_TRIPS if measured is None else max(1.0, measured)
-        state.uncertain += 1
+        state.forks.append(True)
         warp_trips = trips if measured is None else of_warps
         first = mask if trips > 1.0 else state.masks.diverging(mask, trips, warp_trips)
         stay = 1.0 if first.is_empty or trips <= 0.0 else self._run_once(loop, first)
@@ -916,7 +957,7 @@ class Loops(ExpressionEvaluator):
             trips = min(MOST_TRIPS, 1.0 / max(1e-12, 1.0 - again * stay))
         if trips > 1.0:
             self._run_once(loop, state.masks.diverging(mask, trips - 1.0, max(trips, warp_trips) - 1.0))
-        state.uncertain -= 1
+        state.forks.pop()
         if not is_measured:
             number = f"{assumed:g} iteration{'s' * (assumed != 1.0)} assumed"
             state.tallies.assume_trips(

@@ -115,10 +115,14 @@ class SiteStatistics(Struct, frozen=True):
     """How one textual memory access behaves, averaged over sampled warps.
 
     `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local).
-    `bank_passes`: passes a request to shared memory or L1 takes (1 = conflict-free).
+    `bank_passes`: passes a request to shared memory or L1 takes (1 = conflict-free). `joined_passes`: those
+    of a request to shared memory that takes one neighbour along, or three, in 128-byte passes. `queued`: if
+    shared memory serves each lane by itself, the most that one bank has to; and the same where lanes of one
+    block that all have one address count as one.
     `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
     `block_reach`, `launch_reach`: what one block, and what all samples touch of the object. `block`: the
-    number of that block among those looked at; one that comes here, if any does.
+    number of that block among those looked at; one that comes here, if any does. `block_sectors`: runs of
+    sectors that it touches, first and one behind the last, in order; None unless every visit was looked at.
     `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the
     requests for one object the share that is distinct counts what they have in common once.
     `bytes_per_row`: of a row of DRAM, what blocks that run next to one another touch in one visit.
@@ -134,21 +138,26 @@ class SiteStatistics(Struct, frozen=True):
     request_bytes: int
     bytes_per_row: float | None = None
     block: int = 0
+    joined_passes: tuple[float, float] | None = None
+    queued: tuple[float, float] | None = None
+    block_sectors: tuple[tuple[int, int], ...] | None = None
 
 
 class Sampling(Struct, frozen=True):
     """Counts that are estimates: of `of_blocks` only `blocks`, drawn at random, were evaluated.
 
     `reason`: what in the kernel kept the others from being known. `thread_errors`, `warp_errors`: how far
-    each count may be from the truth, by region. `relative_error`: the same of all operations together.
+    each count may be from the truth, by region; None where no bound is known. `relative_error`: the same of
+    all operations together. `open_lines`: the loops that other blocks may run longer than any drawn one.
     """
 
     blocks: int
     of_blocks: int
     reason: str
-    thread_errors: tuple[float, ...]
-    warp_errors: tuple[float, ...]
-    relative_error: float
+    thread_errors: tuple[float | None, ...]
+    warp_errors: tuple[float | None, ...]
+    relative_error: float | None
+    open_lines: tuple[int, ...] = ()
 
 
 class BlockKind(Struct, frozen=True):

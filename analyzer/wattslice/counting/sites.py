@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.counting.profile import Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, places_of_blocks
+from wattslice.counting.touched import Iteration, Touched
 from wattslice.counting.values import Pointer, Unknown, Value
 
 SECTOR_BYTES = 32
@@ -147,6 +148,18 @@ def bank_passes(
     return _mean(total, weights) / words_per_lane
 
 
+def queued_lanes(
+    offsets: NDArray[np.int64], active: NDArray[np.bool_], population: NDArray[np.float64] | None = None
+) -> float:
+    """The most lanes of a request that one bank of shared memory serves one after the other (atomics)."""
+    rows, lanes, weights = _rows(offsets, active, population)
+    if rows.size == 0:
+        return 1.0
+    of_row = rows // BANK_BYTES % BANKS + BANKS * np.arange(len(rows))[:, None]
+    queues = np.bincount(of_row[lanes], minlength=len(rows) * BANKS).reshape(-1, BANKS)
+    return _mean(queues.max(axis=1), weights)
+
+
 def _is_in_pairs(words: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Of each row, whether lane i reads what lane i ^ 1 reads, or each what lane i ^ 2 reads."""
     lane = np.arange(WARP_SIZE)
@@ -167,13 +180,25 @@ def _group_passes(words: NDArray[np.int64], words_per_lane: int, groups: int) ->
 
 class RequestCost(Struct, frozen=True):
     """What the requests of one visit cost, as means over warps; `distinct_share`, `bytes_per_row`: of a
-    typical block, of shared memory not looked at.
+    typical block, of shared memory not looked at. `joined`, `queued`: as in `SiteStatistics`.
     """
 
     passes: float
     sectors: float
     distinct_share: float
     bytes_per_row: float = ROW_BYTES
+    joined: tuple[float, float] = (0.0, 0.0)
+    queued: tuple[float, float] = (0.0, 0.0)
+
+
+def _joined_sizes(size_bytes: int) -> tuple[int, int]:
+    """Bytes of a request that takes one neighbour along, or three: 16 at most."""
+    return min(16, 2 * size_bytes), min(16, 4 * size_bytes)
+
+
+def _broadcast_passes(size_bytes: int) -> float:
+    """Of a request in which all lanes read the same: what it returns moves in pairs of lanes."""
+    return max(1.0, size_bytes / 8)
 
 
 class _Pattern(Struct, frozen=True):
@@ -243,7 +268,15 @@ def _looked_at(
 ) -> RequestCost:
     asked = (offsets, active, size_bytes, threads.warp_population)
     if space is ir.MemorySpace.SHARED:
-        return RequestCost(bank_passes(*asked), 1.0, 1.0)
+        apart = offsets - offsets[0]  # joined ones are aligned, at whichever neighbour these offsets are
+        pair, four = (
+            bank_passes(apart // size * size, active, size, threads.warp_population) * max(1, size // 4)
+            for size in _joined_sizes(size_bytes)
+        )
+        queued = queued_lanes(offsets, active, threads.warp_population)
+        here = offsets[block][active[block]]
+        together = 1.0 if here.size and bool((here == here[0]).all()) else queued
+        return RequestCost(bank_passes(*asked), 1.0, 1.0, joined=(pair, four), queued=(queued, together))
     if space is ir.MemorySpace.CONSTANT:  # serves one word after the other
         passes = sectors_per_request(*asked, sector_bytes=4)
     else:  # L1 has the banks of shared memory
@@ -275,18 +308,28 @@ class SiteTally:
         self._size_bytes = self._request_bytes = 0
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
-        self._sectors = self._passes = self._distinct = self._rows = 0.0
+        self._sectors = self._passes = self._distinct = self._rows = self._pair = self._four = 0.0
+        self._queued = self._together = 0.0
         self._lanes: slice | None = None  # those of the block whose reach is looked at, and its number
         self._at_block = 0
         self._launch: Reach | None = None
         self._block: Reach | None = None
+        self._touched = Touched()
         self._base_known = True
         self._stride = 0  # of what is unknown of the address, where it is the same in the whole launch
 
     def visit(
-        self, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask, threads: SampledThreads
+        self,
+        type_: ir.Type,
+        space: ir.MemorySpace,
+        address: Value,
+        mask: Mask,
+        threads: SampledThreads,
+        iteration: Iteration | None,
     ) -> None:
-        """One visit by the lanes of `mask` at `address`; an object of `type_` is accessed."""
+        """One visit by the lanes of `mask` at `address`; an object of `type_` is accessed. `iteration`: of
+        the loops around; None: not known of all.
+        """
         self._size_bytes, self._request_bytes = max(1, type_.size_bytes), type_.request_bytes
         offset = address.offset if isinstance(address, Pointer) else address
         if isinstance(offset, Unknown) and offset.uniform:
@@ -298,7 +341,7 @@ class SiteTally:
             self._unknown += max(mask.warp_mean, 1e-12)
             return
         axis: _Axis = offset if isinstance(offset, int) else np.asarray(offset, np.int64)
-        self._look((axis,), axis, space, mask, threads, unit_bytes=1, length=self._size_bytes)
+        self._look((axis,), axis, space, mask, threads, 1, self._size_bytes, iteration)
 
     def visit_texels(
         self, texel_bytes: int, coordinates: Sequence[Value], mask: Mask, threads: SampledThreads
@@ -329,6 +372,7 @@ class SiteTally:
         threads: SampledThreads,
         unit_bytes: int,
         length: int,
+        iteration: Iteration | None = None,
     ) -> None:
         """Counts a visit, and looks at its addresses unless enough were looked at already."""
         weight = max(mask.warp_mean, 1e-12)
@@ -346,6 +390,9 @@ class SiteTally:
             in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
             if bool(active[inner_block].any()):
                 self._block = _extended(self._block, in_block, active[inner_block], unit_bytes, length)
+        if space is ir.MemorySpace.GLOBAL:
+            of_block = offsets if isinstance(offsets, int) else offsets[inner_block]
+            self._touched.visit(of_block, mask.weights[inner_block], iteration)
         stride = 1 << (self._looked // DETAILED_VISITS)
         if self._visits < self._next:
             return
@@ -366,6 +413,12 @@ class SiteTally:
             whole, one = (1 + (size - 1) // 32 for size in (self._size_bytes, self._request_bytes))
             self._sectors += weight * one
             self._passes += weight
+            if space is ir.MemorySpace.SHARED:
+                words = self._request_bytes // BANK_BYTES
+                pair, four = map(_broadcast_passes, _joined_sizes(self._request_bytes))
+                self._passes += weight * (_broadcast_passes(self._request_bytes) / max(1, words) - 1.0)
+                lanes = np.add.reduceat(active, np.arange(0, active.size, WARP_SIZE), dtype=np.int64)
+                self._note_shared(weight, (pair, four), (float(lanes[lanes > 0].mean()), 1.0))
             self._rows += weight / ROW_BYTES
             lanes = inner_block.stop - inner_block.start
             self._distinct += weight * 32 / lanes * self._fresh(whole / one)
@@ -376,9 +429,16 @@ class SiteTally:
             fresh = self._fresh(whole.sectors / cost.sectors)
             cost = replace(cost, distinct_share=cost.distinct_share * fresh)
         self._passes += weight * cost.passes
+        self._note_shared(weight, cost.joined, cost.queued)
         self._sectors += weight * cost.sectors
         self._distinct += weight * cost.distinct_share
         self._rows += weight / cost.bytes_per_row
+
+    def _note_shared(self, weight: float, joined: tuple[float, float], queued: tuple[float, float]) -> None:
+        self._pair += weight * joined[0]
+        self._four += weight * joined[1]
+        self._queued += weight * queued[0]
+        self._together += weight * queued[1]
 
     def _fresh(self, times: float) -> float:
         """Share of new sectors in the requests for one object, which has so many `times` those of one."""
@@ -401,6 +461,7 @@ class SiteTally:
         if self._stride and self._launch is not None:
             # what lies apart by no more than it is long overlaps: as if the unknown part were always the same
             whole = whole and self._stride < self._launch.bytes
+        is_shared = self._queued > 0.0
         return SiteStatistics(
             sectors_per_request=self._sectors / self._detailed,
             bank_passes=self._passes / self._detailed,
@@ -411,6 +472,9 @@ class SiteTally:
             request_bytes=self._request_bytes,
             bytes_per_row=self._detailed / self._rows,
             block=self._at_block,
+            joined_passes=(self._pair / self._detailed, self._four / self._detailed) if is_shared else None,
+            queued=(self._queued / self._detailed, self._together / self._detailed) if is_shared else None,
+            block_sectors=self._touched.runs(self._size_bytes, SECTOR_BYTES) if whole else None,
         )
 
 

@@ -129,6 +129,21 @@ def same(a: Value, b: Value) -> bool:
     return False
 
 
+def identical(a: object, b: object) -> bool:
+    """True when both are of the same kind and nothing tells one from the other, also where it is unknown."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(identical, a, b))
+    if isinstance(a, Unknown | Pointer | Chance | Record):
+        return all(identical(getattr(a, name), getattr(b, name)) for name in a.__struct_fields__)
+    return a == b
+
+
 def select(active: NDArray[np.bool_], new: Value, old: Value) -> Value:
     """`new` in the active lanes, `old` elsewhere."""
     if same(new, old):

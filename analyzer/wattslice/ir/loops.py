@@ -268,6 +268,13 @@ def written_in(loop: ir.Loop) -> Counter[ir.RegisterKey]:
     return _assignments(_nodes(loop), loop.body)
 
 
+@lru_cache(maxsize=256)
+def written_below(body: ir.Stmt) -> tuple[frozenset[ir.RegisterKey], frozenset[ir.Variable]]:
+    """The registers that `body` writes, and what it writes the whole of, as `LoopShape` has them."""
+    nodes = list(ir.expressions_below(body))
+    return frozenset(_assignments(nodes, body)), _overwritten(nodes, body)
+
+
 def _nodes(loop: ir.Loop) -> list[ir.Expr]:
     nodes = list(ir.expressions_below(loop.body))
     for expr in (loop.condition, loop.step):

@@ -755,7 +755,7 @@ class Program(Struct, frozen=True, eq=False):
 
     `source_lines` are the lines of the main file, for quoting (index 0 is line 1). `origin`: of a PTX file,
     the CUDA program it was compiled from, where that is there to be read; of its kernels, those that are
-    kernels of the PTX with the same parameters.
+    kernels of the PTX with the same parameters. `included`: the files that it includes, our own left out.
     """
 
     file: str
@@ -765,6 +765,7 @@ class Program(Struct, frozen=True, eq=False):
     diagnostics: tuple[Diagnostic, ...]
     source_lines: tuple[str, ...]
     origin: Program | None = None
+    included: tuple[str, ...] = ()
 
 
 _LINE_END = regex(r"\r\n|\n|\r")

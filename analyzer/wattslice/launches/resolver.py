@@ -274,8 +274,21 @@ def _lacks_number(instance: LaunchInstance) -> bool:
 
 
 def _arguments_of_main(program: ir.Program, find: ArgumentFinder) -> ProgramArguments | None:
+    """What the program is run with; None as well where nobody looks at it."""
     main = next((f for f in program.functions if f.name == "main" and len(f.parameters) > 1), None)
-    return None if main is None else find(Path(main.span.file))
+    if main is None:
+        return None
+    given = frozenset(main.parameters)
+    every = (expr for function in program.functions for expr in ir.expressions_below(function.body))
+    return find(Path(main.span.file)) if any(_names(expr) in given for expr in every) else None
+
+
+def _names(expr: ir.Expr) -> ir.Variable | None:
+    """The variable that an expression reads, changes or takes the address of."""
+    place = expr.place if isinstance(expr, ir.Read) else getattr(expr, "target", None)
+    if isinstance(place, ir.RegisterPlace):
+        return place.variable
+    return expr.variable if isinstance(expr, ir.AddressOf) else None
 
 
 def _as_run(
@@ -411,6 +424,13 @@ def _name_in_calls(function: ir.Function) -> str:
     return function.name if this is None else re.sub(r"<.*", "", this.name).rpartition("::")[2]
 
 
+_OF_C = frozenset(
+    ("atoi", "atol", "atof", "strtol", "strtoul", "strtod", "strtof", "sscanf", "fopen", "fclose", "fread",
+     "fwrite", "fscanf", "fgets", "feof", "fseek", "ftell", "fflush", "memcpy", "memset", "strcpy", "strcat")
+)  # fmt: skip
+"""Functions that no file of a program defines: programs often call them."""
+
+
 def _undefined(program: ir.Program) -> frozenset[str]:
     """What launching code calls and reads, and others define: functions and variables."""
     graph = call_graph(program)
@@ -421,7 +441,11 @@ def _undefined(program: ir.Program) -> frozenset[str]:
         for expr in ir.expressions_below(function.body)
         if isinstance(expr, ir.Call) and expr.function is None and graph.callee(expr) is None
     )
-    functions = {call.name for call in calls if call.name.isidentifier() and not host_api.is_known(call.name)}
+    functions = {
+        call.name
+        for call in calls
+        if call.name.isidentifier() and call.name not in _OF_C and not host_api.is_known(call.name)
+    }
     variables = {
         variable.name
         for variable in program.globals

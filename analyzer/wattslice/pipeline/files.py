@@ -187,7 +187,7 @@ def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stag
     program = stages.program(path, config, source)
     host = path if program.origin is None else Path(program.origin.file)
     launches = stages.launches(program, config, gpu, stages.neighbours(host, config))
-    quoter = Quoter(program.file, program.source_lines)
+    quoter = Quoter(program.file, program.source_lines, program.included)
     profile = config.facts.branch_profile
     bound = None if profile is None else bind(profile, program, config.files, source)
     config = (

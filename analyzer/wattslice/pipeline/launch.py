@@ -82,7 +82,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         lambda: profile if config.facts.branch_profile is None else count(launch),
         config,
         gpu,
-        variants_of(kernel, facts.data, gpu.id, quoter.text) if config.prediction.variants else None,
+        variants_of(kernel, facts.data, gpu.id, quoter.texts) if config.prediction.variants else None,
     )
     branch_class = branch_density(slices, profile, config.prediction.dense_from or DENSE_FROM).branch_class
     method = _method(config.prediction.method, branch_class, profile)
@@ -275,6 +275,7 @@ def _diagnostics(kernel: Kernel, found: PowerAnswer, gpu: Gpu, asked: ModelChoic
             for note in (*found.board_notes, *worth_notes(gpu, asked, found.model))
         ),
         *(_diagnostic("PW030", Severity.NOTE, kernel, note) for note in found.watts.told),
+        *(_diagnostic("PW030", Severity.WARNING, kernel, doubt) for doubt in found.watts.doubts),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,9 +24,11 @@ class OwnVariants(Struct, frozen=True):
     note: str = ""
 
 
-def variants_of(kernel: Kernel, values: str, gpu_id: str, text: Callable[[str], str]) -> OwnVariants | None:
-    """Those of a kernel whose arrays hold `values`; `text`: of a file, asked for if need be. None: none
-    taught anything.
+def variants_of(
+    kernel: Kernel, values: str, gpu_id: str, texts: Callable[[str], Sequence[str]]
+) -> OwnVariants | None:
+    """Those of a kernel whose arrays hold `values`; `texts`: of a file and of all others that are compiled
+    with it, asked for if need be. None: none taught anything.
     """
     span = kernel.span
     try:
@@ -35,7 +37,7 @@ def variants_of(kernel: Kernel, values: str, gpu_id: str, text: Callable[[str], 
         return OwnVariants(None, note=f"what measured variants taught is not used: {error}")
     if stored is None:
         return None
-    now = kernel_text(text(span.file), kernel.name, span.line, span.end_line)
+    now = kernel_text(texts(span.file), kernel.name, span.line, span.end_line)
     alike = 1.0 if now.words == stored.words else likeness(stored.words, now.words)
     if alike < ONE_KERNEL_FROM:
         note = (
@@ -45,7 +47,9 @@ def variants_of(kernel: Kernel, values: str, gpu_id: str, text: Callable[[str], 
         return OwnVariants(None, note=note)
     changed = (
         "it was edited" if alike < 1.0 else "",
-        "what it uses of its file was edited" if now.uses != stored.uses else "",
+        "what it uses of other functions, macros or declarations was edited"
+        if now.uses != stored.uses
+        else "",
         f"arrays held other values ({stored.values})" if values != stored.values else "",
     )
     if not any(changed):

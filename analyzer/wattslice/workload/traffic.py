@@ -1,8 +1,9 @@
 """Bytes that really move: sectors at L1, what is left of them at L2, what reaches DRAM.
 
 From the addresses of the sampled lanes, per access site: the sectors a request touches. A block fetches
-a sector from L2 once per object: its requests' distinct sectors, bounded by the span of the object that
-the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as L2
+a sector from L2 once per object: its requests' distinct sectors, bounded by those of the object that the
+block touches at all (`counting/touched.py`; where these are not known, by the span from the first to the
+last). DRAM delivers an object once per launch, bounded by the object's span, as long as L2
 keeps it for the blocks that share it (`L2Reuse`).
 What a loop goes through again in each iteration is fetched again where an iteration touches more than the
 cache holds, and what the next loop goes through again where each of the two does (`_beyond`). All are lower
@@ -35,7 +36,7 @@ from wattslice import ir
 from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.sites import BANK_BYTES, SECTOR_BYTES
-from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
+from wattslice.ir import AtomicOp, Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import (
     MemoryAccess,
     is_written_alike,
@@ -101,18 +102,31 @@ class _Part(Struct, frozen=True):
 
 class _Reached(Struct):
     """What those accesses touch that were looked at in the same block: bytes per block, on the mean of all,
-    what one block reaches, and the share of blocks that come there.
+    what one block reaches, and the share of blocks that come there. `sectors`: the runs of all of them; None:
+    not known of one.
     """
 
     distinct: float = 0.0
     reach: Reach | None = None
     share: float = 0.0
+    sectors: list[tuple[int, int]] | None = field(default_factory=list[tuple[int, int]])
+
+    @property
+    def span(self) -> float:
+        """The most bytes that one block touches of it."""
+        if self.reach is None:
+            return math.inf
+        if self.sectors is None:
+            return _whole_sectors(self.reach.bytes)
+        number, end = 0, -math.inf
+        for first, behind in sorted(self.sectors):
+            number += max(0, behind - max(first, end))
+            end = max(end, behind)
+        return SECTOR_BYTES * number
 
     def bytes(self, passes: float) -> float:
         """Bytes that one block fetches, on the mean of all."""
-        if self.reach is None:
-            return self.distinct
-        return min(self.distinct, passes * self.share * _whole_sectors(self.reach.bytes))
+        return self.distinct if self.reach is None else min(self.distinct, passes * self.share * self.span)
 
 
 class _Object(Struct):
@@ -158,12 +172,15 @@ class _Object(Struct):
         reached.share = max(reached.share, share)
         if block_reach is not None:
             reached.reach = _around(reached.reach, block_reach)
+        if statistics.block_sectors is None:
+            reached.sectors = None
+        elif reached.sectors is not None:
+            reached.sectors += statistics.block_sectors
 
     @property
     def reached_bytes(self) -> float:
         """The most that one block touches of it."""
-        spans = [_whole_sectors(one.reach.bytes) for one in self.by_block.values() if one.reach is not None]
-        return max(spans, default=math.inf)
+        return max((one.span for one in self.by_block.values() if one.reach is not None), default=math.inf)
 
     def block_bytes(self, passes: float = 1.0) -> float:
         """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches in each of
@@ -247,7 +264,10 @@ def traffic(
     for access, made in made_accesses(launch, profile, requests):
         statistics = profile.sites[access.site]
         if access.space is MemorySpace.SHARED:
-            own = made.per_warp * request_passes(statistics)
+            if access.atomic is None:
+                own = made.per_warp * shared_passes(statistics, made)
+            else:
+                own = made.per_warp * _atomic_passes(access.atomic, statistics)
             by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
             passes += own
             shared += made.per_thread
@@ -546,6 +566,45 @@ def _around(reach: Reach | None, other: Reach) -> Reach:
 def request_passes(statistics: SiteStatistics) -> float:
     """Passes of one request to shared memory or L1; an 8-byte access takes two without any conflict."""
     return (statistics.bank_passes or 1.0) * max(1, statistics.request_bytes // 4)
+
+
+def shared_passes(statistics: SiteStatistics, made: RequestCount) -> float:
+    """Passes of one request to shared memory, with the neighbours that it takes along on the mean."""
+    alone = request_passes(statistics)
+    if statistics.joined_passes is None:
+        return alone * made.joined
+    pair, four = statistics.joined_passes
+    if made.joined <= 2.0:
+        return alone + (pair - alone) * (made.joined - 1.0)
+    return pair + (four - pair) * (min(made.joined, 4.0) - 2.0) / 2.0
+
+
+_JOINED_BY_WARP = frozenset(
+    {AtomicOp.ADD, AtomicOp.SUB, AtomicOp.MIN, AtomicOp.MAX, AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR}
+)
+_EXCHANGES = frozenset({AtomicOp.EXCHANGE, AtomicOp.CAS})
+
+
+def _atomic_passes(atomic: ir.Atomic, statistics: SiteStatistics) -> float:
+    """Passes of one atomic of a warp on shared memory; a lower bound where the address is not known.
+
+    By the SASS of nvcc 13: integers of 32 bits have an ATOMS, which serves lanes on one word one after the
+    other; where all lanes of a block have one address, the compiler has one lane add up the warp. Additions
+    of 1 have an ATOMS.POPC.INC since Ampere, taken to serve lanes on one word together as a read does (older
+    chips serve them one by one). Other types are a loop of LDS and ATOMS.CAST, once for each lane on a word.
+    """
+    if statistics.queued is None:
+        return request_passes(statistics)
+    alone, together = statistics.queued
+    is_word = atomic.type.kind in (TypeKind.INT, TypeKind.BOOL) and atomic.type.size_bytes == BANK_BYTES
+    if not is_word and atomic.op not in _EXCHANGES:
+        return 2.0 * alone
+    if atomic.op not in _JOINED_BY_WARP:
+        return alone
+    by_one = all(
+        isinstance(one, ir.Constant) and one.value == 1 for one in map(ir.strip_casts, atomic.arguments)
+    )
+    return request_passes(statistics) if by_one and atomic.op is AtomicOp.ADD else together
 
 
 def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:

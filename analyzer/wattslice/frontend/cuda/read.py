@@ -44,8 +44,9 @@ def read_cuda(
     from wattslice.frontend.cuda.lowering.program import lower_program
 
     options = options or ParseOptions()
-    parsed = None if source is not None else _read_before(path, options)
-    return lower_program(parse_cuda(path, options, source) if parsed is None else parsed, earlier)
+    if source is not None:
+        return lower_program(parse_cuda(path, options, source), earlier)
+    return lower_program(_read_once(path, options, parse_cuda), earlier)
 
 
 # ---------------------------------------------------------------------------
@@ -118,19 +119,20 @@ def first_launcher(
 def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | None = None) -> CallerProgram:
     """The host functions of one file that call `names`; never fails."""
     try:
-        parsed = _read_once(caller, replace(options or ParseOptions(), compile_commands=None))
+        parsed = _read_once(caller, replace(options or ParseOptions(), compile_commands=None), _parse_caller)
         return CallerProgram(_lowered_once(parsed, names), (caller, *parsed.included_files))
     except (FrontendError, RecursionError):
         return CallerProgram(None, (caller,))
 
 
 # ---------------------------------------------------------------------------
-# The files beside a CUDA file: those of its folder have the same ones, and ask about them in turn.
+# A CUDA file, about which its own host code may ask again, and the files beside it: those of its folder have
+# the same ones, and ask about them in turn.
 
 
-_MOST_UNITS = 4
+_MOST_UNITS = 5
 _units: dict[tuple[Path, ParseOptions], _Reading] = {}
-"""The last files that others asked about, the latest last."""
+"""The last files read, the latest last."""
 atexit.register(_units.clear)  # libclang is gone when modules are taken apart
 
 
@@ -153,7 +155,7 @@ class _Reading(Struct, frozen=True):
 
 
 def _read_before(path: Path, options: ParseOptions) -> ParsedUnit | None:
-    """The file as another one has asked for it a moment ago, where nothing has changed since."""
+    """The file as it was read a moment ago, where nothing has changed since."""
     known = _units.pop((path, options), None)
     if known is None or not known.holds():
         return None
@@ -178,13 +180,15 @@ def _parse_caller(caller: Path, options: ParseOptions) -> ParsedUnit:
     return parsed
 
 
-def _read_once(path: Path, options: ParseOptions) -> ParsedUnit:
+def _read_once(
+    path: Path, options: ParseOptions, parse: Callable[[Path, ParseOptions], ParsedUnit]
+) -> ParsedUnit:
     """The file, parsed only where it is not remembered. Raises `FrontendError` as `parse_cuda` does."""
     known = _read_before(path, options)
     if known is not None:
         return known
     with recorded() as recording:
-        parsed = _parse_caller(path, options)
+        parsed = parse(path, options)
     inputs = recording.inputs
     note_inputs(inputs)
     if inputs is not None:

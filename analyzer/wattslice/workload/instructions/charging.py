@@ -57,8 +57,8 @@ class Pass(Struct, frozen=True):
 
 
 class Request(NamedTuple):
-    """`number` requests of the access at `site` of the source for each run of `region`; `fresh` as in
-    `MemoryRequest`. `passes`: the loops around it, outermost first.
+    """`number` requests of the access at `site` of the source for each run of `region`; `fresh` and `joined`
+    as in `MemoryRequest`. `passes`: the loops around it, outermost first.
     """
 
     site: int
@@ -67,6 +67,7 @@ class Request(NamedTuple):
     number: float
     fresh: float
     passes: tuple[Pass, ...]
+    joined: float = 1.0
 
 
 class Charges(NamedTuple):
@@ -166,8 +167,9 @@ class _Charger:
                         Pass(loop.entry_region, loop.body_region, moved.get(loop, 0.0))
                         for loop in value.place.stack[:depth]
                     )
+                    number = asked.number * scale
                     self.requests.append(
-                        Request(asked.site, asked.is_store, region, asked.number * scale, asked.fresh, passes)
+                        Request(asked.site, asked.is_store, region, number, asked.fresh, passes, asked.joined)
                     )
         for value in absorbed:
             value.cost = ()  # part of what takes it in

@@ -382,7 +382,8 @@ class RequestCount(Struct, frozen=True):
 
     What is loaded once and kept in a register is requested less often than the source names it. `fresh`: of
     the sectors that the requests touch, the share that no copy of them in an unrolled loop touched before.
-    `passes`: the loops around it, outermost first.
+    `passes`: the loops around it, outermost first. `joined`: neighbours that a request takes along, itself
+    among them, on the mean.
     """
 
     site: int
@@ -391,6 +392,7 @@ class RequestCount(Struct, frozen=True):
     per_warp: float
     fresh: float = 1.0
     passes: tuple[Pass, ...] = ()
+    joined: float = 1.0
 
 
 class InstructionMix(Struct, frozen=True):
@@ -488,17 +490,24 @@ def written_instructions(
 
 
 def _requests(lowered: Lowered, profile: ExecutionProfile) -> tuple[RequestCount, ...]:
-    totals: dict[tuple[int, bool], tuple[float, float, float]] = {}
+    totals: dict[tuple[int, bool], tuple[float, float, float, float]] = {}
     passes: dict[tuple[int, bool], tuple[Pass, ...]] = {}
-    for site, is_store, region, number, fresh, around in lowered.requests:
+    for site, is_store, region, number, fresh, around, joined in lowered.requests:
         passes[site, is_store] = max(passes.get((site, is_store), ()), around, key=len)
-        threads, warps, new = totals.get((site, is_store), (0.0, 0.0, 0.0))
+        threads, warps, new, alone = totals.get((site, is_store), (0.0, 0.0, 0.0, 0.0))
         made = number * profile.warp_counts[region]
         threads += number * profile.thread_counts[region]
-        totals[site, is_store] = threads, warps + made, new + fresh * made
+        totals[site, is_store] = threads, warps + made, new + fresh * made, alone + joined * made
     return tuple(
-        RequestCount(*key, threads, warps, new / warps if warps else 1.0, passes[key])
-        for key, (threads, warps, new) in totals.items()
+        RequestCount(
+            *key,
+            per_thread=threads,
+            per_warp=warps,
+            fresh=new / warps if warps else 1.0,
+            passes=passes[key],
+            joined=alone / warps if warps else 1.0,
+        )
+        for key, (threads, warps, new, alone) in totals.items()
     )
 
 

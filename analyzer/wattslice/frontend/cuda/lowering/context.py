@@ -17,8 +17,10 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.types import is_wide_record, pointer_to, promoted
 from wattslice.frontend.cuda.lowering.unit import (
     FILE_BUDGET_NODES,
@@ -590,6 +592,24 @@ def function_named(body: Body, node: Node) -> Node | None:
         current = inner[0] if wraps else None
     return None
 
+
+def changed_in(code: Node) -> set[int]:
+    """The variables and parameters that `code` assigns, or takes the address of."""
+    found: set[int] = set()
+    for node in code.walk():
+        is_change = (
+            node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR
+            or (node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN)
+            or (node.kind == C.UNARY_OPERATOR and node.unary_operator in _CHANGES)
+        )
+        target = node.children[0] if is_change and node.children else None
+        declaration = None if target is None or target.kind != C.DECL_REF_EXPR else target.referenced
+        if declaration is not None:
+            found.add(declaration.raw.data0)
+    return found
+
+
+_CHANGES = (U.PRE_INC, U.PRE_DEC, U.POST_INC, U.POST_DEC, U.ADDR_OF)
 
 _FUNCTION_WRAPPERS = (
     C.UNEXPOSED_EXPR,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from enum import Enum, auto
+from enum import auto
 from typing import NamedTuple
 
 from wattslice import ir
@@ -24,13 +24,14 @@ from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unit import ParameterInfo, Unit
 from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt
+from wattslice.ir.operators import IdentityEnum
 
 MOST_ELEMENTS = 64
 """Elements of an array of objects that are made, copied or destroyed one by one."""
 _MOST_CALLED = 64
 
 
-class Special(Enum):
+class Special(IdentityEnum):
     """What runs a function of a class that nobody has to write down."""
 
     MAKE = auto()

@@ -88,6 +88,7 @@ def _program(unit: Unit, kernels: list[Kernel], hosts: tuple[Function, ...]) -> 
         tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER),
         tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule, d.message))),
         lines,
+        included=tuple(map(str, parsed.included_files)),
     )
 
 
