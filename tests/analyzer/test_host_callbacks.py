@@ -84,19 +84,26 @@ def test_what_is_called_nobody_knows_how_often_may_write_as_often(tmp_path, code
     assert launch.arguments == (known,)
 
 
+IN_ITSELF = "void launching(int d) { k<<<2, 32>>>(1); if (d > 0) launching(d - 1); }\n"
+ONCE = "void once(int) { k<<<2, 32>>>(1); }\n"
 COUNTED = [
-    ("by a library", "std::for_each(v.begin(), v.end(), [&](int) { k<<<2, 32>>>(1); });", None),
+    ("by a library", "", "std::for_each(v.begin(), v.end(), [&](int) { k<<<2, 32>>>(1); });", None),
     (
         "by itself",
+        "",
         "std::function<void(int)> f = [&](int d) { k<<<2, 32>>>(1); if (d < 3) { f(d + 1); f(d + 1); } };"
         "f(0);",
         15,
     ),
-    ("once", "std::function<void()> f = [] { k<<<2, 32>>>(1); }; if (f) f();", 1),
+    ("by itself, nobody knows how often", IN_ITSELF, "launching(u);", None),
+    ("by a pointer that nobody knows", ONCE, "void (*f)(int) = once; once(1); if (u) f = other; f(1);", None),
+    ("by others", ONCE, "once(1); elsewhere(once);", None),
+    ("once", "", "std::function<void()> f = [] { k<<<2, 32>>>(1); }; if (f) f();", 1),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "times"), [c[1:] for c in COUNTED], ids=[c[0] for c in COUNTED])
-def test_how_often_what_is_called_launches(tmp_path, code, times) -> None:
-    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ std::vector<int> v(4); {code} }}")
+@pytest.mark.parametrize(("before", "code", "times"), [c[1:] for c in COUNTED], ids=[c[0] for c in COUNTED])
+def test_how_often_what_is_called_launches(tmp_path, before, code, times) -> None:
+    body = f'int u; fscanf(fopen("x", "r"), "%d", &u); std::vector<int> v(4); {code}'
+    (launch,) = launches(tmp_path, f"#include <cstdio>\n{HEAD}{before}int main() {{ {body} }}")
     assert (launch.grid, launch.times) == ((2, 1, 1), times)
