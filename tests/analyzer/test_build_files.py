@@ -482,6 +482,7 @@ def test_what_a_library_passes_on_is_for_those_that_link_it(tmp_path):
         "add_library(core core.cu)\nadd_library(my::core ALIAS core)\n"
         "target_include_directories(core PUBLIC headers)\n"
         "target_link_libraries(core PUBLIC base PRIVATE hidden cudart)\n"
+        "target_link_libraries(base PUBLIC core)\n"
     )
     (tmp_path / "app" / "CMakeLists.txt").write_text(
         "add_executable(app main.cu)\ntarget_link_libraries(app my::core m)\n"
