@@ -364,7 +364,7 @@ class Runs(Tallies):
 
     def __init__(self, kernel: ir.Kernel, threads: SampledThreads) -> None:
         super().__init__(kernel, threads)
-        self.sites = [cast(SiteTally, _NoSite())] * kernel.site_count
+        self.sites = no_sites(kernel)
         self.runs: dict[int, Numbers] = {}
         self.error = 0.0
 
@@ -381,6 +381,11 @@ class _NoSite:
         pass
 
     visit_texels = visit
+
+
+def no_sites(kernel: ir.Kernel) -> list[SiteTally]:
+    """The sites of a kernel that is evaluated for its counts alone."""
+    return [cast(SiteTally, _NoSite())] * kernel.site_count
 
 
 def shadow_of(state: State, loop: ir.Loop, looked: LookedAt) -> State:
