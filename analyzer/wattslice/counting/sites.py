@@ -311,9 +311,8 @@ class _Reached(Struct):
 
     def seen(self, root: ir.Root | None, share: float, size_bytes: int) -> ReachedObject:
         """Of the object `root`, to which this `share` of the requests goes for `size_bytes` each."""
-        return ReachedObject(
-            root, share, self.block, self.launch, self.touched.runs(size_bytes, SECTOR_BYTES)
-        )
+        launch = None if isinstance(root, ir.Behind) and root.is_by_block else self.launch
+        return ReachedObject(root, share, self.block, launch, self.touched.runs(size_bytes, SECTOR_BYTES))
 
 
 class SiteTally:
