@@ -212,6 +212,21 @@ int main() { float *o, **p; cudaMalloc(&o, 4 << 20); cudaMalloc(&p, 8 << 12); k<
     assert found.footprint_bytes is None
 
 
+def test_each_block_goes_through_its_own_array_again(tmp_path):
+    """4 KB a block, which a cache keeps for all rounds; two tables, and two places in one."""
+    text = """__global__ void k(float *const *p, float *const *q, float *o, int rounds) {
+  const float *a = p[blockIdx.x], *b = q[blockIdx.x], *c = p[blockIdx.x + 1];
+  float s = 0;
+  for (int r = 0; r < rounds; ++r) for (int j = 0; j < 4; ++j) {
+    int i = 256 * j + threadIdx.x; s += a[i] * b[i] + c[i]; }
+  o[blockIdx.x * blockDim.x + threadIdx.x] = s; }
+int main() { float *o, **p, **q; cudaMalloc(&o, 4 << 20); cudaMalloc(&p, 8 << 13); cudaMalloc(&q, 8 << 13);
+  k<<<1 << 12, 256>>>(p, q, o, 100); }"""
+    found = moved(tmp_path, text)
+    assert found.dram_bytes == pytest.approx(3 * 16 + 4 + 2 * 8 / 256, rel=0.02)
+    assert found.footprint_bytes is None
+
+
 def test_a_pointer_in_shared_memory_is_another_in_each_block(tmp_path):
     text = """__global__ void k(const long *at, float *o) {
   __shared__ const float *rows[2]; int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -206,8 +206,13 @@ class ExpressionEvaluator:
             return Pointer(None, value)
         if self._is_of_others(expr):
             value = replace(value, everywhere=False)
-        elif isinstance(offset, int) and expr.place.space in _TABLES and _depth(table) < MOST_BEHIND:
-            return Pointer(ir.Behind(table, offset), 0)
+        elif expr.place.space in _TABLES and _depth(table) < MOST_BEHIND:
+            if isinstance(offset, int):
+                return Pointer(ir.Behind(table, offset), 0)
+            if isinstance(offset, np.ndarray) and self.state.has_blocks:
+                blocks = offset.reshape(-1, self.state.threads.block_lanes)
+                if bool((blocks == blocks[:, :1]).all()):
+                    return Pointer(ir.Behind(table, int(offset[0]), is_by_block=True), 0)
         return Pointer(_somewhere_behind(table), value)
 
     def _is_of_others(self, expr: ir.Load) -> bool:
