@@ -111,10 +111,8 @@ def test_what_is_stored_corrects_a_sweep_as_the_table_itself_does(
     for one, other in zip(stored["variants"], with_table["variants"], strict=True):
         for name in ("time_s", "power_w", "energy_j"):
             assert one[name] == pytest.approx(other[name], rel=1e-9)
-    again = swept(
-        kernel, "--measured", str(table), space=few
-    )  # corrects the plain predictions, not the corrected ones
-    assert again == with_table
+    again = swept(kernel, "--measured", str(table), space=few)
+    assert again == with_table  # it corrects the plain predictions, not the corrected ones
 
 
 def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
