@@ -166,7 +166,7 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
         if isinstance(node, ir.Load) and node.place.space not in FOLLOWED:
             continue
         seen.add(node)
-        if all(isinstance(part, _PLAIN) for part in ir.walk_expressions(node)) and is_invariant(
+        if all(isinstance(part, PLAIN) for part in ir.walk_expressions(node)) and is_invariant(
             node, assigned
         ):
             fixed.append(node)
@@ -182,7 +182,7 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
     return tuple(fixed), frozenset(found)
 
 
-_PLAIN = ir.Constant | ir.Read | ir.Builtin | ir.Binary | ir.Cast | ir.Unary | ir.AddressOf | ir.PointerOffset
+PLAIN = ir.Constant | ir.Read | ir.Builtin | ir.Binary | ir.Cast | ir.Unary | ir.AddressOf | ir.PointerOffset
 """What may be evaluated once more: it leaves no trace."""
 
 
