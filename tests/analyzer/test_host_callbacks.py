@@ -97,7 +97,7 @@ def test_what_is_called_nobody_knows_how_often_may_write_as_often(tmp_path, code
 
 
 IN_ITSELF = "void launching(int d) { k<<<2, 32>>>(1); if (d > 0) launching(d - 1); }\n"
-KEPT = "void kept(int d) { int two = 2; if (d > 0) kept(d - 1); k<<<two, 32>>>(1); }\n"
+KEPT = "void kept(int d) { int two = 1; two++; if (d > 0) kept(d - 1); k<<<two, 32>>>(1); }\n"
 ONCE = "void once(int) { k<<<2, 32>>>(1); }\n"
 COUNTED = [
     ("by a library", "", "std::for_each(v.begin(), v.end(), [&](int) { k<<<2, 32>>>(1); });", None),
