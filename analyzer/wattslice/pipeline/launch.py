@@ -81,7 +81,9 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         lambda: profile if config.facts.branch_profile is None else count(launch),
         config,
         gpu,
-        variants_of(kernel, facts.data, gpu.id, quoter.texts) if config.prediction.variants else None,
+        variants_of(kernel, facts.data, gpu.id, quoter.texts, config.parse.defines)
+        if config.prediction.variants
+        else None,
     )
     branch_class = branch_density(slices, profile, config.prediction.dense_from or DENSE_FROM).branch_class
     method = _method(config.prediction.method, branch_class, profile)

@@ -74,7 +74,7 @@ from wattslice.frontend.cuda.lowering.objects import (
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import lower, lower_all
 from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
+from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import (
     AddressOf,
     BinaryOp,
@@ -151,7 +151,7 @@ def call(body: Body, node: Node) -> Expr:
 
 
 def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
-    body.unit.report("PW006", ir.Severity.NOTE, span, DEVICE_LAUNCH)
+    body.unit.report("PW006", ir.Severity.NOTE, span, ir.DEVICE_LAUNCH)
     return Intrinsic(name, (), (), Semantics.NONE, True, body.type(node), span)
 
 

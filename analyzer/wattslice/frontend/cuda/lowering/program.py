@@ -24,6 +24,7 @@ from wattslice.frontend.cuda.lowering.context import TOO_LARGE, Body, Frame, Too
 from wattslice.frontend.cuda.lowering.host import declare_exports, host_functions
 from wattslice.frontend.cuda.lowering.library_work import report_library_work
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel, lost_kernels
+from wattslice.frontend.cuda.lowering.memory import note_parameter
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import UINT64, decayed, is_wide_record
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
@@ -299,6 +300,7 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
                 is_restrict=type_.kind is ir.TypeKind.POINTER and child.type.is_restrict,
             )
             body.names[child.raw.data0] = variable
+            note_parameter(body, variable)
             found.append(variable)
     return tuple(found)
 
