@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from wattslice.counting.count import count
 from wattslice.frontend.c import read_c
 from wattslice.ir import MemorySpace
+from wattslice.launches.launch import GivenPointer
 from wattslice.workload.instructions import lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount
@@ -247,7 +248,7 @@ GATHER = f"__global__ void k(const int *at, const float *x, float *y) {{ {INDEX}
 )
 def test_a_gather_misses_what_l2_does_not_hold_of_its_array(tmp_path, extent, l2_bytes, dram_bytes):
     launch, profile = counted(tmp_path, GATHER, "k=1000:256")
-    launch = replace(launch, extents=(None, extent, None))
+    launch = replace(launch, pointers=(GivenPointer(1, 0, 0, extent),))
     requests = lower_instructions(launch.kernel, profile).requests
     moved = traffic(launch, profile, requests, l2_bytes=l2_bytes)
     assert moved.l1_bytes == pytest.approx(4 + 4 + 4 + 32)
@@ -259,7 +260,8 @@ def test_arrays_that_data_lead_to_share_l2(tmp_path):
     source = f"""__global__ void k(const int *at, const float *x, float *y, float *z) {{ {INDEX}
       z[i] = x[at[i]] + y[at[i]]; }}"""
     launch, profile = counted(tmp_path, source, "k=1000:256")
-    launch = replace(launch, extents=(None, 8 * N, 8 * N, None))
+    given = tuple(GivenPointer(index, 0, index, 8 * N) for index in (1, 2))
+    launch = replace(launch, pointers=given)
     requests = lower_instructions(launch.kernel, profile).requests
     moved = traffic(launch, profile, requests, l2_bytes=4 * N)
     assert moved.dram_bytes == pytest.approx(4 + 4 + 2 * 32 * 0.75)
@@ -529,6 +531,7 @@ def test_passes_of_shared_memory_are_those_of_the_requests_that_the_compiler_mak
         ("unsigned", "atomicInc(&s[t & 3], 100)", 8),
         ("unsigned", "atomicAdd(&s[t & 3], 1u)", 1),  # ATOMS.POPC.INC
         ("int", "atomicAdd(&s[t & 3], 2)", 8),
+        ("int", "atomicXor(&s[t & 3], 1)", 8),
         ("int", "atomicExch(&s[0], x[t])", 32),
         ("int", "atomicCAS(&s[0], 1, x[t])", 32),
         ("int", "atomicAdd(&s[0], x[t])", 1),  # REDUX, or SHFL, before one lane's ATOMS

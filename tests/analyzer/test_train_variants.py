@@ -137,13 +137,14 @@ def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
 
 def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path, monkeypatch: pytest.MonkeyPatch):
     """Whatever was stored: watts as far above the limit are refused where they are taught."""
-    monkeypatch.setattr("wattslice_models.plausible.SENSOR_ERROR", 2.0)
     table = measured_table(kernel)
     plain = plain_variants(kernel)
     header, *rows = (line.rsplit(",", 1) for line in table.read_text().splitlines())
     more = [f"{start},{min(590.0, 6.0 * float(power_w))}" for start, power_w in rows]
     table.write_text("\n".join([",".join(header), *more]) + "\n")
-    assert train(kernel, table, *LAUNCH) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr("wattslice_models.plausible.SENSOR_ERROR", 2.0)
+        assert train(kernel, table, *LAUNCH) == 0
     after = figures(kernel)
     assert 6 * 0.9 * min(one["power_w"] for one in plain) > after.power_limit_w == after.power_w
     assert after.power_low_w <= after.power_w <= after.power_high_w
@@ -433,7 +434,7 @@ void run(float *x, float *y) { copy<<<4096, 256>>>(x, y); }
         (
             "#define TILE 4",
             "#define TILE 2  // half",
-            "what it uses of other functions, macros or declarations was edited",
+            "functions, macros or declarations that it uses have changed",
         ),
     ],
 )
@@ -472,7 +473,7 @@ def test_what_is_no_edit_of_the_kernel_changes_nothing(kernel: Path, old: str, n
 
 
 USES_EDITED = (
-    "copy: since variants were measured, what it uses of other functions, macros or declarations was edited"
+    "copy: since variants were measured, functions, macros or declarations that it uses have changed"
 )
 INDEX = "(blockIdx.x * TILE + i) * blockDim.x + threadIdx.x];\n    __sync"
 
@@ -534,9 +535,25 @@ def test_an_edit_in_an_included_header_is_one_where_the_kernel_uses_it(
     assert "edited" not in told_of_copy(kernel)
     assert texts[file].count(old) == 1
     paths[file].write_text(texts[file].replace(old, new))
-    assert (USES_EDITED in told_of_copy(kernel)) == ("edited" in told_of_copy(kernel)) == is_edit
+    assert (USES_EDITED in told_of_copy(kernel)) == ("since variants" in told_of_copy(kernel)) == is_edit
     after = figures(kernel)
     assert (after.power_high_w / after.power_w > 1.1 * taught.power_high_w / taught.power_w) == is_edit
+
+
+def test_another_definition_on_the_command_line_is_an_edit_but_of_macros_that_were_varied(kernel: Path):
+    source = SOURCE.replace(" = s[i]", " = SCALE * s[i]")
+    kernel.write_text("#ifndef SCALE\n#define SCALE 1\n#endif\n" + source)
+    words = ("-D", "SCALE=2", "-D", "SIZE=64")
+    assert train(kernel, measured_table(kernel), *LAUNCH, *words) == 0
+
+    def told(*definitions: str) -> str:
+        found = analyze([kernel], gpu="v100", define=definitions).diagnostics
+        return " ".join(one.message for one in found if one.message.startswith("copy: "))
+
+    assert "10 measured variants" in told("SCALE=2", "SIZE=64")
+    assert "since variants" not in told("SCALE=2", "SIZE=64")
+    assert "since variants" not in told("SCALE=2", "TILE=8", "BLOCK=64")
+    assert USES_EDITED in told("SCALE=3", "TILE=8")
 
 
 def test_an_edit_is_seen_of_a_kernel_that_stands_in_a_header(kernel: Path):

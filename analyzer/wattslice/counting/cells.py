@@ -39,9 +39,9 @@ _FEW_TO_COUNT = 1 << 13
 """Bytes of an object in which the offsets of lanes are counted."""
 
 
-def held(state: State, root: ir.Variable | None, offset: int) -> Value | None:
+def held(state: State, root: ir.Root | None, offset: int) -> Value | None:
     """What is known to be in an object at `offset`: a constant, or what the kernel has put there itself."""
-    if root is None:
+    if not isinstance(root, ir.Variable):
         return None
     constant = state.inputs.constants.get((root, offset))
     return constant if constant is not None else state.environment.get(_cell(root, offset))
@@ -59,7 +59,7 @@ def offsets_of(offset: NDArray[np.int64]) -> list[int]:
     return found.tolist() if found.size <= MOST_CELLS else []
 
 
-def is_followed(state: State, root: ir.Variable | None) -> bool:
+def is_followed(state: State, root: ir.Root | None) -> bool:
     """Whether anything may be known of what an object holds."""
     return root in state.objects.cells or root in state.inputs.constant_objects
 
@@ -90,7 +90,7 @@ def gathered(offset: NDArray[np.int64], places: list[int], values: list[Value | 
 def keep(state: State, place: ir.MemoryPlace, address: Value, value: Value, mask: Mask) -> None:
     """Notes what a store leaves in an object whose contents are followed."""
     root = address.root if isinstance(address, Pointer) else None
-    if root is None or root not in state.objects.cells:
+    if not isinstance(root, ir.Variable) or root not in state.objects.cells:
         return
     offset = address.offset if isinstance(address, Pointer) else VARYING
     active = mask.active

@@ -427,7 +427,7 @@ class Loops(ExpressionEvaluator):
         amount = self._amount_of(induction, mask)
         limit: Value = bound.limit if isinstance(bound.limit, int) else self.evaluate(bound.limit, mask)
         if isinstance(start, Pointer) or isinstance(limit, Pointer):
-            if not (isinstance(start, Pointer) and isinstance(limit, Pointer) and start.root is limit.root):
+            if not (isinstance(start, Pointer) and isinstance(limit, Pointer) and start.root == limit.root):
                 return None
             start, limit = start.offset, limit.offset
         if isinstance(start, int | np.ndarray) and not fits_int64(start):
@@ -726,7 +726,7 @@ class Loops(ExpressionEvaluator):
                     value = _value_after(induction, start, amount, representative)
                     state.assign(induction.variable, value, running)
             previous = representative
-            if isinstance(representative, int) and isinstance(trips, int) and known.leaving is None:
+            if isinstance(representative, int) and isinstance(trips, int):
                 frame.iteration, frame.trips = representative, trips
             else:
                 frame.trips = None
@@ -734,6 +734,8 @@ class Loops(ExpressionEvaluator):
             if boundaries is not None:
                 boundaries.iterate(representative)
             iterations += running.thread_mean
+            stands = stratum.weight != 1.0 or np.any(end - first > 1)
+            frame.moving = shape.moving_pointers if stands else frozenset()
             around = [(outer, outer.broken) for outer in state.loops[:-1]]
             if not is_do:
                 self._test_counted(loop, running)
@@ -1047,9 +1049,10 @@ def _moved_by(before: Value | None, after: Value | None) -> Lanes | None:
 
 def _drifted(before: Value | None, after: Value) -> Value:
     if isinstance(after, Pointer):
-        if isinstance(before, Pointer) and before.root is after.root:
+        if isinstance(before, Pointer) and before.root == after.root:
             return Pointer(after.root, scalar(_drifted(before.offset, after.offset)))
-        return unknown_like(after)
+        root = None if isinstance(before, Pointer) else after.root  # another in each iteration
+        return Pointer(root, scalar(unknown_like(after.offset)))
     moved = _moved_by(before, after)
     if moved is not None and is_warp_uniform(moved):
         return Unknown(uniform=True, delta=cast(Lanes, scalar(after)))

@@ -9,6 +9,7 @@ from wattslice import ir
 from wattslice.counting.state import State
 from wattslice.counting.values import Pointer
 from wattslice.ir.accesses import register_assignments
+from wattslice.ir.objects import pointers_in
 from wattslice.launches.launch import ASSUMED_SIZE
 from wattslice.launches.memory import offset_of
 from wattslice.launches.sizes import assumed_sizes
@@ -24,7 +25,7 @@ def bind_parameters(state: State, default: int) -> None:
     """Gives parameters their values; integers nobody knows are assumed, which is told when they are read."""
     launch = state.launch
     kernel = launch.kernel
-    agreeing = assumed_sizes(launch)
+    agreeing, arrays = assumed_sizes(launch), launch.same_arrays
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=True):
         value: int | float | None = argument
         is_size = parameter.type.is_integral and parameter.type.lanes == 1
@@ -34,7 +35,14 @@ def bind_parameters(state: State, default: int) -> None:
         if value is not None:
             state.environment[parameter] = value
         elif parameter.type.kind is ir.TypeKind.POINTER:
-            state.environment[parameter] = Pointer(parameter, 0)
+            state.environment[parameter] = Pointer(arrays.get(parameter, parameter), 0)
+        for offset, path, _ in pointers_in(parameter.type) if parameter.type.fields else ():
+            behind = ir.Behind(parameter, offset)
+            held = Pointer(arrays.get(behind, behind), 0)
+            if parameter.space is not ir.MemorySpace.LOCAL:
+                state.environment[parameter, path] = held
+            elif parameter in state.objects.unwritten:  # a struct that holds an array lies in memory
+                state.inputs.constants[parameter, offset] = held
     for capture in launch.captures:
         state.environment[capture.variable] = capture.value
     state.inputs.guessed = frozenset(state.inputs.assumed)
@@ -42,7 +50,7 @@ def bind_parameters(state: State, default: int) -> None:
         parameter = kernel.parameters[member.parameter]
         if parameter.space is not ir.MemorySpace.LOCAL:
             state.environment[(parameter, member.path)] = member.value
-        elif parameter in state.objects.unwritten:  # a struct that holds an array lies in memory
+        elif parameter in state.objects.unwritten:
             state.inputs.constants[(parameter, offset_of(parameter.type, member.path))] = member.value
     for key in list(state.environment):
         if (key[0] if isinstance(key, tuple) else key) in state.objects.hidden:
@@ -55,7 +63,8 @@ def parameters_behind(kernel: ir.Kernel, condition: ir.Expr) -> frozenset[ir.Var
     Conservative: the order of statements is not looked at, and what decides whether an assignment runs counts
     as one of its sources. Parameters that only tell where in memory something lies do not.
     """
-    return frozenset(_behind(kernel, _read(condition)).intersection(kernel.parameters))
+    behind = _behind(kernel, _read(condition))
+    return frozenset(parameter for parameter in kernel.parameters if parameter in behind)
 
 
 def may_differ(kernel: ir.Kernel, loop: ir.Loop) -> bool:

@@ -111,6 +111,21 @@ class Reach(Struct, frozen=True):
         )
 
 
+class ReachedObject(Struct, frozen=True):
+    """An object that one textual access goes to: None where it is known by no pointer of its own.
+
+    `share`: of the requests. `block_reach`, `launch_reach`: what one block, and what all samples touch of it;
+    None: the address depends on data or on something unknown. `block_sectors`: runs of sectors that the block
+    touches, first and one behind the last, in order; None unless every visit was looked at.
+    """
+
+    root: ir.Root | None
+    share: float
+    block_reach: Reach | None
+    launch_reach: Reach | None
+    block_sectors: tuple[tuple[int, int], ...] | None = None
+
+
 class SiteStatistics(Struct, frozen=True):
     """How one textual memory access behaves, averaged over sampled warps.
 
@@ -120,9 +135,8 @@ class SiteStatistics(Struct, frozen=True):
     shared memory serves each lane by itself, the most that one bank has to; and the same where lanes of one
     block that all have one address count as one.
     `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
-    `block_reach`, `launch_reach`: what one block, and what all samples touch of the object. `block`: the
-    number of that block among those looked at; one that comes here, if any does. `block_sectors`: runs of
-    sectors that it touches, first and one behind the last, in order; None unless every visit was looked at.
+    `objects`: what it goes to. `block`: the number of the block of which their reach is told among those
+    looked at; one that comes here, if any does.
     `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the
     requests for one object the share that is distinct counts what they have in common once.
     `bytes_per_row`: of a row of DRAM, what blocks that run next to one another touch in one visit.
@@ -132,15 +146,28 @@ class SiteStatistics(Struct, frozen=True):
     sectors_per_request: float | None
     bank_passes: float | None
     block_distinct_share: float
-    block_reach: Reach | None
-    launch_reach: Reach | None
+    objects: tuple[ReachedObject, ...]
     access_bytes: int
     request_bytes: int
     bytes_per_row: float | None = None
     block: int = 0
     joined_passes: tuple[float, float] | None = None
     queued: tuple[float, float] | None = None
-    block_sectors: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def only(self) -> ReachedObject | None:
+        """The object that all requests go to; None where there are several, or none is known."""
+        return self.objects[0] if len(self.objects) == 1 else None
+
+    @property
+    def block_reach(self) -> Reach | None:
+        """As of the `only` object."""
+        return None if self.only is None else self.only.block_reach
+
+    @property
+    def launch_reach(self) -> Reach | None:
+        """As of the `only` object."""
+        return None if self.only is None else self.only.launch_reach
 
 
 class Sampling(Struct, frozen=True):

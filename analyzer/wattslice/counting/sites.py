@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.counting.profile import Reach, SiteStatistics
+from wattslice.counting.profile import Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, places_of_blocks
 from wattslice.counting.touched import Iteration, Touched
 from wattslice.counting.values import Pointer, Unknown, Value
@@ -300,6 +300,22 @@ TEXTURE_PITCH_TEXELS = 1 << 14
 _Axis = int | NDArray[np.int64]
 
 
+class _Reached(Struct):
+    """What visits have reached of one object: how many, their weight, and as in `ReachedObject`."""
+
+    visits: int = 0
+    weight: float = 0.0
+    block: Reach | None = None
+    launch: Reach | None = None
+    touched: Touched = field(default_factory=Touched)
+
+    def seen(self, root: ir.Root | None, share: float, size_bytes: int) -> ReachedObject:
+        """Of the object `root`, to which this `share` of the requests goes for `size_bytes` each."""
+        return ReachedObject(
+            root, share, self.block, self.launch, self.touched.runs(size_bytes, SECTOR_BYTES)
+        )
+
+
 class SiteTally:
     """Running sums of one access site, weighted by warp requests."""
 
@@ -312,9 +328,7 @@ class SiteTally:
         self._queued = self._together = 0.0
         self._lanes: slice | None = None  # those of the block whose reach is looked at, and its number
         self._at_block = 0
-        self._launch: Reach | None = None
-        self._block: Reach | None = None
-        self._touched = Touched()
+        self._objects: dict[ir.Root | None, _Reached] = {}
         self._base_known = True
         self._stride = 0  # of what is unknown of the address, where it is the same in the whole launch
 
@@ -331,17 +345,19 @@ class SiteTally:
         the loops around; None: not known of all.
         """
         self._size_bytes, self._request_bytes = max(1, type_.size_bytes), type_.request_bytes
-        offset = address.offset if isinstance(address, Pointer) else address
+        root, offset = (address.root, address.offset) if isinstance(address, Pointer) else (None, address)
         if isinstance(offset, Unknown) and offset.uniform:
             # what differs from visit to visit in its stride is a multiple of something: far apart
             self._base_known &= offset.everywhere and self._stride in (0, offset.stride)
             self._stride = offset.stride
             offset = offset.delta
         if not isinstance(offset, int | np.ndarray):
-            self._unknown += max(mask.warp_mean, 1e-12)
+            weight = max(mask.warp_mean, 1e-12)
+            self._unknown += weight
+            self._objects.setdefault(root, _Reached()).weight += weight
             return
         axis: _Axis = offset if isinstance(offset, int) else np.asarray(offset, np.int64)
-        self._look((axis,), axis, space, mask, threads, 1, self._size_bytes, iteration)
+        self._look((axis,), axis, root, space, mask, threads, 1, self._size_bytes, iteration)
 
     def visit_texels(
         self, texel_bytes: int, coordinates: Sequence[Value], mask: Mask, threads: SampledThreads
@@ -355,18 +371,21 @@ class SiteTally:
             elif isinstance(coordinate, np.ndarray):
                 axes.append(np.floor(coordinate).astype(np.int64))
             else:
-                self._unknown += max(mask.warp_mean, 1e-12)
+                weight = max(mask.warp_mean, 1e-12)
+                self._unknown += weight
+                self._objects.setdefault(None, _Reached()).weight += weight
                 return
         texel: _Axis = 0
         for axis in reversed(axes):
             texel = texel * TEXTURE_PITCH_TEXELS + axis
         offsets = texel * self._size_bytes
-        self._look(tuple(axes), offsets, ir.MemorySpace.TEXTURE, mask, threads, self._size_bytes, 1)
+        self._look(tuple(axes), offsets, None, ir.MemorySpace.TEXTURE, mask, threads, self._size_bytes, 1)
 
     def _look(
         self,
         axes: tuple[_Axis, ...],
         offsets: _Axis,
+        root: ir.Root | None,
         space: ir.MemorySpace,
         mask: Mask,
         threads: SampledThreads,
@@ -385,14 +404,17 @@ class SiteTally:
             self._at_block = next((k for k in threads.typical if bool(runs[k])), heaviest)
             self._lanes = threads.lanes_of(self._at_block)
         inner_block = self._lanes
-        if self._visits <= REACH_VISITS:
-            self._launch = _extended(self._launch, axes, active, unit_bytes, length)
+        reached = self._objects.setdefault(root, _Reached())
+        reached.visits += 1
+        reached.weight += weight
+        if reached.visits <= REACH_VISITS:
+            reached.launch = _extended(reached.launch, axes, active, unit_bytes, length)
             in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
             if bool(active[inner_block].any()):
-                self._block = _extended(self._block, in_block, active[inner_block], unit_bytes, length)
+                reached.block = _extended(reached.block, in_block, active[inner_block], unit_bytes, length)
         if space is ir.MemorySpace.GLOBAL:
             of_block = offsets if isinstance(offsets, int) else offsets[inner_block]
-            self._touched.visit(of_block, mask.weights[inner_block], iteration)
+            reached.touched.visit(of_block, mask.weights[inner_block], iteration)
         stride = 1 << (self._looked // DETAILED_VISITS)
         if self._visits < self._next:
             return
@@ -454,27 +476,36 @@ class SiteTally:
 
         Of a search the first place is known: with one iteration that stands for the rest, half of all visits.
         """
-        sizes = self._size_bytes, self._request_bytes
+        sizes, requests = (self._size_bytes, self._request_bytes), self._known + self._unknown
         if self._known == 0.0 or self._unknown >= self._known:
-            return SiteStatistics(None, None, self._fresh(-(-self._size_bytes // 32)), None, None, *sizes)
+            objects = tuple(
+                ReachedObject(root, one.weight / requests, None, None) for root, one in self._objects.items()
+            )
+            return SiteStatistics(None, None, self._fresh(-(-self._size_bytes // 32)), objects, *sizes)
         whole = self._base_known and self._unknown == 0.0
-        if self._stride and self._launch is not None:
+        if self._stride:
             # what lies apart by no more than it is long overlaps: as if the unknown part were always the same
-            whole = whole and self._stride < self._launch.bytes
+            whole = whole and all(
+                self._stride < one.launch.bytes for one in self._objects.values() if one.launch
+            )
         is_shared = self._queued > 0.0
+        objects = tuple(
+            one.seen(root, one.weight / requests, self._size_bytes)
+            if whole
+            else ReachedObject(root, one.weight / requests, None, None)
+            for root, one in self._objects.items()
+        )
         return SiteStatistics(
             sectors_per_request=self._sectors / self._detailed,
             bank_passes=self._passes / self._detailed,
             block_distinct_share=self._distinct / self._detailed,
-            block_reach=self._block if whole else None,
-            launch_reach=self._launch if whole else None,
+            objects=objects,
             access_bytes=self._size_bytes,
             request_bytes=self._request_bytes,
             bytes_per_row=self._detailed / self._rows,
             block=self._at_block,
             joined_passes=(self._pair / self._detailed, self._four / self._detailed) if is_shared else None,
             queued=(self._queued / self._detailed, self._together / self._detailed) if is_shared else None,
-            block_sectors=self._touched.runs(self._size_bytes, SECTOR_BYTES) if whole else None,
         )
 
 

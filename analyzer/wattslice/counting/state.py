@@ -107,7 +107,8 @@ class LoopFrame(Struct):
     `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
     decide a break, so that what the loop assigns is not known behind it, even if the break is assumed never
     to happen; True in it when all lanes of a warp break together. `is_returned_from`: data decide a return.
-    `iteration` of `trips`, where the loop is counted and both are the same for all lanes.
+    `iteration` of `trips`, where the loop is counted and both are the same for all lanes. `moving`: the loads
+    of pointers that are others in iterations that the one being run stands for.
     """
 
     broken: Mask
@@ -120,6 +121,7 @@ class LoopFrame(Struct):
     is_returned_from: bool = False
     is_switch: bool = False  # no loop
     is_block: bool = False  # a breakable block
+    moving: frozenset[int] = frozenset()
     iteration: int = 0
     trips: int | None = None
 
@@ -310,7 +312,9 @@ class Inputs:
 
     def __init__(self, launch: KernelLaunch) -> None:
         self.settings = {setting.name: setting.value for setting in launch.settings}
-        self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
+        self.constants: dict[tuple[ir.Root | None, int], Value] = {
+            (c.variable, c.offset_bytes): c.value for c in launch.constants
+        }
         self.constant_objects = frozenset(c.variable for c in launch.constants)
         self.assumed: dict[ir.Variable, int] = {}
         self.guessed: frozenset[ir.Variable] = frozenset()

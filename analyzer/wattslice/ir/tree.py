@@ -172,7 +172,8 @@ class Variable(Struct, frozen=True, eq=False):
     REGISTER variable; what it points to is told by the `MemoryPlace` that dereferences it.
     `dynamic` marks `extern __shared__`. `initializer` is set for file-scope variables only. `is_restrict`: a
     pointer parameter of a CUDA kernel that is declared `__restrict__`. `linked_as`: the name by which other
-    files know a file-scope variable; None where they do not.
+    files know a file-scope variable; None where they do not. `behind`: where the pointer lies, of what a
+    pointer in a record that a kernel is given points to; it has the name of that member, `layer.bias`.
     """
 
     name: str
@@ -185,6 +186,18 @@ class Variable(Struct, frozen=True, eq=False):
     initializer: Expr | None = None
     is_restrict: bool = False
     linked_as: str | None = None
+    behind: Behind | None = None
+
+
+class Behind(Struct, frozen=True):
+    """What a pointer points to that lies in `holder`, so many bytes from its start; None: somewhere in it."""
+
+    holder: Variable | Behind
+    offset_bytes: int | None
+
+
+Root = Variable | Behind
+"""An object that addresses begin at."""
 
 
 class RegisterPlace(Struct, frozen=True, eq=False):
@@ -357,10 +370,15 @@ class Increment(Struct, frozen=True, eq=False):
 
 
 class OperationCount(Struct, frozen=True, eq=False):
-    """`number` source operations of class `operation`."""
+    """`number` source operations of class `operation`.
+
+    `instruction`: the kind of machine instruction that does `each` of them, where it is not the usual one.
+    """
 
     operation: OperationClass
     number: float
+    instruction: str = ""
+    each: float = 1.0
 
 
 class Intrinsic(Struct, frozen=True, eq=False):
@@ -659,6 +677,10 @@ class Continue(Struct, frozen=True, eq=False):
 
 
 Stmt = ExprStmt | Declare | Block | If | Loop | Switch | Return | Break | Continue
+
+
+DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
+"""The message of the diagnostic (PW006) of a launch in a kernel or what it calls."""
 
 
 class Diagnostic(Struct, frozen=True):

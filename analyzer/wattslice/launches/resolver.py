@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from wattslice.launches.host_code import HostCode
 from wattslice.launches.instances import LaunchInstance, is_read, kernel_key, values_of, without_dead
 from wattslice.launches.launch import (
     ConstantValue,
+    GivenPointer,
     KernelLaunch,
     LaunchOverride,
     LaunchSource,
@@ -53,7 +54,7 @@ def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.
         assumptions=tuple(replace(entry, file=entry.file or file) for entry in launch.assumptions),
         constants=_constants(launch, variables),
         file="" if (launch.file or file) == kernel.span.file else launch.file or file,
-        extents=_extents(launch, kernel),
+        pointers=tuple(_pointers(launch, kernel)),
         assumed_arguments=_assumed_arguments(launch, kernel),
     )
 
@@ -105,7 +106,7 @@ def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | N
 
 
 def _assumed_arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[NamedValue, ...]:
-    known = dict(launch.assumed_arguments)
+    known = {entry.name: entry.value for entry in launch.assumed_arguments}
     names = [parameter.name for parameter in launch.kernel.parameters]
     return tuple(
         NamedValue(parameter.name, known[names[part.argument]])
@@ -114,9 +115,11 @@ def _assumed_arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[NamedVa
     )
 
 
-def _extents(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | None, ...]:
-    known = dict(enumerate(launch.extents))
-    return tuple(None if part.offset_bytes else known.get(part.argument) for part in kernel.argument_parts)
+def _pointers(launch: KernelLaunch, kernel: ir.Kernel) -> Iterator[GivenPointer]:
+    known = {(given.parameter, given.offset_bytes): given for given in launch.pointers}
+    for index, part in enumerate(kernel.argument_parts):
+        if (given := known.get((part.argument, part.offset_bytes))) is not None:
+            yield replace(given, parameter=index, offset_bytes=0)
 
 
 def _value(parameter: ir.Variable, known: tuple[int | float, ir.Type] | None) -> int | float | None:
@@ -242,13 +245,24 @@ def resolve_launches(
         if kernel.mangled_name == kernel.name:  # a template, of which others launch instances
             candidates = [instance for instance in instances if is_of_kernel(instance, kernel)]
         found = launches_of(kernel, candidates, gpu, zeros) or (
-            assumed_launch(kernel, gpu, is_c=is_c, is_read=is_read),
+            assumed_launch(
+                kernel, gpu, is_c=is_c, is_read=is_read, device_line=_launched_on_the_device(program, kernel)
+            ),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(_with_settings(launch, settings) for launch in found)
     return tuple(launches)
+
+
+def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | None:
+    """The first line of the file in which device code launches the kernel."""
+    written = re.compile(rf"\b{re.escape(kernel.name)}\b[^;]*<<<")
+    told = (d for d in program.diagnostics if d.message == ir.DEVICE_LAUNCH and d.file == program.file)
+    lines = sorted({diagnostic.line for diagnostic in told})
+    texts = ((line, program.source_lines[line - 1]) for line in lines if line <= len(program.source_lines))
+    return next((line for line, text in texts if written.search(text)), None)
 
 
 def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
@@ -522,7 +536,7 @@ def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:
 
 
 def _with_settings(launch: KernelLaunch, settings: tuple[NamedValue, ...]) -> KernelLaunch:
-    values = dict(settings)
+    values = {entry.name: entry.value for entry in settings}
     arguments: list[int | float | None] = []
     for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
         if parameter.name in values:

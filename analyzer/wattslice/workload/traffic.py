@@ -26,14 +26,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, SiteStatistics
+from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.sites import BANK_BYTES, SECTOR_BYTES
 from wattslice.ir import AtomicOp, Kernel, MemorySpace, TypeKind, Variable
@@ -132,6 +132,7 @@ class _Reached(Struct):
 class _Object(Struct):
     """What all accesses of one kind to one object add up to, in bytes per warp and per block."""
 
+    root: ir.Root | None
     requested: float = 0.0
     distinct_per_block: float = 0.0
     by_block: dict[int, _Reached] = field(default_factory=dict[int, _Reached])
@@ -146,12 +147,14 @@ class _Object(Struct):
         access: MemoryAccess,
         requested: float,
         distinct: float,
-        statistics: SiteStatistics,
+        own: ReachedObject,
+        block: int,
         within: Reach | None,
         passes: tuple[Pass, ...],
         share: float,
     ) -> None:
-        """Takes in one access; `within`: all of the array, if its size is known.
+        """Takes in one access; `own`: what it reaches, in the `block` that was looked at; `within`: all of
+        the array, if its size is known.
 
         `distinct`: bytes that the warps of a block request and have not requested just before. `share`: of
         the blocks that come here.
@@ -159,7 +162,7 @@ class _Object(Struct):
         self.requested += requested
         self.distinct_per_block += distinct
         self.parts.append(_Part(access, requested, distinct, passes))
-        reach, block_reach = statistics.launch_reach, statistics.block_reach
+        reach, block_reach = own.launch_reach, own.block_reach
         if reach is None:
             reach = block_reach = within
             self.gathered_per_block += distinct
@@ -167,15 +170,15 @@ class _Object(Struct):
             self.is_bounded = False
             return
         self.launch_reach = _around(self.launch_reach, reach)
-        reached = self.by_block.setdefault(statistics.block, _Reached())
+        reached = self.by_block.setdefault(block, _Reached())
         reached.distinct += distinct
         reached.share = max(reached.share, share)
         if block_reach is not None:
             reached.reach = _around(reached.reach, block_reach)
-        if statistics.block_sectors is None:
+        if own.block_sectors is None:
             reached.sectors = None
         elif reached.sectors is not None:
-            reached.sectors += statistics.block_sectors
+            reached.sectors += own.block_sectors
 
     @property
     def reached_bytes(self) -> float:
@@ -254,13 +257,14 @@ def traffic(
     the L1 cache of a multiprocessor has for local memory.
     """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
-    loads: dict[Variable | None, _Object] = {}
-    past_l1: dict[Variable | None, _Object] = {}
-    stores: dict[Variable | None, _Object] = {}
+    loads: dict[ir.Root | None, _Object] = {}
+    past_l1: dict[ir.Root | None, _Object] = {}
+    stores: dict[ir.Root | None, _Object] = {}
     passes = l1_passes = shared = stored = 0.0
     local: dict[Variable | None, list[tuple[MemoryAccess, float]]] = {}
     gathered: list[MemoryAccess] = []
     by_access: list[AccessTraffic] = []
+    arrays, extents = launch.same_arrays, launch.extents
     for access, made in made_accesses(launch, profile, requests):
         statistics = profile.sites[access.site]
         if access.space is MemorySpace.SHARED:
@@ -292,10 +296,14 @@ def traffic(
         l1_passes += times * max(made.per_warp * request_passes(statistics), requested / PASS_BYTES)
         is_kept = access.space is MemorySpace.TEXTURE or (l1_keeps_loads and not access.skips_l1)
         table = stores if access.is_store else loads if is_kept else past_l1
-        entry = table.setdefault(access.root, _Object(is_kept=is_kept))
         distinct = requested * warps_per_block * min(1.0, made.fresh * statistics.block_distinct_share)
         share = profile.block_shares[access.region] if profile.block_shares else 1.0
-        entry.add(access, requested, distinct, statistics, _whole_array(launch, access), made.passes, share)
+        for own in statistics.objects or (ReachedObject(None, 1.0, None, None),):
+            root = _object_of(access, own.root, arrays)
+            entry = table.setdefault(root, _Object(root, is_kept=is_kept))
+            amounts = own.share * requested, own.share * distinct
+            whole = _whole_array(access, root, extents)
+            entry.add(access, *amounts, own, statistics.block, whole, made.passes, share)
         if access.is_store:
             stored += requested * times
     loaded = (*loads.values(), *past_l1.values())
@@ -358,10 +366,10 @@ def _touched_locally(
     """Bytes of a thread's array that are accessed; all of it where that is not known."""
     reached: Reach | None = None
     for access, _ in accesses:
-        reach = profile.sites[access.site].launch_reach
-        if reach is None:
-            return float(root.type.size_bytes) if root is not None else 0.0
-        reached = _around(reached, reach)
+        for own in profile.sites[access.site].objects or (None,):
+            if own is None or own.launch_reach is None:
+                return float(root.type.size_bytes) if root is not None else 0.0
+            reached = _around(reached, own.launch_reach)
     return 0.0 if reached is None else float(reached.bytes)
 
 
@@ -451,22 +459,37 @@ def _stored_last(arm: ir.Block) -> ir.MemoryPlace | None:
             return None
 
 
+def _object_of(
+    access: MemoryAccess, root: ir.Root | None, arrays: Mapping[ir.Root, ir.Root]
+) -> ir.Root | None:
+    """The object that an access goes to: the `root` that its address had, else the one that the text shows.
+
+    `arrays`: of pointers to the same place the first.
+    """
+    if root is None and access.root is not None:
+        root = access.root.behind or access.root
+    return None if root is None else arrays.get(root, root)
+
+
 def array_bytes(launch: KernelLaunch, access: MemoryAccess) -> int | None:
-    """Size of the accessed array: a global variable's, or what the host code allocated; None when unknown."""
-    root = access.root
+    """Size of the array that an access goes to as the text shows; None when unknown."""
+    whole = _whole_array(access, _object_of(access, None, {}), launch.extents)
+    return None if whole is None else whole.high[0]
+
+
+def _whole_array(
+    access: MemoryAccess, root: ir.Root | None, extents: Mapping[ir.Root, int | None]
+) -> Reach | None:
+    """All of an object whose size is known: a global variable's, or what the host code allocated."""
     if root is None or access.space is not MemorySpace.GLOBAL:
         return None
-    if root.type.kind is TypeKind.ARRAY:
-        return root.type.size_bytes or None
-    return dict(zip(launch.kernel.parameters, launch.extents, strict=False)).get(root)
-
-
-def _whole_array(launch: KernelLaunch, access: MemoryAccess) -> Reach | None:
-    size_bytes = array_bytes(launch, access)
+    size_bytes = extents.get(root)
+    if isinstance(root, Variable) and root.type.kind is TypeKind.ARRAY:
+        size_bytes = root.type.size_bytes
     return Reach((0,), (size_bytes,)) if size_bytes else None
 
 
-def _missing(tables: Iterable[dict[Variable | None, _Object]], l2_bytes: float | None) -> float:
+def _missing(tables: Iterable[dict[ir.Root | None, _Object]], l2_bytes: float | None) -> float:
     """Share of the fetches that data lead to which L2 misses, uniformly at random over all such arrays."""
     sizes = {
         root: entry.launch_reach.bytes
@@ -480,14 +503,14 @@ def _missing(tables: Iterable[dict[Variable | None, _Object]], l2_bytes: float |
 
 def _reuse(
     launch: KernelLaunch,
-    tables: Iterable[dict[Variable | None, _Object]],
+    tables: Iterable[dict[ir.Root | None, _Object]],
     l2_bytes: float | None,
     resident_blocks: int | None,
 ) -> L2Reuse | None:
     """What decides how often objects are fetched; None when all of them fit L2, or all blocks run at once."""
     if l2_bytes is None or not resident_blocks or launch.blocks <= resident_blocks:
         return None
-    largest: dict[Variable | None, tuple[float, _Object]] = {}  # an object both read and written is one
+    largest: dict[ir.Root | None, tuple[float, _Object]] = {}  # an object both read and written is one
     for table in tables:
         for root, entry in table.items():
             size = entry.launch_bytes(launch.blocks)
@@ -535,9 +558,9 @@ def _beyond(
     """
     if cache_bytes is None:
         return frozenset()
-    touched: dict[tuple[int, Variable | None], float] = {}  # an object both read and written is one
+    touched: dict[tuple[int, ir.Root | None], float] = {}  # an object both read and written is one
     for entry in entries:
-        root, own = entry.parts[0].access.root, dict[int, float]()
+        own = dict[int, float]()
         for part in entry.parts:
             together = positions(launch.grid, block_axes(launch.kernel, part.access), blocks)
             new: float | None = None  # share of the sectors of a visit that the visit before did not touch
@@ -550,7 +573,8 @@ def _beyond(
                         new = 1.0 if one.stride is None else min(1.0, abs(one.stride) / SECTOR_BYTES)
         most = math.inf if entry.launch_reach is None else _whole_sectors(entry.launch_reach.bytes)
         for region, bytes_ in own.items():
-            touched[region, root] = max(touched.get((region, root), 0.0), min(bytes_, most))
+            place = region, entry.root
+            touched[place] = max(touched.get(place, 0.0), min(bytes_, most))
     totals = dict.fromkeys((region for region, _ in touched), 0.0)
     for (region, _), bytes_ in touched.items():
         totals[region] += bytes_
@@ -638,9 +662,9 @@ def _whole_sectors(span_bytes: float) -> float:
     return max(SECTOR_BYTES, -(-span_bytes // SECTOR_BYTES) * SECTOR_BYTES)
 
 
-def _footprint(*tables: dict[Variable | None, _Object]) -> float | None:
+def _footprint(*tables: dict[ir.Root | None, _Object]) -> float | None:
     """Distinct bytes of all objects; an object both read and written counts once."""
-    boxes: dict[Variable | None, Reach | None] = {}
+    boxes: dict[ir.Root | None, Reach | None] = {}
     for table in tables:
         for root, entry in table.items():
             if not entry.is_bounded or entry.launch_reach is None:
