@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from wattslice.api import analyze
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
 from wattslice.training.calibration import Calibration, calibration
@@ -153,6 +154,57 @@ def test_a_reading_above_the_limit_is_told_and_beyond_the_sensor_refused(table):
     refused = "k.cu:scale: 77 W: sensors show no more than some 76 W of the L4 at its limit of 72 W; give the"
     with pytest.raises(WattsliceError, match=refused):
         calibrated(table, "kernel,power_w\nk.cu:scale,77\n")
+
+
+ZEROS = """
+#include <cstdlib>
+__global__ void add(const float* a, const float* b, float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] + b[i] * WEIGHT;
+}
+int main(int argc, char** argv) {
+    int n = atoi(argv[1]);
+    float *a, *b, *c;
+    cudaMalloc(&a, 4 * n); cudaMalloc(&b, 4 * n); cudaMalloc(&c, 4 * n);
+    cudaMemset(a, 0, 4 * n);
+    add<<<(n + 255) / 256, 256>>>(a, b, c, n);
+}
+"""
+MAKE = "k: k.cu\n\tnvcc -DWEIGHT=3 -o k k.cu\nrun: k\n\t./k 50000000\n"
+
+
+def test_a_reading_is_of_what_analyze_says_of_the_kernel(table):
+    """The program's arguments and macros of the Makefile, arrays that are set to zero."""
+    (table.parent / "k.cu").write_text(ZEROS)
+    (table.parent / "Makefile").write_text(MAKE)
+    (known,) = analyze([table.parent / "k.cu"], gpu="l4").kernels
+    assert (known.grid[0], known.data) == (-(-50000000 // 256), "live, a zeros (cudaMemset in line 11)")
+    found = calibrated(table, f"kernel,power_w\nk.cu,{known.power_w}\n")
+    assert found.readings[0].before_w == pytest.approx(known.power_w, rel=1e-5)
+    assert found.doubts == ()
+
+
+def test_launches_count_as_often_as_they_are_made(table):
+    source = (
+        KERNELS.partition("int main")[0]
+        + """int main() {
+        float *a, *b, *c;
+        add<<<1 << 16, 256>>>(a, b, c, 1 << 24);
+        for (int k = 0; k < TIMES; k++) add<<<1, 32>>>(a, b, c, 32);
+    }"""
+    )
+
+    def before_w(times: int) -> float:
+        (table.parent / "k.cu").write_text(source.replace("TIMES", str(times)))
+        return calibrated(table, "kernel,power_w\nk.cu:add,40\n").readings[0].before_w
+
+    assert before_w(1000) < 0.8 * before_w(1)
+
+
+def test_a_kernel_that_was_not_read_as_it_stands_is_told(table):
+    (table.parent / "k.cu").write_text('#include "missing.h"\n' + KERNELS)
+    found = calibrated(table, "kernel,power_w\nk.cu:add,65\n")
+    assert any("missing.h" in one and one.startswith("k.cu:add: ") for one in found.doubts)
 
 
 def test_an_idle_board_tells_of_static_watts_alone(table):

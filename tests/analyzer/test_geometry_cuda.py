@@ -323,7 +323,6 @@ def test_what_fills_a_container_of_the_library_is_not_run(tmp_path):
 @pytest.mark.parametrize(
     ("query", "blocks"),
     [
-        ("cudaGetDeviceCount(&n);", 1),
         ("cudaGetDevice(&n); n += 5;", 5),
         ("cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, 0);", 80),
         ("cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, k, 256, 0);", 8),

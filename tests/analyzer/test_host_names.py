@@ -182,6 +182,8 @@ struct S { int n; S *self; };
 int calls = 0, calls2 = 0; int deep(int n) { calls++; return n ? deep(n - 1) : 0; } int outside() { static int q = 3; return q++; } void bump(int n) { calls2++; if (outside() > 3) return; bump(n); }
 struct Node { Node *next = this; int v = 1; };
 ---
+332 | int t = 4; auto f = [&](auto q) { q += t; return q / 2; }; int a = f(3) * 100 + int(f(2.5) * 10) ;;; a
+69 | auto f = [n = 4](int by) mutable { n += by; return n; }; auto g = f; f(1) ;;; f(1) * 10 + g(5)
 8 | S s{3, &s}; s.self->n = 8 ;;; s.n
 11 | static S s{5, &s}; s.self->n = 11 ;;; s.n
 7 | Node a; a.next->v = 7 ;;; a.v

@@ -85,6 +85,9 @@ int five() { return 5; }
 int six() { return 6; }
 void other(std::string &s) { s = "abc"; }
 void bump(int n) { bumped += n; }
+struct Far { int m() const; };
+struct Near { int m() const { return 3; } };
+int near() { return Near().m(); }
 __managed__ int total;
 __global__ void v(Config *c) { c->n = 9; }
 __global__ void w(int *c) { *c = 77; }
@@ -114,6 +117,9 @@ DOUBTFUL = [
      "std::for_each(v.begin(), v.end(), bump); int a = bumped;"),
     ("by a closure that a library is given", "std::vector<int> v = {3, 1}; int a = 0;"
      "std::for_each(v.begin(), v.end(), [&](int) { a++; });"),
+    ("a method elsewhere", "Far f; int a = f.m();"),
+    ("a member that is a reference", "int a = 3; struct R { int &q; void operator()(int v) { q = v; } };"
+     "R r{a}; r(7);"),
     ("a size that a library asks", "size_t a = 0; cub::DeviceScan::ExclusiveSum(nullptr, a, where, where,"
      "9);"),
 ]  # fmt: skip
@@ -320,3 +326,10 @@ def test_a_word_that_another_function_gets_is_lost(tmp_path):
     around = Neighbours(arguments=lambda _: ProgramArguments(("n=5",), "--args"))
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
     assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_method_of_a_library_is_none_of_a_class_of_the_program(tmp_path):
+    head = "#include <thrust/device_vector.h>\nstruct B { int n; int size() const { return n; } };\n"
+    body = "B b{3}; thrust::device_vector<int> v(5); k<<<v.size(), 32>>>(b.size());"
+    (launch,) = launches(tmp_path, f"{head}__global__ void k(int n) {{}}\nint main() {{ {body} }}")
+    assert (launch.grid[0], launch.arguments, launch.source) == (5, (3,), LaunchSource.HOST_CODE)

@@ -273,6 +273,40 @@ def test_of_many_processes_the_first_of_one_is_assumed(tmp_path):
     assert dict(launch.assumed_variables) == {"rank": 0, "size": 1}
 
 
+@pytest.mark.parametrize("query", ["cudaGetDeviceCount(&gpus);", "cuInit(0); cuDeviceGetCount(&gpus);"])
+def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
+    text = f"""#include <cstdlib>
+    #include <cuda.h>
+    {TWO}
+    int main() {{
+        int gpus = 0; {query} if (gpus == 0 || gpus < 1) exit(1);
+        a<<<4096 / gpus, 64>>>(7); b<<<3, 32>>>(5);
+        for (int i = 0; i < gpus; i++) {{ cudaSetDevice(i); b<<<5, 64>>>(7); }}
+    }}"""
+    a, *b = launches(tmp_path, text)
+    assert (a.grid, a.source, dict(a.assumed_variables)) == ((4096, 1, 1), LaunchSource.ASSUMED, {"gpus": 1})
+    assert [(launch.grid[0], launch.source, launch.times) for launch in (a, *b)] == [
+        (4096, LaunchSource.ASSUMED, 1),
+        (3, LaunchSource.HOST_CODE, 1),
+        (5, LaunchSource.HOST_CODE, None),
+    ]
+
+
+@pytest.mark.parametrize("helper", ["b<<<2, 32>>>(n);", "inner(n);"])
+def test_a_kernel_that_another_launches_is_not_said_to_have_no_launch(tmp_path, helper):
+    inner = "__global__ void b(int n);\n__device__ void inner(int n) { b<<<2, 32>>>(n); }"
+    text = f"""{inner}
+    __global__ void a(int n) {{ {helper} }}
+    __global__ void b(int n) {{}}
+    __global__ void c(int n) {{}}
+    int main() {{ a<<<3, 64>>>(1); }}"""
+    found = {launch.kernel.name: launch.assumptions for launch in launches(tmp_path, text)}
+    line = 3 if helper.startswith("b") else 2
+    assert found["a"] == ()
+    assert f"device code launches it (line {line}), no host code in this file" in found["b"][0].message
+    assert "no launch in this file" in found["c"][0].message
+
+
 def test_a_value_assumed_for_a_counter_takes_no_other_loop_of_that_name_away(tmp_path):
     never = "for (int i = 0; i < 0; i++) a<<<i + 1, 64>>>(7);"
     text = f"{TWO}int main() {{ {never} for (int i = 0; i < 3; i++) b<<<5, 32>>>(7); b<<<6, 32>>>(7); }}"

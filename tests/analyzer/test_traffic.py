@@ -531,6 +531,7 @@ def test_passes_of_shared_memory_are_those_of_the_requests_that_the_compiler_mak
         ("unsigned", "atomicInc(&s[t & 3], 100)", 8),
         ("unsigned", "atomicAdd(&s[t & 3], 1u)", 1),  # ATOMS.POPC.INC
         ("int", "atomicAdd(&s[t & 3], 2)", 8),
+        ("int", "atomicXor(&s[t & 3], 1)", 8),
         ("int", "atomicExch(&s[0], x[t])", 32),
         ("int", "atomicCAS(&s[0], 1, x[t])", 32),
         ("int", "atomicAdd(&s[0], x[t])", 1),  # REDUX, or SHFL, before one lane's ATOMS

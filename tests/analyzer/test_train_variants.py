@@ -41,9 +41,9 @@ def kernel(tmp_path: Path) -> Path:
     return path
 
 
-def swept(kernel: Path, *words: str) -> dict[str, Any]:
+def swept(kernel: Path, *words: str, space: tuple[str, ...] = SPACE) -> dict[str, Any]:
     report = kernel.with_suffix(".json")
-    common = ("--gpu", "v100", "--jobs", "1", *SPACE, "--format", "json")
+    common = ("--gpu", "v100", "--jobs", "1", *space, "--format", "json")
     assert main(["sweep", str(kernel), *common, *words, "-o", str(report)]) == 0
     return json.loads(report.read_text())
 
@@ -52,15 +52,19 @@ _PLAIN: dict[str, list[dict[str, Any]]] = {}
 """The variants of a source before anything is stored."""
 
 
+def plain_variants(kernel: Path) -> list[dict[str, Any]]:
+    source = kernel.read_text()
+    if source not in _PLAIN:
+        _PLAIN[source] = swept(kernel)["variants"]
+    return _PLAIN[source]
+
+
 def measured_table(kernel: Path, power: float = 0.5) -> Path:
     """Half of the variants, as if the board took longer by a `power` of the tile, and drew a tenth less, by a
     sensor that is wrong by up to one percent.
     """
-    source = kernel.read_text()
-    if source not in _PLAIN:
-        _PLAIN[source] = swept(kernel)["variants"]
     lines = ["TILE,BLOCK,time_s,power_w"]
-    for number, row in enumerate(_PLAIN[source][::2]):
+    for number, row in enumerate(plain_variants(kernel)[::2]):
         tile, block = row["macros"]["TILE"], row["macros"]["BLOCK"]
         power_w = (0.9 + 0.009 * (-1) ** number) * row["power_w"]
         lines.append(f"{tile},{block},{row['time_s'] * int(tile) ** power},{power_w}")
@@ -73,6 +77,20 @@ def train(kernel: Path, table: Path, *words: str) -> int:
     return main(["train", str(kernel), "--variants", str(table), "--gpu", "v100", *words])
 
 
+_STORED: list[str] = []
+"""What training with the plain table stores of `SOURCE`."""
+
+
+def teach(kernel: Path) -> None:
+    """As training `SOURCE` with its `measured_table`, which is done once."""
+    kept = user_models() / "v100" / "variants" / "copy.cu.copy.json"
+    if not _STORED:
+        assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+        _STORED.append(kept.read_text())
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(_STORED[0])
+
+
 def figures(kernel: Path, **options: Any) -> Any:
     (found,) = (one for one in analyze([kernel], gpu="v100", **options).kernels if one.name == "copy")
     return found
@@ -82,23 +100,26 @@ def test_what_is_stored_corrects_a_sweep_as_the_table_itself_does(
     kernel: Path, capsys: pytest.CaptureFixture[str]
 ):
     table = measured_table(kernel)
-    with_table = swept(kernel, "--measured", str(table))
+    few = (*LAUNCH, "-D", "TILE=1,8", "-D", "BLOCK=32,512")
+    with_table = swept(kernel, "--measured", str(table), space=few)
     assert train(kernel, table, *LAUNCH) == 0
     told = capsys.readouterr().out
     assert "seconds: 10 measured variants teach a residual" in told
     assert "watts: 10 measured variants teach a" in told
-    stored = swept(kernel)
+    stored = swept(kernel, space=few)
     assert stored["taught"] == with_table["taught"]
     for one, other in zip(stored["variants"], with_table["variants"], strict=True):
         for name in ("time_s", "power_w", "energy_j"):
             assert one[name] == pytest.approx(other[name], rel=1e-9)
-    again = swept(kernel, "--measured", str(table))  # corrects the plain predictions, not the corrected ones
+    again = swept(
+        kernel, "--measured", str(table), space=few
+    )  # corrects the plain predictions, not the corrected ones
     assert again == with_table
 
 
 def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
     before = figures(kernel)
-    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    teach(kernel)
     after = figures(kernel)
     assert (before.variants, after.variants) == (None, 10)
     assert after.power_w == pytest.approx(0.9 * before.power_w, rel=0.02)
@@ -118,13 +139,14 @@ def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
 
 def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path, monkeypatch: pytest.MonkeyPatch):
     """Whatever was stored: watts as far above the limit are refused where they are taught."""
-    monkeypatch.setattr("wattslice_models.plausible.SENSOR_ERROR", 2.0)
     table = measured_table(kernel)
-    plain = _PLAIN[kernel.read_text()]
+    plain = plain_variants(kernel)
     header, *rows = (line.rsplit(",", 1) for line in table.read_text().splitlines())
     more = [f"{start},{min(590.0, 6.0 * float(power_w))}" for start, power_w in rows]
     table.write_text("\n".join([",".join(header), *more]) + "\n")
-    assert train(kernel, table, *LAUNCH) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr("wattslice_models.plausible.SENSOR_ERROR", 2.0)
+        assert train(kernel, table, *LAUNCH) == 0
     after = figures(kernel)
     assert 6 * 0.9 * min(one["power_w"] for one in plain) > after.power_limit_w == after.power_w
     assert after.power_low_w <= after.power_w <= after.power_high_w
@@ -338,7 +360,7 @@ def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):
         found = analyze([kernel], gpu="v100").diagnostics
         return [one.message for one in found if "measured variants of" in one.message]
 
-    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    teach(kernel)
     assert told() == []
     kernel.write_text(SOURCE.replace("copy", "copied"))
     (one,) = told()
@@ -381,7 +403,7 @@ void run(float *x, float *y) { copy<<<4096, 256>>>(x, y); }
     kernel.write_text(other)
     plain = figures(kernel)
     kernel.write_text(SOURCE)
-    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    teach(kernel)
     kernel.write_text(other)
     after = figures(kernel)
     assert (after.power_w, after.power_high_w, after.time_s) == (
@@ -409,7 +431,7 @@ void run(float *x, float *y) { copy<<<4096, 256>>>(x, y); }
         (
             "#define TILE 4",
             "#define TILE 2  // half",
-            "what it uses of other functions, macros or declarations was edited",
+            "functions, macros or declarations that it uses have changed",
         ),
     ],
 )
@@ -419,7 +441,7 @@ def test_an_edited_kernel_keeps_what_was_taught_but_not_its_interval(
     edited(kernel, old, new)
     plain = figures(kernel)
     kernel.write_text(SOURCE)
-    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    teach(kernel)
     taught = figures(kernel)
     edited(kernel, old, new)
     after = figures(kernel)
@@ -439,7 +461,7 @@ def test_an_edited_kernel_keeps_what_was_taught_but_not_its_interval(
     ],
 )
 def test_what_is_no_edit_of_the_kernel_changes_nothing(kernel: Path, old: str, new: str):
-    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    teach(kernel)
     taught = figures(kernel)
     edited(kernel, old, new)
     after = figures(kernel)
@@ -448,7 +470,7 @@ def test_what_is_no_edit_of_the_kernel_changes_nothing(kernel: Path, old: str, n
 
 
 USES_EDITED = (
-    "copy: since variants were measured, what it uses of other functions, macros or declarations was edited"
+    "copy: since variants were measured, functions, macros or declarations that it uses have changed"
 )
 INDEX = "(blockIdx.x * TILE + i) * blockDim.x + threadIdx.x];\n    __sync"
 
@@ -510,9 +532,25 @@ def test_an_edit_in_an_included_header_is_one_where_the_kernel_uses_it(
     assert "edited" not in told_of_copy(kernel)
     assert texts[file].count(old) == 1
     paths[file].write_text(texts[file].replace(old, new))
-    assert (USES_EDITED in told_of_copy(kernel)) == ("edited" in told_of_copy(kernel)) == is_edit
+    assert (USES_EDITED in told_of_copy(kernel)) == ("since variants" in told_of_copy(kernel)) == is_edit
     after = figures(kernel)
     assert (after.power_high_w / after.power_w > 1.1 * taught.power_high_w / taught.power_w) == is_edit
+
+
+def test_another_definition_on_the_command_line_is_an_edit_but_of_macros_that_were_varied(kernel: Path):
+    source = SOURCE.replace(" = s[i]", " = SCALE * s[i]")
+    kernel.write_text("#ifndef SCALE\n#define SCALE 1\n#endif\n" + source)
+    words = ("-D", "SCALE=2", "-D", "SIZE=64")
+    assert train(kernel, measured_table(kernel), *LAUNCH, *words) == 0
+
+    def told(*definitions: str) -> str:
+        found = analyze([kernel], gpu="v100", define=definitions).diagnostics
+        return " ".join(one.message for one in found if one.message.startswith("copy: "))
+
+    assert "10 measured variants" in told("SCALE=2", "SIZE=64")
+    assert "since variants" not in told("SCALE=2", "SIZE=64")
+    assert "since variants" not in told("SCALE=2", "TILE=8", "BLOCK=64")
+    assert USES_EDITED in told("SCALE=3", "TILE=8")
 
 
 def test_an_edit_is_seen_of_a_kernel_that_stands_in_a_header(kernel: Path):
@@ -541,7 +579,7 @@ def test_what_is_far_from_all_that_was_measured_has_no_narrow_interval(
     kernel: Path, options: dict[str, Any], told: str
 ):
     plain = figures(kernel, **options)
-    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    teach(kernel)
     after = figures(kernel, **options)
     assert after.variants == 10
     assert after.power_high_w / after.power_w == pytest.approx(plain.power_high_w / plain.power_w)
@@ -551,7 +589,7 @@ def test_what_is_far_from_all_that_was_measured_has_no_narrow_interval(
 
 def test_what_variants_taught_and_cannot_be_read_is_told(kernel: Path, tmp_path: Path):
     plain = figures(kernel)
-    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    teach(kernel)
     (kept,) = user_models().glob("v100/variants/*.json")
     kept.write_text('{"schema_version": 1, "variants": {}}')
     assert figures(kernel).power_w == plain.power_w
@@ -634,14 +672,14 @@ def test_seconds_of_another_unit_are_told(kernel: Path, capsys):
 @pytest.mark.parametrize("options", [{"core_mhz": 1200.0}, {"model": "wavelet"}])
 def test_predictions_of_another_kind_are_not_corrected(kernel: Path, options: dict[str, Any]):
     plain = figures(kernel, **options)
-    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    teach(kernel)
     after = analyze([kernel], gpu="v100", **options)
     assert figures(kernel, **options).power_w == plain.power_w
     assert any("not used, train --variants again" in one.message for one in after.diagnostics)
 
 
 def test_another_board_file_or_kernel_has_nothing_of_it(kernel: Path):
-    assert train(kernel, measured_table(kernel), *LAUNCH) == 0
+    teach(kernel)
     elsewhere = kernel.with_name("elsewhere.cu")
     elsewhere.write_text(SOURCE)
     assert [one.variants for one in analyze([elsewhere], gpu="v100").kernels] == [None, None]
@@ -697,7 +735,7 @@ def test_a_gate_warns_only_where_one_side_is_corrected(
 
 
 def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path, capsys: pytest.CaptureFixture[str]):
-    rows = swept(kernel)["variants"][::2]
+    rows = plain_variants(kernel)[::5]
     entries = {
         f"{row['macros']['TILE']},{row['macros']['BLOCK']}": {
             **{name: int(value) for name, value in row["macros"].items()},

@@ -351,11 +351,7 @@ def _calibrated(found: Calibration, written: Path, file: TextIO) -> None:
 @click.option("--trained-only", is_flag=True, help="Only models trained before: no leaving out, seconds.")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
 def evaluate(
-    gpu_ids: tuple[str, ...],
-    names: tuple[str, ...],
-    file: Path | None,
-    trained_only: bool,
-    seed: int,
+    gpu_ids: tuple[str, ...], names: tuple[str, ...], file: Path | None, trained_only: bool, seed: int
 ) -> int:
     """Compare predicted with measured watts, beside the constant mean and counters.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wattslice import ir
-from wattslice.branch_profile.making import arm_name
+from wattslice.branch_profile.profile import arm_name
 from wattslice.counting.boundaries import Boundaries
 from wattslice.counting.estimates import drawn, sampling_of
 from wattslice.counting.loops import ALLOWANCE

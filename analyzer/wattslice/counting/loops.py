@@ -726,7 +726,7 @@ class Loops(ExpressionEvaluator):
                     value = _value_after(induction, start, amount, representative)
                     state.assign(induction.variable, value, running)
             previous = representative
-            if isinstance(representative, int) and isinstance(trips, int) and known.leaving is None:
+            if isinstance(representative, int) and isinstance(trips, int):
                 frame.iteration, frame.trips = representative, trips
             else:
                 frame.trips = None

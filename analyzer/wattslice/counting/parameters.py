@@ -63,7 +63,8 @@ def parameters_behind(kernel: ir.Kernel, condition: ir.Expr) -> frozenset[ir.Var
     Conservative: the order of statements is not looked at, and what decides whether an assignment runs counts
     as one of its sources. Parameters that only tell where in memory something lies do not.
     """
-    return frozenset(_behind(kernel, _read(condition)).intersection(kernel.parameters))
+    behind = _behind(kernel, _read(condition))
+    return frozenset(parameter for parameter in kernel.parameters if parameter in behind)
 
 
 def may_differ(kernel: ir.Kernel, loop: ir.Loop) -> bool:

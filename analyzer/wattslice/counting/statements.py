@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.branch_profile.making import arm_name
+from wattslice.branch_profile.profile import arm_name
 from wattslice.counting.compiled_code import usual_outcome
 from wattslice.counting.loops import Loops
 from wattslice.counting.profile import ProbabilitySource

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
 
 from msgspec import Struct
@@ -35,6 +35,13 @@ def kernel_text(texts: Sequence[str], name: str, line: int, end_line: int) -> Ke
     lines = plain[0].split("\n")[line - 1 : end_line]
     sources = [text.encode(errors="replace") for text in plain]
     return KernelText(_words("\n".join(lines), name), _used(sources, line, end_line))
+
+
+def fixed_macros(defines: Iterable[str], variable: Collection[str]) -> str:
+    """What ``-D`` defines but for macros that are `variable`, as a text that `kernel_text` takes."""
+    cut = (define.partition("=") for define in defines)
+    fixed = {name: value if equals else "1" for name, equals, value in cut if name not in variable}
+    return "".join(f"#define {name} {fixed[name]}\n" for name in sorted(fixed))
 
 
 def kernel_words(lines: Iterable[str], name: str) -> tuple[str, ...]:

@@ -374,10 +374,15 @@ class Increment(Struct, frozen=True, eq=False):
 
 
 class OperationCount(Struct, frozen=True, eq=False):
-    """`number` source operations of class `operation`."""
+    """`number` source operations of class `operation`.
+
+    `instruction`: the kind of machine instruction that does `each` of them, where it is not the usual one.
+    """
 
     operation: OperationClass
     number: float
+    instruction: str = ""
+    each: float = 1.0
 
 
 class Intrinsic(Struct, frozen=True, eq=False):
@@ -676,6 +681,10 @@ class Continue(Struct, frozen=True, eq=False):
 
 
 Stmt = ExprStmt | Declare | Block | If | Loop | Switch | Return | Break | Continue
+
+
+DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
+"""The message of the diagnostic (PW006) of a launch in a kernel or what it calls."""
 
 
 class Diagnostic(Struct, frozen=True):

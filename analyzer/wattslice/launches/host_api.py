@@ -595,10 +595,14 @@ def _module_function(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Argume
     return 0
 
 
+_GPUS = Unknown("the number of GPUs", likely=1, least=1)
+"""One is predicted for; a run without any is none to predict."""
+
 _QUERIES: dict[str, tuple[int, Callable[[Gpu, _Arguments], tuple[Value, ...]]]] = {
     "cudaDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
     "cuDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
-    "cudaGetDeviceCount": (1, lambda gpu, given: (1,)),
+    "cudaGetDeviceCount": (1, lambda gpu, given: (_GPUS,)),
+    "cuDeviceGetCount": (1, lambda gpu, given: (_GPUS,)),
     "cudaGetDevice": (1, lambda gpu, given: (0,)),
     "cudaOccupancyMaxActiveBlocks": (3, lambda gpu, given: (active_blocks(gpu, given[2]),)),
     "cudaOccupancyMaxPotentialBlockSize": (1, lambda gpu, given: potential_block_size(gpu)),

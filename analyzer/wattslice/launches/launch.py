@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import PurePath
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -53,7 +52,7 @@ class LaunchSource(Enum):
     ASSUMED = "assumed"
 
 
-class NamedValue(NamedTuple):
+class NamedValue(Struct, frozen=True):
     """A value for a kernel parameter, host variable, global or loop (`trip_L42`)."""
 
     name: str

@@ -499,7 +499,7 @@ class Memory:
         if not storage.is_given:
             for key in (begin, *storage.cells):
                 if _inside(key, begin, end) is not None:
-                    self._lose(storage, key, why)
+                    self._set(storage, key, _named(why, storage))
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
@@ -507,12 +507,12 @@ class Memory:
         if storage.is_given:
             return
         for key in tuple(storage.cells) or (0,):
-            self._lose(storage, key, why)
+            self._set(storage, key, _named(why, storage))
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
         if pointer.is_member and not pointer.storage.is_given:
-            self._lose(pointer.storage, pointer.offset, why)
+            self._set(pointer.storage, pointer.offset, _named(why, pointer.storage))
             return
         kept = None if pointer.length is None else pointer.storage.cells.get(pointer.length)
         if pointer.offset >= _PAGE:
@@ -521,11 +521,6 @@ class Memory:
             self.forget(pointer.storage, why)
         if pointer.length is not None and kept is not None:
             self._set(pointer.storage, pointer.length, kept)
-
-    def _lose(self, storage: Storage, key: int, why: Unknown) -> None:
-        """A scalar becomes unknown; of an address it is known where it may lie."""
-        around = places_of(storage.cells.get(key, why))
-        self._set(storage, key, _named(replace(why, around=around) if around else why, storage))
 
     def forget_elements(self, pointer: Pointer, why: Unknown) -> None:
         """A vector of which `pointer` is to an element becomes unknown, with its length."""

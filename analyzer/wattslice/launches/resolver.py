@@ -106,7 +106,7 @@ def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | N
 
 
 def _assumed_arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[NamedValue, ...]:
-    known = dict(launch.assumed_arguments)
+    known = {entry.name: entry.value for entry in launch.assumed_arguments}
     names = [parameter.name for parameter in launch.kernel.parameters]
     return tuple(
         NamedValue(parameter.name, known[names[part.argument]])
@@ -245,13 +245,24 @@ def resolve_launches(
         if kernel.mangled_name == kernel.name:  # a template, of which others launch instances
             candidates = [instance for instance in instances if is_of_kernel(instance, kernel)]
         found = launches_of(kernel, candidates, gpu, zeros) or (
-            assumed_launch(kernel, gpu, is_c=is_c, is_read=is_read),
+            assumed_launch(
+                kernel, gpu, is_c=is_c, is_read=is_read, device_line=_launched_on_the_device(program, kernel)
+            ),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(_with_settings(launch, settings) for launch in found)
     return tuple(launches)
+
+
+def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | None:
+    """The first line of the file in which device code launches the kernel."""
+    written = re.compile(rf"\b{re.escape(kernel.name)}\b[^;]*<<<")
+    told = (d for d in program.diagnostics if d.message == ir.DEVICE_LAUNCH and d.file == program.file)
+    lines = sorted({diagnostic.line for diagnostic in told})
+    texts = ((line, program.source_lines[line - 1]) for line in lines if line <= len(program.source_lines))
+    return next((line for line, text in texts if written.search(text)), None)
 
 
 def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
@@ -525,7 +536,7 @@ def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:
 
 
 def _with_settings(launch: KernelLaunch, settings: tuple[NamedValue, ...]) -> KernelLaunch:
-    values = dict(settings)
+    values = {entry.name: entry.value for entry in settings}
     arguments: list[int | float | None] = []
     for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
         if parameter.name in values:

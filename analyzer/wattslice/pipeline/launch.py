@@ -14,7 +14,6 @@ from wattslice.analysis import (
     Roofline,
     SliceAnalysis,
 )
-from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config
 from wattslice.config.options import MethodChoice, ModelChoice
@@ -82,7 +81,9 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         lambda: profile if config.facts.branch_profile is None else count(launch),
         config,
         gpu,
-        variants_of(kernel, facts.data, gpu.id, quoter.texts) if config.prediction.variants else None,
+        variants_of(kernel, facts.data, gpu.id, quoter.texts, config.parse.defines)
+        if config.prediction.variants
+        else None,
     )
     branch_class = branch_density(slices, profile, config.prediction.dense_from or DENSE_FROM).branch_class
     method = _method(config.prediction.method, branch_class, profile)
@@ -184,6 +185,8 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
 def _profile_use(profile: BranchProfile | None, kernel: Kernel) -> ProfileUse | None:
     if profile is None:
         return None
+    from wattslice.branch_profile.binding import branches_known
+
     return ProfileUse(profile.name or "a profile", branches_known(profile, kernel), len(profile.data_sets))
 
 

@@ -34,6 +34,7 @@ from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.joint import sensor_peak
 from wattslice_models.joint_store import joint_model
 from wattslice_models.learners import MEANS, entry
+from wattslice_models.plausible import beyond_sensors
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
 from wattslice_models.types import Held
@@ -283,7 +284,8 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
     if wanted is not None and taught.power is not None:
         if corrects:
             wanted = wanted.times(taught_w / wanted.power_w)  # what was measured had the limit in it
-        if wanted.held is not None and taught.most_w > wanted.held.high_w:
+        shown = not beyond_sensors(taught.most_w, question.gpu, peak_of(question.gpu))
+        if shown and wanted.held is not None and taught.most_w > wanted.held.high_w:
             wanted = replace(wanted, held=replace(wanted.held, high_w=taught.most_w))
         if taught.power.half_width is not None and not own.is_other and not is_beyond:
             far = math.exp(taught.power.half_width)

@@ -16,7 +16,7 @@ from wattslice.analysis import KernelAnalysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings.quoting import Quoter
-from wattslice.frontend.kernel_text import kernel_text
+from wattslice.frontend.kernel_text import fixed_macros, kernel_text
 from wattslice.launches.launch import LaunchOverride, LaunchSource
 from wattslice.launches.overrides import OverrideError, parse_launch
 from wattslice.pipeline.files import read_program
@@ -364,10 +364,11 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
     stamp = prediction_stamp(gpu, model, config.clocks, __version__)
     data = DataFile(table.name, sha256(table))
     boards = ", ".join(dict.fromkeys(one.board for one in measured if one.board))
-    text = kernel_text(_texts(config, every[0], launch.file), launch.name, launch.line, launch.end_line)
-    stored = StoredVariants(
-        Path(launch.file).name, launch.name, boards, stamp, text.words, text.uses, launch.data, data, taught
-    )
+    macros = tuple(name for name, _ in every[0])
+    sources = (*_texts(config, every[0], launch.file), fixed_macros(config.parse.defines, macros))
+    text = kernel_text(sources, launch.name, launch.line, launch.end_line)
+    about = Path(launch.file).name, launch.name, boards, stamp, macros
+    stored = StoredVariants(*about, text.words, text.uses, launch.data, data, taught)
     return stored, tuple(
         f"{table}{_at(one)}: {_told(found)}: {found.outcome.value}: {found.reason}"
         for one, found in zip(measured, predicted, strict=True)

@@ -16,12 +16,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
-from wattslice.frontend.cuda.read import read_cuda
-from wattslice.frontend.parse_options import ParseOptions
+from wattslice.ir import Severity
+from wattslice.launches.data import data_of
 from wattslice.launches.launch import LaunchSource
-from wattslice.launches.overrides import check_overrides, known_names, names_kernel, parse_overrides
+from wattslice.launches.overrides import check_overrides, known_names, names_kernel
 from wattslice.launches.resolver import resolve_launches
+from wattslice.pipeline.files import neighbours_of, read_program
 from wattslice.training.launch_rows import launch_features
 from wattslice.training.training import provenance
 from wattslice_corpora.records import RecordError, sha256
@@ -263,12 +265,19 @@ def _reading(row: ReadingRow, table: Path, gpu: Gpu, doubts: list[str]) -> Readi
     if row.kernel == IDLE:
         return Reading(gpu, clocks, "readings", IDLE, row.power_w)
     file, _, name = row.kernel.partition(":")
-    program = read_cuda(table.parent / file, ParseOptions())
-    overrides = parse_overrides([row.launch] if row.launch else [], row.settings.split())
-    check_overrides(overrides, [known_names(program)])
+    path = table.parent / file
+    said = Options(
+        paths=(path,),
+        gpu=gpu.id,
+        launches=(row.launch,) if row.launch else (),
+        overrides=tuple(row.settings.split()),
+    )
+    config = make_config(said)
+    program = read_program(path, config)
+    check_overrides(config.facts.typed_overrides, [known_names(program)])
     launches = [
-        launch
-        for launch in resolve_launches(program, overrides, gpu)
+        replace(launch, data=data_of(launch.kernel, config.facts.data, launch.zeros))
+        for launch in resolve_launches(program, config.facts.overrides, gpu, neighbours_of(path, config))
         if not name or names_kernel(name, launch.kernel)
     ]
     if len({launch.kernel.name for launch in launches}) != 1:
@@ -278,11 +287,27 @@ def _reading(row: ReadingRow, table: Path, gpu: Gpu, doubts: list[str]) -> Readi
         )
     if any(launch.source is LaunchSource.ASSUMED for launch in launches):
         doubts.append(f"{row.kernel}: how it is launched is assumed: say it with launch and settings")
+    elif len(launches) > 1 and any(launch.times is None for launch in launches):
+        doubts.append(
+            f"{row.kernel}: how often each of its launches is made is not known: taken as once each"
+        )
+    misread = [one for one in program.diagnostics if one.severity is not Severity.NOTE]
+    if misread:
+        one = misread[0]
+        more = f", and {len(misread) - 1} more" if len(misread) > 1 else ""
+        doubts.append(f"{row.kernel}: {one.file}:{one.line}: {one.message} ({one.rule}){more}")
     try:
-        found = [launch_features(launch, gpu) for launch in launches]
+        repeats = all(launch.times for launch in launches)
+        subject = Subject(
+            gpu,
+            clocks,
+            tuple(
+                RepeatedLaunch(launch_features(launch, gpu).workload, (launch.times or 1) if repeats else 1)
+                for launch in launches
+            ),
+        )
     except RecordError as error:
         raise WattsliceError(f"{row.kernel}: {error}") from None
-    subject = Subject(gpu, clocks, tuple(RepeatedLaunch(features.workload) for features in found))
     kernel = f"{os.path.normpath(file)}:{launches[0].kernel.name}"  # whether or not the row names it
     example = Example("readings", kernel, launches[0].kernel.name, row.settings, subject, row.power_w, None)
     if example.doubt:

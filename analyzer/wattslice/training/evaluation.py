@@ -162,10 +162,7 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
 
 
 def _trained_before(
-    request: Request,
-    training: tuple[Example, ...],
-    test: tuple[Example, ...],
-    tell: Callable[[str], None],
+    request: Request, training: tuple[Example, ...], test: tuple[Example, ...], tell: Callable[[str], None]
 ) -> Protocol:
     absent: list[str] = []
     scores = _answers(request, training, test, tell, absent)

@@ -356,6 +356,29 @@ def references(p: Program) -> str:
     return f"{{ {p.draw.choice(forms)} }}"
 
 
+def texts(p: Program) -> str:
+    """Statements whose numbers hang on texts, on functions that are given, or on what a library calls."""
+    x, y, t, u = p.name("s"), p.name("s"), p.variable(), p.variable()
+    a, c, n, m = expression(p, 1), condition(p).rpartition("; ")[2], p.number(), p.number(4)
+    if c.startswith("q "):
+        c = f"{a} > {n}"
+    word = p.draw.choice(["small", "a:b:c", "x", "--n=12", "12x34", "", "n", "abcabc"])
+    piece = p.draw.choice(["a", "b", ":", "=", "n", "x3", "abc"])
+    made = f'std::string {x} = "{word}";'
+    forms = [
+        f'{made} if ({c}) {x} = "{piece}"; {t} = {x} == "{piece}" ? {n} : {m};', f'{made} if ({c}) {x} += "{piece}"; {t} = (int){x}.size();', f'{made} auto {y} = {x}.find("{piece}"); {t} = {y} == std::string::npos ? {n} : int({y});',
+        f'{made} {t} = int({x}.rfind("{piece}", {m}) % 90u);', f'{made} {t} = int({x}.find(\'{piece[0]}\', {m}) % 90u);', f'{made} {t} = int({x}.find_last_of("{piece}") % 90u) + int({x}.find_first_of(\'{piece[0]}\') % 50u);',
+        f'{made} {x}.append("{piece}").push_back(\'q\'); {t} = (int){x}.length() + {x}.back() % 7 + ({x} < "b");', f'{made} std::string {y} = {x} + "{piece}" + std::to_string({a}); {t} = (int){y}.size() + ({y} > {x});', f'{made} {x} = {x}.substr({x}.size() / 2); {t} = (int){x}.size() * {m} + ({x}.compare(0, 1, "{piece}") < 0);',
+        f'{made} std::string {y} = {x}; {y}[0] = \'z\'; {t} = ({x} == {y}) + (int){y}.size();' if word else f"{made} {t} = {x}.empty() ? {n} : {m};", f'{made} std::string &{y} = {x}; {y}.clear(); {t} = {x}.empty() * {n};', f'{made} switch ({a} % 3) {{ case 0: {x} = "{piece}"; case 1: {x} += "q"; break; default: {x}.clear(); }} {t} = (int){x}.size();',
+        f'const char *{x} = "{word}"; if ({c}) {x} = "{n}{m}"; {t} = std::atoi({x}) + (int)strlen({x});', f'const char *{x} = "{n}:{m}"; if (const char *{y} = strchr({x}, \':\')) {t} = std::atoi({y} + 1) + int({y} - {x});', f'try {{ {t} = std::stoi(std::string("{word}") + "{n}"); }} catch (const std::invalid_argument &) {{ {t} = {m}; }}',
+        f'std::vector<std::string> {x} = {{"{word}", "{piece}", "{n}"}}; for (auto &{y} : {x}) {y} += "{m}"; {t} = std::atoi({x}[2].c_str()) + (int){x}[0].size();', f'std::vector<std::string> {x} = {{"{word}", "{piece}"}}; {x}[1] = "{n}"; {t} = std::stoi({x}.back()) + (int){x}.size();', f'std::map<std::string, int> {x} = {{{{"a", {n}}}, {{"b", {m}}}}}; {x}["c"] = {a}; {t} = {x}["b"] + (int){x}.count("{piece}");',
+        f"int (*{x})(int) = scaled; if ({c}) {x} = kinds; {t} = {x}(std::abs({a})) % 80;", f"std::function<int(int)> {x} = scaled; if ({c}) {x} = [&](int q) {{ {u} += 1; return q + {m}; }}; {t} = {x}({n}) % 80;", f"auto {x} = [&](int q) {{ {u} = q; return {n}; }}; auto {y} = {c} ? {n} : {x}({m}); {t} = {y};",
+        f"std::function<int(int)> {x} = [&](int q) {{ return q > 0 ? 1 + {x}(q - 1) : {n}; }}; {t} = {x}({m});", f"int {x} = 0; std::vector<int> {y} = {{{n}, {m}, 3}}; {t} = (int)std::count_if({y}.begin(), {y}.end(), [&](int q) {{ {x}++; return q > 4; }}); {u} = {x};", f"std::vector<int> {x}(3, {m}); std::generate({x}.begin(), {x}.end(), [&] {{ return {t}++ % 50; }}); {u} = {x}[2];",
+        f"Nest {x}{{}}, {y}; {x}.arr[1] = {a}; {y} = {c} ? {x} : Nest{{}}; {t} = {y}.arr[1];", f"auto {x} = [&]() -> Pod {{ if ({c}) return {{{n}, 2, 3, 4}}; return {{{m}, 5, 6, 7}}; }}; {t} = {x}().a + {x}().s;", f"auto {x} = [&]() -> std::string {{ if ({c}) return \"{word}\"; return \"{piece}\"; }}; {t} = (int){x}().size();",
+    ]  # fmt: skip
+    return f"{{ {p.draw.choice(forms)} }}"
+
+
 def jumps(p: Program) -> str:
     """Statements that are left, skipped or decided in ways that a reader of the text may not know."""
     t, u, x = p.variable(), p.variable(), p.name("j")
@@ -411,8 +434,10 @@ def statement(p: Program, depth: int) -> str:
         return f"{launch(p)};"
     if pick < 0.55:
         return objects(p)
-    if pick < 0.62:
+    if pick < 0.6:
         return references(p)
+    if pick < 0.64:
+        return texts(p)
     if pick < 0.7:
         return exceptions(p)
     if pick < 0.74:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +32,7 @@ from wattslice.workload.instructions.value_graph import (
 )
 
 
-class Charge(NamedTuple):
+class Charge(Struct, frozen=True):
     """`number` instructions of `kind` for each run of `region`, for the text at `span` (None: the head).
 
     `product`: of a multiply-add whose sum is at `span`.
@@ -56,7 +55,7 @@ class Pass(Struct, frozen=True):
     stride: float | None
 
 
-class Request(NamedTuple):
+class Request(Struct, frozen=True):
     """`number` requests of the access at `site` of the source for each run of `region`; `fresh` and `joined`
     as in `MemoryRequest`. `passes`: the loops around it, outermost first.
     """
@@ -70,7 +69,7 @@ class Request(NamedTuple):
     joined: float = 1.0
 
 
-class Charges(NamedTuple):
+class Charges(Struct, frozen=True):
     """Instructions, and which accesses to memory are among them.
 
     `needed`: the values that instructions compute, or that stand for others. `pointers`: addresses that

@@ -174,4 +174,9 @@ def call_cost(
         if (cost := measured(key)) is not None:
             return tuple((kind, number * lanes) for kind, number in cost)
     pairs = {OperationClass.FP16: 2.0} if working.bits == 16 and lanes > 1 else {}
-    return tuple((_OF_CLASS[o.operation], o.number / pairs.get(o.operation, 1.0)) for o in operations)
+    return tuple(
+        (InstructionKind(o.instruction), o.number / o.each)
+        if o.instruction
+        else (_OF_CLASS[o.operation], o.number / pairs.get(o.operation, 1.0))
+        for o in operations
+    )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 from itertools import count
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -132,7 +131,7 @@ NO_FORM = LinearForm()
 """Of a value that is no sum."""
 
 
-class Computation(NamedTuple):
+class Computation(Struct, frozen=True):
     """What makes a value of others. `inputs` None: the operands; `is_uniform` None: when all operands are."""
 
     shape: Shape = Shape.PLAIN
@@ -414,18 +413,18 @@ class Environment:
             else:
                 level, loops = self.stack[-1], None
                 region, scale = here, 1.0
-        shape, cost, bits, inputs, is_uniform, is_pointer, form = what
+        is_uniform = what.is_uniform
         if is_uniform is None:
             is_uniform = all(value.is_uniform for value in operands)
         value = Value(
-            shape,
+            what.shape,
             Placement(region, level, self.stack, scale, loops),
-            cost,
-            list(operands if inputs is None else inputs),
-            bits,
+            what.cost,
+            list(operands if what.inputs is None else what.inputs),
+            what.bits,
             is_uniform,
-            is_pointer,
-            form,
+            what.is_pointer,
+            what.form,
             span=self.here,
         )
         self.available[key] = value

@@ -74,7 +74,7 @@ from wattslice.frontend.cuda.lowering.objects import (
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import lower, lower_all
 from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
+from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import (
     AddressOf,
     BinaryOp,
@@ -151,7 +151,7 @@ def call(body: Body, node: Node) -> Expr:
 
 
 def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
-    body.unit.report("PW006", ir.Severity.NOTE, span, DEVICE_LAUNCH)
+    body.unit.report("PW006", ir.Severity.NOTE, span, ir.DEVICE_LAUNCH)
     return Intrinsic(name, (), (), Semantics.NONE, True, body.type(node), span)
 
 
@@ -626,7 +626,9 @@ def _destroy(body: Body, pointer: Expr, type_: ClangType, node: Node) -> None:
     functions = [one.function for one in found]
     if not any(function.is_virtual for function in functions) and "]" not in body.unit.spans.text(node)[:16]:
         where = dereference(body, pointer, pointer.type.element or ir.UNKNOWN_TYPE)
-        body.before += (ran(body, f, part_at(body, where, p, span), (), span) for p, f in reversed(found))
+        body.before += (
+            ran(body, one.function, part_at(body, where, one.path, span), (), span) for one in reversed(found)
+        )
     elif functions:
         body.before += lost_by(body, body.unit.destructors, span)
 

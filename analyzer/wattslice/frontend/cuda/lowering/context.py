@@ -23,7 +23,6 @@ from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.types import is_wide_record, pointer_to, promoted
 from wattslice.frontend.cuda.lowering.unit import (
-    DEVICE_LAUNCH,
     FILE_BUDGET_NODES,
     FunctionInfo,
     Rejections,
@@ -44,6 +43,8 @@ class TooLargeError(Exception):
     """A kernel beyond what the analysis follows in reasonable time."""
 
 
+FEWEST_FOLDED = 8
+"""Statements of a block from which on repetitions are looked for."""
 TOO_LARGE = (TooLargeError, RecursionError, ArgumentError)
 """What ends the lowering of code that is too large; ctypes makes its own error of one of recursion."""
 
@@ -297,7 +298,7 @@ class Body:
             if span.line <= error.line <= span.end_line and str(error.path) == span.file:
                 where = Span(span.file, error.line, error.column, error.line)
                 if unit.is_device_launch(error):
-                    unit.report("PW006", ir.Severity.NOTE, where, DEVICE_LAUNCH)
+                    unit.report("PW006", ir.Severity.NOTE, where, ir.DEVICE_LAUNCH)
                     continue
                 self.hole("PW001", where, f"not understood: {error.message}")
 

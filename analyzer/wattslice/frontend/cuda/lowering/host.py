@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -36,12 +37,14 @@ from wattslice.frontend.cuda.lowering.objects import (
     part_at,
     parts,
 )
-from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object
 from wattslice.frontend.cuda.lowering.types import decayed
 from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
 from wattslice.patterns import regex
+
+if TYPE_CHECKING:
+    from wattslice.frontend.cuda.lowering.reuse import Reuse
 
 _LAUNCH = regex(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*(?:Kernel|Add|Exec|Graph)Node")
 _LAUNCHING = (b"<<<", b"Launch", b"cudaGraph")
@@ -94,7 +97,7 @@ def host_functions(
     for key in launching:
         _report_dispatch(unit, hosts[key])
     for key in wanted:
-        function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
+        function = _reused_or_lowered(unit, hosts[key], reuse)
         if function is not None:
             result[key] = function
     initial = _initial_values(unit) if result else None
@@ -104,6 +107,12 @@ def host_functions(
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:
+    if reuse is None:
+        return lower_host_function(unit, function)
+    return reuse.function(function, lower_host_function, is_host=True)
 
 
 def _launches(text: bytes) -> bool:
@@ -260,7 +269,7 @@ def _follow_helpers(
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
-                function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
+                function = _reused_or_lowered(unit, hosts[key], reuse)
                 if function is not None:
                     result[key] = function
                     queue.append(function)

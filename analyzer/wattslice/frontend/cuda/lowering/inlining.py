@@ -132,7 +132,7 @@ def inline(
         if is_callable_type(parameter.type) or is_callable_type(body.type(argument)):
             target = function_named(body, argument)
             is_pointer = parameter.type.kind is TypeKind.POINTER
-            if is_pointer and info.body is not None and parameter.key in changed_in(info.body):
+            if is_pointer and parameter.key in changed_in(info.body):
                 target = None
             if target is not None:
                 body.functions[parameter.key] = target

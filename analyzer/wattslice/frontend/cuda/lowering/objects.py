@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import auto
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -40,7 +41,7 @@ class Special(IdentityEnum):
     DESTROY = auto()
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True):
     """A part of an object that a function of the user is run on: members and elements that lead to it."""
 
     path: tuple[Node | int, ...]

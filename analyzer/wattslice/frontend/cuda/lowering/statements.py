@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
@@ -12,6 +13,7 @@ from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
+    FEWEST_FOLDED,
     STATEMENTS,
     Body,
     Cell,
@@ -32,7 +34,6 @@ from wattslice.frontend.cuda.lowering.context import (
     statement,
 )
 from wattslice.frontend.cuda.lowering.expressions import known_value
-from wattslice.frontend.cuda.lowering.folding import FEWEST_FOLDED, Run, runs_of, wrapped
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
     in_memory,
@@ -71,6 +72,9 @@ from wattslice.ir import (
     VariableRole,
 )
 from wattslice.patterns import regex
+
+if TYPE_CHECKING:
+    from wattslice.frontend.cuda.lowering.folding import Run
 
 
 def lower(body: Body, node: Node) -> list[Stmt]:
@@ -224,6 +228,8 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
         return [*before, _repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
+    from wattslice.frontend.cuda.lowering.folding import runs_of  # few kernels are so large
+
     statements: list[Stmt] = []
     for run in runs_of(body, nodes):
         if run.times == 1:
@@ -235,6 +241,8 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
 
 def _folded(body: Body, run: Run) -> Stmt:
     """A loop whose counters are the literals by which the statements of a run differ."""
+    from wattslice.frontend.cuda.lowering.folding import wrapped
+
     span = body.unit.spans.span(run.nodes[0])
     region, test_region = body.region(), body.region()
     outer = dict(body.literals)

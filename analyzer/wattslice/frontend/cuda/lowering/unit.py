@@ -26,7 +26,6 @@ from wattslice.patterns import regex
 # Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
 # microseconds. The largest of 450 public files has 46 000.
 FILE_BUDGET_NODES = 200_000
-DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
 
 
 class ParameterInfo(Struct, frozen=True):
