@@ -4,6 +4,8 @@ import pytest
 
 from wattslice import analyze_text
 from wattslice.counting.count import count
+from wattslice.counting.iterations import SurveyError
+from wattslice.counting.loops import Loops
 from wattslice.launches.overrides import OverrideError
 from wattslice.workload.launch_work import launch_work, residency
 
@@ -193,6 +195,14 @@ def test_a_long_loop_over_pointers_reads_each_array_once(tmp_path, form):
     assert not found.gathered
 
 
+def test_a_long_loop_that_cannot_be_surveyed_reads_each_array_once(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise SurveyError
+
+    monkeypatch.setattr(Loops, "_plan", refuse)
+    assert moved(tmp_path, LONG["table"]).dram_bytes == pytest.approx(4 * 100_001, rel=0.01)
+
+
 def test_a_loop_around_a_loop_over_pointers_reads_the_same_arrays_again(tmp_path):
     """Four of 16 KB, which L2 keeps, however many rounds stand for the others."""
     text = """__global__ void k(float *const *p, float *o, int rounds) {
@@ -203,12 +213,38 @@ int main() { float *o, **p; cudaMalloc(&o, 4096); cudaMalloc(&p, 32); k<<<1, 102
     assert moved(tmp_path, text).footprint_bytes == pytest.approx(5 * 4096 + 32)
 
 
+def test_a_pointer_in_memory_may_be_null():
+    text = """struct R { const float *a; };
+__global__ void k(R r, const R *p, float *o) { int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r.a != nullptr) o[i] = r.a[i];
+  if (p->a != nullptr) o[i] += p->a[i]; }
+int main() { R r, *p; float *o; cudaMalloc(&r.a, 4096); cudaMalloc(&p, 8); cudaMalloc(&o, 4096);
+  k<<<4, 256>>>(r, p, o); }"""
+    (kernel,) = answers(text)
+    assert [entry.line for entry in kernel.assumptions if entry.rule == "PW012"] == [4]
+
+
 def test_each_block_reads_the_array_that_a_table_has_for_it(tmp_path):
     text = """__global__ void k(float *const *p, float *o) {
   o[blockIdx.x * blockDim.x + threadIdx.x] = p[blockIdx.x][threadIdx.x]; }
 int main() { float *o, **p; cudaMalloc(&o, 4 << 20); cudaMalloc(&p, 8 << 12); k<<<1 << 12, 256>>>(p, o); }"""
     found = moved(tmp_path, text)
     assert found.dram_bytes == pytest.approx(2 * 4 + 8 / 256, rel=0.01)
+    assert found.footprint_bytes is None
+
+
+def test_each_block_goes_through_its_own_array_again(tmp_path):
+    """4 KB a block, which a cache keeps for all rounds; two tables, and two places in one."""
+    text = """__global__ void k(float *const *p, float *const *q, float *o, int rounds) {
+  const float *a = p[blockIdx.x], *b = q[blockIdx.x], *c = p[blockIdx.x + 1];
+  float s = 0;
+  for (int r = 0; r < rounds; ++r) for (int j = 0; j < 4; ++j) {
+    int i = 256 * j + threadIdx.x; s += a[i] * b[i] + c[i]; }
+  o[blockIdx.x * blockDim.x + threadIdx.x] = s; }
+int main() { float *o, **p, **q; cudaMalloc(&o, 4 << 20); cudaMalloc(&p, 8 << 13); cudaMalloc(&q, 8 << 13);
+  k<<<1 << 12, 256>>>(p, q, o, 100); }"""
+    found = moved(tmp_path, text)
+    assert found.dram_bytes == pytest.approx(3 * 16 + 4 + 2 * 8 / 256, rel=0.02)
     assert found.footprint_bytes is None
 
 

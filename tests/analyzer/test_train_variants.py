@@ -358,6 +358,15 @@ def test_one_variant_measured_twice_with_other_watts_is_told(
     assert (words in said) == ("the same macros" in said) == told
 
 
+def test_one_variant_measured_twice_with_other_seconds_is_told(tmp_path: Path, capsys):
+    path, table = tmp_path / "hot.cu", tmp_path / "hot.csv"
+    for other, told in ((0.00109, False), (0.0012, True)):
+        table.write_text(f"UN,time_s,power_w\n8,1e-3,110\n4,5e-4,110\n8,{other},112\n")
+        assert train_hot(path, table) == 0
+        words = "the same macros were measured with 0.001 s and 0.0012 s (lines 2 and 4), so 1 of 2 variants"
+        assert (words in " ".join(capsys.readouterr().out.split())) == told
+
+
 def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):
     def told() -> list[str]:
         found = analyze([kernel], gpu="v100").diagnostics

@@ -115,8 +115,9 @@ class ReachedObject(Struct, frozen=True):
     """An object that one textual access goes to: None where it is known by no pointer of its own.
 
     `share`: of the requests. `block_reach`, `launch_reach`: what one block, and what all samples touch of it;
-    None: the address depends on data or on something unknown. `block_sectors`: runs of sectors that the block
-    touches, first and one behind the last, in order; None unless every visit was looked at.
+    None: the address depends on data or on something unknown; of the launch alone: each block goes to an
+    object of its own. `block_sectors`: runs of sectors that the block touches, first and one behind the last,
+    in order; None unless every visit was looked at.
     """
 
     root: ir.Root | None

@@ -311,9 +311,8 @@ class _Reached(Struct):
 
     def seen(self, root: ir.Root | None, share: float, size_bytes: int) -> ReachedObject:
         """Of the object `root`, to which this `share` of the requests goes for `size_bytes` each."""
-        return ReachedObject(
-            root, share, self.block, self.launch, self.touched.runs(size_bytes, SECTOR_BYTES)
-        )
+        launch = None if isinstance(root, ir.Behind) and root.is_by_block else self.launch
+        return ReachedObject(root, share, self.block, launch, self.touched.runs(size_bytes, SECTOR_BYTES))
 
 
 class SiteTally:
@@ -352,9 +351,7 @@ class SiteTally:
             self._stride = offset.stride
             offset = offset.delta
         if not isinstance(offset, int | np.ndarray):
-            weight = max(mask.warp_mean, 1e-12)
-            self._unknown += weight
-            self._objects.setdefault(root, _Reached()).weight += weight
+            self._miss(root, mask)
             return
         axis: _Axis = offset if isinstance(offset, int) else np.asarray(offset, np.int64)
         self._look((axis,), axis, root, space, mask, threads, 1, self._size_bytes, iteration)
@@ -371,9 +368,7 @@ class SiteTally:
             elif isinstance(coordinate, np.ndarray):
                 axes.append(np.floor(coordinate).astype(np.int64))
             else:
-                weight = max(mask.warp_mean, 1e-12)
-                self._unknown += weight
-                self._objects.setdefault(None, _Reached()).weight += weight
+                self._miss(None, mask)
                 return
         texel: _Axis = 0
         for axis in reversed(axes):
@@ -404,7 +399,7 @@ class SiteTally:
             self._at_block = next((k for k in threads.typical if bool(runs[k])), heaviest)
             self._lanes = threads.lanes_of(self._at_block)
         inner_block = self._lanes
-        reached = self._objects.setdefault(root, _Reached())
+        reached = self._at(root)
         reached.visits += 1
         reached.weight += weight
         if reached.visits <= REACH_VISITS:
@@ -455,6 +450,18 @@ class SiteTally:
         self._sectors += weight * cost.sectors
         self._distinct += weight * cost.distinct_share
         self._rows += weight / cost.bytes_per_row
+
+    def _at(self, root: ir.Root | None) -> _Reached:
+        reached = self._objects.get(root)
+        if reached is None:
+            reached = self._objects[root] = _Reached()
+        return reached
+
+    def _miss(self, root: ir.Root | None, mask: Mask) -> None:
+        """Counts a visit to a place that is not known."""
+        weight = max(mask.warp_mean, 1e-12)
+        self._unknown += weight
+        self._at(root).weight += weight
 
     def _note_shared(self, weight: float, joined: tuple[float, float], queued: tuple[float, float]) -> None:
         self._pair += weight * joined[0]

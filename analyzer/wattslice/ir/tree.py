@@ -190,10 +190,14 @@ class Variable(Struct, frozen=True, eq=False):
 
 
 class Behind(Struct, frozen=True):
-    """What a pointer points to that lies in `holder`, so many bytes from its start; None: somewhere in it."""
+    """What a pointer points to that lies in `holder`, so many bytes from its start; None: somewhere in it.
+
+    `is_by_block`: each block takes a pointer of its own, the first one there.
+    """
 
     holder: Variable | Behind
     offset_bytes: int | None
+    is_by_block: bool = False
 
 
 Root = Variable | Behind

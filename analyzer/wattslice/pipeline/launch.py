@@ -202,7 +202,7 @@ def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic
             access.span.line,
             f"address in {access.root.name if access.root else 'memory'} depends on data: "
             f"each lane of a warp taken to touch a {_OWN.get(access.space, 'sector')} of its own"
-            + _at_random(array_bytes(launch, access)),
+            + _at_random(array_bytes(launch, access, profile.sites[access.site])),
             "",
             "" if access.span.file == own_file else access.span.file,
         )

@@ -163,13 +163,14 @@ class _Object(Struct):
         self.distinct_per_block += distinct
         self.parts.append(_Part(access, requested, distinct, passes))
         reach, block_reach = own.launch_reach, own.block_reach
-        if reach is None:
+        if block_reach is None and reach is None:
             reach = block_reach = within
             self.gathered_per_block += distinct
-        if reach is None:
-            self.is_bounded = False
-            return
-        self.launch_reach = _around(self.launch_reach, reach)
+            if reach is None:
+                self.is_bounded = False
+                return
+        if reach is not None:
+            self.launch_reach = _around(self.launch_reach, reach)
         reached = self.by_block.setdefault(block, _Reached())
         reached.distinct += distinct
         reached.share = max(reached.share, share)
@@ -189,9 +190,10 @@ class _Object(Struct):
         """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches in each of
         so many passes.
         """
-        if not self.is_bounded or self.launch_reach is None:
+        if not self.is_bounded:
             return self.distinct_per_block
-        whole = passes * _whole_sectors(self.launch_reach.bytes)
+        reach = self.launch_reach
+        whole = math.inf if reach is None else passes * _whole_sectors(reach.bytes)
         return min(whole, sum(one.bytes(passes) for one in self.by_block.values()))
 
     def axes(self, kernel: Kernel) -> frozenset[int]:
@@ -471,9 +473,10 @@ def _object_of(
     return None if root is None else arrays.get(root, root)
 
 
-def array_bytes(launch: KernelLaunch, access: MemoryAccess) -> int | None:
-    """Size of the array that an access goes to as the text shows; None when unknown."""
-    whole = _whole_array(access, _object_of(access, None, {}), launch.extents)
+def array_bytes(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> int | None:
+    """Size of the array that an access goes to; None when unknown, or of several."""
+    root = None if statistics.only is None else statistics.only.root
+    whole = _whole_array(access, _object_of(access, root, launch.same_arrays), launch.extents)
     return None if whole is None else whole.high[0]
 
 
