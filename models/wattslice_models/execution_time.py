@@ -216,6 +216,8 @@ def _dram_bytes(l2_bytes: float, footprint_bytes: float | None, gpu: Gpu) -> flo
 class _Place(Enum):
     """What a block shares a unit with: the blocks of an SM, those that follow it on its place there, all."""
 
+    __hash__ = object.__hash__  # members are keys, and singletons
+
     SM = auto()
     SLOT = auto()
     CHIP = auto()
@@ -234,20 +236,20 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     # A warp occupies its pipe whole, however few of its lanes there are or take part.
     lanes = warps * gpu.warp_size * workload.divergence
     seconds = {Resource.INTEGER: lanes * _integer_clocks(workload, gpu) / parameters.pipe_share / hertz}
-    lanes_of = {Resource.INTEGER: gpu.int32_add_per_clock_per_sm or gpu.fp32_fma_per_clock_per_sm}
+    lanes_of = {Resource.INTEGER: _rate(gpu, Resource.INTEGER)}
     # Since Volta, multiplications run on the units of fp32, beside additions on units of their own.
     shared_units = 0.0 if chip.has_one_integer_pipe else instructions.integer_multiply
     # A conversion from or to 64 bits is as slow as the slower of special functions and fp64: 2 a clock and
     # SM on cc 7.5, 4 on 5.x and 6.1, 16 on 6.0 and 7.0 (CUDA C++ Programming Guide, throughput table).
     fp64 = (instructions.fp64 + instructions.wide_conversion) / chip.fp64_efficiency
-    for resource, number, rate in (
-        (Resource.FP32, instructions.fp32 + shared_units, gpu.fp32_fma_per_clock_per_sm),
-        (Resource.FP64, fp64, gpu.fp64_fma_per_clock_per_sm),
-        (Resource.FP16, instructions.fp16, gpu.fp16_vector_fma_per_clock_per_sm),
-        (Resource.SPECIAL, instructions.special, gpu.sfu_per_clock_per_sm),
-        (Resource.TENSOR, instructions.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),
+    for resource, number in (
+        (Resource.FP32, instructions.fp32 + shared_units),
+        (Resource.FP64, fp64),
+        (Resource.FP16, instructions.fp16),
+        (Resource.SPECIAL, instructions.special),
+        (Resource.TENSOR, instructions.tensor),
     ):
-        lanes_of[resource] = rate or gpu.fp32_fma_per_clock_per_sm
+        lanes_of[resource] = _rate(gpu, resource)
         seconds[resource] = lanes * number / lanes_of[resource] / parameters.pipe_share / hertz
     per_warp = workload.issue_slots_per_warp
     schedulers = lanes_of[Resource.ISSUE] = chip.warp_instructions_per_clock_per_sm
@@ -375,27 +377,34 @@ def predict_time(
         held * workload.warps_per_block / gpu.sm_count,
         ranked[0],
         tuple(Utilisation(resource, seconds[resource] / time_s) for resource in ranked if seconds[resource]),
-        _notes(workload, gpu),
+        _notes(workload, gpu, {resource for resource in seconds if seconds[resource] > _MATTERS * time_s}),
     )
 
 
-def _notes(workload: Workload, gpu: Gpu) -> tuple[str, ...]:
+_MATTERS = 0.05
+"""Share of the time below which no word is lost on the rate that is assumed for a unit."""
+
+
+def _notes(workload: Workload, gpu: Gpu, busy: set[Resource]) -> tuple[str, ...]:
     notes = list(moved_bytes(workload, gpu).notes)
     done = workload.instructions
-    for resource, number, rate in (
-        (Resource.FP64, done.fp64 + done.wide_conversion, gpu.fp64_fma_per_clock_per_sm),
-        (Resource.FP16, done.fp16, gpu.fp16_vector_fma_per_clock_per_sm),
-        (Resource.SPECIAL, done.special, gpu.sfu_per_clock_per_sm),
-        (Resource.TENSOR, done.tensor, gpu.tensor_fp16_dense_fma_per_clock_per_sm),
+    for resource, number in (
+        (Resource.INTEGER, done.integer),
+        (Resource.FP64, done.fp64 + done.wide_conversion),
+        (Resource.FP16, done.fp16),
+        (Resource.SPECIAL, done.special),
+        (Resource.TENSOR, done.tensor),
     ):
-        if number and not rate:
-            lacks = f"the {gpu.name} has no {resource}"
-            lacks = f"rate of the {resource} unknown on the {gpu.name}" if rate is None else lacks
-            notes.append(f"{lacks}: the rate of fp32 assumed")
+        rate = _known_rate(gpu, resource)
+        if number and rate is None and resource in busy:
+            share = f"{_SHARE_OF_FP32[resource]:g} of that of fp32 assumed, as on other boards"
+            notes.append(f"rate of the {resource} unknown on the {gpu.name}: {share}")
+        elif number and rate == 0:
+            notes.append(f"the {gpu.name} has no {resource}: the rate of fp32 assumed")
     if workload.doubt == ASSUMED_TRIPS:
         notes.append("data decide how long loops run: all blocks taken to have the same work")
     if workload.atomics:
-        notes.append("contention of atomics is not modelled: the time is a lower bound")
+        notes.append("contention of atomics is modelled in part: the time is a lower bound")
     return tuple(notes)
 
 
@@ -411,9 +420,42 @@ def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:
     return slowest * sum((part / slowest) ** exponent for part in parts) ** (1.0 / exponent)
 
 
+_SHARE_OF_FP32 = {
+    Resource.INTEGER: 0.5,
+    Resource.FP64: 1 / 64,
+    Resource.FP16: 1.0,
+    Resource.SPECIAL: 1 / 8,
+    Resource.TENSOR: 4.0,
+}
+"""What an unknown rate is, relative to fp32: as on boards of compute capability 8.6 to 8.9."""
+
+
+def _known_rate(gpu: Gpu, resource: Resource) -> float | None:
+    """Operations that an SM starts in a clock; 0: the chip has no such unit; None: unknown."""
+    match resource:
+        case Resource.INTEGER:
+            return gpu.int32_add_per_clock_per_sm
+        case Resource.FP64:
+            return gpu.fp64_fma_per_clock_per_sm
+        case Resource.FP16:
+            return gpu.fp16_vector_fma_per_clock_per_sm
+        case Resource.SPECIAL:
+            return gpu.sfu_per_clock_per_sm
+        case Resource.TENSOR:
+            return gpu.tensor_fp16_dense_fma_per_clock_per_sm
+        case _:
+            return gpu.fp32_fma_per_clock_per_sm
+
+
+def _rate(gpu: Gpu, resource: Resource) -> float:
+    """The known rate, or what is assumed in its place."""
+    rate, fp32 = _known_rate(gpu, resource), gpu.fp32_fma_per_clock_per_sm
+    return _SHARE_OF_FP32[resource] * fp32 if rate is None else rate or fp32
+
+
 def _integer_clocks(workload: Workload, gpu: Gpu) -> float:
     """Clocks of one SM for the integer instructions of one thread."""
-    add_rate = gpu.int32_add_per_clock_per_sm or gpu.fp32_fma_per_clock_per_sm
+    add_rate = _rate(gpu, Resource.INTEGER)
     multiply = workload.instructions.integer_multiply / (gpu.int32_mul_per_clock_per_sm or add_rate)
     rest = max(0.0, workload.instructions.integer - workload.instructions.integer_multiply) / add_rate
     return multiply + rest if gpu.architecture.has_one_integer_pipe else max(multiply, rest)

@@ -181,6 +181,12 @@ class Gpu(Struct, frozen=True):
     memory_type: str
 
     power_limit_w: float | None
+    board_id: str
+    """The GPU whose board this is: the one extended, where a file sets no more than another power limit of it
+    (``nvidia-smi -pl``); else its own `id`.
+    """
+    design_power_w: float | None
+    """Watts that the board is made for: the power limit of `board_id`."""
     idle_power_w: float | None
     process_nm: float | None
     die_area_mm2: float | None
@@ -210,6 +216,9 @@ class Gpu(Struct, frozen=True):
 
 _TEXT = ("id", "name", "chip", "notes", "memory_type")
 _IDENTITY = (*_TEXT, "architecture", "aliases", "compute_capability")
+_DERIVED = ("board_id", "design_power_w", "sources")
+_OF_A_SETTING = ("id", "name", "aliases", "notes", "power_limit_w", "idle_power_w")
+"""What may differ, beside the sensor, in a file that extends a GPU and still describes that board."""
 
 
 class _Numbers:
@@ -221,7 +230,7 @@ class _Numbers:
         self.annotations = {
             name: str(record.__annotations__[name])
             for name in record.__struct_fields__
-            if name not in (*identity, "sources")
+            if name not in (*identity, *_DERIVED)
         }
 
     def nearest(self, key: str) -> str:
@@ -274,7 +283,8 @@ def read_gpu(path: Path) -> Gpu:
     One that ``extends = "h100"`` has the entries of that GPU of the catalogue where it is silent.
     """
     faults = _Faults(path)
-    document = _extended(path, _document(path), faults)
+    written = _document(path)
+    document = _extended(path, written, faults)
     values: dict[str, Any] = {}
     sources: list[NumberSource] = []
     said = set(document)
@@ -293,7 +303,26 @@ def read_gpu(path: Path) -> Gpu:
         if "architecture" in values:
             values["architecture"] = _architecture(path, values["architecture"], values.get("chip", ""))
     faults.tell()
-    return Gpu(**values, sources=tuple(sources))
+    board = _same_board(values, written.get("extends"))
+    return Gpu(
+        **values,
+        board_id=board.id if board else values["id"],
+        design_power_w=board.design_power_w if board else values["power_limit_w"],
+        sources=tuple(sources),
+    )
+
+
+def _same_board(values: dict[str, Any], extended: object) -> Gpu | None:
+    """The GPU that a file extends, if the file describes that very board with other settings."""
+    if extended is None:
+        return None
+    board = load_gpu(str(extended))
+    same = all(
+        getattr(board, field) == value
+        for field, value in values.items()
+        if field not in _OF_A_SETTING and not field.startswith("nvml_")
+    )
+    return board if same else None
 
 
 def _extended(path: Path, document: dict[str, Any], faults: _Faults) -> dict[str, Any]:

@@ -249,7 +249,7 @@ def prior_effects(model: JointModel, gpu: Gpu) -> tuple[BoardEffect, ...]:
     """What is known of a board before any reading of it: its own runs, else half of what the measured boards
     of its compute capability have in common, else nothing but how boards differ.
     """
-    board = model.board(gpu.id)
+    board = model.board(gpu.board_id)
     if board is not None:
         return board.effects
     chip = gpu.compute_capability
@@ -279,16 +279,16 @@ def energy_model_of(
     if not gpu.architecture.is_like_measured:
         differ = "chips differ too much from every measured one (caches, issue, process)"
         return NoEnergyModel(gpu.id, f"{gpu.architecture.name} {differ}")
-    if gpu.power_limit_w is None:
+    if gpu.design_power_w is None:
         return NoEnergyModel(
             gpu.id, f"the power limit of the {gpu.name} is unknown, and nothing to scale with"
         )
-    board = model.board(gpu.id)
+    board = model.board(gpu.board_id)
     known = calibrated if calibrated is not None else prior_effects(model, gpu)
     effects = {entry.effect: entry.value for entry in known}
     case = Case.CALIBRATED if calibrated is not None else Case.MEASURED if board else Case.CARRIED_OVER
     hbm = has_hbm(gpu)
-    size = model.value(Term.SIZE) * math.log(gpu.power_limit_w / SIZE_W)
+    size = model.value(Term.SIZE) * math.log(gpu.design_power_w / SIZE_W)
     static = size + model.value(Term.HBM_STATIC) * hbm + effects[Effect.STATIC]
     static += model.value(Term.GDDR5_STATIC) * has_gddr5(gpu)
     active = size + model.value(Term.HBM_ACTIVE) * hbm + effects[Effect.ACTIVE]
@@ -302,7 +302,7 @@ def energy_model_of(
         memory_clock_w=math.exp(model.value(Term.MEMORY_CLOCK) + static),
         active_w=math.exp(model.value(Term.ACTIVE) + active),
         clocked_share=model.value(Term.CLOCKED_SHARE),
-        reference_w=gpu.power_limit_w,
+        reference_w=gpu.design_power_w,
         concavity=math.exp(model.value(Term.CONCAVITY)),
         energies=tuple(_energy(model, component, gpu, effects) for component in DYNAMIC_COMPONENTS),
         voltage=VoltageCurve(

@@ -109,7 +109,7 @@ def joint_rows(readings: tuple[Reading, ...]) -> JointRows:
     gpus = [readings[launch.row].gpu for launch in launches]
     clocks = [readings[launch.row].clocks for launch in launches]
     pairs = list(zip(gpus, clocks, strict=True))
-    reference_w: Array = np.array([limits[launch.row] for launch in launches])
+    reference_w: Array = np.array([gpu.design_power_w for gpu in gpus])
     return JointRows(
         readings=readings,
         log_power=np.log([reading.power_w for reading in readings]),

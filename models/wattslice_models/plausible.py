@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 from wattslice_models.energy import NoEnergyModel
 from wattslice_models.gpu import Gpu
 from wattslice_models.joint import energy_model_of
@@ -15,6 +17,12 @@ reach down to 0.5, at the lowest clocks), of an idle one, which lowers the clock
 """
 FAR_OFF = 2.0
 """Ratio of a reading to its prediction from which on one of them is rather a mistake: 90 % are within 1.3."""
+TWICE_FAR_APART = 1.1
+"""Ratio of two readings of one thing from which on one of them is rather a mistake."""
+SENSOR_ERROR = 1.05
+"""`nvmlDeviceGetPowerUsage`: readings are within 5 % of the draw. NVML says so of Fermi and Kepler; for later
+boards it is assumed.
+"""
 
 
 def impossible_watts(power_w: float, gpu: Gpu, *, is_idle: bool = False) -> str:
@@ -38,3 +46,35 @@ def impossible_watts(power_w: float, gpu: Gpu, *, is_idle: bool = False) -> str:
 def is_far_off(measured_w: float, predicted_w: float) -> bool:
     """Whether a reading and its prediction can hardly be of the same launch."""
     return not 1.0 / FAR_OFF <= measured_w / predicted_w <= FAR_OFF
+
+
+def beyond_sensors(power_w: float, gpu: Gpu, peak: float) -> str:
+    """Why sensors show no such watts at the limit of `gpu`; empty when they may. The real limit differs then,
+    and answers would be cut at the wrong one. `peak`: how far above its limit such boards were seen.
+    """
+    limit_w = gpu.power_limit_w
+    if limit_w is None or power_w <= (most_w := limit_w * peak * SENSOR_ERROR):
+        return ""
+    return (
+        f"{power_w:g} W: sensors show no more than some {most_w:.0f} W of the {gpu.name} at its limit of "
+        f"{limit_w:g} W"
+    )
+
+
+ABOVE_LIMIT = "sensors may show so much, predictions end at the limit"
+REAL_LIMIT = "give the board's real limit: --gpu FILE with power_limit_w"
+
+
+def contradictions(readings: Sequence[tuple[Hashable, float]]) -> tuple[tuple[int, int], ...]:
+    """Of each thing that was read several times with watts that lie far apart the places of its least and of
+    its greatest reading. `readings`: what was read, and its watts.
+    """
+    alike: dict[Hashable, list[int]] = {}
+    for place, (thing, _) in enumerate(readings):
+        alike.setdefault(thing, []).append(place)
+
+    def watts(place: int) -> float:
+        return readings[place][1]
+
+    pairs = ((min(places, key=watts), max(places, key=watts)) for places in alike.values())
+    return tuple((low, high) for low, high in pairs if watts(high) > TWICE_FAR_APART * watts(low))

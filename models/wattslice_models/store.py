@@ -233,7 +233,13 @@ def energy_model(gpu: Gpu) -> EnergyModel | NoEnergyModel:
     `EnergyModel.case` says what is known of the board: it was measured, or the model is carried over to it.
     """
     own = trained_model(gpu, "energy")
-    return energy_model_of(joint_model(), gpu) if own is None else _energy(own)
+    return _joint(gpu) if own is None else _energy(own)
+
+
+@cache
+def _joint(gpu: Gpu) -> EnergyModel | NoEnergyModel:
+    """Once for each GPU: every change of a kernel that is weighed asks for it."""
+    return energy_model_of(joint_model(), gpu)
 
 
 def _energy(model: PowerModel) -> EnergyModel:

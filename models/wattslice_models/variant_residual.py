@@ -100,12 +100,13 @@ class VariantResidual(Struct, frozen=True):
 class Taught(Struct, frozen=True):
     """What `variants` measured ones taught about seconds and watts; None: nobody measured these.
 
-    `doubts`: why the measurements may mislead.
+    `most_w`: the highest watts that the sensor showed. `doubts`: why the measurements may mislead.
     """
 
     variants: int
     time: VariantResidual | None
     power: VariantResidual | None
+    most_w: float
     doubts: tuple[str, ...] = ()
 
     @property
@@ -115,11 +116,16 @@ class Taught(Struct, frozen=True):
         measures_interval = self.power is not None and self.power.half_width is not None
         return measures_interval or any(one.gate is not Gate.NOTHING for one in found)
 
-    def told(self) -> tuple[str, ...]:
+    @property
+    def learnt(self) -> tuple[str, ...]:
         """What they teach and how far it holds, in words."""
         found = (("seconds", self.time), ("watts", self.power))
-        said = (self._told(what, residual) for what, residual in found if residual is not None)
-        return (*said, *self.doubts)
+        return tuple(self._told(what, residual) for what, residual in found if residual is not None)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What they teach, and the doubts."""
+        return (*self.learnt, *self.doubts)
 
     def _told(self, what: str, residual: VariantResidual) -> str:
         errors, number = dict(residual.errors), len(residual.log_ratios)

@@ -32,13 +32,15 @@ class StoredVariants(Struct, frozen=True):
 
     `board`: the name of the one that they were measured on, empty where nobody told. `predicted_with`: what
     `prediction_stamp` said of the predictions that it corrects. `words` and `uses` tell the kernel by its
-    text, which macros of variants do not change; `values`: what its arrays held (`KernelAnalysis.data`).
+    text, which the values of the `macros` of variants do not change; `values`: what its arrays held
+    (`KernelAnalysis.data`).
     """
 
     file: str
     kernel: str
     board: str
     predicted_with: str
+    macros: tuple[str, ...]
     words: tuple[str, ...]
     uses: str
     values: str

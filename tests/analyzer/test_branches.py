@@ -24,7 +24,13 @@ without string_match: its host code tells the pattern, which decides most of its
 THIRTEEN = [path for path in CORPUS if path.parent.name == "wang2013"]
 
 
-@pytest.mark.parametrize("path", THIRTEEN, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem == "string_match" else [])
+        for path in THIRTEEN
+    ],
+)
 def test_the_thirteen_programs(path: Path):
     densities = [
         branch_density(slice_kernel(launch.kernel), count(launch))

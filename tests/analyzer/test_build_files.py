@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,18 @@ import pytest
 
 from wattslice.config.config import Options, make_config
 from wattslice.errors import Severity
-from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.cuda.read import read_callers, read_cuda, read_definitions
 from wattslice.frontend.inputs import recorded
 from wattslice.frontend.project import makefile as project_makefile
 from wattslice.frontend.project.build import compile_flags, read_cmake
 from wattslice.frontend.project.makefile import UNTOLD, read_makefile
 from wattslice.frontend.project.runs import find_arguments, folder_told_of
 from wattslice.frontend.project.settings_files import settings_files
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice.pipeline.cache.current import CurrentInputs
 from wattslice.pipeline.files import analyze_files
+from wattslice_models.gpu import load_gpu
 
 
 def makefile(tmp_path, text):
@@ -425,6 +429,107 @@ def test_new_settings_are_told_to_the_cache(tmp_path):
     assert not CurrentInputs().hold(inputs)
 
 
+CONDITIONS = [
+    ("if(WIDE)\n{0}\nendif()", True),
+    ("if(NOT WIDE)\n{0}\nendif()", False),
+    ("if(NARROW)\n{0}\nendif()", False),
+    ("if(NARROW)\nelse()\n{0}\nendif()", True),
+    ("if(NARROW)\nelseif(WIDE)\n{0}\nendif()", True),
+    ("if(WIDE)\nelseif(WIDE)\n{0}\nendif()", False),
+    ("if(WIDE)\nelse()\n{0}\nendif()", False),
+    ("if(UNHEARD_OF)\n{0}\nendif()", False),
+    ("if(UNHEARD_OF)\nelse()\n{0}\nendif()", False),
+    ("if(UNHEARD_OF)\nelseif(WIDE)\n{0}\nendif()", False),
+    ("if(UNHEARD_OF AND NARROW)\nelse()\n{0}\nendif()", True),
+    ("if(WIDE AND NOT NARROW)\n{0}\nendif()", True),
+    ("if(NARROW OR WIDE)\n{0}\nendif()", True),
+    ("if(UNHEARD_OF OR NARROW)\n{0}\nendif()", False),
+    ('if(KIND STREQUAL "fast")\n{0}\nendif()', True),
+    ('if("${{KIND}}" STREQUAL "slow")\n{0}\nendif()', False),
+    ("if(WIDE)\nif(NARROW)\n{0}\nendif()\nendif()", False),
+    ("if(WIDE)\nif(TRUE)\n{0}\nendif()\nendif()", True),
+    ("foreach(n 1 2)\n{0}\nendforeach()", False),
+]
+
+
+@pytest.mark.parametrize(("text", "holds"), CONDITIONS)
+def test_options_decide_branches_of_cmake(tmp_path, text, holds):
+    heads = 'option(WIDE "as plain builds have it" ON)\noption(NARROW "not so")\nset(KIND fast)\n'
+    body = heads + text.format("target_compile_definitions(app PRIVATE BY=4)")
+    (tmp_path / "CMakeLists.txt").write_text(f"add_executable(app main.cu)\n{body}\n")
+    assert compile_flags(source(tmp_path)).definitions == (("BY=4",) if holds else ())
+
+
+def test_a_variable_has_the_value_of_the_branch_that_an_option_decides(tmp_path):
+    text = "option(WIDE w ON)\nset(N 1)\nif(WIDE)\nset(N 2)\nelse()\nset(N 3)\nendif()\n"
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"add_executable(app main.cu)\n{text}add_definitions(-DN=${{N}})\n"
+    )
+    assert compile_flags(source(tmp_path)).definitions == ("N=2",)
+
+
+def test_what_a_library_passes_on_is_for_those_that_link_it(tmp_path):
+    for name in ("include", "kernels/headers", "app", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "CMakeLists.txt").write_text(
+        "add_subdirectory(kernels)\nadd_subdirectory(app)\nadd_library(base base.cu)\n"
+        "target_include_directories(base INTERFACE include)\n"
+        "target_compile_definitions(base PUBLIC A=1 PRIVATE B=2 INTERFACE C=3)\n"
+        "add_library(hidden hidden.cu)\ntarget_compile_definitions(hidden PUBLIC D=4)\n"
+    )
+    (tmp_path / "kernels" / "CMakeLists.txt").write_text(
+        "add_library(core core.cu)\nadd_library(my::core ALIAS core)\n"
+        "target_include_directories(core PUBLIC headers)\n"
+        "target_link_libraries(core PUBLIC base PRIVATE hidden cudart)\n"
+    )
+    (tmp_path / "app" / "CMakeLists.txt").write_text(
+        "add_executable(app main.cu)\ntarget_link_libraries(app my::core m)\n"
+    )
+    own = compile_flags(source(tmp_path, "base.cu"))
+    assert (own.definitions, own.include_directories) == (("A=1", "B=2"), ())
+    core = compile_flags(source(tmp_path / "kernels", "core.cu"))
+    headers = (tmp_path / "kernels" / "headers").resolve()
+    include = (tmp_path / "include").resolve()
+    assert (core.definitions, core.include_directories) == (("A=1", "C=3", "D=4"), (headers, include))
+    app = compile_flags(source(tmp_path / "app"))
+    assert (app.definitions, app.include_directories) == (("A=1", "C=3"), (headers, include))
+
+
+def test_a_class_in_a_folder_of_headers_is_found_by_the_main_of_another(tmp_path):
+    for name in ("include", "src", "app"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "CMakeLists.txt").write_text(
+        "add_library(core src/core.cu)\ntarget_include_directories(core PUBLIC include)\n"
+        "add_executable(app app/main.cpp)\ntarget_link_libraries(app PRIVATE core)\n"
+    )
+    (tmp_path / "include" / "core.h").write_text(
+        "class Solver { public: explicit Solver(int n); void step(); private: int blocks; };\n"
+    )
+    (tmp_path / "app" / "main.cpp").write_text(
+        '#include "core.h"\nint main() { Solver s(700); s.step(); s.step(); return 0; }\n'
+    )
+    core = tmp_path / "src" / "core.cu"
+    core.write_text(
+        '#include "core.h"\n__global__ void k(int n) {}\nSolver::Solver(int n) : blocks(n / 100) {}\n'
+        "void Solver::step() { k<<<blocks, 64>>>(blocks); }\n"
+    )
+    around = Neighbours(partial(read_callers, core), definitions=partial(read_definitions, core))
+    (launch,) = resolve_launches(read_cuda(core), NO_OVERRIDES, load_gpu("v100"), around)
+    assert (launch.grid, launch.arguments, launch.times) == ((7, 1, 1), (7,), 2)
+
+
+@pytest.mark.parametrize("named", ["$(SRCS) -o $@", "$^ -o $@", "*.cu"])
+def test_a_wildcard_names_the_sources_of_a_recipe(tmp_path, named):
+    (tmp_path / "Makefile").write_text(
+        f"FLAGS = -DTILE=8\nSRCS = $(wildcard *.cu)\nprog: $(SRCS)\n\tnvcc $(FLAGS) {named}\n"
+        "other: x.cpp\n\tnvcc -DN x.cpp\n"
+    )
+    assert compile_flags(source(tmp_path)).definitions == ("TILE=8",)
+    assert compile_flags(source(tmp_path, "y.cpp")).definitions == ()
+
+
 def test_a_cmake_file_has_the_variables_of_those_above_and_a_folder_without_one_has_none(tmp_path):
     inner = tmp_path / "inner"
     (inner / "none").mkdir(parents=True)
@@ -434,7 +539,7 @@ def test_a_cmake_file_has_the_variables_of_those_above_and_a_folder_without_one_
     def read() -> tuple[tuple[tuple[str, ...], ...], list[str]]:
         found = read_cmake(inner, tmp_path)
         assert found is not None
-        return tuple(made.sources for made in found.programs), [flag for _, flag in found.flags]
+        return tuple(made.sources for made in found.programs), [flag.word for flag in found.flags]
 
     assert read() == ((("one.cu",),), ["-DA=1", "-DB=2"])
     assert read_cmake(inner / "none", tmp_path) is None

@@ -63,6 +63,16 @@ def score(evaluation, name, protocol=0):
     return next(entry for entry in evaluation.protocols[protocol].scores if entry.name == name)
 
 
+def test_intervals_of_held_out_runs_are_cut_nowhere():
+    """Not even where sensors have shown no more: whoever judges them may not know what was measured."""
+    found = evaluate(Request(load_gpu("a40"), ("energy",)))
+    carried = score(found, "energy, both").predicted
+    limit_w = load_gpu("a40").power_limit_w
+    ratios = {one.prediction.power_high_w / one.prediction.power_w for one in carried}
+    assert max(one.prediction.power_high_w for one in carried) > 1.1 * limit_w
+    assert len({round(ratio, 9) for ratio in ratios}) <= 2  # of launches without and with a doubt
+
+
 def test_spearman_and_errors():
     assert spearman([1.0, 2.0, 3.0], [10.0, 20.0, 15.0]) == pytest.approx(0.5)
     assert spearman([1.0, 1.0, 2.0], [1.0, 1.0, 5.0]) == pytest.approx(1.0)
@@ -285,10 +295,9 @@ def test_the_command_prints_errors(capsys):
     assert "energy model" in capsys.readouterr().out
 
 
-def test_pictures_of_an_evaluation_are_the_same_to_the_byte(tmp_path):
+def test_pictures_of_an_evaluation_are_the_same_to_the_byte(quick, tmp_path):
     pytest.importorskip("matplotlib")
-    found = evaluate(Request(load_gpu("gtx_1080_ti"), ("energy",), retrain=False), lambda _step: None)
-    first, again = (plot_evaluations([found], tmp_path / name)["gtx_1080_ti"] for name in ("a", "b"))
+    first, again = (plot_evaluations([quick], tmp_path / name)["v100_pcie"] for name in ("a", "b"))
     assert first.read_bytes() == again.read_bytes()
 
 

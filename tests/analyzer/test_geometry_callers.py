@@ -309,3 +309,44 @@ def test_a_caller_beside_counts_before_those_of_other_programs(tmp_path):
     (tmp_path / "one" / "app.cpp").unlink()
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
     assert (launch.grid, launch.source) == ((9, 1, 1), LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    ("body", "asks"),
+    [
+        ("", False),
+        ("int argv_of = 3;", False),
+        ("int n = argc;", True),
+        ("while (argc--) ;", True),
+        ("argv += 1;", True),
+        ("int *p = &argc;", True),
+        ("auto f = [&] { return argc; }; int m = f();", True),
+    ],
+)
+def test_arguments_are_looked_for_only_where_main_looks_at_them(tmp_path, body, asks):
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "__global__ void k(float *x) { x[threadIdx.x] = 1.0f; }\n"
+        f"int main(int argc, char **argv) {{ float *x; {body} k<<<4, 32>>>(x); }}\n"
+    )
+    asked: list[Path] = []
+    around = Neighbours(arguments=lambda main: asked.append(main))
+    resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    assert bool(asked) is asks
+
+
+def test_definitions_of_the_c_library_are_not_looked_for(tmp_path):
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "#include <cstdlib>\nint rows(int n);\n"
+        "__global__ void k(float *x, int n) { x[threadIdx.x] = n; }\n"
+        "int main(int argc, char **argv) { float *x; k<<<rows(atoi(argv[1])), 32>>>(x, atoi(argv[2])); }\n"
+    )
+    asked: list[frozenset[str]] = []
+
+    def definitions(names: frozenset[str]) -> tuple[()]:
+        asked.append(names)
+        return ()
+
+    resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), Neighbours(definitions=definitions))
+    assert asked == [frozenset({"rows"})]

@@ -75,6 +75,65 @@ def test_what_may_have_been_written_is_unknown(tmp_path, body):
     assert launch.assumptions
 
 
+DOUBTS = """#include <functional>
+#include <string>
+int asked();
+std::string name() { if (asked()) return "abc"; return "ab"; }
+Config both() { if (asked()) return {1, 2}; return {3, 2}; }
+int bumped = 0;
+int five() { return 5; }
+int six() { return 6; }
+void other(std::string &s) { s = "abc"; }
+void bump(int n) { bumped += n; }
+struct Far { int m() const; };
+struct Near { int m() const { return 3; } };
+int near() { return Near().m(); }
+__managed__ int total;
+__global__ void v(Config *c) { c->n = 9; }
+__global__ void w(int *c) { *c = 77; }
+"""
+
+DOUBTFUL = [
+    ("a text", 'std::string s = "small"; if (asked()) s = "large"; int a = s == "large" ? 7 : 5;'),
+    ("the end of a text", 'std::string s = "ab"; if (asked()) s += "c"; int a = s.size();'),
+    ("a text that a function makes", 'std::string s = "ab"; if (asked()) other(s); int a = s.size();'),
+    ("a text of a switch", 'std::string s = "a"; switch (asked()) { case 1: s = "bb"; } int a = s.size();'),
+    ("a text of a loop", 'const char *s = "6"; while (asked()) s = "66"; int a = atoi(s);'),
+    ("a text behind a loop", 'const char *s = "6"; if (asked()) s = "7"; for (int i = asked(); i--;) s = "8";'
+     "int a = atoi(s);"),
+    ("one of two texts", 'int a = name().size();'),
+    ("one of two records", "int a = both().m;"),
+    ("one of two functions", "int (*f)() = five; if (asked()) f = six; int a = f();"),
+    ("one of two closures", "auto f = [](int n) { return n; }; std::function<int(int)> g = f;"
+     "if (asked()) g = [](int n) { return n + 1; }; int a = g(4);"),
+    ("a number behind a loop", "int a = asked(); for (int i = asked(); i--;) a = 5;"),
+    ("managed", "int *c; cudaMallocManaged(&c, 64); c[0] = 2; w<<<1, 1>>>(c); int a = c[0];"),
+    ("managed, a member", "Config *c; cudaMallocManaged(&c, 8); c->n = 2; v<<<1, 1>>>(c); int a = c->n;"),
+    ("managed, by its name", "total = 4; k<<<1, 1>>>(7); int a = total;"),
+    ("pinned", "int *c; cudaMallocHost(&c, 64); *c = 8; w<<<1, 1>>>(c); int a = *c;"),
+    ("set on the device", "int *c; cudaMallocManaged(&c, 64); c[0] = 5; cudaMemset2D(c, 8, 1, 8, 2);"
+     "int a = c[0];"),
+    ("by a function that a library is given", "std::vector<int> v = {3, 1};"
+     "std::for_each(v.begin(), v.end(), bump); int a = bumped;"),
+    ("by a closure that a library is given", "std::vector<int> v = {3, 1}; int a = 0;"
+     "std::for_each(v.begin(), v.end(), [&](int) { a++; });"),
+    ("a method elsewhere", "Far f; int a = f.m();"),
+    ("a member that is a reference", "int a = 3; struct R { int &q; void operator()(int v) { q = v; } };"
+     "R r{a}; r(7);"),
+    ("a size that a library asks", "size_t a = 0; cub::DeviceScan::ExclusiveSum(nullptr, a, where, where,"
+     "9);"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [pytest.param(case[1], id=case[0]) for case in DOUBTFUL])
+def test_what_only_the_run_knows_is_unknown(tmp_path, body):
+    head = "#include <cub/cub.cuh>\n" * ("cub::" in body) + HEAD + KERNEL + DOUBTS
+    found = launches(tmp_path, f"{head}int main() {{ {body}\n k<<<a, 32>>>(7); }}")
+    (launch,) = (one for one in found if one.kernel.name == "k" and one.block[0] == 32)
+    assert launch.source is LaunchSource.ASSUMED
+    assert launch.assumptions
+
+
 WRITTEN = [
     ("the length stays", "std::vector<int> v = {3, 1}; std::iota(v.begin(), v.end(), 4);"
      "int a = v.size();", 2),
@@ -267,3 +326,10 @@ def test_a_word_that_another_function_gets_is_lost(tmp_path):
     around = Neighbours(arguments=lambda _: ProgramArguments(("n=5",), "--args"))
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
     assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_method_of_a_library_is_none_of_a_class_of_the_program(tmp_path):
+    head = "#include <thrust/device_vector.h>\nstruct B { int n; int size() const { return n; } };\n"
+    body = "B b{3}; thrust::device_vector<int> v(5); k<<<v.size(), 32>>>(b.size());"
+    (launch,) = launches(tmp_path, f"{head}__global__ void k(int n) {{}}\nint main() {{ {body} }}")
+    assert (launch.grid[0], launch.arguments, launch.source) == (5, (3,), LaunchSource.HOST_CODE)

@@ -67,6 +67,8 @@ DEEP = {  # what clang calls itself for, once each
 }
 SAMPLE = """import resource, sys
 from wattslice.cli import main
+from wattslice.frontend.cuda.clang import probe
+probe.PATIENCE_S = float(sys.argv.pop(1))
 status = main(sys.argv[1:])
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 # What getrusage tells of this process includes the memory of the test that started it.
@@ -79,14 +81,14 @@ import os; os._exit(status)
 """
 
 
-def analyzed(folder: Path, **sources: str) -> tuple[int, str, float, float]:
+def analyzed(folder: Path, patience_s: float = 4.0, **sources: str) -> tuple[int, str, float, float]:
     """Exit status, all output, seconds of the processor, MiB of the largest process."""
     for name, text in sources.items():
         (folder / f"{name}.cu").write_text(text)
     files = [f"{name}.cu" for name in sources]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
-        [sys.executable, "-P", "-c", SAMPLE, "analyze", *files],
+        [sys.executable, "-P", "-c", SAMPLE, str(patience_s), "analyze", *files],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -110,7 +112,8 @@ def named(texts: dict[str, str], slow: tuple[str, ...]) -> list[Any]:
     "text", named(MACROS | OTHERS, slow=("tokens", "statements", "arguments", "variadic", "nested calls"))
 )
 def test_what_multiplies_without_end_is_abandoned_and_the_next_file_is_read(tmp_path, text):
-    status, told, seconds, mib = analyzed(tmp_path, bomb=text, fine=LAUNCH)
+    patience_s = 4.0 if text is MACROS["tokens"] else 1.0  # one of them has all the time that users wait
+    status, told, seconds, mib = analyzed(tmp_path, patience_s, bomb=text, fine=LAUNCH)
     assert "PW099" not in told
     assert "bomb.cu" in told
     assert "no result for bomb.cu" in told
@@ -119,12 +122,19 @@ def test_what_multiplies_without_end_is_abandoned_and_the_next_file_is_read(tmp_
 
 
 @pytest.mark.parametrize(
-    "text", named(DEEP, slow=("not", "commas", "labels", "macro calls", "sizeof", "macro of casts"))
+    "names",
+    [
+        ("casts", "pointers"),
+        pytest.param(
+            ("not", "commas", "labels", "macro calls", "sizeof", "macro of casts"), marks=pytest.mark.slow
+        ),
+    ],
 )
-def test_what_fills_the_stack_of_clang_is_refused_and_the_next_file_is_read(tmp_path, text):
-    status, told, *_ = analyzed(tmp_path, deep=text, fine=LAUNCH)
-    assert "no result for deep.cu" in told
-    assert "crashes clang" in told
+def test_what_fills_the_stack_of_clang_is_refused_and_the_next_file_is_read(tmp_path, names):
+    files = {f"deep{number}": DEEP[name] for number, name in enumerate(names)}
+    status, told, *_ = analyzed(tmp_path, **files, fine=LAUNCH)
+    assert f"no result for {', '.join(f'{name}.cu' for name in files)}: " in told
+    assert told.count("crashes clang") == len(files)
     assert "fine.cu:1" in told
     assert status == 2
 
@@ -175,9 +185,17 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("text", named(LARGE, slow=("empty lines", "comments", "string", "comment")))
-def test_a_large_text_takes_no_more_memory_than_it_is_worth(tmp_path, text):
-    _, told, _, mib = analyzed(tmp_path, large=text)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("continued", "continued macro"),
+        pytest.param(("empty lines", "comments", "string", "comment"), marks=pytest.mark.slow),
+    ],
+)
+def test_a_large_text_takes_no_more_memory_than_it_is_worth(tmp_path, names):
+    """Nor do several of them, one after the other."""
+    files = {f"large{number}": LARGE[name] for number, name in enumerate(names)}
+    _, told, _, mib = analyzed(tmp_path, **files)
     assert "PW099" not in told
     assert mib < 220, mib
 

@@ -123,7 +123,7 @@ def test_one_access_is_as_wide_as_its_object_is_aligned(declared: str, requests:
     mix = lower_instructions(kernel, profile)
     assert [mix.number(kind) for kind in (K.LDG, K.STG)] == [requests] * 2
     assert [mix.number(kind) for kind in (K.STS, K.LDS)] == [shared] * 2
-    assert {made.per_thread for made in mix.requests} == {requests}
+    assert {made.per_thread for made in mix.requests} == {requests, shared}
 
 
 @pytest.mark.parametrize(
@@ -225,6 +225,68 @@ def test_volatile_shared_memory_is_read_again_after_a_store():
 def test_inline_assembly_reads_its_operands_and_happens_when_volatile(body: str, mufu: float, ffma: float):
     mix = mix_of(body.replace("FOR", "for (int i = 0; i < n; i++)"))
     assert (mix.number(K.MUFU), mix.number(K.FFMA)) == (mufu, ffma)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "constraint", "kind", "number"),
+    [
+        ("fma.rn.f32 %0, %1, %0, %1", "f", K.FFMA, 1),
+        ("mul.f32 %0, %1, %0", "f", K.FMUL, 1),
+        ("add.f32 %0, %1, %0", "f", K.FADD, 1),
+        ("fma.rn.f64 %0, %1, %0, %1", "d", K.DFMA, 1),
+        ("mul.f64 %0, %1, %0", "d", K.DMUL, 1),
+        ("fma.rn.f16x2 %0, %1, %0, %1", "r", K.HFMA2, 1),
+        ("add.f16x2 %0, %1, %0", "r", K.HFMA2, 1),
+        ("mad.lo.s32 %0, %1, %0, 7", "r", K.IMAD, 1),
+        ("mul.hi.u32 %0, %1, %0", "r", K.IMAD, 1),
+        ("mad.lo.s64 %0, %1, %0, 7", "l", K.IMAD, 3),
+        ("mul.hi.u64 %0, %1, %0", "l", K.IMAD, 4),
+    ],
+)
+def test_inline_assembly_runs_the_instruction_that_it_names(instruction, constraint, kind, number):
+    """As nvcc compiles them for sm_80."""
+    type_ = {"f": "float", "d": "double", "r": "int", "l": "long long"}[constraint]
+    assembly = f'asm volatile("{instruction};" : "+{constraint}"(v) : "{constraint}"(u));'
+
+    def mix(times: int) -> dict[str, float]:
+        body = f"{type_} u = a[0], v = a[1]; {assembly * times} a[2] = v;"
+        return {kind.name: kind.number for kind in mix_of(body).per_thread}
+
+    once, twice = mix(1), mix(2)
+    more = {name: twice.get(name, 0) - once.get(name, 0) for name in twice}
+    assert {name: value for name, value in more.items() if value} == {kind.value: number}
+
+
+def test_a_branch_in_inline_assembly_is_told_unless_it_only_waits():
+    loop = '"{ .reg .pred p; L%=: add.f32 %0, %0, %0; @p bra L%=; }" : "+f"(x)'
+    wait = '"{ .reg .pred p; L%=: mbarrier.try_wait.shared.b64 p, [%0], 0; @!p bra L%=; }" :: "r"(n)'
+
+    def is_whole(assembly: str) -> bool:
+        text = f"__global__ void k(float *a, float x, int n) {{ asm volatile({assembly}); a[0] = x; }}"
+        return kernel_of(text).body_is_complete
+
+    assert not is_whole(loop)
+    assert is_whole(wait)
+
+
+@pytest.mark.parametrize(
+    ("test", "loads"),
+    [
+        ("setp.lt.s32 p, %2, 8; @p", 0.25),
+        ("setp.lt.s32 p, %2, 8; @!p", 0.75),
+        ("setp.ne.b32 p, %3, 0; @p", 1.0),
+        ("setp.lt.s32 p, %2, 8; mov.pred p, q; @p", 0.5),
+        ("setp.lt.and.s32 p, %2, 8, q; @p", 0.5),
+    ],
+)
+def test_guards_in_inline_assembly_are_followed_or_told(test: str, loads: float):
+    body = 'int t = threadIdx.x; float v = 0; asm volatile("{ .reg .pred p, q; ' + test
+    body += ' ld.global.f32 %0, [%1]; }" : "+f"(v) : "l"(b + t), "r"(t), "r"(n)); a[t] = v;'
+    text = f"__global__ void k(float* a, float* b, int* c, int n, float x) {{ {body} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 0, 100, 1.0f); }}")
+    assert total_counts(kernel, profile).global_load == loads
+    assert lower_instructions(kernel, profile).number(K.LDG) == loads
+    assert ("PW012" in {entry.rule for entry in profile.assumptions}) is (loads == 0.5)
 
 
 @pytest.mark.parametrize("pair", ["__half2", "__nv_bfloat162"])

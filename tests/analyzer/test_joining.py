@@ -380,14 +380,61 @@ def test_in_a_small_repository_the_launch_may_be_far_from_the_kernel(folder: Pat
     assert run("lib/src/k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
 
 
-@pytest.mark.parametrize(("other", "source"), [("4096", "host code"), ("100", "assumed"), ("f()", "assumed")])
-def test_a_size_of_several_programs_is_that_of_none(folder: Path, other: str, source: str):
+@pytest.mark.parametrize(
+    ("other", "grids", "is_told"), [("4096", [16], False), ("100", [1, 16], False), ("f()", [16], True)]
+)
+def test_each_program_that_files_are_of_is_read(folder: Path, other: str, grids: list[int], is_told: bool):
     launching = "void go(float *p) { k<<<(size + 255) / 256, 256>>>(p, size); }"
     main = (
         "void go(float *); int f(); int size = SIZE; int main() { float *p; cudaMalloc(&p, 1 << 20); go(p); }"
     )
     texts = {"ops": "extern int size;\n" + KERNEL.replace("NAME", "k") + launching}
     write(folder, **texts, one=main.replace("SIZE", "4096"), two=main.replace("SIZE", other))
-    (kernel,) = run("ops.cu", "one.cu", "two.cu").kernels
-    assert kernel.launch_source.value == source
-    assert (kernel.grid[0] == 16) == (source == "host code")
+    kernels = run("ops.cu", "one.cu", "two.cu").kernels
+    assert [one.grid[0] for one in kernels] == grids
+    assert all(one.launch_source is LaunchSource.HOST_CODE for one in kernels)
+    assert (
+        any("grid or block that is not known" in note.message for note in kernels[0].assumptions) == is_told
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "grids"),
+    [
+        ("size = 8; go();", "go();", [3, 8]),
+        ("size = 8; go();", "size = 8; go();", [8]),
+        ("size = 8; k<<<size, 32>>>(size);", "k<<<size, 32>>>(size);", [3, 8]),
+        ("size = 8; go();", "int &n = size; n += 4; go();", [7, 8]),
+    ],
+)
+def test_what_one_program_sets_another_does_not_find(folder: Path, one: str, two: str, grids: list[int]):
+    head = "extern int size; __global__ void k(int); void go();"
+    ops = "__global__ void k(int n) {}\nextern int size;\n"
+    ops += "void go() { k<<<size, 32>>>(size); }\n" * ("go" in one)
+    mains = {f"main{i}": f"{head} int main() {{ {body} }}" for i, body in enumerate((one, two))}
+    write(folder, ops=ops, common="int size = 3;", **mains)
+    found = run("ops.cu", "common.cu", "main0.cu", "main1.cu").kernels
+    assert [kernel.grid[0] for kernel in found] == grids
+    assert all(kernel.launch_source is LaunchSource.HOST_CODE for kernel in found)
+
+
+@pytest.mark.parametrize(
+    ("defined", "body", "grid"),
+    [
+        ("int base = 4; int &size = base;", "size = 9;", 9),
+        (
+            "#include <algorithm>\nint base = 4, other = 1; const int &size = std::max(base, other);",
+            "base = 9;",
+            9,
+        ),
+        ("static int base = 4; int &size = base;", "base = 5; size = 9;", 5),
+        ("namespace a { int base = 4; }\nint base = 2;\nint &size = a::base;", "size = 9;", 2),
+    ],
+)
+def test_names_of_other_files_are_those_that_are_linked(folder: Path, defined: str, body: str, grid: int):
+    const = "const " * ("const" in defined)
+    head = f"__global__ void k(int n) {{}}\nextern {const}int &size; EXTERN int base;"
+    head = head.replace("EXTERN", "" if "static" in defined else "extern")
+    write(folder, ops=f"{head} int main() {{ {body} k<<<base, 32>>>(size); }}", other=defined)
+    (kernel,) = run("ops.cu", "other.cu").kernels
+    assert (kernel.grid[0], kernel.launch_source) == (grid, LaunchSource.HOST_CODE)

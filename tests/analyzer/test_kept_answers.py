@@ -230,9 +230,10 @@ def test_a_spoilt_answer_is_none(folder, ran, capfd, cut):
     assert answer.read_bytes() == good
 
 
-def imported(words: list[str], folder: Path) -> set[str]:
-    """The modules of a process after a command, the last line that it prints."""
-    code = f"import sys; from wattslice.cli import main; main({words}); print('\\n', *sys.modules)"
+def imported(folder: Path, *commands: list[str]) -> set[str]:
+    """The modules of a process after commands, the last line that it prints."""
+    code = "import sys; from wattslice.cli import main\n"
+    code += f"for words in {commands}: main(words)\nprint('\\n', *sys.modules)"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
     return set(done.stdout.splitlines()[-1].split())
@@ -240,13 +241,13 @@ def imported(words: list[str], folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("words", [ANALYZE, ["gpus"]])
 def test_an_answer_that_holds_imports_no_more_than_it_needs(folder, words):
-    assert imported(words, folder) & set(HEAVY)
-    assert imported(words, folder) & set(HEAVY) == set()
+    assert imported(folder, words) & set(HEAVY)
+    assert imported(folder, words) & set(HEAVY) == set()
 
 
-@pytest.mark.parametrize("words", [["gpus"], ["gpus", "--format", "json"], ["explain"], ["cache"]])
-def test_what_needs_no_analysis_imports_none(folder, words):
-    assert imported(words, folder) & set(OF_THE_ANALYSIS) == set()
+def test_what_needs_no_analysis_imports_none(folder):
+    commands = ["gpus"], ["gpus", "--format", "json"], ["explain"], ["cache"]
+    assert imported(folder, *commands) & set(OF_THE_ANALYSIS) == set()
 
 
 def test_the_program_is_not_read_again_for_the_next_run(folder, ran, capfd, monkeypatch):

@@ -273,8 +273,84 @@ def test_of_many_processes_the_first_of_one_is_assumed(tmp_path):
     assert dict(launch.assumed_variables) == {"rank": 0, "size": 1}
 
 
+@pytest.mark.parametrize("query", ["cudaGetDeviceCount(&gpus);", "cuInit(0); cuDeviceGetCount(&gpus);"])
+def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
+    text = f"""#include <cstdlib>
+    #include <cuda.h>
+    {TWO}
+    int main() {{
+        int gpus = 0; {query} if (gpus == 0 || gpus < 1) exit(1);
+        a<<<4096 / gpus, 64>>>(7); b<<<3, 32>>>(5);
+        for (int i = 0; i < gpus; i++) {{ cudaSetDevice(i); b<<<5, 64>>>(7); }}
+    }}"""
+    a, *b = launches(tmp_path, text)
+    assert (a.grid, a.source, dict(a.assumed_variables)) == ((4096, 1, 1), LaunchSource.ASSUMED, {"gpus": 1})
+    assert [(launch.grid[0], launch.source, launch.times) for launch in (a, *b)] == [
+        (4096, LaunchSource.ASSUMED, 1),
+        (3, LaunchSource.HOST_CODE, 1),
+        (5, LaunchSource.HOST_CODE, None),
+    ]
+
+
+@pytest.mark.parametrize("helper", ["b<<<2, 32>>>(n);", "inner(n);"])
+def test_a_kernel_that_another_launches_is_not_said_to_have_no_launch(tmp_path, helper):
+    inner = "__global__ void b(int n);\n__device__ void inner(int n) { b<<<2, 32>>>(n); }"
+    text = f"""{inner}
+    __global__ void a(int n) {{ {helper} }}
+    __global__ void b(int n) {{}}
+    __global__ void c(int n) {{}}
+    int main() {{ a<<<3, 64>>>(1); }}"""
+    found = {launch.kernel.name: launch.assumptions for launch in launches(tmp_path, text)}
+    line = 3 if helper.startswith("b") else 2
+    assert found["a"] == ()
+    assert f"device code launches it (line {line}), no host code in this file" in found["b"][0].message
+    assert "no launch in this file" in found["c"][0].message
+
+
 def test_a_value_assumed_for_a_counter_takes_no_other_loop_of_that_name_away(tmp_path):
     never = "for (int i = 0; i < 0; i++) a<<<i + 1, 64>>>(7);"
     text = f"{TWO}int main() {{ {never} for (int i = 0; i < 3; i++) b<<<5, 32>>>(7); b<<<6, 32>>>(7); }}"
     found = [one for one in launches(tmp_path, text) if one.kernel.name == "b"]
     assert [(one.grid[0], one.times) for one in found] == [(5, 3), (6, 1)]
+
+
+NODE = "cudaGraphAddKernelNode(&node, graph, 0, 0, &p);"
+AGAIN = "p.gridDim = dim3(9); cudaGraphKernelNodeSetParams(node, &p);"
+TAKEN = "cudaGraphInstantiate(&made, graph, 0);"
+OTHER = "cudaGraphAddKernelNode(&other, graph, 0, 0, &p);"
+IN_MADE = "p.gridDim = 9; cudaGraphExecKernelNodeSetParams(made, node, &p);"
+OF_ANY = "q.type = cudaGraphNodeTypeKernel; q.kernel = p; cudaGraphAddNode(&node, graph, 0, 0, 0, &q);"
+OF_MEMORY = "q.type = cudaGraphNodeTypeMemset; cudaGraphAddNode(&node, graph, 0, 0, &q);"
+GRAPHS = [
+    ("changed before it is taken", f"{NODE} {AGAIN} {TAKEN}", [9]),
+    ("changed twice", f"{NODE} {AGAIN} {AGAIN.replace('9', '5')} {TAKEN}", [5]),
+    ("changed by the same", f"{NODE} for (int i = 2; i < 5; i++) {{ p.gridDim = dim3(i); "
+     f"cudaGraphKernelNodeSetParams(node, &p); }} {TAKEN}", [4]),
+    ("changed behind it", f"{NODE} {TAKEN} {AGAIN} {TAKEN}", [7, 9]),
+    ("changed in what was made", f"{NODE} {TAKEN} {IN_MADE}", [7, 9]),
+    ("changed perhaps", f"{NODE} if (u) {{ {AGAIN} }} {TAKEN}", [7, 9]),
+    ("given to others", f"{NODE} elsewhere(graph); {AGAIN} {TAKEN}", [7, 9]),
+    ("another node", f"{NODE} p.gridDim = 9; {OTHER} {TAKEN}", [7, 9]),
+    ("another node that is changed", f"{OTHER} {NODE} {AGAIN} {TAKEN}", [7, 9]),
+    ("of any type", f"{OF_ANY} {TAKEN}", [7]),
+    ("of any, changed", f"{OF_ANY} q.kernel.gridDim = 9; cudaGraphNodeSetParams(node, &q); {TAKEN}", [9]),
+    ("of memory", f"k<<<3, 64>>>(5); {OF_MEMORY} cudaGraphNodeSetParams(node, &q); {TAKEN}", [3]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "blocks"), [g[1:] for g in GRAPHS], ids=[g[0] for g in GRAPHS])
+def test_a_node_of_a_graph_runs_what_it_has_when_the_graph_is_taken(tmp_path, code, blocks):
+    text = f"""#include <cstdio>
+    {K}void elsewhere(cudaGraph_t graph);
+    int main(int argc, char **argv) {{
+        int u; FILE *in = fopen("x", "r"); fscanf(in, "%d", &u);
+        cudaGraph_t graph; cudaGraphNode_t node, other; cudaGraphExec_t made;
+        int n = 5; void *args[] = {{&n}};
+        cudaKernelNodeParams p = {{0}}; p.func = (void *)k; p.gridDim = dim3(7); p.blockDim = dim3(64);
+        p.kernelParams = args; cudaGraphNodeParams q = {{}}; {code}
+        cudaGraphLaunch(made, 0);
+    }}"""
+    found = launches(tmp_path, text)
+    assert sorted(launch.grid[0] for launch in found) == blocks
+    assert {launch.source for launch in found} == {LaunchSource.HOST_CODE}
+    assert {launch.times for launch in found} == ({1} if blocks == [3] else {None})

@@ -71,6 +71,23 @@ def test_from_file_to_watts(tmp_path):
     assert kernel.energy_j == pytest.approx(kernel.power_w * (kernel.time_s or 0))
 
 
+@pytest.mark.parametrize(
+    ("elements", "times", "gpu", "is_told"),
+    [
+        ("1 << 20", 1000, "a100", True),  # 12.6 MB of the 40 MB of L2
+        ("1 << 20", 1, "a100", False),
+        ("1 << 20", 1000, "v100", False),  # 6 MB of L2
+        ("1 << 24", 1000, "a100", False),
+    ],
+)
+def test_repeated_launches_whose_data_l2_could_hold_are_told(tmp_path, elements, times, gpu, is_told):
+    launch = f"for (int t = 0; t < {times}; ++t) saxpy<<<"
+    source = SAXPY.replace("1 << 20", elements).replace("saxpy<<<", launch)
+    (kernel,), told = (found := run(tmp_path, source, gpu=gpu)).kernels, found.diagnostics
+    assert kernel.launch_times == times
+    assert any("could hold the 12.6 MB" in entry.message for entry in told) is is_told
+
+
 def test_a_launch_in_another_file_than_the_kernel_names_that_file(tmp_path):
     (tmp_path / "kernel.cu").write_text("__global__ void copy(int *a, int n) { a[threadIdx.x] = n; }")
     host = '#include "kernel.cu"\n\nint main(int argc, char **argv) { copy<<<atoi(argv[1]), 64>>>(0, 1); }\n'
@@ -250,7 +267,7 @@ def test_the_printed_regression_is_told_up_to_the_limit_of_the_board(tmp_path):
 @pytest.mark.parametrize("gpu", ["v100", "gtx280"])
 def test_contention_of_atomics_is_told(tmp_path, gpu):
     source = "__global__ void add(int* x) { atomicAdd(x, 1); }\nint main() { add<<<999, 256>>>(0); }"
-    message = "add: contention of atomics is not modelled: the time is a lower bound"
+    message = "add: contention of atomics is modelled in part: the time is a lower bound"
     assert message in {entry.message for entry in run(tmp_path, source, gpu=gpu).diagnostics}
     assert not any("atomics" in entry.message for entry in run(tmp_path, gpu=gpu).diagnostics)
 

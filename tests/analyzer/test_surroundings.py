@@ -9,7 +9,7 @@ import pytest
 from wattslice.frontend import surroundings
 from wattslice.frontend.inputs import reading_open_texts
 from wattslice.frontend.neighbours import caller_files, definition_files
-from wattslice.frontend.surroundings import Surroundings
+from wattslice.frontend.surroundings import Surroundings, Text, places_of
 
 
 @pytest.mark.parametrize("name", ["plain.cu", "link.cu", "folder/inner.cu", "loop", ".", "..", "gone/x.cu"])
@@ -131,3 +131,25 @@ def test_no_pattern_is_made_of_names_that_nobody_mentions(
 def test_a_test_has_nothing_beside_its_folder(tmp_path):
     """Else kernels would be launched by what other tests leave there."""
     assert list(tmp_path.parent.iterdir()) == [tmp_path]
+
+
+@pytest.mark.parametrize(
+    ("text", "there", "has_main"),
+    [
+        (b"int main(int n) { return run(n); }", True, True),
+        (b"run", True, False),
+        (b"rerun(1); run_2(2); run3(3); int domain() { main2(); }", False, False),
+        (b"prerun run; int main\n ()", True, True),
+        (b"int main; void run2();", False, False),
+        (b"", False, False),
+    ],
+)
+def test_words_are_found_whole_by_search_and_in_the_collection(
+    text: bytes, there: bool, has_main: bool
+) -> None:
+    asked = Text(text)
+    for _ in range(3 * surroundings._MOST_SEARCHES):  # at first it is searched, then its words are known
+        assert asked.has_any(frozenset({b"absent", b"run"})) is there
+    assert not asked.has_any(frozenset())
+    assert asked.has_main is has_main
+    assert [text[at : at + 3] for at in places_of(b"run", text)] == [b"run"] * there

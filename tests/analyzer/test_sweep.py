@@ -354,7 +354,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_measured_variants_correct_the_others(kernel: Path, before: dict[str, Any]):
     table = measured_table(kernel, before["variants"][::2], 0.5)
-    status, after = swept(kernel, *SPACE, "--measured", str(table))
+    status, after = swept(kernel, "-D", "TILE=1,2,4,8", "-D", "BLOCK=64,256", "--measured", str(table))
     jsonschema.validate(after, json.loads(SCHEMA.read_text()))
     taught = after["taught"]
     assert (status, taught["variants"]) == (0, 10)
@@ -362,7 +362,8 @@ def test_measured_variants_correct_the_others(kernel: Path, before: dict[str, An
     assert taught["power"]["held_out_errors"][taught["power"]["gate"]] < 0.02
     assert taught["time"]["gate"] == "a residual"
     missed: list[float] = []
-    for old, new in zip(before["variants"], after["variants"], strict=True):
+    same = [row for row in before["variants"] if row["macros"]["BLOCK"] in ("64", "256")]
+    for old, new in zip(same, after["variants"], strict=True):
         assert new["power_w"] == pytest.approx(0.9 * old["power_w"], rel=0.02)
         assert new["launches"][0]["energy_j"] == pytest.approx(new["energy_j"])
         took_s = int(old["macros"]["TILE"]) ** 0.5 * old["time_s"]

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from wattslice.counting.count import count
 from wattslice.frontend.c import read_c
 from wattslice.ir import MemorySpace
+from wattslice.launches.launch import GivenPointer
 from wattslice.workload.instructions import lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount
@@ -247,7 +248,7 @@ GATHER = f"__global__ void k(const int *at, const float *x, float *y) {{ {INDEX}
 )
 def test_a_gather_misses_what_l2_does_not_hold_of_its_array(tmp_path, extent, l2_bytes, dram_bytes):
     launch, profile = counted(tmp_path, GATHER, "k=1000:256")
-    launch = replace(launch, extents=(None, extent, None))
+    launch = replace(launch, pointers=(GivenPointer(1, 0, 0, extent),))
     requests = lower_instructions(launch.kernel, profile).requests
     moved = traffic(launch, profile, requests, l2_bytes=l2_bytes)
     assert moved.l1_bytes == pytest.approx(4 + 4 + 4 + 32)
@@ -259,7 +260,8 @@ def test_arrays_that_data_lead_to_share_l2(tmp_path):
     source = f"""__global__ void k(const int *at, const float *x, float *y, float *z) {{ {INDEX}
       z[i] = x[at[i]] + y[at[i]]; }}"""
     launch, profile = counted(tmp_path, source, "k=1000:256")
-    launch = replace(launch, extents=(None, 8 * N, 8 * N, None))
+    given = tuple(GivenPointer(index, 0, index, 8 * N) for index in (1, 2))
+    launch = replace(launch, pointers=given)
     requests = lower_instructions(launch.kernel, profile).requests
     moved = traffic(launch, profile, requests, l2_bytes=4 * N)
     assert moved.dram_bytes == pytest.approx(4 + 4 + 2 * 32 * 0.75)
@@ -477,6 +479,86 @@ def test_a_table_that_every_block_reads_comes_back_for_each_wave(tmp_path):
     requests = lower_instructions(launch.kernel, profile).requests
     moved = traffic(launch, profile, requests, l2_bytes=4096, resident_blocks=10)
     assert moved.dram_bytes == pytest.approx(8 + 100 * 1024 / N)
+
+
+SHARED_READS = """__global__ void k({type} *y, const {type} *x) {{
+  __shared__ {type} s[1024];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  {type} sum = {{}};
+  for (int j = 0; j < {trips}; j++) {{ {type} v = s[{index}]; {add} }}
+  y[threadIdx.x] = sum;
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "index", "loads", "passes"),  # loads: those of the SASS of nvcc 13, sm_80
+    [
+        # The same for all lanes: 8 bytes of it are handed out in a pass.
+        ("float4", "j", 64, 2),
+        ("float4", "j + threadIdx.x / 32", 64, 2),
+        ("double", "j", 32, 2),
+        ("float", "j", 16, 2),
+        ("float", "n[j]", 64, 1),
+        # Each lane its own: 16 bytes of 32 lanes are four passes, however the compiler came to them.
+        ("float4", "j + threadIdx.x", 64, 4),
+        ("float", "threadIdx.x % 8 * 64 + j", 16, 4 * 8),  # each quarter of a warp has eight rows in one bank
+        ("float", "threadIdx.x * 4 + j", 16, 4),
+        ("float", "threadIdx.x * 2 + j", 32, 2),
+    ],
+)
+def test_passes_of_shared_memory_are_those_of_the_requests_that_the_compiler_makes(
+    tmp_path, type_, index, loads, passes
+):
+    add = "sum.x += v.x * v.w + v.y * v.z;" if type_ == "float4" else "sum += v * v;"
+    source = SHARED_READS.format(type=type_, index=index, add=add, trips=64)
+    source = source.replace("const " + type_, "const int *n, const " + type_) if "n[" in index else source
+    launch, profile = counted(tmp_path, source, "k=1:128")
+    moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+    assert moved.shared_accesses == loads + 1
+    stored = {"float4": 4, "double": 2, "float": 1}[type_]
+    assert moved.shared_passes == pytest.approx(loads * passes + stored)
+
+
+@pytest.mark.parametrize(
+    ("type_", "call", "passes"),  # what becomes of the calls: the SASS of nvcc 13, sm_75 and sm_86
+    [
+        ("int", "atomicAdd(&s[t], x[t])", 1),
+        ("int", "atomicAdd(&s[t & 3], x[t])", 8),  # eight lanes on each of four words
+        ("int", "atomicAdd(&s[t * 32 & 127], x[t])", 32),  # four words in one bank
+        ("int", "atomicAdd(&s[t / 32], x[t])", 32),
+        ("int", "if (t % 32 < 10) atomicAdd(&s[t / 32], x[t])", 10),
+        ("unsigned", "atomicInc(&s[t & 3], 100)", 8),
+        ("unsigned", "atomicAdd(&s[t & 3], 1u)", 1),  # ATOMS.POPC.INC
+        ("int", "atomicAdd(&s[t & 3], 2)", 8),
+        ("int", "atomicXor(&s[t & 3], 1)", 8),
+        ("int", "atomicExch(&s[0], x[t])", 32),
+        ("int", "atomicCAS(&s[0], 1, x[t])", 32),
+        ("int", "atomicAdd(&s[0], x[t])", 1),  # REDUX, or SHFL, before one lane's ATOMS
+        ("int", "atomicMax(&s[n], x[t])", 1),
+        ("int", "atomicOr(&s[blockIdx.x & 3], x[t])", 1),
+        ("float", "atomicAdd(&s[0], x[t])", 2 * 32),  # LDS and ATOMS.CAST, again for each lane
+        ("float", "atomicAdd(&s[t & 3], x[t])", 2 * 8),
+        ("float", "atomicAdd(&s[t], x[t])", 2),
+        ("float", "atomicExch(&s[t], x[t])", 1),
+        ("unsigned long long", "atomicAdd(&s[0], 1ull)", 2 * 32),
+        ("int", "atomicAdd(&s[x[t]], x[t])", 1),  # data decide: a lower bound
+    ],
+)
+def test_lanes_that_queue_for_a_word_of_shared_memory_take_a_pass_each(tmp_path, type_, call, passes):
+    source = f"""__global__ void k({type_} *x, int n) {{
+      __shared__ {type_} s[128]; int t = threadIdx.x; {call};
+    }}"""
+    launch, profile = counted(tmp_path, source, "k=8:128", "n=5")
+    moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+    assert moved.shared_passes == pytest.approx(passes)
+
+
+def test_an_atomic_on_a_word_that_a_loop_moves_to_is_of_one_lane_each_time(tmp_path):
+    source = """__global__ void k(const int *x) {
+      __shared__ int s[64]; for (int j = 0; j < 64; j++) atomicAdd(&s[j], x[threadIdx.x + j]);
+    }"""
+    assert moved_by(*counted(tmp_path, source, "k=8:128")).shared_passes == pytest.approx(64)
 
 
 def test_bank_conflicts_are_passes(tmp_path):

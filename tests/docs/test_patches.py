@@ -37,17 +37,28 @@ def test_it_edits_one_place(name):
     assert [new for old, new in headers(name) if old != "dev/null"] == EDITED[name]
 
 
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """The sources, for one patch after the other; compiled as they are here."""
+    folder = tmp_path_factory.mktemp("tree")
+    for name in SOURCES:
+        shutil.copytree(ROOT / name, folder / name)
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EDITED)
-def test_its_test_fails_before_and_passes_after(name, tmp_path):
-    for folder in SOURCES:
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+def test_its_test_fails_before_and_passes_after(name, tree):
     (test,) = (new for _old, new in headers(name) if new.startswith("tests/"))
     apply = ["git", "apply", str(PATCHES / f"{name}.patch")]
-    subprocess.run([*apply, "--include", test], cwd=tmp_path, check=True)
-    assert run(test, tmp_path) == 1
-    subprocess.run([*apply, "--exclude", test], cwd=tmp_path, check=True)
-    assert run(test, tmp_path) == 0
+    subprocess.run([*apply, "--include", test], cwd=tree, check=True)
+    try:
+        assert run(test, tree) == 1
+        subprocess.run([*apply, "--exclude", test], cwd=tree, check=True)
+        assert run(test, tree) == 0
+        subprocess.run([*apply, "--reverse", "--exclude", test], cwd=tree, check=True)
+    finally:
+        (tree / test).unlink()
 
 
 def run(test: str, folder: Path) -> int:

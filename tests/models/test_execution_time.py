@@ -410,14 +410,40 @@ def test_what_kinds_add_up_to_says_the_launch_itself():
 @pytest.mark.parametrize(
     ("gpu_id", "pipe", "said"),
     [
-        ("gtx_970", "tensor", "the GeForce GTX 970 has no tensor cores"),
-        ("gtx_970", "fp16", "the GeForce GTX 970 has no fp16 pipe"),
-        ("rtx_5090", "tensor", "rate of the tensor cores unknown on the GeForce RTX 5090"),
+        ("gtx_970", "tensor", "the GeForce GTX 970 has no tensor cores: the rate of fp32 assumed"),
+        ("gtx_970", "fp16", "the GeForce GTX 970 has no fp16 pipe: the rate of fp32 assumed"),
+        (
+            "rtx_5090",
+            "tensor",
+            "rate of the tensor cores unknown on the GeForce RTX 5090: 4 of that of fp32 ",
+        ),
     ],
 )
 def test_units_that_a_chip_lacks_are_not_of_unknown_rate(gpu_id, pipe, said):
-    work = Workload(100, 256, 32.0, Instructions(**{pipe: 10.0}), l1_bytes=0.0, l2_bytes=0.0, dram_bytes=0.0)
-    assert predict_time(work, load_gpu(gpu_id)).notes == (f"{said}: the rate of fp32 assumed",)
+    work = Workload(100, 256, 32.0, Instructions(**{pipe: 1e4}), l1_bytes=0.0, l2_bytes=0.0, dram_bytes=0.0)
+    (note,) = predict_time(work, load_gpu(gpu_id)).notes
+    assert note.startswith(said)
+
+
+def test_the_assumed_rate_of_a_unit_that_hardly_works_is_no_note():
+    work = Workload(17000, 256, 48.0, Instructions(fp32=4e4, special=1.0), None, *NO_BYTES)
+    assert not predict_time(work, load_gpu("rtx_5090")).notes
+
+
+@pytest.mark.parametrize(("pipe", "share"), [("special", 1 / 8), ("tensor", 4.0), ("integer", 1 / 2)])
+def test_unknown_rates_are_those_of_boards_alike(pipe, share):
+    blackwell = load_gpu("rtx_5090")
+    fp32, other = (
+        predict_time(
+            Workload(
+                17000, 256, 48.0, Instructions(**{one: 4e4}), l1_bytes=0.0, l2_bytes=0.0, dram_bytes=0.0
+            ),
+            blackwell,
+            parameters=EXACT,
+        ).time_s
+        for one in ("fp32", pipe)
+    )
+    assert other == pytest.approx(fp32 / share, rel=0.01)
 
 
 def held(blocks, threads=256, warps=64.0, **changes):

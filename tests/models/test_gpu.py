@@ -60,7 +60,7 @@ def test_there_are_the_gpus_the_measurements_and_papers_need() -> None:
 
 def test_every_number_has_a_source(gpu: Gpu) -> None:
     words = {"id", "name", "aliases", "chip", "architecture", "compute_capability", "notes", "memory_type"}
-    numbers = set(Gpu.__struct_fields__) - words - {"sources"}
+    numbers = set(Gpu.__struct_fields__) - words - {"sources", "board_id", "design_power_w"}
     assert {entry.field for entry in gpu.sources} == numbers
     assert all(len(entry.source) > 3 for entry in gpu.sources)
 
@@ -292,6 +292,10 @@ def test_a_gpu_file_may_extend_one_of_the_catalogue(tmp_path: Path):
         whole.architecture,
         whole.l2_bytes,
     )
+    assert (found.board_id, found.design_power_w) == ("h100", 700)
+    path.write_text(CAPPED + '[multiprocessor]\nsm_count = { value = 99, source = "x" }\n')
+    other = read_gpu(path)
+    assert (other.board_id, other.design_power_w) == ("h100_capped", 500)
     path.write_text(CAPPED.replace('"h100"', '"h1000"', 1))
     with pytest.raises(GpuFileError, match="did you mean"):
         read_gpu(path)

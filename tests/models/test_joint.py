@@ -255,7 +255,20 @@ def test_a_measured_board_has_its_effects_and_another_none():
     carried = model.intervals_of(Case.CARRIED_OVER)
     assert (found.interval, found.doubted) == (carried.interval, carried.doubted)
     assert isinstance(energy_model_of(model, load_gpu("gtx280")), NoEnergyModel)
-    assert isinstance(energy_model_of(model, replace(gpu, power_limit_w=None)), NoEnergyModel)
+    assert isinstance(energy_model_of(model, replace(gpu, design_power_w=None)), NoEnergyModel)
+
+
+@pytest.mark.parametrize("gpu_id", ["h100", "v100"])  # carried over, measured
+def test_a_power_cap_changes_nothing_below_it(gpu_id):
+    gpu, model = load_gpu(gpu_id), joint_model()
+    behind = replace(gpu, id="capped", power_limit_w=200.0)  # as read_gpu has it: the board is known
+    low = Workload(8192, 256, 64.0, Instructions(fp32=10.0, special=4e3), None, 0.0, 0.0, 0.0)
+    free, capped = (energy_model_of(model, one) for one in (gpu, behind))
+    assert isinstance(free, EnergyModel)
+    assert isinstance(capped, EnergyModel)
+    told, told_capped = free.predict(low, gpu), capped.predict(low, behind)
+    assert told_capped.power_w == min(200.0, told.power_w)
+    assert capped.case is free.case
 
 
 def test_boards_since_volta_keep_to_their_limit_and_older_ones_do_not():

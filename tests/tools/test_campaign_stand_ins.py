@@ -102,28 +102,12 @@ def test_what_comes_home_is_few_and_small(healthy: Path):
     assert sum(path.stat().st_size for path in files) < 2 << 20
 
 
-def says(stand_ins: StandIns, folder: Path, builds: Path, reason: str, **fakes: str) -> None:
-    """Rows are flagged with the reason, none of them for want of it."""
-    done = piece(stand_ins, folder, builds, **fakes)
-    assert "nothing is left" in done.stdout or "the next piece" in done.stdout, done.stderr
-    reasons = [entry.row.reason for entry in entries(folder)]
-    assert any(reason in one for one in reasons), reasons
-
-
-def test_a_gpu_that_throttles_spoils_its_rows(
-    healthy: Path, stand_ins: StandIns, builds: Path, tmp_path: Path
-):
-    says(stand_ins, tmp_path, builds, "heat slowed the clocks", FAKE_SENSOR="throttled")
-
-
 def test_a_clock_that_moves_spoils_its_rows(healthy: Path, stand_ins: StandIns, builds: Path, tmp_path: Path):
-    says(stand_ins, tmp_path, builds, "the clock moved from 1500 to 1980 MHz", FAKE_SENSOR="clock")
-
-
-def test_a_sensor_that_holds_its_values_spoils_its_rows(
-    healthy: Path, stand_ins: StandIns, builds: Path, tmp_path: Path
-):
-    says(stand_ins, tmp_path, builds, "the energy counter stood still", FAKE_SENSOR="held")
+    """Other reasons: tests/corpora/test_measuring_power.py, and of whole programs test_measuring_gpu.py."""
+    done = piece(stand_ins, tmp_path, builds, FAKE_SENSOR="clock")
+    assert "nothing is left" in done.stdout or "the next piece" in done.stdout, done.stderr
+    reasons = [entry.row.reason for entry in entries(tmp_path)]
+    assert any("the clock moved from 1500 to 1980 MHz" in one for one in reasons), reasons
 
 
 def test_an_old_driver_without_some_functions_is_measured_all_the_same(

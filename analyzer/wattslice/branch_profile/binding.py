@@ -14,6 +14,7 @@ from wattslice import ir
 from wattslice.branch_profile.making import branches
 from wattslice.branch_profile.profile import (
     ArmProbability,
+    BoundProfile,
     BranchProfile,
     LineDigest,
     SourceLines,
@@ -26,20 +27,6 @@ from wattslice.launches.overrides import names_kernel
 
 _Branches = dict[str, frozenset[tuple[str, int, int]]]
 """By the name that entries give a kernel (empty: any): file, line and column of its branches."""
-
-
-class BoundProfile(Struct, frozen=True):
-    """What a profile says of one program.
-
-    `profile` has the entries that are about it, on today's lines. `fitting` and `lost` are places in the
-    list of the profile as it was read: entries that are about a branch, and entries whose line has changed.
-    `kernels`: the names in the profile that mean a kernel of the program.
-    """
-
-    profile: BranchProfile
-    fitting: frozenset[int]
-    lost: frozenset[int]
-    kernels: frozenset[str]
 
 
 def bind(

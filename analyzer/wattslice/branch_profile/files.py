@@ -70,8 +70,7 @@ def read_branch_profile(path: Path) -> BranchProfile:
 
 def _version_2(path: Path, top: Table) -> BranchProfile:
     top.only(
-        *("schema_version", "branches"),
-        *("tool", "tool_version", "made", "command", "data_sets", "sources"),
+        *("schema_version", "branches"), *("tool", "tool_version", "made", "command", "data_sets", "sources")
     )
     data_sets = tuple(map(_data_set, top.list("data_sets")))
     arms = tuple(_arm(entry, len(data_sets), with_counts=True) for entry in top.value("branches").list())

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from wattslice import ir
 from wattslice.branch_profile.profile import (
-    DEFAULT,
     ELSE,
     LOOP,
     RIGHT,
@@ -20,6 +19,7 @@ from wattslice.branch_profile.profile import (
     DataSetCounts,
     Making,
     SourceLines,
+    arm_name,
     source_lines,
     weighted_mean,
 )
@@ -105,11 +105,6 @@ def _cases(switch: ir.Switch, counts: Sequence[int]) -> Iterator[_Arm]:
         ran = counts[case.body.region]
         yield switch.span, arm_name(case), counts[switch.region], ran - falling, None
         falling = ran - sum(counts[stmt.region] for stmt in _leaving(case.body))
-
-
-def arm_name(case: ir.Case) -> str:
-    """How reports and profiles call a case: `case 3`, `default`."""
-    return DEFAULT if case.labels[:1] == (None,) else f"case {case.labels[0]}"
 
 
 def _leaving(stmt: ir.Stmt, in_loop: bool = False, in_switch: bool = False) -> Iterator[ir.Stmt]:

@@ -242,3 +242,22 @@ def moved_lines(old: tuple[LineDigest, ...], new: tuple[LineDigest, ...]) -> dic
         if line not in found and times[digest] == 1 == times_before[digest]:
             found[line] = places[digest]
     return found
+
+
+class BoundProfile(Struct, frozen=True):
+    """What a profile says of one program.
+
+    `profile` has the entries that are about it, on today's lines. `fitting` and `lost` are places in the
+    list of the profile as it was read: entries that are about a branch, and entries whose line has changed.
+    `kernels`: the names in the profile that mean a kernel of the program.
+    """
+
+    profile: BranchProfile
+    fitting: frozenset[int]
+    lost: frozenset[int]
+    kernels: frozenset[str]
+
+
+def arm_name(case: ir.Case) -> str:
+    """How reports and profiles call a case: `case 3`, `default`."""
+    return DEFAULT if case.labels[:1] == (None,) else f"case {case.labels[0]}"

@@ -74,11 +74,7 @@ def gpus(report_format: str, show: str | None) -> int:
 
 @click.command(context_settings=CONTEXT)
 @click.option(
-    "--cache",
-    "folder",
-    type=FILE,
-    metavar="DIR",
-    help="Not the folder of the settings or the user.",
+    "--cache", "folder", type=FILE, metavar="DIR", help="Not the folder of the settings or the user."
 )
 @click.option("--clear", is_flag=True, help="Remove all kept results.")
 def cache(folder: Path | None, clear: bool) -> int:

@@ -468,6 +468,6 @@ def _studies(options: _Options) -> tuple[Study, ...]:
     wanted = studies(options.only or "*", variants, levels)
     if not wanted:
         raise click.UsageError(
-            f"--only {options.only!r}: no such instruction; docs/instruction-measuring.md lists them"
+            f"--only {options.only!r}: no such instruction; docs/instruction-energies.md lists them"
         )
     return wanted

@@ -45,12 +45,7 @@ def output_option(command: Command) -> Command:
 def format_option(*formats: str, help: str = "How to report.") -> Callable[[Command], Command]:  # noqa: A002
     """Add `--format`, text by default."""
     return click.option(
-        "--format",
-        "report_format",
-        type=click.Choice(formats),
-        default="text",
-        show_default=True,
-        help=help,
+        "--format", "report_format", type=click.Choice(formats), default="text", show_default=True, help=help
     )
 
 
@@ -181,13 +176,7 @@ def progress(total: int, what: str = "", *, begins: bool = False) -> Generator[C
         yield lambda _text: None
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     remaining = (TimeRemainingColumn(), TextColumn("left"), TextColumn("{task.description}"))
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn(what), *remaining)

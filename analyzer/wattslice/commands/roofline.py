@@ -55,11 +55,7 @@ _OF_ROOFS = ("gpu", "core_clock_mhz", "memory_clock_mhz")
     help="Draw them there, too: .svg or .png. Repeatable.",
 )
 def roofline(
-    precision: str | None,
-    coefficients: str,
-    report_format: str,
-    pictures: tuple[Path, ...],
-    **values: object,
+    precision: str | None, coefficients: str, report_format: str, pictures: tuple[Path, ...], **values: object
 ) -> int:
     """Show the time, energy and power rooflines of a GPU (Choi et al. 2013), with kernels on them.
 

@@ -174,7 +174,7 @@ def _teach(source: Path, table: Path, gpu_id: str, out: Path | None, values: dic
             else f"replaces {number} variants taught earlier"
         )
     kept = f"remove {written} to forget it"
-    lines = (*stored.taught.told(), f"for {stored.kernel} in files named {stored.file} on {gpu.name}; {kept}")
+    lines = (*stored.taught.told, f"for {stored.kernel} in files named {stored.file} on {gpu.name}; {kept}")
     write_result(lambda file: click.echo("\n".join(lines), file), None)
     return FINE
 
@@ -318,9 +318,10 @@ def _calibrated(found: Calibration, written: Path, file: TextIO) -> None:
 
     from wattslice.report.terminal import make_console, plain_table, print_stripped
 
-    read = plain_table(("reading",), ("measured W", "before W", "after W"))
+    read = plain_table(("reading",), ("measured W", "before W", "after W", "interval W"))
     for one in found.readings:
-        read.add_row(one.kernel, f"{one.measured_w:.1f}", f"{one.before_w:.1f}", f"{one.after_w:.1f}")
+        watts = (f"{watts:.1f}" for watts in (one.measured_w, one.before_w, one.after_w))
+        read.add_row(one.kernel, *watts, f"{one.low_w:.0f}–{one.high_w:.0f}")
     changed = plain_table(("this board has",), ("before", "after"))
     for old, new in zip(found.before, found.after, strict=True):
         changed.add_row(old.effect.value, *(f"{one.value:+.2f} ± {one.deviation:.2f}" for one in (old, new)))
@@ -350,11 +351,7 @@ def _calibrated(found: Calibration, written: Path, file: TextIO) -> None:
 @click.option("--trained-only", is_flag=True, help="Only models trained before: no leaving out, seconds.")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
 def evaluate(
-    gpu_ids: tuple[str, ...],
-    names: tuple[str, ...],
-    file: Path | None,
-    trained_only: bool,
-    seed: int,
+    gpu_ids: tuple[str, ...], names: tuple[str, ...], file: Path | None, trained_only: bool, seed: int
 ) -> int:
     """Compare predicted with measured watts, beside the constant mean and counters.
 

@@ -14,7 +14,6 @@ from typing import TypeVar, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from wattslice.branch_profile.files import read_branch_profile
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
 from wattslice.config.options import (
@@ -155,8 +154,11 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
         gpu = choose_gpu(options.gpu, settings.gpu, settings.file_of("gpu"))
         board = load_gpu(gpu.gpu_id)
     with _named_in(settings, "profile", is_typed=options.profile is not None):
-        profile = merged(options, settings).profile
-        branch_profile = None if profile is None else read_branch_profile(profile)
+        profile, branch_profile = merged(options, settings).profile, None
+        if profile is not None:
+            from wattslice.branch_profile.files import read_branch_profile
+
+            branch_profile = read_branch_profile(profile)
     said = merged(options, settings)
     _check_folders(said.include_directories, said.compile_commands_directory)
     check_definitions(said.definitions)

@@ -39,9 +39,9 @@ _FEW_TO_COUNT = 1 << 13
 """Bytes of an object in which the offsets of lanes are counted."""
 
 
-def held(state: State, root: ir.Variable | None, offset: int) -> Value | None:
+def held(state: State, root: ir.Root | None, offset: int) -> Value | None:
     """What is known to be in an object at `offset`: a constant, or what the kernel has put there itself."""
-    if root is None:
+    if not isinstance(root, ir.Variable):
         return None
     constant = state.inputs.constants.get((root, offset))
     return constant if constant is not None else state.environment.get(_cell(root, offset))
@@ -59,7 +59,7 @@ def offsets_of(offset: NDArray[np.int64]) -> list[int]:
     return found.tolist() if found.size <= MOST_CELLS else []
 
 
-def is_followed(state: State, root: ir.Variable | None) -> bool:
+def is_followed(state: State, root: ir.Root | None) -> bool:
     """Whether anything may be known of what an object holds."""
     return root in state.objects.cells or root in state.inputs.constant_objects
 
@@ -90,7 +90,7 @@ def gathered(offset: NDArray[np.int64], places: list[int], values: list[Value | 
 def keep(state: State, place: ir.MemoryPlace, address: Value, value: Value, mask: Mask) -> None:
     """Notes what a store leaves in an object whose contents are followed."""
     root = address.root if isinstance(address, Pointer) else None
-    if root is None or root not in state.objects.cells:
+    if not isinstance(root, ir.Variable) or root not in state.objects.cells:
         return
     offset = address.offset if isinstance(address, Pointer) else VARYING
     active = mask.active
@@ -109,7 +109,7 @@ def keep(state: State, place: ir.MemoryPlace, address: Value, value: Value, mask
 
 
 def _written_everywhere(
-    state: State, root: ir.Variable, offset: object, places: list[int], active: NDArray[np.bool_]
+    state: State, root: ir.Variable, offset: Value, places: list[int], active: NDArray[np.bool_]
 ) -> list[bool]:
     """Of each of `places`, which `active` lanes write, whether those of all objects do."""
     threads = state.threads
@@ -120,7 +120,7 @@ def _written_everywhere(
     if isinstance(offset, np.ndarray):
         own += np.searchsorted(places, offset[lanes])
     writes = np.bincount(own, minlength=blocks * len(places)).reshape(blocks, len(places))
-    return np.logical_and.reduce(writes > 0, axis=0).tolist()
+    return [bool(column.all()) for column in (writes > 0).T]
 
 
 def fill(state: State, variable: ir.Variable, values: dict[int, Value], otherwise: Value) -> None:
@@ -156,14 +156,17 @@ def _set(
     key = _cell(root, at)
     old = state.environment.get(key)
     is_shared = root.space is ir.MemorySpace.SHARED
-    found = _whoever_writes(state, value) if is_shared else value
-    if found is None or not (is_everywhere or old is None or isinstance(found, Unknown) or same(found, old)):
-        writing = active()
+    known = _whoever_writes(state, value) if is_shared else value
+    is_known = known is not None and (is_everywhere or old is None or isinstance(known, Unknown))
+    if known is None or not (is_known or (old is not None and same(known, old))):
+        found, writing = value, active()
         if is_shared:
             found, writing = _of_blocks(state, value, writing)
         if not is_everywhere:
             found = VARYING if old is None else select(writing, found, old)
-    elif not is_everywhere and (old is None or not same(found, old)):
+    elif is_everywhere or (old is not None and same(known, old)):
+        found = known
+    else:
         found = VARYING  # of two that are not the same, one unknown, nothing is left
     state.environment[key] = found
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wattslice import ir
-from wattslice.branch_profile.making import arm_name
+from wattslice.branch_profile.profile import arm_name
 from wattslice.counting.boundaries import Boundaries
 from wattslice.counting.estimates import drawn, sampling_of
 from wattslice.counting.loops import ALLOWANCE
-from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bind_parameters
+from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bind_parameters, may_differ
 from wattslice.counting.pieces import Plan, Structure, TooManyPiecesError
 from wattslice.counting.profile import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource, Sampling
 from wattslice.counting.sampling import (
@@ -108,13 +108,7 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     if not all(often < _MOST_EXECUTIONS for often in state.tallies.thread_counts):
         raise NotCountedError("its loops run more often than any launch could")
     if sampling is not None:
-        state.tallies.assume(
-            "PW028",
-            launch.kernel.span,
-            f"counts are sampled, in {sampling.blocks} of {sampling.of_blocks} blocks: {sampling.reason}; "
-            f"operations within {sampling.relative_error:.1%}, the longest block is that of these",
-            "",
-        )
+        state.tallies.assume("PW028", launch.kernel.span, _told(sampling), "")
     state.tallies.tell_stand_ins()
     _tell_holes(state.tallies, launch.kernel)
     return ExecutionProfile(
@@ -129,6 +123,18 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
         longest_warp=state.tallies.longest_warp(),
         kinds=state.tallies.kinds(),
     )
+
+
+def _told(sampling: Sampling) -> str:
+    error = sampling.relative_error
+    bound = (
+        f"operations within {error:.1%}, the longest block is that of these"
+        if error is not None
+        else "how far operations are off is unknown, rare blocks may run the loop in line "
+        f"{', '.join(map(str, sampling.open_lines))} more often than any of these"
+    )
+    blocks = f"{sampling.blocks} of {sampling.of_blocks} blocks"
+    return f"counts are sampled, in {blocks}: {sampling.reason}; {bound}"
 
 
 def _tell_holes(tallies: Tallies, kernel: ir.Kernel) -> None:
@@ -225,7 +231,13 @@ def _evaluate(
     draw = drawn(grid, plan, block, WORK_OF_DRAWN // steps)
     threads = threads_of(draw.plan, block)
     state = _evaluate_blocks(launch, profile, allowance, default, threads, is_last=is_last, is_drawn=True)
-    return state, sampling_of(draw, state.tallies.by_block, launch.kernel, reason)
+    kernel = launch.kernel
+    loops = {
+        stmt: may_differ(kernel, stmt)
+        for stmt in ir.walk_statements(kernel.body)
+        if isinstance(stmt, ir.Loop)
+    }
+    return state, sampling_of(draw, state.tallies.by_block, kernel, reason, loops)
 
 
 def _evaluate_blocks(
@@ -296,7 +308,8 @@ def _loops(state: State, sampling: Sampling | None) -> Iterator[LoopTrips]:
         mean = tally.iterations / tally.entries if tally.entries else 0.0
         file = state.tallies.other_file(tally.span)
         body = loops[region].body.region
-        is_sampled = sampling is not None and not tally.is_uniform and sampling.thread_errors[body] > 0
+        error = 0.0 if sampling is None else sampling.thread_errors[body]
+        is_sampled = error is None or (error > 0 and not tally.is_uniform)
         is_known = tally.known and not is_sampled
         is_most = tally.is_most and not tally.known
         yield LoopTrips(tally.span.line, region, mean if is_known else None, mean, file, is_most)
@@ -326,8 +339,9 @@ def _arms(state: State, profile: BranchProfile | None, sampling: Sampling | None
             )
             own = source
             if sampling is not None and source is ProbabilitySource.STATIC:
-                own, error = ProbabilitySource.SAMPLED, sampling.thread_errors[region] / visits
-                measured = max(0.0, probability - error), min(1.0, probability + error)
+                own, error = ProbabilitySource.SAMPLED, sampling.thread_errors[region]
+                off = 1.0 if error is None else error / visits
+                measured = max(0.0, probability - off), min(1.0, probability + off)
             yield BranchArm(span.line, name, region, probability, own, file, span.column, is_open, measured)
 
 

@@ -120,28 +120,34 @@ class BlockCounts:
             np.add(row, more, row)
 
 
-def sampling_of(draw: Draw, counts: BlockCounts, kernel: ir.Kernel, reason: str) -> Sampling:
-    """The bound of the error of every count."""
+def sampling_of(
+    draw: Draw, counts: BlockCounts, kernel: ir.Kernel, reason: str, loops: dict[ir.Loop, bool]
+) -> Sampling:
+    """The bound of the error of every count, where there is one; `loops`: whether blocks may run them longer
+    than others.
+    """
     inside = _enclosing(kernel)
     work = np.zeros(kernel.region_count)
     for operation in operations(kernel):
         work[operation.region] += operation.number
-    caps, warp_caps = _caps(counts.by_thread, inside), _caps(counts.by_warp, inside)
+    fixed = {loop.region: not may_differ for loop, may_differ in loops.items()}
+    caps, warp_caps = _caps(counts.by_thread, inside, fixed), _caps(counts.by_warp, inside, fixed)
     total = work @ counts.by_thread
-    alike = counts.by_thread.max(axis=1) == counts.by_thread.min(axis=1)
-    cap_of_all = float(total.max() - total.min() + (work * caps)[alike].sum())
+    cap_of_all = float((work * caps)[work > 0].sum())
     mean = float((total * draw.plan.weights).sum() / draw.plan.weights.sum())
+    error = _error(draw, total, cap_of_all)
     return Sampling(
         blocks=len(draw.strata),
         of_blocks=round(float(draw.volumes.sum())),
         reason=reason,
         thread_errors=tuple(_error(draw, row, cap) for row, cap in zip(counts.by_thread, caps, strict=True)),
         warp_errors=tuple(_error(draw, row, cap) for row, cap in zip(counts.by_warp, warp_caps, strict=True)),
-        relative_error=_error(draw, total, cap_of_all) / mean if mean else 0.0,
+        relative_error=error / mean if mean and error is not None else error,
+        open_lines=tuple(sorted({loop.span.line for loop in loops if math.isinf(caps[loop.body.region])})),
     )
 
 
-def _error(draw: Draw, row: NDArray[np.float64], cap: float) -> float:
+def _error(draw: Draw, row: NDArray[np.float64], cap: float) -> float | None:
     """How far the mean of `row` over the drawn blocks may be off; `cap`: the most that blocks differ by."""
     variance = unseen = 0.0
     whole = float(draw.volumes.sum())
@@ -154,22 +160,34 @@ def _error(draw: Draw, row: NDArray[np.float64], cap: float) -> float:
         differences = np.diff(values)
         variance += share * share * left * float((differences**2).sum()) / (2 * number * max(1, number - 1))
         unseen = max(unseen, left * min(1.0, RARE * share / number))
-    return DEVIATIONS * math.sqrt(variance) + unseen * cap
+    if not unseen:
+        return 0.0
+    return DEVIATIONS * math.sqrt(variance) + unseen * cap if math.isfinite(cap) else None
 
 
-def _caps(rows: NDArray[np.float64], inside: list[int]) -> NDArray[np.float64]:
-    """By how much the count of a region may differ between blocks.
+def _caps(rows: NDArray[np.float64], inside: list[int], fixed: dict[int, bool]) -> NDArray[np.float64]:
+    """By how much the count of a region may differ between blocks: at most by all that there is of it.
 
-    As it was seen to; where all drawn blocks are alike, others may take the other way of a branch.
+    Infinite in loops (the keys of `fixed`) that are not fixed, or that no drawn block runs: others may run
+    them how often they like. What nothing decides differs by nothing.
     """
-    most = rows.max(axis=1)
-    caps = most - rows.min(axis=1)
-    for region in np.flatnonzero(caps == 0.0):
-        outer = inside[region]
-        while outer >= 0 and most[outer] == 0.0:
-            outer = inside[outer]
-        if outer >= 0:
-            caps[region] = max(most[region], most[outer])
+    caps = np.full(len(rows), np.nan)
+    for start in range(len(rows)):
+        way = [start]
+        while inside[way[-1]] >= 0 and np.isnan(caps[way[-1]]):
+            way.append(inside[way[-1]])
+        for region in reversed(way):
+            outer = inside[region]
+            if outer < 0:
+                caps[region] = 1.0
+            elif outer not in fixed:
+                caps[region] = caps[outer]
+            else:
+                entered = rows[outer] > 0
+                trips = rows[region][entered] / rows[outer][entered]
+                is_known = fixed[outer] and trips.size > 0
+                caps[region] = caps[outer] * trips.max() if is_known else math.inf
+    caps[[region for region, outer in enumerate(inside) if outer < 0]] = 0.0
     return caps
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from operator import is_
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,6 +28,7 @@ from wattslice.counting.values import (
     Pointer,
     Record,
     Scalar,
+    Unknown,
     Value,
     apply,
     binary,
@@ -38,7 +40,7 @@ from wattslice.counting.values import (
     truth,
     unset_member,
 )
-from wattslice.ir.objects import part_of
+from wattslice.ir.objects import part_of, pointers_in
 
 if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
@@ -134,7 +136,7 @@ class ExpressionEvaluator:
             self._kept -= bool(known.operands)
             known.operands, known.value = (), VARYING
             known.seen, known.patience = seen, known.patience - 1
-        elif self._kept < self._most_kept:  # twice the same: what is kept alive costs the cache of the processor
+        elif self._kept < self._most_kept:  # twice the same; to keep more would cost the processor's cache
             self._kept += 1
             known.operands, known.value = operands, value
         return value
@@ -184,7 +186,8 @@ class ExpressionEvaluator:
             )
             return Record(members) if members else VARYING
         if place.type.kind in (ir.TypeKind.POINTER, ir.TypeKind.ARRAY):
-            return Pointer(place.variable, 0)
+            part = part_of(place.variable.type, place.path) if place.path else None
+            return Pointer(ir.Behind(place.variable, part[0]) if part else place.variable, 0)
         setting = state.inputs.settings.get(place.variable.name)
         return VARYING if setting is None else setting
 
@@ -208,7 +211,10 @@ class ExpressionEvaluator:
         """Evaluates the address of a place and visits its site."""
         address = self.evaluate(place.address, mask)
         tally = self.state.tallies.sites[place.site]
-        tally.visit(place.type, place.space, address, mask, self.state.threads)
+        around = [frame for frame in self.state.loops if not (frame.is_switch or frame.is_block)]
+        known = tuple((frame.iteration, frame.trips) for frame in around if frame.trips is not None)
+        iteration = known if len(known) == len(around) else None
+        tally.visit(place.type, place.space, address, mask, self.state.threads, iteration)
         return address
 
     def _load(self, expr: ir.Load, mask: Mask) -> Value:
@@ -222,10 +228,36 @@ class ExpressionEvaluator:
             if known is not None and known is not VARYING:  # what shared memory holds is one in all threads
                 if not is_pointer:
                     return convert(known, expr.type)
-                return known if isinstance(known, Pointer) else Pointer(None, scalar(known))
+                offset = known.offset if isinstance(known, Pointer) else scalar(known)
+                if isinstance(known, Pointer) and not self._is_of_others(expr):
+                    return known
+                value = offset if isinstance(offset, Unknown) else Unknown(uniform=True, delta=offset)
+                return self._pointer(expr, address, value)
         is_parameter = root in self.state.launch.kernel.parameters and root in self.state.objects.unwritten
         value = loaded(expr.place, address, is_parameter=is_parameter)
-        return Pointer(None, value) if is_pointer else value
+        return self._pointer(expr, address, value) if is_pointer else value
+
+    def _pointer(self, expr: ir.Load, address: Value, value: Unknown) -> Pointer:
+        """A pointer out of memory, told by where it lies; `value`: what is known of what lies there.
+
+        Where each lane has another, as in a chain, they are taken to point into the array that they are in.
+        """
+        table, offset = (address.root, address.offset) if isinstance(address, Pointer) else (None, value)
+        if table is None or not value.uniform:
+            return Pointer(None, value)
+        if self._is_of_others(expr):
+            value = replace(value, everywhere=False)
+        elif isinstance(offset, int) and expr.place.space in _TABLES and _depth(table) < MOST_BEHIND:
+            return Pointer(ir.Behind(table, offset), 0)
+        return Pointer(_somewhere_behind(table), value)
+
+    def _is_of_others(self, expr: ir.Load) -> bool:
+        """Whether what `expr` loads is not always the same: in iterations that the one being run stands for,
+        or where the kernel writes other pointers there.
+        """
+        if expr.place.space in _TABLES and _stores_pointers(self.state.launch.kernel):
+            return True
+        return any(expr.place.site in frame.moving for frame in self.state.loops)
 
     def _held(self, expr: ir.Load, address: Pointer, mask: Mask) -> Value | None:
         """A number that memory is known to hold: a constant, or what the kernel has put there itself."""
@@ -283,7 +315,7 @@ class ExpressionEvaluator:
             return int(expr.op is ir.BinaryOp.NE)
         type_ = expr.operand_type
         if isinstance(left, Pointer) and isinstance(right, Pointer):
-            if left.root is not right.root or left.root is None:
+            if left.root != right.root or left.root is None:
                 return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
             left, right, type_ = left.offset, right.offset, ir.INT64
         if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
@@ -375,7 +407,13 @@ class ExpressionEvaluator:
         if inner.is_empty:
             return int(not is_and)
         self.state.tallies.count(expr.right_region, inner)
+        meeting = None
+        if isinstance(left, Chance) and inner is not mask and _writes(expr.right):
+            meeting = self.state.fork(together=left.uniform)
+            meeting.ways.append((dict(self.state.environment), left.uniform))
         right = self.condition(expr.right, inner)
+        if meeting is not None:
+            self.state.join(meeting, is_reached=True)
         return _combine(left, right, is_and)
 
     def _select(self, expr: ir.Select, mask: Mask) -> Value:
@@ -397,15 +435,25 @@ class ExpressionEvaluator:
             else_mask = state.masks.perhaps(mask, 1.0 - chance, together=condition.uniform)
         else:
             then_mask, else_mask = state.masks.where(mask, condition), state.masks.where(mask, ~condition)
-        then = otherwise = None
+        then = otherwise = meeting = None
+        if isinstance(condition, Chance) and (_writes(expr.then) or _writes(expr.otherwise)):
+            meeting = state.fork(together=condition.uniform)
+        before = state.environment
         if not then_mask.is_empty:
             if is_decision:
                 state.tallies.count(expr.then_region, then_mask)
+            if meeting is not None:
+                state.environment = dict(before)
             then = self.evaluate(expr.then, then_mask)
+            if meeting is not None:
+                state.arrive(meeting)
+                state.environment = before
         if not else_mask.is_empty:
             if is_decision:
                 state.tallies.count(expr.otherwise_region, else_mask)
             otherwise = self.evaluate(expr.otherwise, else_mask)
+        if meeting is not None:
+            state.join(meeting, is_reached=otherwise is not None)
         if then is None or otherwise is None:
             return (
                 VARYING
@@ -577,9 +625,7 @@ class ExpressionEvaluator:
         )
 
 
-def _moved(
-    expr: ir.PointerOffset, root: ir.Variable | None, offset: Scalar, index: Value | None
-) -> Pointer:
+def _moved(expr: ir.PointerOffset, root: ir.Root | None, offset: Scalar, index: Value | None) -> Pointer:
     """`expr` for a pointer that lies at `offset` in `root`."""
     if index is not None:
         index = scalar(index)
@@ -592,12 +638,57 @@ def _moved(
     return Pointer(root, offset)
 
 
+_TABLES = (ir.MemorySpace.GLOBAL, ir.MemorySpace.CONSTANT)
+MOST_BEHIND = 4
+"""Pointers that are followed one behind the other."""
+
+
+def _depth(root: ir.Root) -> int:
+    return 1 + _depth(root.holder) if isinstance(root, ir.Behind) else 0
+
+
+def _somewhere_behind(table: ir.Root) -> ir.Behind:
+    """What the pointers in `table` point to that are not told apart; far behind it that is all one."""
+    if isinstance(table, ir.Behind) and _depth(table) == MOST_BEHIND:
+        return table
+    return ir.Behind(table, None)
+
+
+def _is_in_memory(root: ir.Root) -> bool:
+    """Whether `root` is behind a pointer that may be anything, null as well: in no record that is given."""
+    holder = root.holder if isinstance(root, ir.Behind) else None
+    if isinstance(holder, ir.Variable):
+        return holder.role is not ir.VariableRole.PARAMETER or not holder.type.fields
+    return holder is not None
+
+
+@lru_cache(maxsize=4)
+def _stores_pointers(kernel: ir.Kernel) -> bool:
+    """Whether a kernel stores pointers where tables of them lie."""
+    return any(
+        isinstance(node, ir.Assign | ir.Increment)
+        and isinstance(node.target, ir.MemoryPlace)
+        and node.target.space in _TABLES
+        and any(True for _ in pointers_in(node.target.type))
+        for node in ir.expressions_below(kernel.body)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _writes(expr: ir.Expr) -> bool:
+    """Whether to evaluate `expr` may change a register."""
+    return any(
+        isinstance(node, ir.Assign | ir.Increment | ir.InlinedCall) for node in ir.walk_expressions(expr)
+    )
+
+
 def _compares_with_null(expr: ir.Binary, left: Value, right: Value) -> bool:
     """`p == NULL` or `p != NULL` of a pointer whose object is known: it is not null."""
     if expr.op not in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
         return False
     for pointer, null in ((left, right), (right, left)):
-        if isinstance(pointer, Pointer) and pointer.root is not None and isinstance(null, int) and null == 0:
+        root = pointer.root if isinstance(pointer, Pointer) else None
+        if root is not None and isinstance(null, int) and null == 0 and not _is_in_memory(root):
             return True
     return False
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from enum import Enum, auto
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
@@ -47,7 +48,7 @@ from wattslice.counting.iterations import (
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.pieces import representatives
 from wattslice.counting.sampling import Mask
-from wattslice.counting.state import BudgetExceededError, LoopFrame, StandIns, State
+from wattslice.counting.state import BudgetExceededError, LoopFrame, Meeting, StandIns, State
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
     UNIFORM,
@@ -185,7 +186,7 @@ class Loops(ExpressionEvaluator):
         exact = known is None or known.is_exact
         if known is not None and known.has_open_exit:
             shape = replace(shape, iterations_differ=True)
-        frame = LoopFrame(state.masks.none, state.masks.none)
+        frame = LoopFrame(state.masks.none, state.masks.none, Meeting(len(state.forks)))
         around = [(outer, outer.broken) for outer in state.loops]
         call = state.calls[-1]
         returned_before = call.returned
@@ -202,7 +203,7 @@ class Loops(ExpressionEvaluator):
         call.loop_depth -= 1
         state.loops.pop()
         if frame.data_leave or not exact:
-            self._forget_the_end(shape, together=frame.data_leave == {True})
+            self.forget_all(shape.assigned, shape.overwritten, together=frame.data_leave == {True})
         for variable, old in hidden:
             state.environment[variable] = select(entering.active, state.environment.get(variable, old), old)
         trips = None if known is None else known.trips
@@ -271,7 +272,10 @@ class Loops(ExpressionEvaluator):
         state = self.state
         frame = state.loops[-1]
         frame.broken = frame.continued = state.masks.none
-        through = state.masks.sum(self.execute(loop.body, mask), frame.continued)
+        frame.end = Meeting(len(state.forks))
+        through = self.execute(loop.body, mask)
+        state.meet(frame.end, is_reached=not through.is_empty)
+        through = state.masks.sum(through, frame.continued)
         if loop.step is not None and not through.is_empty:
             state.tallies.count(loop.step_region, through)
             self.evaluate(loop.step, through)
@@ -289,10 +293,15 @@ class Loops(ExpressionEvaluator):
 
     def _registers(self, shape: LoopShape) -> dict[ir.RegisterKey, Value]:
         """The registers that the loop assigns and the contents it stores, with their present values."""
+        return self._written(shape.assigned, shape.overwritten)
+
+    def _written(
+        self, assigned: Iterable[ir.RegisterKey], overwritten: frozenset[ir.Variable]
+    ) -> dict[ir.RegisterKey, Value]:
         environment = self.state.environment
-        found = {key: environment[key] for key in shape.assigned if key in environment}
-        if shape.overwritten:
-            cells = [key for key in environment if type(key) is tuple and key[0] in shape.overwritten]
+        found = {key: environment[key] for key in assigned if key in environment}
+        if overwritten:
+            cells = [key for key in environment if type(key) is tuple and key[0] in overwritten]
             found |= {key: environment[key] for key in cells}
         return found
 
@@ -318,9 +327,11 @@ class Loops(ExpressionEvaluator):
             if key not in shape.counters
         )
 
-    def _forget_the_end(self, shape: LoopShape, *, together: bool) -> None:
-        """What a loop leaves in its registers is unknown when it only was assumed to run to its end."""
-        for key, value in self._registers(shape).items():
+    def forget_all(
+        self, assigned: Iterable[ir.RegisterKey], overwritten: frozenset[ir.Variable], *, together: bool
+    ) -> None:
+        """What a loop or call has written is unknown when it was only assumed to run to its end."""
+        for key, value in self._written(assigned, overwritten).items():
             self.state.environment[key] = (
                 unknown_like(value)
                 if together
@@ -422,7 +433,7 @@ class Loops(ExpressionEvaluator):
         amount = self._amount_of(induction, mask)
         limit: Value = bound.limit if isinstance(bound.limit, int) else self.evaluate(bound.limit, mask)
         if isinstance(start, Pointer) or isinstance(limit, Pointer):
-            if not (isinstance(start, Pointer) and isinstance(limit, Pointer) and start.root is limit.root):
+            if not (isinstance(start, Pointer) and isinstance(limit, Pointer) and start.root == limit.root):
                 return None
             start, limit = start.offset, limit.offset
         if isinstance(start, int | np.ndarray) and not fits_int64(start):
@@ -601,7 +612,7 @@ class Loops(ExpressionEvaluator):
         self.idle = needed(loop).idle
         state.steps_left = SURVEY_STEPS + 4 * shape.size
         none = state.masks.none
-        state.loops.append(LoopFrame(none, none))
+        state.loops.append(LoopFrame(none, none, Meeting(0)))
         state.calls[-1].loop_depth += 1
         running = state.masks.where(
             state.masks.all, on_lanes(looked, state, looked.iterations[:, None] < begun)
@@ -666,7 +677,7 @@ class Loops(ExpressionEvaluator):
         ]
         for region, weights in survey.by_lane(mask):
             state.tallies.count(region, state.masks.of(weights))
-        self._forget_the_end(shape, together=False)
+        self.forget_all(shape.assigned, shape.overwritten, together=False)
         state.environment.update(counters)
         return mask
 
@@ -721,10 +732,16 @@ class Loops(ExpressionEvaluator):
                     value = _value_after(induction, start, amount, representative)
                     state.assign(induction.variable, value, running)
             previous = representative
+            if isinstance(representative, int) and isinstance(trips, int):
+                frame.iteration, frame.trips = representative, trips
+            else:
+                frame.trips = None
             before = self._registers(shape)
             if boundaries is not None:
                 boundaries.iterate(representative)
             iterations += running.thread_mean
+            stands = stratum.weight != 1.0 or np.any(end - first > 1)
+            frame.moving = shape.moving_pointers if stands else frozenset()
             around = [(outer, outer.broken) for outer in state.loops[:-1]]
             if not is_do:
                 self._test_counted(loop, running)
@@ -890,7 +907,7 @@ class Loops(ExpressionEvaluator):
         state.tallies = Runs(state.launch.kernel, state.threads)
         state.steps_left = COUNTED_STEPS
         none = state.masks.none
-        state.loops.append(LoopFrame(none, none))
+        state.loops.append(LoopFrame(none, none, Meeting(0)))
         state.calls[-1].loop_depth += 1
         running = state.masks.all
         try:
@@ -939,7 +956,7 @@ class Loops(ExpressionEvaluator):
         if measured is not None:
             trips = measured
         frame.expected_trips = DEFAULT_TRIPS if measured is None else max(1.0, measured)
-        state.uncertain += 1
+        state.forks.append(True)
         warp_trips = trips if measured is None else of_warps
         first = mask if trips > 1.0 else state.masks.diverging(mask, trips, warp_trips)
         stay = 1.0 if first.is_empty or trips <= 0.0 else self._run_once(loop, first)
@@ -948,7 +965,7 @@ class Loops(ExpressionEvaluator):
             trips = min(MOST_TRIPS, 1.0 / max(1e-12, 1.0 - again * stay))
         if trips > 1.0:
             self._run_once(loop, state.masks.diverging(mask, trips - 1.0, max(trips, warp_trips) - 1.0))
-        state.uncertain -= 1
+        state.forks.pop()
         if not is_measured:
             number = f"{assumed:g} iteration{'s' * (assumed != 1.0)} assumed"
             state.tallies.assume_trips(
@@ -1044,9 +1061,10 @@ def _moved_by(before: Value | None, after: Value | None) -> Lanes | None:
 
 def _drifted(before: Value | None, after: Value) -> Value:
     if isinstance(after, Pointer):
-        if isinstance(before, Pointer) and before.root is after.root:
+        if isinstance(before, Pointer) and before.root == after.root:
             return Pointer(after.root, scalar(_drifted(before.offset, after.offset)))
-        return unknown_like(after)
+        root = None if isinstance(before, Pointer) else after.root  # another in each iteration
+        return Pointer(root, scalar(unknown_like(after.offset)))
     moved = _moved_by(before, after)
     if moved is not None and is_warp_uniform(moved):
         return Unknown(uniform=True, delta=cast(Lanes, scalar(after)))

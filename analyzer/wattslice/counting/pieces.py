@@ -218,12 +218,15 @@ def first_not_below(slope: Ints, offset: Ints) -> Ints:
 
 def _joined(cells: Ints, bounds: Ints) -> Ints:
     """Cells that hold blocks of one piece, which have the same bounds, are one."""
-    _, pieces = np.unique(bounds, axis=0, return_inverse=True)
+    if not bool(cells.any()):
+        return cells
+    numbers: dict[bytes, int] = {}
+    pieces = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in bounds])
     while True:
-        of_piece = np.full(int(pieces.max()) + 1, cells.size)
-        np.minimum.at(of_piece, pieces.reshape(-1), cells)
+        of_piece = np.full(len(numbers), cells.size)
+        np.minimum.at(of_piece, pieces, cells)
         of_cell = np.full(int(cells.max()) + 1, cells.size)
-        np.minimum.at(of_cell, cells, of_piece[pieces.reshape(-1)])
+        np.minimum.at(of_cell, cells, of_piece[pieces])
         joined = of_cell[cells]
         if np.array_equal(joined, cells):
             return cells
@@ -324,7 +327,8 @@ class Planner:
         for k, axis in enumerate(self._axes):
             if axis.is_remainder and axis.real in self._structure.single:
                 cells = cells * axis.period + coordinates[:, k]
-        cells = np.unique(cells, return_inverse=True)[1].astype(np.int64)
+        if bool(cells.any()):
+            cells = np.unique(cells, return_inverse=True)[1].astype(np.int64)
         for split in self._structure.splits:
             inside: NDArray[np.bool_] = np.all(
                 (coordinates >= split.low) & (coordinates < split.high), axis=1

@@ -111,14 +111,32 @@ class Reach(Struct, frozen=True):
         )
 
 
+class ReachedObject(Struct, frozen=True):
+    """An object that one textual access goes to: None where it is known by no pointer of its own.
+
+    `share`: of the requests. `block_reach`, `launch_reach`: what one block, and what all samples touch of it;
+    None: the address depends on data or on something unknown. `block_sectors`: runs of sectors that the block
+    touches, first and one behind the last, in order; None unless every visit was looked at.
+    """
+
+    root: ir.Root | None
+    share: float
+    block_reach: Reach | None
+    launch_reach: Reach | None
+    block_sectors: tuple[tuple[int, int], ...] | None = None
+
+
 class SiteStatistics(Struct, frozen=True):
     """How one textual memory access behaves, averaged over sampled warps.
 
     `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local).
-    `bank_passes`: passes a request to shared memory or L1 takes (1 = conflict-free).
+    `bank_passes`: passes a request to shared memory or L1 takes (1 = conflict-free). `joined_passes`: those
+    of a request to shared memory that takes one neighbour along, or three, in 128-byte passes. `queued`: if
+    shared memory serves each lane by itself, the most that one bank has to; and the same where lanes of one
+    block that all have one address count as one.
     `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
-    `block_reach`, `launch_reach`: what one block, and what all samples touch of the object. `block`: the
-    number of that block among those looked at; one that comes here, if any does.
+    `objects`: what it goes to. `block`: the number of the block of which their reach is told among those
+    looked at; one that comes here, if any does.
     `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the
     requests for one object the share that is distinct counts what they have in common once.
     `bytes_per_row`: of a row of DRAM, what blocks that run next to one another touch in one visit.
@@ -128,27 +146,45 @@ class SiteStatistics(Struct, frozen=True):
     sectors_per_request: float | None
     bank_passes: float | None
     block_distinct_share: float
-    block_reach: Reach | None
-    launch_reach: Reach | None
+    objects: tuple[ReachedObject, ...]
     access_bytes: int
     request_bytes: int
     bytes_per_row: float | None = None
     block: int = 0
+    joined_passes: tuple[float, float] | None = None
+    queued: tuple[float, float] | None = None
+
+    @property
+    def only(self) -> ReachedObject | None:
+        """The object that all requests go to; None where there are several, or none is known."""
+        return self.objects[0] if len(self.objects) == 1 else None
+
+    @property
+    def block_reach(self) -> Reach | None:
+        """As of the `only` object."""
+        return None if self.only is None else self.only.block_reach
+
+    @property
+    def launch_reach(self) -> Reach | None:
+        """As of the `only` object."""
+        return None if self.only is None else self.only.launch_reach
 
 
 class Sampling(Struct, frozen=True):
     """Counts that are estimates: of `of_blocks` only `blocks`, drawn at random, were evaluated.
 
     `reason`: what in the kernel kept the others from being known. `thread_errors`, `warp_errors`: how far
-    each count may be from the truth, by region. `relative_error`: the same of all operations together.
+    each count may be from the truth, by region; None where no bound is known. `relative_error`: the same of
+    all operations together. `open_lines`: the loops that other blocks may run longer than any drawn one.
     """
 
     blocks: int
     of_blocks: int
     reason: str
-    thread_errors: tuple[float, ...]
-    warp_errors: tuple[float, ...]
-    relative_error: float
+    thread_errors: tuple[float | None, ...]
+    warp_errors: tuple[float | None, ...]
+    relative_error: float | None
+    open_lines: tuple[int, ...] = ()
 
 
 class BlockKind(Struct, frozen=True):

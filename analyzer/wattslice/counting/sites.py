@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.counting.profile import Reach, SiteStatistics
+from wattslice.counting.profile import Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, places_of_blocks
+from wattslice.counting.touched import Iteration, Touched
 from wattslice.counting.values import Pointer, Unknown, Value
 
 SECTOR_BYTES = 32
@@ -147,6 +148,18 @@ def bank_passes(
     return _mean(total, weights) / words_per_lane
 
 
+def queued_lanes(
+    offsets: NDArray[np.int64], active: NDArray[np.bool_], population: NDArray[np.float64] | None = None
+) -> float:
+    """The most lanes of a request that one bank of shared memory serves one after the other (atomics)."""
+    rows, lanes, weights = _rows(offsets, active, population)
+    if rows.size == 0:
+        return 1.0
+    of_row = rows // BANK_BYTES % BANKS + BANKS * np.arange(len(rows))[:, None]
+    queues = np.bincount(of_row[lanes], minlength=len(rows) * BANKS).reshape(-1, BANKS)
+    return _mean(queues.max(axis=1), weights)
+
+
 def _is_in_pairs(words: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Of each row, whether lane i reads what lane i ^ 1 reads, or each what lane i ^ 2 reads."""
     lane = np.arange(WARP_SIZE)
@@ -167,13 +180,25 @@ def _group_passes(words: NDArray[np.int64], words_per_lane: int, groups: int) ->
 
 class RequestCost(Struct, frozen=True):
     """What the requests of one visit cost, as means over warps; `distinct_share`, `bytes_per_row`: of a
-    typical block, of shared memory not looked at.
+    typical block, of shared memory not looked at. `joined`, `queued`: as in `SiteStatistics`.
     """
 
     passes: float
     sectors: float
     distinct_share: float
     bytes_per_row: float = ROW_BYTES
+    joined: tuple[float, float] = (0.0, 0.0)
+    queued: tuple[float, float] = (0.0, 0.0)
+
+
+def _joined_sizes(size_bytes: int) -> tuple[int, int]:
+    """Bytes of a request that takes one neighbour along, or three: 16 at most."""
+    return min(16, 2 * size_bytes), min(16, 4 * size_bytes)
+
+
+def _broadcast_passes(size_bytes: int) -> float:
+    """Of a request in which all lanes read the same: what it returns moves in pairs of lanes."""
+    return max(1.0, size_bytes / 8)
 
 
 class _Pattern(Struct, frozen=True):
@@ -243,7 +268,15 @@ def _looked_at(
 ) -> RequestCost:
     asked = (offsets, active, size_bytes, threads.warp_population)
     if space is ir.MemorySpace.SHARED:
-        return RequestCost(bank_passes(*asked), 1.0, 1.0)
+        apart = offsets - offsets[0]  # joined ones are aligned, at whichever neighbour these offsets are
+        pair, four = (
+            bank_passes(apart // size * size, active, size, threads.warp_population) * max(1, size // 4)
+            for size in _joined_sizes(size_bytes)
+        )
+        queued = queued_lanes(offsets, active, threads.warp_population)
+        here = offsets[block][active[block]]
+        together = 1.0 if here.size and bool((here == here[0]).all()) else queued
+        return RequestCost(bank_passes(*asked), 1.0, 1.0, joined=(pair, four), queued=(queued, together))
     if space is ir.MemorySpace.CONSTANT:  # serves one word after the other
         passes = sectors_per_request(*asked, sector_bytes=4)
     else:  # L1 has the banks of shared memory
@@ -267,6 +300,22 @@ TEXTURE_PITCH_TEXELS = 1 << 14
 _Axis = int | NDArray[np.int64]
 
 
+class _Reached(Struct):
+    """What visits have reached of one object: how many, their weight, and as in `ReachedObject`."""
+
+    visits: int = 0
+    weight: float = 0.0
+    block: Reach | None = None
+    launch: Reach | None = None
+    touched: Touched = field(default_factory=Touched)
+
+    def seen(self, root: ir.Root | None, share: float, size_bytes: int) -> ReachedObject:
+        """Of the object `root`, to which this `share` of the requests goes for `size_bytes` each."""
+        return ReachedObject(
+            root, share, self.block, self.launch, self.touched.runs(size_bytes, SECTOR_BYTES)
+        )
+
+
 class SiteTally:
     """Running sums of one access site, weighted by warp requests."""
 
@@ -275,30 +324,40 @@ class SiteTally:
         self._size_bytes = self._request_bytes = 0
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
-        self._sectors = self._passes = self._distinct = self._rows = 0.0
+        self._sectors = self._passes = self._distinct = self._rows = self._pair = self._four = 0.0
+        self._queued = self._together = 0.0
         self._lanes: slice | None = None  # those of the block whose reach is looked at, and its number
         self._at_block = 0
-        self._launch: Reach | None = None
-        self._block: Reach | None = None
+        self._objects: dict[ir.Root | None, _Reached] = {}
         self._base_known = True
         self._stride = 0  # of what is unknown of the address, where it is the same in the whole launch
 
     def visit(
-        self, type_: ir.Type, space: ir.MemorySpace, address: Value, mask: Mask, threads: SampledThreads
+        self,
+        type_: ir.Type,
+        space: ir.MemorySpace,
+        address: Value,
+        mask: Mask,
+        threads: SampledThreads,
+        iteration: Iteration | None,
     ) -> None:
-        """One visit by the lanes of `mask` at `address`; an object of `type_` is accessed."""
+        """One visit by the lanes of `mask` at `address`; an object of `type_` is accessed. `iteration`: of
+        the loops around; None: not known of all.
+        """
         self._size_bytes, self._request_bytes = max(1, type_.size_bytes), type_.request_bytes
-        offset = address.offset if isinstance(address, Pointer) else address
+        root, offset = (address.root, address.offset) if isinstance(address, Pointer) else (None, address)
         if isinstance(offset, Unknown) and offset.uniform:
             # what differs from visit to visit in its stride is a multiple of something: far apart
             self._base_known &= offset.everywhere and self._stride in (0, offset.stride)
             self._stride = offset.stride
             offset = offset.delta
         if not isinstance(offset, int | np.ndarray):
-            self._unknown += max(mask.warp_mean, 1e-12)
+            weight = max(mask.warp_mean, 1e-12)
+            self._unknown += weight
+            self._objects.setdefault(root, _Reached()).weight += weight
             return
         axis: _Axis = offset if isinstance(offset, int) else np.asarray(offset, np.int64)
-        self._look((axis,), axis, space, mask, threads, unit_bytes=1, length=self._size_bytes)
+        self._look((axis,), axis, root, space, mask, threads, 1, self._size_bytes, iteration)
 
     def visit_texels(
         self, texel_bytes: int, coordinates: Sequence[Value], mask: Mask, threads: SampledThreads
@@ -312,23 +371,27 @@ class SiteTally:
             elif isinstance(coordinate, np.ndarray):
                 axes.append(np.floor(coordinate).astype(np.int64))
             else:
-                self._unknown += max(mask.warp_mean, 1e-12)
+                weight = max(mask.warp_mean, 1e-12)
+                self._unknown += weight
+                self._objects.setdefault(None, _Reached()).weight += weight
                 return
         texel: _Axis = 0
         for axis in reversed(axes):
             texel = texel * TEXTURE_PITCH_TEXELS + axis
         offsets = texel * self._size_bytes
-        self._look(tuple(axes), offsets, ir.MemorySpace.TEXTURE, mask, threads, self._size_bytes, 1)
+        self._look(tuple(axes), offsets, None, ir.MemorySpace.TEXTURE, mask, threads, self._size_bytes, 1)
 
     def _look(
         self,
         axes: tuple[_Axis, ...],
         offsets: _Axis,
+        root: ir.Root | None,
         space: ir.MemorySpace,
         mask: Mask,
         threads: SampledThreads,
         unit_bytes: int,
         length: int,
+        iteration: Iteration | None = None,
     ) -> None:
         """Counts a visit, and looks at its addresses unless enough were looked at already."""
         weight = max(mask.warp_mean, 1e-12)
@@ -341,11 +404,17 @@ class SiteTally:
             self._at_block = next((k for k in threads.typical if bool(runs[k])), heaviest)
             self._lanes = threads.lanes_of(self._at_block)
         inner_block = self._lanes
-        if self._visits <= REACH_VISITS:
-            self._launch = _extended(self._launch, axes, active, unit_bytes, length)
+        reached = self._objects.setdefault(root, _Reached())
+        reached.visits += 1
+        reached.weight += weight
+        if reached.visits <= REACH_VISITS:
+            reached.launch = _extended(reached.launch, axes, active, unit_bytes, length)
             in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
             if bool(active[inner_block].any()):
-                self._block = _extended(self._block, in_block, active[inner_block], unit_bytes, length)
+                reached.block = _extended(reached.block, in_block, active[inner_block], unit_bytes, length)
+        if space is ir.MemorySpace.GLOBAL:
+            of_block = offsets if isinstance(offsets, int) else offsets[inner_block]
+            reached.touched.visit(of_block, mask.weights[inner_block], iteration)
         stride = 1 << (self._looked // DETAILED_VISITS)
         if self._visits < self._next:
             return
@@ -366,6 +435,12 @@ class SiteTally:
             whole, one = (1 + (size - 1) // 32 for size in (self._size_bytes, self._request_bytes))
             self._sectors += weight * one
             self._passes += weight
+            if space is ir.MemorySpace.SHARED:
+                words = self._request_bytes // BANK_BYTES
+                pair, four = map(_broadcast_passes, _joined_sizes(self._request_bytes))
+                self._passes += weight * (_broadcast_passes(self._request_bytes) / max(1, words) - 1.0)
+                lanes = np.add.reduceat(active, np.arange(0, active.size, WARP_SIZE), dtype=np.int64)
+                self._note_shared(weight, (pair, four), (float(lanes[lanes > 0].mean()), 1.0))
             self._rows += weight / ROW_BYTES
             lanes = inner_block.stop - inner_block.start
             self._distinct += weight * 32 / lanes * self._fresh(whole / one)
@@ -376,9 +451,16 @@ class SiteTally:
             fresh = self._fresh(whole.sectors / cost.sectors)
             cost = replace(cost, distinct_share=cost.distinct_share * fresh)
         self._passes += weight * cost.passes
+        self._note_shared(weight, cost.joined, cost.queued)
         self._sectors += weight * cost.sectors
         self._distinct += weight * cost.distinct_share
         self._rows += weight / cost.bytes_per_row
+
+    def _note_shared(self, weight: float, joined: tuple[float, float], queued: tuple[float, float]) -> None:
+        self._pair += weight * joined[0]
+        self._four += weight * joined[1]
+        self._queued += weight * queued[0]
+        self._together += weight * queued[1]
 
     def _fresh(self, times: float) -> float:
         """Share of new sectors in the requests for one object, which has so many `times` those of one."""
@@ -394,23 +476,36 @@ class SiteTally:
 
         Of a search the first place is known: with one iteration that stands for the rest, half of all visits.
         """
-        sizes = self._size_bytes, self._request_bytes
+        sizes, requests = (self._size_bytes, self._request_bytes), self._known + self._unknown
         if self._known == 0.0 or self._unknown >= self._known:
-            return SiteStatistics(None, None, self._fresh(-(-self._size_bytes // 32)), None, None, *sizes)
+            objects = tuple(
+                ReachedObject(root, one.weight / requests, None, None) for root, one in self._objects.items()
+            )
+            return SiteStatistics(None, None, self._fresh(-(-self._size_bytes // 32)), objects, *sizes)
         whole = self._base_known and self._unknown == 0.0
-        if self._stride and self._launch is not None:
+        if self._stride:
             # what lies apart by no more than it is long overlaps: as if the unknown part were always the same
-            whole = whole and self._stride < self._launch.bytes
+            whole = whole and all(
+                self._stride < one.launch.bytes for one in self._objects.values() if one.launch
+            )
+        is_shared = self._queued > 0.0
+        objects = tuple(
+            one.seen(root, one.weight / requests, self._size_bytes)
+            if whole
+            else ReachedObject(root, one.weight / requests, None, None)
+            for root, one in self._objects.items()
+        )
         return SiteStatistics(
             sectors_per_request=self._sectors / self._detailed,
             bank_passes=self._passes / self._detailed,
             block_distinct_share=self._distinct / self._detailed,
-            block_reach=self._block if whole else None,
-            launch_reach=self._launch if whole else None,
+            objects=objects,
             access_bytes=self._size_bytes,
             request_bytes=self._request_bytes,
             bytes_per_row=self._detailed / self._rows,
             block=self._at_block,
+            joined_passes=(self._pair / self._detailed, self._four / self._detailed) if is_shared else None,
+            queued=(self._queued / self._detailed, self._together / self._detailed) if is_shared else None,
         )
 
 

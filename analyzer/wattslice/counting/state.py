@@ -17,7 +17,7 @@ from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import BlockKind, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import Patterns, SiteTally
-from wattslice.counting.values import Lanes, Value, select
+from wattslice.counting.values import VARYING, Lanes, Value, join, select, unset_member
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
@@ -84,16 +84,36 @@ class LoopTally(Struct):
         return self.last is not None and isinstance(self.last[0], int)
 
 
+Environment = dict[ir.RegisterKey, Value]
+
+
+class Meeting(Struct):
+    """A place where ways meet that lanes have come perhaps: what they disagree on is not known behind it.
+
+    `forks`: chances open around it. `ways`: the registers of each such way, and whether all lanes of a warp
+    come it together. `is_certain`: some lanes jump here for certain, with the registers of the way that goes
+    on.
+    """
+
+    forks: int
+    ways: list[tuple[Environment, bool]] = field(default_factory=list[tuple[Environment, bool]])
+    is_certain: bool = False
+
+
 class LoopFrame(Struct):
     """A loop, switch or breakable block being run: lanes that left it or skip to its next iteration.
 
+    `end`: of a switch or block, where a `break` leads; of a loop, where a `continue` does.
     `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
     decide a break, so that what the loop assigns is not known behind it, even if the break is assumed never
     to happen; True in it when all lanes of a warp break together. `is_returned_from`: data decide a return.
+    `iteration` of `trips`, where the loop is counted and both are the same for all lanes. `moving`: the loads
+    of pointers that are others in iterations that the one being run stands for.
     """
 
     broken: Mask
     continued: Mask
+    end: Meeting
     expected_trips: float | None = None
     left_by_chance: bool = False
     left_by_profile: bool = False
@@ -101,16 +121,20 @@ class LoopFrame(Struct):
     is_returned_from: bool = False
     is_switch: bool = False  # no loop
     is_block: bool = False  # a breakable block
+    moving: frozenset[int] = frozenset()
+    iteration: int = 0
+    trips: int | None = None
 
 
 class CallFrame(Struct):
     """The kernel or an inlined call being run: lanes that returned, and with which values.
 
-    `data_leave`: not empty when data decide a return in a loop, even if it is assumed never to happen; True
-    in it when all lanes of a warp return together.
+    `end`: where a `return` leads. `data_leave`: not empty when data decide a return in a loop, even if it is
+    assumed never to happen; True in it when all lanes of a warp return together.
     """
 
     returned: Mask
+    end: Meeting
     values: list[tuple[Mask, Value]] = field(default_factory=list[tuple[Mask, Value]])
     data_leave: set[bool] = field(default_factory=set[bool])
     loop_depth: int = 0
@@ -288,7 +312,9 @@ class Inputs:
 
     def __init__(self, launch: KernelLaunch) -> None:
         self.settings = {setting.name: setting.value for setting in launch.settings}
-        self.constants = {(c.variable, c.offset_bytes): c.value for c in launch.constants}
+        self.constants: dict[tuple[ir.Root | None, int], Value] = {
+            (c.variable, c.offset_bytes): c.value for c in launch.constants
+        }
         self.constant_objects = frozenset(c.variable for c in launch.constants)
         self.assumed: dict[ir.Variable, int] = {}
         self.guessed: frozenset[ir.Variable] = frozenset()
@@ -305,14 +331,14 @@ class State:
         self.has_blocks = True  # or the lanes are iterations that are looked at together
         self.inputs = Inputs(launch)
         self.tallies = Tallies(launch.kernel, threads)
-        self.environment: dict[ir.RegisterKey, Value] = {}
+        self.environment: Environment = {}
         self.live = self.masks.all
         self.boundaries: Boundaries | None = None  # of the first evaluations, which find where blocks differ
-        self.uncertain = 0  # depth of arms taken only perhaps
+        self.forks: list[bool] = []  # of each arm taken only perhaps around: all lanes of a warp together
         self.is_limited = False  # with a greater allowance some loop may have been run in another way
         self.had_choice = False  # some loop would run fewer iterations at any price
         self.loops: list[LoopFrame] = []
-        self.calls: list[CallFrame] = [CallFrame(self.masks.none)]
+        self.calls: list[CallFrame] = [CallFrame(self.masks.none, Meeting(0))]
         self._max_steps = self.steps_left = max_steps
         self._next_look = 0  # steps left below which it is asked whether the others are in vain
         self.survey_left = SURVEYS
@@ -341,13 +367,71 @@ class State:
         """How `--set` names the trip count of a loop."""
         return trip_name(self.launch.kernel, loop)
 
+    def fork(self, *, together: bool) -> Meeting:
+        """Begins arms of which lanes take one, nobody can tell which; where they meet again."""
+        meeting = Meeting(len(self.forks))
+        self.forks.append(together)
+        return meeting
+
+    def arrive(self, meeting: Meeting) -> bool | None:
+        """Lanes come to `meeting` by a way of their own, with the registers as they are.
+
+        None: they come there for certain; else whether all lanes of a warp do together.
+        """
+        if len(self.forks) == meeting.forks:
+            meeting.is_certain = True
+            return None
+        together = all(self.forks[meeting.forks :])
+        meeting.ways.append((dict(self.environment), together))
+        return together
+
+    def join(self, meeting: Meeting, *, is_reached: bool) -> None:
+        """Ends the arms of a fork; `is_reached`: the last one goes on."""
+        self.forks.pop()
+        self.meet(meeting, is_reached=is_reached)
+
+    def meet(self, meeting: Meeting, *, is_reached: bool) -> None:
+        """Goes on where ways meet; `is_reached`: lanes come there on the present one too."""
+        ways = meeting.ways
+        if not ways:
+            return
+        if not (is_reached or meeting.is_certain):
+            (self.environment, _), *ways = ways
+        for environment, together in ways:
+            self._join(environment, together=together)
+
+    def _join(self, other: Environment, *, together: bool) -> None:
+        """Keeps what is known by the present registers and by `other` ones."""
+        environment = self.environment
+        for key in environment.keys() - other.keys():
+            if (unset := self._unset(key, other)) is not None:
+                environment[key] = join(unset, environment[key], together=together)
+        for key, value in other.items():
+            own = environment.get(key)
+            if own is None and (own := self._unset(key, environment)) is None:
+                environment[key] = value
+            elif own is not value:
+                environment[key] = join(value, own, together=together)
+
+    def _unset(self, key: ir.RegisterKey, environment: Environment) -> Value | None:
+        """What a register that is not in `environment` holds: a part of a record that is, or of a parameter.
+
+        None: nothing was ever put there.
+        """
+        variable, path = key if isinstance(key, tuple) else (key, ())
+        for length in range(len(path)):
+            whole = environment.get((variable, path[:length]) if length else variable)
+            if whole is not None:
+                return unset_member(whole)
+        return VARYING if variable in self.launch.kernel.parameters else None
+
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:
         """Sets a register in the lanes of `mask`; lanes that left the kernel do not matter any more."""
         if (key[0] if isinstance(key, tuple) else key) in self.objects.hidden:
             return
         if mask.lanes_active < self.live.lanes_active:
             old = self.environment.get(key)
-            if old is not None:
+            if old is not None or (old := self._unset(key, self.environment)) is not None:
                 value = select(mask.active, value, old)
         self.environment[key] = value
 

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.branch_profile.making import arm_name
+from wattslice.branch_profile.profile import arm_name
 from wattslice.counting.compiled_code import usual_outcome
 from wattslice.counting.loops import Loops
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import Mask
-from wattslice.counting.state import CallFrame, LoopFrame
+from wattslice.counting.state import CallFrame, Environment, LoopFrame, Meeting
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select
+from wattslice.ir.loops import written_below
 
 if TYPE_CHECKING:
     pass
@@ -56,12 +57,12 @@ class Executor(Loops):
                 self._return(None if value is None else self.evaluate(value, mask), mask)
                 return state.masks.none
             case ir.Break(levels=levels):
-                frame = state.loops[-levels]
-                frame.broken = state.masks.sum(frame.broken, mask)
+                self._break(levels, mask)
                 return state.masks.none
             case ir.Continue():
                 frame = next(f for f in reversed(state.loops) if not f.is_switch)
                 frame.continued = state.masks.sum(frame.continued, mask)
+                state.arrive(frame.end)
                 return state.masks.none
         return mask
 
@@ -73,11 +74,12 @@ class Executor(Loops):
         return mask
 
     def _breakable(self, block: ir.Block, mask: Mask) -> Mask:
-        masks = self.state.masks
-        frame = LoopFrame(masks.none, masks.none, is_switch=True, is_block=True)
-        self.state.loops.append(frame)
+        state, masks = self.state, self.state.masks
+        frame = LoopFrame(masks.none, masks.none, Meeting(len(state.forks)), is_switch=True, is_block=True)
+        state.loops.append(frame)
         through = self._sequence(block, mask)
-        self.state.loops.pop()
+        state.loops.pop()
+        state.meet(frame.end, is_reached=not through.is_empty)
         if frame.broken.is_empty:
             return through
         met = masks.sum(through, frame.broken)
@@ -141,18 +143,13 @@ class Executor(Loops):
         then_mask = state.masks.perhaps(mask, chance, together=together)
         else_mask = state.masks.perhaps(mask, 1.0 - chance, together=together)
         before = dict(state.environment)
-        state.uncertain += 1
+        meeting = state.fork(together=together)
         then_out = self.execute(stmt.then, then_mask)
-        after_then = state.environment
+        if not then_out.is_empty:
+            meeting.ways.append((state.environment, together))
         state.environment = before
         else_out = else_mask if stmt.otherwise is None else self.execute(stmt.otherwise, else_mask)
-        state.uncertain -= 1
-        if then_out.is_empty:
-            pass  # only the other arm goes on, with its values
-        elif else_out.is_empty:
-            state.environment = after_then
-        else:
-            state.environment = _joined(after_then, state.environment, together)
+        state.join(meeting, is_reached=not else_out.is_empty)
         if then_out is then_mask and else_out is else_mask:
             return mask
         return state.masks.sum(then_out, else_out)
@@ -193,6 +190,16 @@ class Executor(Loops):
         state.tallies.arm_sources[stmt.region] = source
         return chance
 
+    def _break(self, levels: int, mask: Mask) -> None:
+        state = self.state
+        frame = state.loops[-levels]
+        frame.broken = state.masks.sum(frame.broken, mask)
+        if frame.is_switch:
+            state.arrive(frame.end)
+        for left in state.loops[-levels:]:
+            if not left.is_switch and len(state.forks) > left.end.forks:
+                left.data_leave.add(all(state.forks[left.end.forks :]))
+
     def _note_leaving(self, arm: ir.Stmt, together: bool) -> None:
         """Notes that data leave a loop by `arm`: even if never, what follows from that is not known."""
         if isinstance(arm, ir.Block):
@@ -225,16 +232,41 @@ class Executor(Loops):
             labels = [label for case in stmt.cases for label in case.labels if label is not None]
             state.boundaries.select(stmt.selector, selector, labels, mask.active)
         entries = self._case_entries(stmt, selector, mask)
-        frame = LoopFrame(masks.none, masks.none, is_switch=True)
+        frame = LoopFrame(masks.none, masks.none, Meeting(len(state.forks)), is_switch=True)
         state.loops.append(frame)
+        before = None if isinstance(selector, int | float | np.ndarray) else state.environment
+        if before is not None:
+            state.forks.append(is_warp_uniform(selector))
         falling = masks.none
         taken = masks.none
         for case, entry in zip(stmt.cases, entries, strict=True):
             taken = masks.sum(taken, entry)
+            if before is not None:
+                self._enter_case(before, not falling.is_empty, not entry.is_empty)
             falling = self.execute(case.body, masks.sum(falling, entry))
-        state.loops.pop()
+        if not falling.is_empty:
+            state.arrive(frame.end)
         rest = masks.of(np.maximum(mask.weights - taken.weights, 0.0))
+        if before is not None:
+            has_rest = not (rest.is_empty or any(None in case.labels for case in stmt.cases))
+            state.environment = before
+            state.join(frame.end, is_reached=has_rest)
+        else:
+            state.meet(frame.end, is_reached=not rest.is_empty)
+        state.loops.pop()
         return masks.sum(masks.sum(falling, frame.broken), rest)
+
+    def _enter_case(self, before: Environment, is_falling: bool, is_entered: bool) -> None:
+        """Begins a case with the registers `before` the switch, and with those that the last one falls on
+        with.
+        """
+        state = self.state
+        meeting = Meeting(len(state.forks) - 1)
+        if is_falling:
+            state.arrive(meeting)
+        if is_entered or not is_falling:
+            state.environment = dict(before)
+        state.meet(meeting, is_reached=is_entered)
 
     def _case_entries(self, stmt: ir.Switch, selector: Value, mask: Mask) -> list[Mask]:
         """Lanes that jump to each case."""
@@ -280,28 +312,37 @@ class Executor(Loops):
         frame.returned = state.masks.sum(frame.returned, mask)
         if value is not None:
             frame.values.append((mask, value))
-        if len(state.calls) == 1 and not state.uncertain:
+        together = state.arrive(frame.end)
+        if together is not None:
+            loops = [left for left in state.loops if not left.is_switch]
+            for left in loops[len(loops) - frame.loop_depth :]:
+                left.is_returned_from |= len(state.forks) > left.end.forks
+                frame.data_leave.add(together)
+        if len(state.calls) == 1 and not state.forks:
             state.live = state.masks.where(state.live, ~mask.active)
 
     def run_body(self, call: ir.InlinedCall, mask: Mask) -> Value:
         """Runs an inlined body and merges the values its returns gave."""
         state = self.state
-        frame = CallFrame(state.masks.none)
+        frame = CallFrame(state.masks.none, Meeting(len(state.forks)))
         state.calls.append(frame)
-        uncertain = state.uncertain
-        self.execute(call.body, mask)
-        state.uncertain = uncertain
+        through = self.execute(call.body, mask)
         state.calls.pop()
+        state.meet(frame.end, is_reached=not through.is_empty)
+        if frame.data_leave:
+            self.forget_all(*written_below(call.body), together=frame.data_leave == {True})
         if not frame.values:
             return VARYING
         last_mask, result = frame.values[-1]
+        seen = last_mask.active
         for lanes, value in reversed(frame.values[:-1]):
-            if lanes.lanes_active + last_mask.lanes_active > mask.lanes_active:
+            if bool((lanes.active & seen).any()):
                 # Both returns may happen in the same lane: only probability tells them apart.
                 together = all(mask.certain is mask.weights for mask in (lanes, last_mask))
                 result = join(value, result, together=together)
             else:
                 result = select(lanes.active, value, result)
+            seen = seen | lanes.active
         if frame.data_leave:  # then any return may be the one, also one that was not reached here
             together = frame.data_leave == {True}
             for value in _returned(call.body):
@@ -317,17 +358,3 @@ def _returned(body: ir.Stmt) -> Iterator[Value]:
         stack.extend(ir.nested_statements(stmt))
         if isinstance(stmt, ir.Return) and stmt.value is not None:
             yield stmt.value.value if isinstance(stmt.value, ir.Constant) else VARYING
-
-
-def _joined(
-    a: dict[ir.RegisterKey, Value], b: dict[ir.RegisterKey, Value], together: bool
-) -> dict[ir.RegisterKey, Value]:
-    """What is known after either environment, the same one for all lanes of a warp when `together`."""
-    merged = dict(b)
-    for key, value in a.items():
-        other = b.get(key)
-        if other is None:
-            merged[key] = value
-        elif other is not value:
-            merged[key] = join(value, other, together=together)
-    return merged

@@ -45,7 +45,7 @@ class Unknown(Struct, frozen=True, eq=False):
 class Pointer(Struct, frozen=True, eq=False):
     """An address: `root` object (None when unknown) plus an offset in bytes."""
 
-    root: ir.Variable | None
+    root: ir.Root | None
     offset: Number | Lanes | Unknown
 
 
@@ -125,7 +125,7 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return bool(np.logical_and.reduce(a == b))  # shape (lanes,), both
     if isinstance(a, Pointer) and isinstance(b, Pointer):
-        return a.root is b.root and same(a.offset, b.offset)
+        return a.root == b.root and same(a.offset, b.offset)
     return False
 
 
@@ -135,10 +135,12 @@ def identical(a: object, b: object) -> bool:
         return True
     if type(a) is not type(b):
         return False
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(a, b)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(identical, a, b))
+    if isinstance(a, np.ndarray):
+        one, other = cast(Lanes, a), cast(Lanes, b)
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    if isinstance(a, tuple):
+        pair = cast("tuple[object, ...]", a), cast("tuple[object, ...]", b)
+        return len(pair[0]) == len(pair[1]) and all(map(identical, *pair))
     if isinstance(a, Unknown | Pointer | Chance | Record):
         return all(identical(getattr(a, name), getattr(b, name)) for name in a.__struct_fields__)
     return a == b
@@ -154,7 +156,7 @@ def select(active: NDArray[np.bool_], new: Value, old: Value) -> Value:
         a, b = unsigned_lanes(new), unsigned_lanes(old)
         return VARYING if a is None or b is None else np.where(active, a, b)
     if isinstance(new, Pointer) and isinstance(old, Pointer):
-        if new.root is old.root:
+        if new.root == old.root:
             return Pointer(new.root, scalar(select(active, new.offset, old.offset)))
         apart = not is_warp_uniform(active)  # lanes of one warp in two objects
         return Pointer(None, VARYING if apart else scalar(select(active, new.offset, old.offset)))
@@ -170,10 +172,10 @@ def join(a: Value, b: Value, *, together: bool) -> Value:
     if same(a, b):
         return a
     if isinstance(a, Pointer) and isinstance(b, Pointer):
-        if a.root is not b.root and not together:
+        if a.root != b.root and not together:
             return Pointer(None, VARYING)
         offset = scalar(join(a.offset, b.offset, together=together))
-        return Pointer(a.root if a.root is b.root else None, offset)
+        return Pointer(a.root if a.root == b.root else None, offset)
     if not together:
         return VARYING
     delta_a, delta_b = _lane_part(a), _lane_part(b)

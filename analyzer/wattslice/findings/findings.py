@@ -91,8 +91,7 @@ def in_order(findings: Iterable[Finding], analysis: Analysis) -> tuple[Finding, 
     order = {file: index for index, file in enumerate(analysis.files)}
     return tuple(
         sorted(
-            dict.fromkeys(findings),
-            key=lambda item: (order.get(item.file, len(order)), item.file, item.line),
+            dict.fromkeys(findings), key=lambda item: (order.get(item.file, len(order)), item.file, item.line)
         )
     )
 
@@ -223,9 +222,7 @@ def without_suppressed(analysis: Analysis) -> tuple[KernelAnalysis, ...]:
 
     return tuple(
         replace(
-            kernel,
-            advice=standing(kernel, kernel.advice),
-            assumptions=standing(kernel, kernel.assumptions),
+            kernel, advice=standing(kernel, kernel.advice), assumptions=standing(kernel, kernel.assumptions)
         )
         for kernel in analysis.kernels
     )
@@ -326,9 +323,7 @@ def why_unknown(kernel: KernelAnalysis, analysis: Analysis) -> Diagnostic | None
     ]
     # A diagnostic that names the kernel beats one that merely lies in it.
     return min(
-        candidates,
-        key=lambda entry: (kernel.name not in entry.message, _EXPLAINS[entry.rule]),
-        default=None,
+        candidates, key=lambda entry: (kernel.name not in entry.message, _EXPLAINS[entry.rule]), default=None
     )
 
 

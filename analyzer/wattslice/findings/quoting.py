@@ -24,15 +24,26 @@ def text_of(file: str) -> str:
 
 
 class Quoter:
-    """Gives the text of a line; an unreadable file quotes as empty lines, it never fails."""
+    """Gives the text of a line; an unreadable file quotes as empty lines, it never fails.
 
-    def __init__(self, file: str, lines: tuple[str, ...]) -> None:
+    `included`: by the analysed `file`.
+    """
+
+    def __init__(self, file: str, lines: tuple[str, ...], included: tuple[str, ...] = ()) -> None:
         self._lines: dict[str, tuple[str, ...]] = {file: lines}
+        self._files = file, *included
 
     def text(self, file: str) -> str:
         """The whole text of `file`; empty when it cannot be read."""
         self.line(file, 1)
         return "\n".join(self._lines[file])
+
+    def texts(self, first: str) -> tuple[str, ...]:
+        """The whole text of the file `first`, and of all others that the analysed one consists of; empty for
+        those that cannot be read.
+        """
+        files = dict.fromkeys((first, *self._files))
+        return tuple("\n".join(self._lines[file]) if file in self._lines else text_of(file) for file in files)
 
     def line(self, file: str, line: int) -> str:
         """Line `line` (from 1) of `file`, without its end; empty when there is none."""

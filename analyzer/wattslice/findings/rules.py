@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.errors import Severity, WattsliceError
 
@@ -64,7 +65,11 @@ class _Table(Struct, frozen=True):
     rule: tuple[Rule, ...]
 
 
-RULES = msgspec.toml.decode(Path(__file__).with_name("rules.toml").read_bytes(), type=_Table).rule
+_TABLE = msgspec.toml.decode(Path(__file__).with_name("rules.toml").read_bytes(), type=_Table)
+RULES = tuple(
+    replace(rule, **{name: " ".join(getattr(rule, name).split()) for name in ("what", "why", "remedy")})
+    for rule in _TABLE.rule
+)
 
 
 def checks() -> tuple[Check, ...]:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
 from wattslice.frontend.inputs import Search, digest_of_text, note_search
-from wattslice.frontend.surroundings import Surroundings
+from wattslice.frontend.surroundings import Surroundings, places_of
 from wattslice.patterns import regex
 
 SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
@@ -81,11 +81,6 @@ class _Definitions:
         self._names = names
         self._known: dict[str, bool] = {}
 
-    @cached_property
-    def _name(self) -> re.Pattern[bytes]:
-        words = b"|".join(re.escape(name.encode()) for name in sorted(self._names))
-        return re.compile(rb"(?<!\w)(?:%s)(?!\w)" % words)
-
     def search(self, data: bytes) -> bool:
         """Whether there is one in a text: files of one folder ask for the same in the same others."""
         text = _digest(data)
@@ -94,15 +89,15 @@ class _Definitions:
         return self._known[text]
 
     def _is_in(self, data: bytes) -> bool:
-        for name in self._name.finditer(data):
-            if _DEFINED.match(data, name.end()) is None:
+        words = [name.encode() for name in self._names]
+        for at, end in ((at, at + len(word)) for word in words for at in places_of(word, data)):
+            if _DEFINED.match(data, end) is None:
                 continue
-            at = name.start()
             begin = data.rfind(b"\n", 0, max(0, at - _MOST_TYPE)) + 1
             while begin <= at:  # any line may be the first of the type
                 if _TYPE.fullmatch(data, begin, at):
                     return True
-                if begin == at and _FUNCTION.match(data, name.end()):
+                if begin == at and _FUNCTION.match(data, end):
                     return True
                 begin = data.find(b"\n", begin, at) + 1 or len(data) + 1
         return False
@@ -198,7 +193,7 @@ def _mentioning(
                 continue
             scanned += 1
             text = around.text(resolved)
-            named = not plain.isdisjoint(text.words) or any(name in text.content for name in unusual)
+            named = text.has_any(plain) or any(name in text.content for name in unusual)
             named = named and (not is_call or _call_of(names).search(text.content))
             is_own = resolved == own and is_call
             if is_own and (not text.has_main or _definitions(names).search(text.content)):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,16 +15,48 @@ from wattslice.patterns import regex
 MAX_BYTES = 1 << 20
 _MOST_KEPT = 256
 _MOST_KEPT_FOLDERS = 4096
+_MOST_SEARCHES = 32
+"""Searches of a text for one word each, from which on its words are collected."""
 _WORD = regex(rb"\w+")
-_MAIN = regex(rb"\bmain\s*\(")
+_MAIN = regex(rb"main\s*\(")
 
 
-class Text(NamedTuple):
+class Text:
     """What a file says; of one that cannot be read, nothing."""
 
-    content: bytes
-    words: frozenset[bytes]
-    has_main: bool
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self._searches = 0
+
+    @cached_property
+    def has_main(self) -> bool:
+        """Whether it has a `main`, or calls one."""
+        return any(_MAIN.match(self.content, at) is not None for at in places_of(b"main", self.content))
+
+    @cached_property
+    def _words(self) -> frozenset[bytes]:
+        return frozenset(_WORD.findall(self.content))
+
+    def has_any(self, words: frozenset[bytes]) -> bool:
+        """Whether it has one of these words. To search for a few is cheaper than to know all words."""
+        self._searches += len(words)
+        if self._searches > _MOST_SEARCHES:
+            return not words.isdisjoint(self._words)
+        return any(True for word in words for _ in places_of(word, self.content))
+
+
+def places_of(word: bytes, text: bytes) -> Iterator[int]:
+    """Where a word begins in a text, as no part of another one."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (_is_of_word(text[at - 1 : at]) or _is_of_word(text[end : end + 1])):
+            yield at
+        at = text.find(word, at + 1)
+
+
+def _is_of_word(character: bytes) -> bool:
+    return character.isalnum() or character == b"_"
 
 
 class Folder(NamedTuple):
@@ -153,9 +186,8 @@ def _text_of(path: str) -> Text:
         stamp = Stamp.of(path)
         content = file_bytes(Path(path), MAX_BYTES)
     except OSError:
-        return Text(b"", frozenset(), has_main=False)
-    words = frozenset(_WORD.findall(content))
-    found = Text(content, words, b"main" in words and _MAIN.search(content) is not None)
+        return Text(b"")
+    found = Text(content)
     if len(_kept) >= _MOST_KEPT:
         _kept.clear()
     _kept[path] = stamp, found

@@ -290,11 +290,9 @@ def _kin(pair: Pair) -> Kin:
 
 
 def _figure(record: LaunchRecord, quantity: Quantity) -> float | None:
-    return {
-        Quantity.POWER: record.power_w,
-        Quantity.ENERGY: record.energy_j,
-        Quantity.TIME: record.time_s,
-    }[quantity]
+    return {Quantity.POWER: record.power_w, Quantity.ENERGY: record.energy_j, Quantity.TIME: record.time_s}[
+        quantity
+    ]
 
 
 def failing(changes: Sequence[Change], policy: Policy) -> tuple[Change, ...]:

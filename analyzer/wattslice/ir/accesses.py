@@ -14,7 +14,7 @@ from wattslice.ir.walking import evaluations
 class MemoryAccess(Struct, frozen=True):
     """One load or store as written; `A[i] += x` is one of each at the same `site`.
 
-    `root` None: which object is accessed is not evident. `is_atomic`: the store half of an atomic.
+    `root` None: which object is accessed is not evident. `atomic`: of which it is the store half.
     `addresses`: what the place is computed from, one expression, or the coordinates of a texture.
     `skips_l1`: as of its place.
     """
@@ -24,10 +24,15 @@ class MemoryAccess(Struct, frozen=True):
     space: ir.MemorySpace
     root: ir.Variable | None
     is_store: bool
-    is_atomic: bool
+    atomic: ir.Atomic | None
     addresses: tuple[ir.Expr, ...]
     span: ir.Span
     skips_l1: bool = False
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether it is the store half of an atomic."""
+        return self.atomic is not None
 
 
 @lru_cache(maxsize=4)
@@ -46,11 +51,11 @@ def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
                 found.append(_access(region, node, place))
                 found.append(_access(region, node, place, is_store=True))
             case ir.Atomic(place=place):
-                found.append(_access(region, node, place, is_store=True, is_atomic=True))
+                found.append(_access(region, node, place, is_store=True, atomic=node))
             case ir.TextureFetch(texture=texture, coordinates=coordinates, site=site, is_store=is_store):
                 space = ir.MemorySpace.TEXTURE
                 found.append(
-                    MemoryAccess(region, site, space, texture, is_store, False, coordinates, node.span)
+                    MemoryAccess(region, site, space, texture, is_store, None, coordinates, node.span)
                 )
             case _:
                 pass
@@ -58,10 +63,15 @@ def memory_accesses(kernel: ir.Kernel) -> tuple[MemoryAccess, ...]:
 
 
 def _access(
-    region: int, node: ir.Expr, place: ir.MemoryPlace, *, is_store: bool = False, is_atomic: bool = False
+    region: int,
+    node: ir.Expr,
+    place: ir.MemoryPlace,
+    *,
+    is_store: bool = False,
+    atomic: ir.Atomic | None = None,
 ) -> MemoryAccess:
     where = place.site, place.space, place.root
-    return MemoryAccess(region, *where, is_store, is_atomic, (place.address,), node.span, place.skips_l1)
+    return MemoryAccess(region, *where, is_store, atomic, (place.address,), node.span, place.skips_l1)
 
 
 @lru_cache(maxsize=4)

@@ -71,11 +71,12 @@ class LoopShape(Struct, frozen=True, eq=False):
     it writes the whole, or a part that only the run tells. `counters`: the variables of its `inductions`;
     `stepped`: those that its step updates, behind the body. `bounds` holds the conjuncts that compare a
     counter with something invariant; `has_other_conjuncts`: the condition asks for more than that.
-    `iterations_differ`: some condition, bound or selector inside the body depends on the iteration, so that
-    iterations must be told apart. `may_leave`: a `break` or `return` inside may end the loop early. `size`:
-    number of expression nodes in the loop, a measure of the work of one iteration. `updated_in_test`:
-    counters that the condition itself updates. `exits`: the ways out of the body that compare a counter
-    with something invariant; they are not among what `iterations_differ` for, unless they ask for more.
+    `iterations_differ`: some condition, bound or selector inside the body depends on the iteration, or which
+    pointer is loaded (at the sites `moving_pointers`), so that iterations must be told apart. `may_leave`: a
+    `break` or `return` inside may end the loop early. `size`: number of expression nodes in the loop, a
+    measure of the work of one iteration. `updated_in_test`: counters that the condition itself updates.
+    `exits`: the ways out of the body that compare a counter with something invariant; they are not among what
+    `iterations_differ` for, unless they ask for more.
     """
 
     loop: ir.Loop
@@ -87,6 +88,7 @@ class LoopShape(Struct, frozen=True, eq=False):
     bounds: tuple[Bound, ...]
     has_other_conjuncts: bool
     iterations_differ: bool
+    moving_pointers: frozenset[int]
     may_leave: bool
     updated_in_test: frozenset[ir.Variable]
     exits: tuple[Exit, ...]
@@ -130,7 +132,10 @@ def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
     at_top = _Header(counters, assigned, {}, stepped, memory_stays)
     exits = tuple(_exits(loop, at_top, updated_in_test))
     solved = frozenset(exit_.stmt for exit_ in exits if not exit_.has_other_conjuncts)
-    taint = _IterationTaint(frozenset(counters), assigned, solved)
+    loads_pointers = any(
+        isinstance(node, ir.Load) and node.type.kind is ir.TypeKind.POINTER for node in nodes
+    )
+    taint = _IterationTaint(frozenset(counters), assigned, solved, loads_pointers)
     taint.visit(loop.body, conditional=False)
     return LoopShape(
         loop=loop,
@@ -141,7 +146,8 @@ def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
         stepped=stepped,
         bounds=tuple(bound for bound in bounds if bound is not None),
         has_other_conjuncts=None in bounds,
-        iterations_differ=taint.differ,
+        iterations_differ=taint.differ or bool(taint.moving),
+        moving_pointers=frozenset(taint.moving),
         may_leave=_may_leave(loop.body),
         updated_in_test=updated_in_test,
         exits=exits,
@@ -266,6 +272,13 @@ def step_updates(loop: ir.Loop) -> tuple[Induction, ...]:
 def written_in(loop: ir.Loop) -> Counter[ir.RegisterKey]:
     """How many times each register is written in a loop, textually."""
     return _assignments(_nodes(loop), loop.body)
+
+
+@lru_cache(maxsize=256)
+def written_below(body: ir.Stmt) -> tuple[frozenset[ir.RegisterKey], frozenset[ir.Variable]]:
+    """The registers that `body` writes, and what it writes the whole of, as `LoopShape` has them."""
+    nodes = list(ir.expressions_below(body))
+    return frozenset(_assignments(nodes, body)), _overwritten(nodes, body)
 
 
 def _nodes(loop: ir.Loop) -> list[ir.Expr]:
@@ -694,7 +707,8 @@ class _IterationTaint:
 
     `carried`: counters of the loop. `assigned`: registers that it writes. `differ` turns True where some
     branch, bound or selector may depend on the iteration. Conservative: True costs time, a wrong False would
-    cost truth. `solved`: the ways out that are told apart by other means.
+    cost truth. `solved`: the ways out that are told apart by other means. `moving`: where pointers are loaded
+    from a place that may depend on the iteration; looked for if it `loads_pointers`.
     """
 
     def __init__(
@@ -702,6 +716,7 @@ class _IterationTaint:
         carried: frozenset[ir.Variable],
         assigned: Counter[ir.RegisterKey],
         solved: frozenset[ir.If],
+        loads_pointers: bool,
     ) -> None:
         self._solved = solved
         self._tainted: set[ir.RegisterKey] = set(carried)
@@ -710,6 +725,8 @@ class _IterationTaint:
         self._changes = 0  # of both sets so far
         self._settled: dict[ir.Loop, int] = {}  # inner loops that change nothing more, since so many changes
         self.differ = False
+        self.moving: set[int] = set()
+        self._loads_pointers = loads_pointers
 
     def _reads_taint(self, expr: ir.Expr) -> bool:
         """True when the value of `expr` depends on the iteration; notes control decisions on the way."""
@@ -727,6 +744,8 @@ class _IterationTaint:
             elif isinstance(node, ir.TextureFetch | ir.Atomic):
                 continue
             elif isinstance(node, ir.Load):
+                if self._loads_pointers:
+                    found = self._loads_moving(node) or found
                 if node.place.space not in FOLLOWED or not node.type.is_integral:
                     continue
                 found = found or node.place.root in self._assigned
@@ -745,8 +764,22 @@ class _IterationTaint:
             stack.extend(ir.children(node))
         return found
 
+    def _loads_moving(self, load: ir.Load) -> bool:
+        """Whether `load` is of a pointer from a place that depends on the iteration; else notes those behind
+        whose pointers it loads.
+        """
+        if load.type.kind is ir.TypeKind.POINTER:
+            moves = self._reads_taint(load.place.address)
+            if moves:
+                self.moving.add(load.place.site)
+            return moves
+        for node in ir.walk_expressions(load.place.address):
+            if isinstance(node, ir.Load) and node.type.kind is ir.TypeKind.POINTER:
+                self._loads_moving(node)
+        return False
+
     def _decide(self, condition: ir.Expr) -> None:
-        self.differ = self.differ or self._reads_taint(condition)
+        self.differ = self._reads_taint(condition) or self.differ
 
     def _assign(self, key: ir.RegisterKey, taint: bool, conditional: bool) -> None:
         if taint:
@@ -771,7 +804,7 @@ class _IterationTaint:
 
     def visit(self, stmt: ir.Stmt, conditional: bool) -> None:
         """Follows `stmt`; `conditional`: it may not run in every iteration."""
-        if self.differ:
+        if self.differ and not self._loads_pointers:
             return
         match stmt:
             case ir.Declare(variable=variable, value=value):

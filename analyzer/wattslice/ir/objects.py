@@ -173,6 +173,23 @@ def scalars_of(variable: Variable) -> dict[int, Type]:
     return found
 
 
+def pointers_in(
+    type_: Type, offset: int = 0, path: tuple[str, ...] = ()
+) -> Iterator[tuple[int, tuple[str, ...], Type]]:
+    """The pointers in an object: bytes from its start, the members that lead there, and the type.
+
+    Up to MOST_CELLS of each array.
+    """
+    if type_.kind is TypeKind.POINTER:
+        yield offset, path, type_
+    elif type_.kind is TypeKind.ARRAY and type_.element is not None:
+        for at in range(min(type_.length or 0, MOST_CELLS)):
+            yield from pointers_in(type_.element, offset + at * type_.element.size_bytes, path)
+    elif type_.kind is TypeKind.RECORD:
+        for member in type_.fields:
+            yield from pointers_in(member.type, offset + member.offset_bytes, (*path, member.name))
+
+
 def seen_as(type_: Type) -> tuple[TypeKind, int, bool]:
     """Equal for types that show the same bytes as the same value."""
     return type_.kind, type_.size_bytes if type_.lanes == 1 else 0, type_.signed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -81,11 +81,8 @@ STORE_CLASS: dict[ir.MemorySpace, ir.OperationClass] = {
 }
 
 
-class Operation(NamedTuple):
-    """`number` source operations of one class that one run of `region` makes, and where they are written.
-
-    A tuple, because there are thousands of them and they take a third of the time to build.
-    """
+class Operation(Struct, frozen=True):
+    """`number` source operations of one class that one run of `region` makes, and where they are written."""
 
     region: int
     span: ir.Span
@@ -171,8 +168,8 @@ def region_operations(kernel: ir.Kernel) -> tuple[OperationCounts, ...]:
 def weighted_counts(parts: Iterable[Operation], counts: tuple[float, ...]) -> OperationCounts:
     """The sum of `parts`, each times how often its region runs (`counts`, indexed by region)."""
     total = [0.0] * len(FIELD_NAMES)
-    for region, _, operation, number in parts:
-        total[COLUMN[operation]] += number * counts[region]
+    for one in parts:
+        total[COLUMN[one.operation]] += one.number * counts[one.region]
     return OperationCounts(*total)
 
 

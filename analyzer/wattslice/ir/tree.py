@@ -171,7 +171,9 @@ class Variable(Struct, frozen=True, eq=False):
     texture references and objects, HOST for host variables. A kernel's pointer parameter is itself a
     REGISTER variable; what it points to is told by the `MemoryPlace` that dereferences it.
     `dynamic` marks `extern __shared__`. `initializer` is set for file-scope variables only. `is_restrict`: a
-    pointer parameter of a CUDA kernel that is declared `__restrict__`.
+    pointer parameter of a CUDA kernel that is declared `__restrict__`. `linked_as`: the name by which other
+    files know a file-scope variable; None where they do not. `behind`: where the pointer lies, of what a
+    pointer in a record that a kernel is given points to; it has the name of that member, `layer.bias`.
     """
 
     name: str
@@ -183,6 +185,19 @@ class Variable(Struct, frozen=True, eq=False):
     is_constant: bool = False
     initializer: Expr | None = None
     is_restrict: bool = False
+    linked_as: str | None = None
+    behind: Behind | None = None
+
+
+class Behind(Struct, frozen=True):
+    """What a pointer points to that lies in `holder`, so many bytes from its start; None: somewhere in it."""
+
+    holder: Variable | Behind
+    offset_bytes: int | None
+
+
+Root = Variable | Behind
+"""An object that addresses begin at."""
 
 
 class RegisterPlace(Struct, frozen=True, eq=False):
@@ -355,10 +370,15 @@ class Increment(Struct, frozen=True, eq=False):
 
 
 class OperationCount(Struct, frozen=True, eq=False):
-    """`number` source operations of class `operation`."""
+    """`number` source operations of class `operation`.
+
+    `instruction`: the kind of machine instruction that does `each` of them, where it is not the usual one.
+    """
 
     operation: OperationClass
     number: float
+    instruction: str = ""
+    each: float = 1.0
 
 
 class Intrinsic(Struct, frozen=True, eq=False):
@@ -459,6 +479,9 @@ not kept."""
 UNREAD = "a statement that could not be read"
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""
+GRAPH_NODE = "node of a graph"
+"""A call before the launch that a node of a graph gets, with where the node is kept (the function called adds
+it) or the node (which may have had another launch); nobody knows how often a graph is launched."""
 THROW, CAUGHT, HANDLE = "throw", "caught", "handle"
 """Calls of host code: throwing a value of the types that a text names, of no text the one at hand again;
 whether what was thrown last is of such a type; the value of what is handled from here on."""
@@ -656,6 +679,10 @@ class Continue(Struct, frozen=True, eq=False):
 Stmt = ExprStmt | Declare | Block | If | Loop | Switch | Return | Break | Continue
 
 
+DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
+"""The message of the diagnostic (PW006) of a launch in a kernel or what it calls."""
+
+
 class Diagnostic(Struct, frozen=True):
     """Something a reader must know, with a stable rule id (`wattslice explain RULE`)."""
 
@@ -746,7 +773,7 @@ class Program(Struct, frozen=True, eq=False):
 
     `source_lines` are the lines of the main file, for quoting (index 0 is line 1). `origin`: of a PTX file,
     the CUDA program it was compiled from, where that is there to be read; of its kernels, those that are
-    kernels of the PTX with the same parameters.
+    kernels of the PTX with the same parameters. `included`: the files that it includes, our own left out.
     """
 
     file: str
@@ -756,6 +783,7 @@ class Program(Struct, frozen=True, eq=False):
     diagnostics: tuple[Diagnostic, ...]
     source_lines: tuple[str, ...]
     origin: Program | None = None
+    included: tuple[str, ...] = ()
 
 
 _LINE_END = regex(r"\r\n|\n|\r")

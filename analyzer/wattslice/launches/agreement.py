@@ -35,7 +35,9 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
         if kernel is None or not passed or grid is None or block is None:
             continue
         arguments = [number_of(instance, index, p) for index, p in enumerate(kernel.parameters)]
-        extents = [extent_of(argument) for argument in instance.arguments[: len(kernel.parameters)]]
+        extents = dict[ir.Root, int | None](
+            zip(kernel.parameters, map(extent_of, instance.arguments), strict=False)
+        )
         for parameter, size in agreeing_sizes(kernel, grid, block, arguments, extents).items():
             name = passed.get(parameter)
             if name is not None and size.is_check:

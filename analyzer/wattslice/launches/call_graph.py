@@ -48,11 +48,18 @@ class CallGraph:
         found = self._by_name.get(node.name)
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
+        if found is not None and not _may_be_of_its_class(found, node):
+            return None  # size() of a list is none of a class of this program
         if found is not None and node.callee.startswith("_ZN"):
             missing = found.default_arguments[len(node.arguments) :]
             if len(node.arguments) > len(found.parameters) or None in missing:
                 return None  # another method of that name
         return found
+
+    @cached_property
+    def managed(self) -> tuple[ir.Variable, ...]:
+        """Variables of the device, which the host reads where they are managed."""
+        return tuple(v for v in self._globals if v.space is ir.MemorySpace.GLOBAL)
 
     def named(self, name: str) -> ir.Function | None:
         """The function of this program that a function pointer with this value runs."""
@@ -83,12 +90,15 @@ class CallGraph:
         return found
 
     def _closures(self, node: ir.Call) -> frozenset[ir.Function]:
-        """The lambdas that a call of an object may run: of its type, else all that take so many arguments."""
+        """The lambdas that a call of an object may run: of its type, else all that take no more arguments.
+
+        Behind these may stand the addresses of those that are given by reference.
+        """
         type_ = node.arguments[0].type.element
         own = frozenset(() if type_ is None else self._lambdas.get(type_.name, ()))
         given = len(node.arguments) - 1
         every = (function for lambdas in self._lambdas.values() for function in lambdas)
-        return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) == given)
+        return own or frozenset(f for f in (*every, *self._pointed_at) if len(f.parameters) <= given)
 
     def never_returns(self, expr: ir.Expr) -> bool:
         """Whether an expression ends the program: a call of exit(), or of a function that always does."""
@@ -117,17 +127,31 @@ class CallGraph:
         return frozenset(found)
 
     def handed_to(self, node: ir.Call) -> frozenset[ir.Function]:
-        """The lambdas among the arguments of a call that nobody follows: it may call them."""
+        """The functions among the arguments of a call that nobody follows: it may call them."""
+        return frozenset[ir.Function]().union(*map(self.callable_by, node.arguments))
+
+    def callable_by(self, argument: ir.Expr) -> frozenset[ir.Function]:
+        """The functions that whoever is given a value may call."""
         found: set[ir.Function] = set()
-        for argument in node.arguments if self._lambdas else ():
-            for inner in ir.walk_expressions(argument):
-                if isinstance(inner, ir.Text):
-                    function = self._by_name.get(inner.value)
-                    found.update(() if function is None or function.copied is None else (function,))
-                elif isinstance(inner, (ir.Read, ir.AddressOf)):
-                    variable = inner.variable if isinstance(inner, ir.AddressOf) else inner.place.variable
-                    found.update(self._lambdas.get(variable.type.name, ()))
+        for inner in ir.walk_expressions(argument) if self._pointed_at or self._may_be_handed else ():
+            if isinstance(inner, ir.Text):
+                function = self._by_name.get(inner.value) if inner.type.name == "function" else None
+                found.update(() if function is None else (function,))
+            elif isinstance(inner, (ir.Read, ir.AddressOf, ir.Construct, ir.Load)):
+                type_ = inner.variable.type if isinstance(inner, ir.AddressOf) else inner.type
+                found.update(self._may_be_handed.get(type_.name.removeprefix("const "), ()))
+                if _holds_functions(type_):
+                    found |= self._pointed_at
         return frozenset(found)
+
+    @cached_property
+    def _may_be_handed(self) -> dict[str, list[ir.Function]]:
+        """Lambdas, and what calls of objects of classes run, by the names of their types."""
+        found = dict(self._lambdas)
+        for function in self._methods.get("operator()", ()):
+            element = function.parameters[0].type.element
+            found.setdefault("" if element is None else element.name, []).append(function)
+        return found
 
     @cached_property
     def _lambdas(self) -> dict[str, list[ir.Function]]:
@@ -249,14 +273,14 @@ class CallGraph:
         return any(isinstance(expr, ir.Call) and expr.name == ir.THROW for expr in every)
 
     def written_by(self, function: ir.Function) -> frozenset[ir.Variable]:
-        """The file-scope variables that a function, or what it calls, may write."""
-        return frozenset(
-            variable
-            for part in (function, *self.functions_in(function.body))
-            for expr in ir.expressions_below(part.body)
-            for variable in (_written(expr),)
-            if variable is not None and variable.role is ir.VariableRole.FILE_SCOPE
-        )
+        """The variables that a function, or what it calls, may write and that are there when it is called."""
+        parts = (function, *self.functions_in(function.body))
+        written = {_written(expr) for part in parts for expr in ir.expressions_below(part.body)}
+        own = {parameter for part in parts for parameter in part.parameters}
+        for stmt in (stmt for part in parts for stmt in ir.walk_statements(part.body)):
+            if isinstance(stmt, ir.Declare) and stmt.variable.role is not ir.VariableRole.STATIC_LOCAL:
+                own.add(stmt.variable)
+        return frozenset(variable for variable in written if variable is not None and variable not in own)
 
     @cached_property
     def destroying(self) -> dict[str, ir.Function]:
@@ -420,6 +444,13 @@ class HostDependence:
         return found
 
 
+def _holds_functions(type_: ir.Type) -> bool:
+    """Pointers to functions, and objects of the library that hold one."""
+    pointed = type_.element if type_.kind is ir.TypeKind.POINTER else None
+    names = (type_.name, "" if pointed is None else pointed.name)
+    return "function" in names or type_.name.removeprefix("const ").startswith("std::function<")
+
+
 def _written(expr: ir.Expr) -> ir.Variable | None:
     if isinstance(expr, ir.AddressOf):
         return expr.variable
@@ -434,6 +465,19 @@ def _may_return(stmt: ir.Stmt) -> bool:
 
 _MOST_ENDING = 4
 """Calls between a function and the exit() that it always comes to."""
+
+
+def _may_be_of_its_class(function: ir.Function, node: ir.Call) -> bool:
+    """Whether a call of a method's name has an object of its class."""
+    this = function.parameters[0] if function.parameters else None
+    if this is None or this.name != "this" or this.type.element is None:
+        return True
+    given = node.arguments[0].type.element if node.arguments else None
+    return given is not None and _class_template(given) == _class_template(this.type.element)
+
+
+def _class_template(type_: ir.Type) -> str:
+    return type_.name.removeprefix("const ").split("<")[0]
 
 
 def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:

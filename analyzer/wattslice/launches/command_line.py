@@ -128,7 +128,12 @@ def _to_integer(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     base = arguments[2] if len(arguments) > 2 else 10
     if text is None or not isinstance(base, int) or base not in _INTEGER:
         return None
-    number, end = _integer(text, base) or (0, 0)
+    found = _integer(text, base)
+    number, end = found or (0, 0)
+    if node.name.removeprefix("std::").startswith("sto") and (
+        found is None or _clipped(number, node.type) != number
+    ):
+        return Unknown("a text that is no number: an exception")
     _store_end(memory, arguments, end)
     return _clipped(number, node.type)
 
@@ -137,7 +142,10 @@ def _to_real(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | No
     text = text_of(arguments[0]) if arguments else None
     if text is None:
         return None
-    number, end = _real(text) or (0.0, 0)
+    found = _real(text)
+    if found is None and node.name.removeprefix("std::").startswith("sto"):
+        return Unknown("a text that is no number: an exception")
+    number, end = found or (0.0, 0)
     _store_end(memory, arguments, end)
     return number
 
@@ -236,18 +244,23 @@ def store_text(memory: Memory, target: Pointer, text: str) -> None:
 
 
 def _compared(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
-    """strcmp and its kin, and the comparisons of std::string."""
+    """strcmp and its kin, and the comparisons of std::string: of compare() also of a part."""
     del memory
+    name = node.name.removeprefix("std::")
+    if name == "compare" and len(arguments) == 4:
+        part = _part_of(*arguments[:3])
+        arguments = (Unknown("a part of a text") if part is None else part, arguments[3])
     left, right = (text_of(value) for value in arguments[:2]) if len(arguments) > 1 else (None, None)
     if left is None or right is None:
         return None
-    name = node.name.removeprefix("std::")
     if "case" in name:
         left, right = left.lower(), right.lower()
     if len(arguments) > 2 and isinstance(arguments[2], int):
         left, right = left[: arguments[2]], right[: arguments[2]]
     if name in ("operator==", "operator!="):
         return int((left == right) == (name == "operator=="))
+    if name.startswith("operator"):
+        return int(left < right if name == "operator<" else left > right)
     return (left > right) - (left < right)
 
 
@@ -294,6 +307,45 @@ def _assigned(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     return target
 
 
+def _edited(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """What makes another text of a std::string: `+=`, append, push_back, pop_back, clear."""
+    target = arguments[0] if arguments else None
+    if not isinstance(target, Pointer):
+        return None
+    text, name = text_of(target), node.name
+    added = _added(arguments[1]) if len(arguments) == 2 else "" if len(arguments) == 1 else None
+    if text is None or added is None:
+        changed: Value = Unknown(f"a text after {name}()")
+    else:
+        changed = "" if name == "clear" else text[:-1] if name == "pop_back" else text + added
+    memory.set_cell(target.storage, target.offset, changed)
+    return target
+
+
+def _joined(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """`text + text`, one of them perhaps a character."""
+    del memory, node
+    one, two = (_added(value) for value in arguments) if len(arguments) == 2 else (None, None)
+    return None if one is None or two is None else Record({0: one + two})
+
+
+def _written_out(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """std::to_string of an integer."""
+    del memory, node
+    number = arguments[0] if len(arguments) == 1 else None
+    return Record({0: str(number)}) if isinstance(number, int) else None
+
+
+def _at(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """A character of a std::string."""
+    del memory
+    text = text_of(arguments[0]) if arguments else None
+    at = 0 if len(arguments) == 1 else arguments[1]
+    if text is None or not isinstance(at, int) or not 0 <= at < len(text):
+        return None
+    return ord(text[len(text) - 1 if node.name == "back" else at])
+
+
 def _itself(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """c_str(), data()."""
     del memory, node
@@ -303,26 +355,38 @@ def _itself(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
 
 def _part(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """substr(from, length)."""
-    del memory
-    text = text_of(arguments[0]) if arguments else None
-    begin = arguments[1] if len(arguments) > 1 else 0
-    length = arguments[2] if len(arguments) > 2 else _LONGEST
-    if text is None or not isinstance(begin, int) or not isinstance(length, int):
+    del memory, node
+    part = _part_of(*arguments) if 1 <= len(arguments) <= 3 else None
+    return None if part is None else Record({0: part})
+
+
+def _part_of(whole: Value, begin: Value = 0, length: Value = _LONGEST) -> str | None:
+    text = text_of(whole)
+    if text is None or not isinstance(begin, int) or not isinstance(length, int) or begin > len(text):
         return None
-    return Record({0: text[begin : begin + length]})
+    return text[begin : begin + length]
 
 
 def _place(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
-    """find() and rfind() of a std::string."""
+    """find(), rfind(), find_first_of() and find_last_of() of a std::string, from a place on."""
     del memory
-    text = text_of(arguments[0]) if len(arguments) > 1 else None
-    wanted = None
-    if len(arguments) > 1:
-        wanted = chr(arguments[1]) if isinstance(arguments[1], int) else text_of(arguments[1])
-    if text is None or wanted is None:
+    text, wanted = (_added(value) for value in arguments[:2]) if len(arguments) > 1 else (None, None)
+    is_last, is_set = node.name in ("rfind", "find_last_of"), node.name.endswith("_of")
+    start = arguments[2] if len(arguments) > 2 else -1 if is_last else 0
+    if text is None or wanted is None or not isinstance(start, int) or len(arguments) > 3:
         return None
-    found = text.rfind(wanted) if node.name == "rfind" else text.find(wanted)
-    return found if found >= 0 else _LARGEST
+    places = range(max(start, 0), len(text) + 1)
+    if is_last:
+        places = range((min(start, len(text)) if start >= 0 else len(text)) + 1)
+    hits = [
+        at for at in places if (text[at : at + 1] in tuple(wanted) if is_set else text.startswith(wanted, at))
+    ]
+    return hits[-1 if is_last else 0] if hits else _LARGEST
+
+
+def _added(value: Value) -> str | None:
+    """A text, or a character as one."""
+    return chr(value) if isinstance(value, int) and 0 <= value < 0x110000 else text_of(value)
 
 
 def _character(test: Callable[[str], int]) -> _Function:
@@ -483,7 +547,8 @@ def _sample_flag(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value 
 _INTEGERS = ("atoi", "atol", "atoll", "strtol", "strtoll", "strtoul", "strtoull", "stoi", "stol", "stoll",
              "stoul", "stoull")  # fmt: skip
 _REALS = ("atof", "strtod", "strtof", "strtold", "stof", "stod", "stold")
-_COMPARISONS = ("strcmp", "strncmp", "strcasecmp", "strncasecmp", "operator==", "operator!=", "compare")
+_COMPARISONS = ("strcmp", "strncmp", "strcasecmp", "strncasecmp", "operator==", "operator!=", "operator<",
+                "operator>", "compare")  # fmt: skip
 _SAMPLES = ("checkCmdLineFlag", "getCmdLineArgumentInt", "getCmdLineArgumentFloat",
             "getCmdLineArgumentString", "getCmdLineArgumentValue")  # fmt: skip
 _FUNCTIONS: dict[str, _Function] = {
@@ -495,7 +560,11 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("strlen", "length", "size", "empty"), _length),
     **dict.fromkeys(("strcpy", "strncpy", "strdup"), _copied),
     **dict.fromkeys(("c_str", "data"), _itself),
-    **dict.fromkeys(("find", "rfind"), _place),
+    **dict.fromkeys(("find", "rfind", "find_first_of", "find_last_of"), _place),
+    **dict.fromkeys(("operator+=", "append", "push_back", "pop_back", "clear"), _edited),
+    **dict.fromkeys(("operator[]", "at", "front", "back"), _at),
+    "operator+": _joined,
+    "to_string": _written_out,
     **dict.fromkeys(("getopt", "getopt_long", "getopt_long_only"), _getopt),
     "sscanf": _sscanf,
     "operator=": _assigned,
@@ -507,7 +576,9 @@ _FUNCTIONS: dict[str, _Function] = {
     "toupper": _character(lambda char: ord(char.upper())),
 }
 _OF_OBJECTS = frozenset({"operator==", "operator!=", "operator=", "compare", "length", "size", "empty",
-                         "c_str", "data", "find", "rfind", "substr"})  # fmt: skip
+                         "c_str", "data", "find", "rfind", "substr", "operator+=", "operator+", "append",
+                         "push_back", "pop_back", "clear", "operator[]", "at", "front", "back", "operator<",
+                         "operator>", "find_first_of", "find_last_of"})  # fmt: skip
 """Functions that other containers have as well."""
 READS_ARGV = frozenset(_SAMPLES)
 """Functions that are known here although a header of the program has their text."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from wattslice import ir
+from wattslice.launches.command_line import text_of
 from wattslice.launches.memory import Memory, Pointer, Record, Unknown, Value, elements_of, moved
 
 _ELEMENTS = elements_of(0)
@@ -52,7 +53,8 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     if isinstance(first, Unknown):
         return Record({_LENGTH: first})
     if isinstance(first, Pointer) and len(values) == 2:
-        return Record({_LENGTH: _length_of_range(first, values[1], given)})
+        length = _length_of_range(first, values[1], given)
+        return Record({**_words(node.type, first, length), _LENGTH: length})
     if not isinstance(first, int) or len(values) > 2:
         return Unknown("a vector made of something else")
     cells: dict[int, Value] = {_LENGTH: first}
@@ -61,6 +63,17 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         for number in range(min(max(first, 0), 64)):
             cells.update({moved(key, _ELEMENTS + number * size): part for key, part in parts.items()})
     return Record(cells)
+
+
+def _words(type_: ir.Type, first: Pointer, length: Value) -> dict[int, Value]:
+    """The elements of `std::vector<std::string> words(argv, argv + argc)`."""
+    if "<std::basic_string<char" not in type_.name or not isinstance(length, int):
+        return {}
+    cells = (first.storage.cells.get(first.offset + 8 * at) for at in range(min(length, _MOST_WORDS)))
+    return {_ELEMENTS + at: text for at, cell in enumerate(cells) if (text := text_of(cell or 0)) is not None}
+
+
+_MOST_WORDS = 256
 
 
 def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
@@ -77,7 +90,7 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
         length = type_.fields[0].type.length or 0
     else:
         return None
-    if node.name.startswith(ir.ADDRESS_OF):
+    if node.name.removeprefix(ir.ADDRESS_OF) in ir.ELEMENT_METHODS and node.name.startswith(ir.ADDRESS_OF):
         return _address(memory, start, length, node, arguments)
     match node.name:
         case "size":

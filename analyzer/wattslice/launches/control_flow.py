@@ -9,7 +9,7 @@ nothing else reaches, without lasting effect.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 
 from msgspec import Struct, field
@@ -25,12 +25,12 @@ from wattslice.launches.memory import (
     Delta,
     Memory,
     Pointer,
-    Record,
     Storage,
     Unknown,
     Value,
     condition_of,
-    same,
+    joined,
+    places_of,
     truth,
 )
 from wattslice.launches.relevance import Relevance
@@ -310,8 +310,22 @@ class ControlFlow(Evaluator):
             why = Unknown(f"{function.name}() may have written it when something was thrown")
             for pointer in host_api.reached((Pointer(storage, 0),), everything=True):
                 self.memory.forget_behind(pointer, why)
-            for variable in self._graph.written_by(function):
-                self.memory.forget(self.memory.storage(variable), why)
+            self._forget_named(function, why)
+
+    def _forget_named(
+        self, function: ir.Function, why: Unknown, around: Mapping[ir.Variable, Storage] | None = None
+    ) -> None:
+        """What a function may write by names is lost. `around`: what a closure of it names."""
+        for variable in self._graph.written_by(function):
+            if variable.role is ir.VariableRole.STATIC_LOCAL:
+                self.memory.static(variable)
+            elif variable.role is ir.VariableRole.FILE_SCOPE:
+                self.memory.storage(variable)
+            own = (around or {}).get(variable)
+            for storage in self.memory.places_named(variable) if own is None else (own,):
+                for pointer in places_of(*storage.cells.values()):
+                    self.memory.forget_behind(pointer, why)
+                self.memory.forget(storage, why)
 
     def _caught(self, name: str) -> Value:
         """Whether a handler of this type takes what was thrown."""
@@ -349,8 +363,8 @@ class ControlFlow(Evaluator):
         if variable.role is ir.VariableRole.STATIC_LOCAL:
             self._declare_static(variable, value)
             return
+        storage = self.memory.declare(variable)  # its initial value may name it
         initial = None if value is None else self.evaluate(value)
-        storage = self.memory.declare(variable)
         if initial is not None:
             self.memory.write(storage, 0, initial, variable.type)
         elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
@@ -375,11 +389,10 @@ class ControlFlow(Evaluator):
             found = self._returned.pop()
         if flow is Flow.EXIT:
             raise LeftError(frozenset())
-        if found.value is not None:
-            for value, condition in found.others:
-                if not same(value, found.value) and not isinstance(found.value, (Pointer, Record)):
-                    return condition
-        return found.value
+        result = found.value
+        for value, condition in found.others:
+            result = None if result is None else joined(result, value, condition)
+        return result
 
     def _return(self, value: Value | None) -> None:
         now = self._returned[-1]

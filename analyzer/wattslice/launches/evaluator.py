@@ -69,6 +69,10 @@ class Evaluator(ABC):
         """Note a kernel launch in the present state."""
 
     @abstractmethod
+    def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
+        """What a write of `type_` through an address that nobody knows may change."""
+
+    @abstractmethod
     def text(self, node: ir.Text) -> Value:
         """The value of a text: the text itself, or the closure of the lambda that it names."""
 
@@ -174,6 +178,8 @@ class Evaluator(ABC):
             return pointer.storage, pointer.offset
         if isinstance(pointer, Unknown):
             why = replace(pointer, around=())
+            if pointer.is_anywhere or not pointer.around:
+                self.forget_escaped(place.type, why)
             for perhaps in pointer.around:
                 self.memory.forget_behind(perhaps, why)
         return None

@@ -125,6 +125,22 @@ CAPTURES = {
 }
 """Functions that begin (or end) the capture of launches into a graph, whose own launches are not counted."""
 
+_TAKE_A_GRAPH = (
+    "cudaGraphInstantiate",
+    "cudaGraphClone",
+    "cudaGraphAddChildGraphNode",
+    "cudaGraphExecUpdate",
+)
+
+
+def takes_a_graph(node: ir.Call) -> bool:
+    """Whether a call may keep the nodes of a graph as they are: what changes them later comes beside."""
+    if node.name.startswith("cudaGraph"):
+        return node.name.startswith(_TAKE_A_GRAPH)
+    pointed = (argument.type.element for argument in node.arguments)
+    return any(type_ is not None and "CUgraph" in type_.name for type_ in pointed)
+
+
 ALLOCATIONS = frozenset({"malloc", "calloc", "realloc", "operator new", "operator new[]", "aligned_alloc"})
 """Functions that return fresh memory."""
 
@@ -147,11 +163,8 @@ KEEPS_ITS_ARGUMENTS = frozenset(
         "puts",
         "free",
         "cudaFree",
-        "cudaMemset",
-        "cudaMemset2D",
-        "cudaMemset2DAsync",
-        "cudaMemset3D",
-        "cudaMemsetAsync",
+        "cudaMemPrefetchAsync",
+        "cudaMemAdvise",
         "cudaMalloc3D",
         "cudaMallocArray",
         "cudaEventCreate",
@@ -326,8 +339,16 @@ ABOUT_THE_DEVICE = ("cudaGetDeviceProperties", "cudaDeviceGetAttribute", "cuDevi
 """Queries of which the answer is that of the GPU predicted for, whatever number it has."""
 
 
-def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value:
-    """Value of a call to a function that is not part of the program, after its effect on `memory`."""
+_CHOICES = {f"{ir.ADDRESS_OF}{name}": name for name in ("min", "max")}
+
+
+def library_call(
+    memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments, *, calls: bool = False
+) -> Value:
+    """Value of a call to a function that is not part of the program, after its effect on `memory`.
+
+    `calls`: it is given functions, which get what it is given.
+    """
     name = node.name.removeprefix("std::")
     if name == ir.UNREAD:
         return _unread(memory, node, arguments)
@@ -344,6 +365,8 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         return arguments[0]
     if name in ALLOCATIONS:
         return fresh_memory(name)
+    if name in _CHOICES:
+        return _one_of(memory, node, _CHOICES[name], arguments)
     for prefix, effect in _EFFECTS.items():
         if name.startswith(prefix):
             found = effect(memory, gpu, node, arguments)
@@ -370,7 +393,7 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
         written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
         const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
-        for pointer in reached(written, everything=not is_known(name)):
+        for pointer in reached(written, everything=calls or name == "operator()" or not is_known(name)):
             if pointer not in const:
                 memory.forget_behind(pointer, why)
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
@@ -378,7 +401,9 @@ def library_call(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments)
         return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
     if node.name.startswith("cuda") and node.type.is_integral:
         return 0  # cudaSuccess: a run that fails is none to predict
-    return Unknown(f"the result of {name}()", is_option=is_option)
+    around = reached(arguments, everything=True) if node.type.element is not None else ()
+    is_kept = not name.startswith(ir.ADDRESS_OF)  # an address that nobody gave the function in this call
+    return Unknown(f"the result of {name}()", is_option=is_option, around=around, is_anywhere=is_kept)
 
 
 def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
@@ -423,10 +448,25 @@ def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
 
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
     lost = f"line {node.span.line}, which could not be read"
-    for argument in arguments:
-        for pointer in reached((argument,), everything=True):
-            memory.forget_behind(pointer, Unknown(f"written on {lost}"))
-    return Unknown(f"the result of {lost}")
+    places = reached(arguments, everything=True)
+    for pointer in places:
+        memory.forget_behind(pointer, Unknown(f"written on {lost}"))
+    return Unknown(f"the result of {lost}", around=places if node.type.element else ())
+
+
+def _one_of(memory: Memory, node: ir.Call, name: str, arguments: _Arguments) -> Value:
+    """Which of two objects, given by their addresses, std::min or std::max gives a reference to."""
+    places = places_of(*arguments)
+    if all(isinstance(argument, Pointer) for argument in arguments):
+        element = node.type.element or ir.UNKNOWN_TYPE
+        one, two = (
+            memory.read(place.storage, place.offset, element)
+            for place in arguments
+            if isinstance(place, Pointer)
+        )
+        if isinstance(one, (int, float)) and isinstance(two, (int, float)):
+            return arguments[(two < one) if name == "min" else (one < two)]
+    return Unknown(f"the result of {name}()", around=places)
 
 
 def _looks_at_options(name: str, node: ir.Call, arguments: _Arguments) -> bool:
@@ -473,9 +513,9 @@ def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Val
 
 
 def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    """memset: every number of what the pointer points to, from equal bytes."""
+    """memset, cudaMemset: every number of what the pointer points to, from equal bytes."""
     del gpu
-    if len(arguments) < 3:
+    if len(arguments) < 3 or node.name.startswith(("cudaMemset2D", "cudaMemset3D")):
         return None
     target, byte, size = arguments[0], arguments[1], arguments[2]
     if not isinstance(target, Pointer) or not isinstance(byte, int) or not isinstance(size, int):
@@ -555,10 +595,14 @@ def _module_function(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Argume
     return 0
 
 
+_GPUS = Unknown("the number of GPUs", likely=1, least=1)
+"""One is predicted for; a run without any is none to predict."""
+
 _QUERIES: dict[str, tuple[int, Callable[[Gpu, _Arguments], tuple[Value, ...]]]] = {
     "cudaDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
     "cuDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
-    "cudaGetDeviceCount": (1, lambda gpu, given: (1,)),
+    "cudaGetDeviceCount": (1, lambda gpu, given: (_GPUS,)),
+    "cuDeviceGetCount": (1, lambda gpu, given: (_GPUS,)),
     "cudaGetDevice": (1, lambda gpu, given: (0,)),
     "cudaOccupancyMaxActiveBlocks": (3, lambda gpu, given: (active_blocks(gpu, given[2]),)),
     "cudaOccupancyMaxPotentialBlockSize": (1, lambda gpu, given: potential_block_size(gpu)),
@@ -570,6 +614,7 @@ _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] 
     "memcpy": _copy,
     "memmove": _copy,
     "memset": _set_bytes,
+    "cudaMemset": _set_bytes,
     "cuModuleGetFunction": _module_function,
     "cuLibraryGetKernel": _module_function,
     "cudaMemcpyToSymbol": _copy_to_symbol,

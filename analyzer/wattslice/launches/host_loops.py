@@ -172,7 +172,8 @@ class HostLoops(ControlFlow):
             before, after = self.memory.current(cell), changes.get(cell)
             is_known_later = cell[0].is_static and cell[1] >= 0  # a static that was set there first
             if after is None or is_known_later or not same(before, after):
-                if isinstance(before, Unknown) and cell[1] >= 0 and not is_known_later and after is not None:
+                is_unset = cell[1] not in cell[0].cells
+                if is_unset and cell[1] >= 0 and not is_known_later and after is not None:
                     first[cell] = after
                 else:
                     places = places_of(before, *(() if after is None else (after,)))

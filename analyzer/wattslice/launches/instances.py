@@ -42,6 +42,7 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     files: tuple[str, ...] = ()  # data files that were read before
     given: ProgramArguments | None = None  # what makes it other than in a run without options
     times: int | None = 1  # the launches it stands for; None: unknown
+    is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken
 
 
 class Geometry(Struct, frozen=True):
@@ -137,9 +138,10 @@ def kernel_key(instance: LaunchInstance) -> str:
 
 
 def without_dead(instances: Sequence[LaunchInstance]) -> tuple[LaunchInstance, ...]:
-    """`instances`, without those in code that is not run, where what is run launches the same kernel, and
-    without guesses of what a pointer holds, where anything else launches it.
+    """`instances`, without those in code that is not run, where what is run launches the same kernel, without
+    guesses of what a pointer holds, where anything else launches it, and without those that are replaced.
     """
+    instances = [instance for instance in instances if not instance.is_replaced]
     known = {kernel_key(instance) for instance in instances if not instance.is_guess}
     instances = [i for i in instances if not i.is_guess or kernel_key(i) not in known]
     running = {kernel_key(instance) for instance in instances if instance.is_certain and is_read(instance)}

@@ -6,7 +6,7 @@ statements by `control_flow`, loops by `host_loops`. Steps are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -45,6 +45,8 @@ from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
 MAX_RECURSION_DEPTH = 40
+_MOST_RUNS = 6
+"""Of a closure that may be called any number of times, until all is unknown that it changes."""
 _NO_PLACE = Unknown("a value without a name")
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
@@ -68,6 +70,7 @@ class Interpreter(HostLoops):
         self._dependence = graph.dependence
         self.cut: set[ir.LaunchCall] = set()  # sites in calls that are not followed
         self._is_captured = False  # into a graph, which is launched some other time
+        self._open_nodes: dict[Storage, tuple[int, ir.Span]] = {}  # of graphs that nothing has taken yet
         self._path: list[ir.Call] = []
 
     # ------------------------------------------------------------------------- entry points
@@ -113,8 +116,7 @@ class Interpreter(HostLoops):
                 self.run(function)
             except (BudgetExceededError, RecursionError):
                 del self.memory.frames[1:]
-                for variable in self._graph.written_by(function):
-                    self.memory.forget(self.memory.storage(variable), Unknown("set before main()"))
+                self._forget_named(function, Unknown("set before main()"))
 
     # ------------------------------------------------------------------------- launches and calls
 
@@ -153,6 +155,43 @@ class Interpreter(HostLoops):
                     times=None if is_guess else times,
                 )
             )
+
+        self._forget_written(node, arguments)
+
+    def _forget_written(self, node: ir.LaunchCall, arguments: tuple[Value, ...]) -> None:
+        """What a kernel may write: all that its arguments reach, and what the host knows by its own name."""
+        why = Unknown(f"what {node.kernel_name or 'a kernel'} may have written")
+        for pointer in host_api.reached(arguments, everything=True):
+            self.memory.forget_behind(pointer, why)
+        for variable in self._graph.managed:
+            self.memory.forget(self.memory.storage(variable), why)
+
+    def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
+        """Numbers of this kind in variables whose addresses somebody keeps are unknown."""
+        kind = {ir.TypeKind.INT: int, ir.TypeKind.FLOAT: float, ir.TypeKind.POINTER: Pointer}.get(type_.kind)
+        if kind is None or type_.bits == 8:  # texts, whose numbers decide little
+            return
+        for variable in self._relevance.escaped:
+            for storage in self.memory.places_named(variable):
+                for key, value in tuple(storage.cells.items()):
+                    if isinstance(value, kind):
+                        self.memory.set_cell(storage, key, why)
+
+    def _graph_node(self, node: ir.Call, arguments: tuple[Value, ...]) -> Unknown:
+        """A node gets the launch that comes next; what it had before is never run if nothing has taken it."""
+        where = arguments[0] if arguments else None
+        is_run = self._times == 1 and self._doubt is None and not self._speculating
+        if isinstance(where, Pointer) and node.callee.startswith("cudaGraphAdd"):
+            fresh = host_api.fresh_memory(ir.GRAPH_NODE)
+            self.memory.write(where.storage, where.offset, fresh, _ADDRESS)
+            where = fresh
+        if isinstance(where, Pointer) and is_run:
+            at, span = self._open_nodes.get(where.storage, (len(self.instances), node.span))
+            before = self.instances[at] if at < len(self.instances) else None
+            if before is not None and before.node.span == span and not before.is_guess:
+                self.instances[at] = replace(before, is_replaced=True)
+            self._open_nodes[where.storage] = len(self.instances), node.span
+        return Unknown("how often a graph is launched")
 
     def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
         for argument in arguments:
@@ -208,20 +247,31 @@ class Interpreter(HostLoops):
             self._throw(names if isinstance(names, str) else "", arguments[1] if len(arguments) > 1 else None)
         if node.name in host_api.EXITS:
             raise LeftError(frozenset())
+        if node.name == ir.GRAPH_NODE:
+            return self._graph_node(node, arguments)
+        if host_api.takes_a_graph(node):
+            self._open_nodes.clear()
         if node.name in host_api.CAPTURES:
             self._is_captured = host_api.CAPTURES[node.name]
         function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
+        is_told = not node.is_virtual
         if node.function is not None:
             name = self.evaluate(node.function)
             if isinstance(name, Closure):
                 return self._run_closure(name, node, node.arguments, arguments)
+            is_told = isinstance(name, str)
             function = self._graph.named(name) if isinstance(name, str) else None
-        if node.name == "operator()" and arguments:
+        elif node.name == "operator()" and arguments:
             held = self._held(arguments[0])
             if isinstance(held, Closure):
                 return self._run_closure(held, node, node.arguments[1:], arguments[1:])
             if isinstance(held, str) and (called := self._graph.named(held)) is not None:
+                if not self._may_follow(called, arguments[1:]):
+                    return self._not_followed((called,))
                 return self._run(called, node, node.arguments[1:], arguments[1:])
+            is_told = is_told and not isinstance(held, Unknown)
+        if function is None and not is_told:
+            self._not_followed(self._graph.callees(node))
         if function in self._relevance.unfollowed:
             return Unknown(f"the result of {node.name}()")
         if node.name in READS_ARGV or node.name in READS_FILES:
@@ -235,7 +285,7 @@ class Interpreter(HostLoops):
         if function is not None and self._may_follow(function, arguments):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
-            self.cut.update(self._graph.launches_from(function))
+            self._not_followed((function,))
         found = host_api.mathematics(node.name, arguments)
         if found is not None:
             return found
@@ -250,12 +300,37 @@ class Interpreter(HostLoops):
                 where = self._named_place(argument)
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
-        for argument in arguments:  # what a library is given it will call
-            if isinstance(held := self._held(argument), Closure):
-                times, self._times = self._times, None
-                self._run_closure(held, node, (), ())
-                self._times = times
-        return library_call(self.memory, self.gpu, node, arguments)
+        calls = False
+        for argument, value in zip(node.arguments, arguments, strict=False):
+            calls |= node.name != "operator=" and self._is_called_by_library(argument, value, node)
+        return library_call(self.memory, self.gpu, node, arguments, calls=calls)
+
+    def _is_called_by_library(self, argument: ir.Expr, value: Value, node: ir.Call) -> bool:
+        """Whether what a library is given may be a function: it may call it, any number of times."""
+        held = self._held(value)
+        if isinstance(held, Closure):
+            self._run_any_times(held, node)
+            return True
+        perhaps = self._graph.callable_by(argument)
+        if isinstance(held, str):
+            perhaps &= {self._graph.named(held)}
+        self._not_followed(perhaps)
+        return bool(perhaps)
+
+    def _not_followed(
+        self, functions: Collection[ir.Function], around: Mapping[ir.Variable, Storage] | None = None
+    ) -> Unknown:
+        """What functions give that are called nobody knows how often: what they launch is not counted, what
+        they may write by names is lost. `around`: what a closure of them names.
+        """
+        why = Unknown("the result of a function that is not known")
+        for function in sorted(functions, key=lambda function: function.mangled_name):
+            if not self._speculating:
+                self.cut.update(self._graph.launches_from(function))
+            name = "a lambda" if function.copied is not None else f"{function.name}()"
+            why = Unknown(f"set in {name}, of which not every call is followed")
+            self._forget_named(function, why, around or {})
+        return why
 
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
         """Whether a call is followed; of a function in itself, where its numbers, which end it, are known."""
@@ -279,11 +354,7 @@ class Interpreter(HostLoops):
         function = self._graph.named(node.value) if node.type.name == "function" else None
         if function is None or function.copied is None:
             return node.value
-        frame = dict(self.memory.frames[-1])
-        for variable in function.copied:
-            if (known := frame.get(variable)) is not None:
-                frame[variable] = replace(known, cells=dict(known.cells))
-        return Closure(node.value, frame)
+        return Closure(node.value, self.memory.frames[-1], function.copied).copy()
 
     def _held(self, value: Value) -> Value:
         """The closure or the function's name in an object that is called."""
@@ -294,10 +365,36 @@ class Interpreter(HostLoops):
     def _run_closure(
         self, closure: Closure, node: ir.Call, given: tuple[ir.Expr, ...], arguments: tuple[Value, ...]
     ) -> Value:
-        function = self._graph.named(closure.function)
-        if function is None or function in self._active or len(self._active) >= MAX_CALL_DEPTH:
+        function, instance = self._graph.named(closure.function), self._graph.named(node.callee)
+        if function is not None and instance is not None and instance.name == function.name:
+            function = instance  # of a generic lambda
+        if function is None:
             return Unknown("the result of a lambda")
+        if not self._may_follow(function, arguments):
+            return self._not_followed((function,), closure.frame)
         return self._run(function, node, given, arguments, closure.frame)
+
+    def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
+        """A closure that a library is given: how often that calls it, and with what, nobody knows."""
+        times, self._times = self._times, None
+        known, seen, lost = len(self.instances), set(self._seen), set[tuple[str, int]]()
+        for _ in range(_MOST_RUNS):  # what it is called with again, it has changed
+            del self.instances[known:]
+            self._seen = set(seen)
+            mark = self.memory.mark()
+            self._run_closure(closure, node, (), ())
+            changes = self.memory.changes_since(mark)
+            for cell, value in changes.items():
+                why = f"'{cell[0].name}' changes in what {node.name}() calls"
+                self.memory.apply({cell: Unknown(why, around=places_of(value))})
+            names = {(storage.name, key) for storage, key in changes}  # each run has variables of its own
+            if names <= lost:
+                break
+            lost |= names
+        else:
+            if (function := self._graph.named(closure.function)) is not None:
+                self._not_followed((function,), closure.frame)
+        self._times = times
 
     def _run(
         self,
@@ -350,9 +447,11 @@ class Interpreter(HostLoops):
                 default = defaults[index]
                 value = Unknown("a missing argument") if default is None else self.evaluate(default)
             if parameter in function.reference_parameters and index < len(given):
-                self.memory.frames.append(frame_of_caller)
-                where = self._named_place(given[index])
-                self.memory.frames.pop()
+                where = value
+                if parameter.type.kind is not ir.TypeKind.ARRAY:  # whose value is its address
+                    self.memory.frames.append(frame_of_caller)
+                    where = self._named_place(given[index])
+                    self.memory.frames.pop()
                 if isinstance(where, Pointer):
                     self.memory.alias(parameter, where)
                     continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import PurePath
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -53,7 +52,7 @@ class LaunchSource(Enum):
     ASSUMED = "assumed"
 
 
-class NamedValue(NamedTuple):
+class NamedValue(Struct, frozen=True):
     """A value for a kernel parameter, host variable, global or loop (`trip_L42`)."""
 
     name: str
@@ -66,6 +65,19 @@ class MemberValue(Struct, frozen=True):
     parameter: int
     path: tuple[str, ...]
     value: int | float
+
+
+class GivenPointer(Struct, frozen=True):
+    """A pointer that the host code hands over: in parameter number `parameter`, so many bytes from its start.
+
+    `array`: a number, equal for pointers to the same place. `extent_bytes`: allocated from there on, None
+    when unknown.
+    """
+
+    parameter: int
+    offset_bytes: int
+    array: int
+    extent_bytes: int | None
 
 
 class UnknownArgument(Struct, frozen=True):
@@ -151,14 +163,13 @@ class KernelLaunch(Struct, frozen=True):
 
     `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
     `members` holds known scalars of by-value structs, `constants` what cudaMemcpyToSymbol left in constant
-    memory. `extents[i]`: bytes that the host code allocated from where pointer argument `i` points on, None
-    when unknown or no pointer; the tuple may be shorter. `assumed_arguments`: values for parameters without
-    one that agree with the other launches to which the host code passes the same variable. `captures`:
-    known values of what lambdas among the arguments captured. `settings` are the `--set` values that
-    concern this kernel, also those that name no parameter (loop trips, locals); they have already been
-    applied to `arguments`. `assumed_variables` are host variables whose value the source does not give and
-    that grid, block or arguments were computed from, with the values assumed. `line` is the line of the
-    launch in the host code, None without one; `file` its file where that is not the kernel's own, else
+    memory. `pointers`: the arguments that point somewhere known, or hold what does. `assumed_arguments`:
+    values for parameters without one that agree with the other launches to which the host code passes the
+    same variable. `captures`: known values of what lambdas among the arguments captured. `settings` are the
+    `--set` values that concern this kernel, also those that name no parameter (loop trips, locals); they have
+    already been applied to `arguments`. `assumed_variables` are host variables whose value the source does
+    not give and that grid, block or arguments were computed from, with the values assumed. `line` is the line
+    of the launch in the host code, None without one; `file` its file where that is not the kernel's own, else
     empty. `program_arguments`: of a launch that is another one without them. `data`: what arrays hold, the
     entry for all others first. `unknown_arguments`: why scalar arguments are None, as far as the host code is
     read. `times`: how often one run of the program (of the entry point, where no `main` is read) makes it, of
@@ -179,7 +190,7 @@ class KernelLaunch(Struct, frozen=True):
     assumed_variables: tuple[NamedValue, ...] = ()
     constants: tuple[ConstantValue, ...] = ()
     file: str = ""
-    extents: tuple[int | None, ...] = ()
+    pointers: tuple[GivenPointer, ...] = ()
     assumed_arguments: tuple[NamedValue, ...] = ()
     captures: tuple[CapturedValue, ...] = ()
     program_arguments: ProgramArguments | None = None
@@ -187,6 +198,25 @@ class KernelLaunch(Struct, frozen=True):
     unknown_arguments: tuple[UnknownArgument, ...] = ()
     times: int | None = None
     zeros: tuple[ArrayData, ...] = ()
+
+    @property
+    def extents(self) -> dict[ir.Root, int | None]:
+        """Bytes allocated from where each known pointer points on; None: how many is unknown."""
+        return {self._behind(given): given.extent_bytes for given in self.pointers}
+
+    @property
+    def same_arrays(self) -> dict[ir.Root, ir.Root]:
+        """Of each known pointer what it points to: by the first pointer to the same place."""
+        first: dict[int, ir.Root] = {}
+        return {
+            root: first.setdefault(given.array, root)
+            for given in self.pointers
+            for root in (self._behind(given),)
+        }
+
+    def _behind(self, given: GivenPointer) -> ir.Root:
+        parameter = self.kernel.parameters[given.parameter]
+        return ir.Behind(parameter, given.offset_bytes) if parameter.type.fields else parameter
 
     @property
     def threads_per_block(self) -> int:

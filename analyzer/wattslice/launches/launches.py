@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from wattslice import ir
+from wattslice.ir.objects import pointers_in
 from wattslice.launches.agreement import extent_of, number_of
 from wattslice.launches.host_api import ON_THE_DEVICE
 from wattslice.launches.instances import (
@@ -28,6 +29,7 @@ from wattslice.launches.launch import (
     Assumption,
     CapturedValue,
     Dim3,
+    GivenPointer,
     KernelLaunch,
     LaunchSource,
     MemberValue,
@@ -83,7 +85,14 @@ def launches_of(
     equal: dict[tuple[object, ...], list[KernelLaunch]] = {}
     for launch in launches:
         shape = (launch.grid, launch.block, launch.dynamic_shared_bytes)
-        key = (*shape, launch.arguments, launch.source, tuple((one.array, one.kind) for one in launch.zeros))
+        shared = frozenset(pair for pair in launch.same_arrays.items() if pair[0] != pair[1])
+        key = (
+            *shape,
+            shared,
+            launch.arguments,
+            launch.source,
+            tuple((one.array, one.kind) for one in launch.zeros),
+        )
         equal.setdefault(key, []).append(launch)
     distinct = [replace(same[0], times=_sum(launch.times for launch in same)) for same in equal.values()]
     return _largest(kernel, sorted(distinct, key=lambda launch: (launch.line or 0, launch.blocks)))
@@ -206,7 +215,7 @@ def _launch(
         assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
         file=host_file,
         assumed_arguments=tuple(_assumed_arguments(kernel, chosen)),
-        extents=tuple(extent_of(argument) for argument in chosen.arguments[: len(kernel.parameters)]),
+        pointers=tuple(_pointers(kernel, chosen)),
         program_arguments=chosen.given,
         unknown_arguments=tuple(_unknown_arguments(kernel, chosen)),
     )
@@ -286,6 +295,18 @@ def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
             found.extend(_scalars(index, (), parameter.type, value, 0))
             found.extend(_lanes(index, parameter.type, value))
     return found
+
+
+def _pointers(kernel: ir.Kernel, instance: LaunchInstance) -> Iterator[GivenPointer]:
+    """The arguments that point to a known place, and the pointers in records by value that do."""
+    numbers: dict[Pointer, int] = {}
+    for index, (parameter, value) in enumerate(zip(kernel.parameters, instance.arguments, strict=False)):
+        cells = value.cells if isinstance(value, Record) else {0: value}
+        for offset, _, _ in pointers_in(parameter.type):
+            cell = cells.get(offset)
+            if isinstance(cell, Pointer):
+                number = numbers.setdefault(cell, len(numbers))
+                yield GivenPointer(index, offset, number, extent_of(cell))
 
 
 def _lanes(index: int, type_: ir.Type, value: Record) -> Iterator[MemberValue]:
@@ -370,13 +391,17 @@ def _by_launch(kernel: ir.Kernel) -> str:
 # ----------------------------------------------------------------------------- stated defaults
 
 
-def assumed_launch(kernel: ir.Kernel, gpu: Gpu, *, is_c: bool, is_read: bool = True) -> KernelLaunch:
+def assumed_launch(
+    kernel: ir.Kernel, gpu: Gpu, *, is_c: bool, is_read: bool = True, device_line: int | None = None
+) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread.
 
-    `is_read`: whether all of the file could be read.
+    `is_read`: whether all of the file could be read. `device_line`: of device code that launches it.
     """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
+    if device_line is not None:
+        reason = f"device code launches it (line {device_line}), no host code in this file"
     reason += "" if is_read else ", as far as it could be read"
     return KernelLaunch(
         kernel,

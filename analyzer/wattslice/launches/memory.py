@@ -18,8 +18,8 @@ class Unknown(Struct, frozen=True, eq=False):
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
     `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
-    in one of these objects, which a write through it may change. `overflows`: other values that it is
-    computed from settle it, not the variable that holds it.
+    in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `overflows`:
+    other values that it is computed from settle it, not the variable that holds it.
     """
 
     reason: str
@@ -29,6 +29,7 @@ class Unknown(Struct, frozen=True, eq=False):
     least: int | None = None  # no number below it is possible: argc is at least 1
     around: tuple[Pointer, ...] = ()
     overflows: bool = False
+    is_anywhere: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -98,10 +99,20 @@ class Record(Struct, frozen=True, eq=False):
 
 
 class Closure(Struct, frozen=True, eq=False):
-    """A lambda as a value: the function, and the variables around it by what they mean there."""
+    """A lambda as a value: the function, and the variables around it by what they mean there.
+
+    `kept`: those that are its own, copies of what they were when it was made.
+    """
 
     function: str
     frame: Mapping[ir.Variable, Storage]
+    kept: frozenset[ir.Variable]
+
+    def copy(self) -> Closure:
+        """Another one, with copies of its variables."""
+        own = {variable: self.frame[variable] for variable in self.kept if variable in self.frame}
+        copies = {variable: replace(known, cells=dict(known.cells)) for variable, known in own.items()}
+        return replace(self, frame={**self.frame, **copies})
 
 
 Value = int | float | str | Pointer | Record | Closure | Unknown
@@ -241,7 +252,9 @@ def truth(value: Value) -> bool | None:
     """Whether a condition holds; None when unknown."""
     if isinstance(value, (int, float)):
         return value != 0
-    return True if isinstance(value, (Pointer, str)) else None
+    if isinstance(value, Record):  # an object that holds a function
+        return True if isinstance(value.cells.get(0), Closure) else None
+    return True if isinstance(value, (Pointer, str, Closure)) else None
 
 
 def same(left: Value, right: Value) -> bool:
@@ -249,6 +262,17 @@ def same(left: Value, right: Value) -> bool:
     if isinstance(left, (Unknown, Record, Closure)) or isinstance(right, (Unknown, Record, Closure)):
         return left is right
     return left == right
+
+
+def joined(one: Value, two: Value, condition: Unknown) -> Value:
+    """One of two values: which, `condition` does not tell."""
+    if same(one, two):
+        return one
+    if isinstance(one, Record) and isinstance(two, Record):
+        lost = replace(condition, around=())
+        keys = dict.fromkeys((*one.cells, *two.cells))
+        return Record({key: joined(one.cells.get(key, lost), two.cells.get(key, lost), lost) for key in keys})
+    return replace(condition, around=places_of(one, two))
 
 
 def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
@@ -319,7 +343,7 @@ class Memory:
     def __init__(self, pins: Mapping[str, int | float]) -> None:
         self.frames: list[Frame] = [{}]
         self._globals: Frame = {}
-        self._shared: dict[str, tuple[ir.Variable | None, Storage]] = {}
+        self._shared: dict[str, Storage] = {}
         self._pins = pins
         self._log: list[tuple[Storage, int, Value | None]] = []
         self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
@@ -332,6 +356,13 @@ class Memory:
         if variable.role is ir.VariableRole.FILE_SCOPE:  # such as `extern char *optarg;` in a function
             return self.declare_global(variable)
         return self.declare(variable)
+
+    def places_named(self, variable: ir.Variable) -> Iterator[Storage]:
+        """Where a variable lives, in every call that is made."""
+        for frame in (self._globals, *self.frames):
+            storage = frame.get(variable)
+            if storage is not None:
+                yield storage if storage.part_of is None else storage.part_of.storage
 
     def declare(self, variable: ir.Variable, frame: Frame | None = None) -> Storage:
         """Fresh storage for a variable of the current call."""
@@ -353,15 +384,14 @@ class Memory:
         return storage
 
     def declare_global(self, variable: ir.Variable) -> Storage:
-        """Storage for a file-scope variable; declarations in other files share that of its definition."""
-        first, known = self._shared.get(variable.name, (None, None))
-        if known is not None and (first is None or first.initializer is None or variable.initializer is None):
+        """Storage for a file-scope variable: declarations that are linked share one."""
+        known = None if variable.linked_as is None else self._shared.get(variable.linked_as)
+        if known is not None:
             self._globals[variable] = known
-            if variable.initializer is not None or first is None:
-                self._shared[variable.name] = (variable, known)
             return known
         storage = self.declare(variable, self._globals)
-        self._shared[variable.name] = (variable, storage)
+        if variable.linked_as is not None:
+            self._shared[variable.linked_as] = storage
         return storage
 
     def static(self, variable: ir.Variable) -> tuple[Storage, bool]:
@@ -381,7 +411,7 @@ class Memory:
 
     def global_named(self, name: str) -> Storage:
         """The storage of the file-scope variable of this name, which code may declare later."""
-        return self._shared.setdefault(name, (None, Storage(name)))[1]
+        return self._shared.setdefault(name, Storage(name))
 
     def address(self, variable: ir.Variable) -> Pointer:
         """Where a variable is, also one that names a part of another."""
@@ -420,6 +450,8 @@ class Memory:
             return Unknown(f"'{storage.name}' is {_MISSING.reason}", name)
         if storage.overlaps and isinstance(found, (int, float)) and isinstance(found, int) is type_.is_float:
             return Unknown(f"another member of the union '{storage.name}'")
+        if type(found) is int and type_.is_integral and found.bit_length() > type_.bits - type_.signed:
+            return convert(found, type_)  # the first bytes of a wider number
         return found
 
     def write(self, storage: Storage, offset: int, value: Value, type_: ir.Type) -> None:
@@ -430,9 +462,9 @@ class Memory:
                     storage, offset, type_, Unknown("an element of a vector that was assigned")
                 )
             for key, cell in value.cells.items():
-                self._set(storage, moved(key, offset), cell)
+                self._set(storage, moved(key, offset), cell.copy() if isinstance(cell, Closure) else cell)
         elif isinstance(value, Closure):
-            self._set(storage, offset, value)
+            self._set(storage, offset, value.copy())
         elif is_aggregate(type_):
             if isinstance(value, str) and "function<" in type_.name:  # std::function f = named;
                 self._set(storage, offset, value)
@@ -566,14 +598,11 @@ class Memory:
 
 
 def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:
-    """The value of a cell after a branch that is not decided: settled by what settles the condition.
-
-    Of addresses as well as of numbers; all else decides no launch.
-    """
+    """The value of a cell after a branch that is not decided: settled by what settles the condition."""
     if isinstance(one, Pointer) or isinstance(two, Pointer):
         is_first = one is _MISSING or two is _MISSING
         return likely if is_first else replace(condition, around=places_of(one, two))
-    if not isinstance(one, (int, float)) and not isinstance(two, (int, float)):
+    if isinstance(one, Unknown) and isinstance(two, Unknown):
         return likely
     storage, _ = cell
     if condition.variable is not None:
@@ -609,7 +638,12 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         return values[0]
     cells: dict[int, Value] = {}
     if is_text_object(type_):
-        return Record({0: values[0] if values else ""})
+        parts: Value = values[0] if values else ""
+        if len(values) > 1:
+            parts = Unknown("a text made of parts")
+            if isinstance(values[0], str) and isinstance(values[1], int) and len(values) == 2:
+                parts = values[0][: values[1]]
+        return Record({0: parts})
     if type_.name.startswith(INPUT_STREAMS):  # as the name of its file
         return Record(dict(enumerate(values[:1])))
     if is_dim3(type_):
@@ -617,6 +651,8 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     for index, value in enumerate(values):
         offset, member = _position(type_, node.field_names, index)
         if offset is None:
+            if isinstance(value, Pointer):  # which an object of a library keeps somewhere
+                cells[ir.made_up_offset(str(index))] = value
             continue
         if isinstance(value, Record):
             cells.update({offset + key: cell for key, cell in value.cells.items()})

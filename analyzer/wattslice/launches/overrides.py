@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from wattslice import ir
 from wattslice.errors import WattsliceError
+from wattslice.ir.objects import pointers_in
 from wattslice.launches.launch import (
     MAX_BLOCK,
     MAX_GRID,
@@ -189,8 +190,10 @@ def known_names(program: ir.Program) -> KnownNames:
 
 
 def arrays_of(kernel: ir.Kernel) -> frozenset[str]:
-    """Its parameters that are no numbers: pointers, textures, objects that hold them."""
-    return frozenset(v.name for v in kernel.parameters if not (v.type.is_integral or v.type.is_float))
+    """Its parameters that are no numbers: pointers, textures, records that hold them; and what these hold."""
+    whole = {v.name for v in kernel.parameters if not (v.type.is_integral or v.type.is_float)}
+    held = {".".join((v.name, *path)) for v in kernel.parameters for _, path, _ in pointers_in(v.type)}
+    return frozenset(whole | held)
 
 
 class _Fault(Struct, frozen=True):

@@ -126,13 +126,14 @@ class FactReader:
         """The location of an object in memory: its array or record where that is evident, else its type."""
         root = place.root
         base = base_of(place.address)
-        if root is None or root.type.kind is ir.TypeKind.POINTER or isinstance(base, ir.Load):
+        if root is None or isinstance(base, (ir.Read, ir.Load)):
             return frozenset[Location](scalar_types(place.type))
         self._own_addresses.add(base_of(place.address))
         return frozenset[Location]((root,))
 
     def _call(self, node: ir.Call, found: Facts) -> None:
-        found.launches |= node.name in host_api.CAPTURES  # it says when launches are made
+        # it says when launches are made, or which
+        found.launches |= node.name in host_api.CAPTURES or host_api.takes_a_graph(node)
         if node.name in (ir.CAUGHT, ir.HANDLE):
             found.uses.add(_THROWN)
         if node.name in (ir.THROW, ir.HANDLE):
@@ -186,6 +187,9 @@ class FactReader:
                 continue
             if isinstance(argument, ir.Read):
                 self.references.append((parameter, argument.place.variable))
+            elif parameter.type.kind is ir.TypeKind.ARRAY:  # given by its address
+                self.reached.append((parameter, scalar_types(parameter.type)))
+                found.defines.update(_pointed_at(argument))
             elif isinstance(argument, ir.Load):
                 places = self._memory(argument.place)
                 found.defines.update(places)
@@ -237,7 +241,9 @@ _ARGUMENT_TYPES = (
     *(ScalarType(ir.TypeKind.FLOAT, bits) for bits in (32, 64)),
     *(ScalarType(ir.TypeKind.POINTER, bits) for bits in (0, 64)),
 )
-_FOLLOWED = frozenset({"std::function", "std::vector", "std::array", *INPUT_STREAMS})
+_FOLLOWED = frozenset(
+    {"std::function", "std::vector", "std::array", "std::reference_wrapper", "std::tuple", *INPUT_STREAMS}
+)
 """Classes of the library whose objects are followed."""
 _T = TypeVar("_T")
 _MAX_PASSES = 30
@@ -251,6 +257,7 @@ class Relevance(Struct, frozen=True):
     skipped: frozenset[ir.Stmt] = frozenset()
     unfollowed: frozenset[ir.Function] = frozenset()
     constants: tuple[ir.Variable, ...] = ()  # constant memory whose content may decide what a kernel does
+    escaped: frozenset[ir.Variable] = frozenset()  # whose addresses somebody may keep
 
 
 def relevance_of(program: ir.Program, graph: CallGraph) -> Relevance:
@@ -281,9 +288,11 @@ class _Slicer:
         self._core: set[ir.Stmt] = set()
         self._changed = False
         self._constants = tuple(v for v in program.globals if _may_decide(v))
-        by_name: dict[str, ir.Variable] = {}
+        linked: dict[str, ir.Variable] = {}
         for variable in program.globals:  # a variable that several files declare is one
-            self._reader.references.append((variable, by_name.setdefault(variable.name, variable)))
+            if variable.linked_as is not None:
+                one = linked.setdefault(variable.linked_as, variable)
+                self._reader.references.append((variable, one))
         self._locations.update(self._constants)
         self._needed.update(self._constants)
         for variable in program.globals:
@@ -330,7 +339,8 @@ class _Slicer:
         for function in self._functions:
             self._collect(function.body, skipped)
         unfollowed = set(self._functions) - self._effective - self._valued
-        return Relevance(frozenset(skipped), frozenset(unfollowed), self._constants)
+        escaped = frozenset(self._reader.escaped)
+        return Relevance(frozenset(skipped), frozenset(unfollowed), self._constants, escaped)
 
     # ----------------------------------------------------------------- widening
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,17 +12,15 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.errors import Severity
 from wattslice.frontend.project.runs import ProgramArguments
-from wattslice.ir.walking import deep_recursion
 from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import call_graph
-from wattslice.launches.data_files import DataFiles
-from wattslice.launches.evaluator import BudgetExceededError
+from wattslice.launches.host_code import HostCode
 from wattslice.launches.instances import LaunchInstance, is_read, kernel_key, values_of, without_dead
-from wattslice.launches.interpreter import Interpreter
 from wattslice.launches.launch import (
     ConstantValue,
+    GivenPointer,
     KernelLaunch,
     LaunchOverride,
     LaunchSource,
@@ -32,133 +29,17 @@ from wattslice.launches.launch import (
     Setting,
 )
 from wattslice.launches.launches import assumed_launch, is_of_kernel, launches_kernel, launches_of
-from wattslice.launches.memory import Memory, Unknown, convert
+from wattslice.launches.memory import Unknown, convert
 from wattslice.launches.overrides import OverrideError, names_kernel
-from wattslice.launches.relevance import Relevance, relevance_of
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
 
-MAX_STEPS = 60_000
-"""Steps for all of a program together; about a fifth of a second."""
-MAX_STEPS_OF_ALL_READINGS = 150_000
-"""Steps of reading the same host code again and again, with other values for variables."""
 MOST_CALLS_APART = 4
 """Files that lie between a launch and `main`."""
-MIN_STEPS = 4_000
-"""Steps that every entry point may take, however many the others took."""
 
 
 _UNREAD = frozenset({"PW001", "PW006"})
 """Problems of source text that is passed over: a launch may stand there."""
-
-
-class HostCode:
-    """The host code of a program, ready to be interpreted any number of times.
-
-    `sites`: the launches of interest. What callers in other files launch themselves is theirs, whatever
-    their kernels are called.
-    """
-
-    def __init__(self, program: ir.Program, gpu: Gpu, sites: frozenset[ir.LaunchCall] | None = None) -> None:
-        self._program = program
-        self._gpu = gpu
-        self._graph = call_graph(program)
-        self._steps_left = MAX_STEPS_OF_ALL_READINGS
-        every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
-        self.sites = every if sites is None else sites
-
-    @cached_property
-    def _relevance(self) -> Relevance:
-        try:
-            with deep_recursion():
-                return relevance_of(self._program, self._graph)
-        except RecursionError:
-            return Relevance()
-
-    def launches(
-        self, pins: Mapping[str, int | float], given: ProgramArguments | None = None
-    ) -> tuple[LaunchInstance, ...]:
-        """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
-
-        `given`: what the program is run with, None: without options.
-        Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
-        """
-        if self._steps_left < MIN_STEPS:
-            return ()
-        try:
-            with deep_recursion():  # deeply nested code must not look like no code
-                return self._collect(pins, given)
-        except RecursionError:
-            return ()
-
-    def _collect(
-        self, pins: Mapping[str, int | float], given: ProgramArguments | None
-    ) -> tuple[LaunchInstance, ...]:
-        memory = Memory(pins)
-        instances: list[LaunchInstance] = []
-        main = next((f for f in self._program.functions if f.name == "main"), None)
-        files = DataFiles(Path(self._program.file if main is None else main.span.file).parent)
-        interpreter = self._interpreter(memory, MAX_STEPS, files, given)
-        for variable in self._program.globals:
-            storage = memory.declare_global(variable)
-            if variable.initializer is not None and variable not in self._graph.set_before_main:
-                try:
-                    memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
-                except (BudgetExceededError, RecursionError):
-                    break
-        interpreter.run_before_main()
-        instances += interpreter.instances
-        start = memory.mark()
-        seen: set[ir.LaunchCall] = set()
-        visited: set[ir.LaunchCall] = set()
-        entries = self._graph.entries
-        left = MAX_STEPS
-        is_cut = is_cut_aside = is_main_cut = False
-        for function in self._graph.roots():
-            # A function that others call, but only where they do not run, is no entry point.
-            known = seen if function in entries else seen | visited
-            if function.name != "main" and self._graph.launches_from(function) <= known:
-                continue
-            if is_main_cut and function in self._graph.unused:  # its launches are not those of the run
-                continue
-            interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given)
-            interpreter.mark_seen(seen)
-            try:
-                interpreter.run(function)
-            except (BudgetExceededError, RecursionError):
-                del memory.frames[1:]
-                is_cut, is_main_cut = True, is_main_cut or function.name == "main"
-            is_cut_aside = is_cut_aside or interpreter.is_cut
-            self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
-            left = interpreter.steps_left
-            is_of_run = main is None or function is main
-            uncounted = self.sites if is_cut or not is_of_run else interpreter.cut
-            instances += (replace(i, times=None) if i.node in uncounted else i for i in interpreter.instances)
-            # A launch only met in code that is not run may be met for certain from the next entry point.
-            visited.update(instance.node for instance in interpreter.instances)
-            seen.update(instance.node for instance in interpreter.instances if instance.is_certain)
-            # What `main` leaves in file-scope variables is what callbacks find there.
-            if function.name == "main":
-                start = memory.mark()
-            memory.roll_back(start)
-        if is_cut or is_cut_aside:
-            reached = {instance.node for instance in instances}
-            instances += (_unreached(node) for node in self.sites - reached)
-        return without_dead([instance for instance in instances if instance.node in self.sites])
-
-    def _interpreter(
-        self, memory: Memory, steps: int, files: DataFiles, given: ProgramArguments | None
-    ) -> Interpreter:
-        return Interpreter(self._graph, self._relevance, memory, self._gpu, steps, files, given)
-
-
-def _unreached(node: ir.LaunchCall) -> LaunchInstance:
-    """A launch that the host code has too many steps in front of."""
-    why = Unknown("the host code takes more steps than are followed")
-    arguments = tuple(why for _ in node.arguments)
-    return LaunchInstance(
-        node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False, times=None
-    )
 
 
 def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.Variable]) -> KernelLaunch:
@@ -173,7 +54,7 @@ def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.
         assumptions=tuple(replace(entry, file=entry.file or file) for entry in launch.assumptions),
         constants=_constants(launch, variables),
         file="" if (launch.file or file) == kernel.span.file else launch.file or file,
-        extents=_extents(launch, kernel),
+        pointers=tuple(_pointers(launch, kernel)),
         assumed_arguments=_assumed_arguments(launch, kernel),
     )
 
@@ -225,7 +106,7 @@ def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | N
 
 
 def _assumed_arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[NamedValue, ...]:
-    known = dict(launch.assumed_arguments)
+    known = {entry.name: entry.value for entry in launch.assumed_arguments}
     names = [parameter.name for parameter in launch.kernel.parameters]
     return tuple(
         NamedValue(parameter.name, known[names[part.argument]])
@@ -234,9 +115,11 @@ def _assumed_arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[NamedVa
     )
 
 
-def _extents(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | None, ...]:
-    known = dict(enumerate(launch.extents))
-    return tuple(None if part.offset_bytes else known.get(part.argument) for part in kernel.argument_parts)
+def _pointers(launch: KernelLaunch, kernel: ir.Kernel) -> Iterator[GivenPointer]:
+    known = {(given.parameter, given.offset_bytes): given for given in launch.pointers}
+    for index, part in enumerate(kernel.argument_parts):
+        if (given := known.get((part.argument, part.offset_bytes))) is not None:
+            yield replace(given, parameter=index, offset_bytes=0)
 
 
 def _value(parameter: ir.Variable, known: tuple[int | float, ir.Type] | None) -> int | float | None:
@@ -362,13 +245,24 @@ def resolve_launches(
         if kernel.mangled_name == kernel.name:  # a template, of which others launch instances
             candidates = [instance for instance in instances if is_of_kernel(instance, kernel)]
         found = launches_of(kernel, candidates, gpu, zeros) or (
-            assumed_launch(kernel, gpu, is_c=is_c, is_read=is_read),
+            assumed_launch(
+                kernel, gpu, is_c=is_c, is_read=is_read, device_line=_launched_on_the_device(program, kernel)
+            ),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(_with_settings(launch, settings) for launch in found)
     return tuple(launches)
+
+
+def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | None:
+    """The first line of the file in which device code launches the kernel."""
+    written = re.compile(rf"\b{re.escape(kernel.name)}\b[^;]*<<<")
+    told = (d for d in program.diagnostics if d.message == ir.DEVICE_LAUNCH and d.file == program.file)
+    lines = sorted({diagnostic.line for diagnostic in told})
+    texts = ((line, program.source_lines[line - 1]) for line in lines if line <= len(program.source_lines))
+    return next((line for line, text in texts if written.search(text)), None)
 
 
 def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
@@ -383,8 +277,21 @@ def _lacks_number(instance: LaunchInstance) -> bool:
 
 
 def _arguments_of_main(program: ir.Program, find: ArgumentFinder) -> ProgramArguments | None:
+    """What the program is run with; None as well where nobody looks at it."""
     main = next((f for f in program.functions if f.name == "main" and len(f.parameters) > 1), None)
-    return None if main is None else find(Path(main.span.file))
+    if main is None:
+        return None
+    given = frozenset(main.parameters)
+    every = (expr for function in program.functions for expr in ir.expressions_below(function.body))
+    return find(Path(main.span.file)) if any(_names(expr) in given for expr in every) else None
+
+
+def _names(expr: ir.Expr) -> ir.Variable | None:
+    """The variable that an expression reads, changes or takes the address of."""
+    place = expr.place if isinstance(expr, ir.Read) else getattr(expr, "target", None)
+    if isinstance(place, ir.RegisterPlace):
+        return place.variable
+    return expr.variable if isinstance(expr, ir.AddressOf) else None
 
 
 def _as_run(
@@ -495,19 +402,22 @@ def _beside(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Pr
 
 
 def _of_one_program(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
-    """Those that do not define a variable of `program` each in its own way: they are of several programs, and
-    no value is that of all.
+    """Those that do not define a variable of `program` each in its own way: no value is that of all.
+
+    Those with a `main` are read apart from each other.
     """
-    values: dict[str, set[object]] = {v.name: set() for v in program.globals if v.initializer is None}
-    for variable in (v for other in others for v in other.globals if v.name in values):
+    values = {v.linked_as: set[object]() for v in program.globals if v.initializer is None and v.linked_as}
+    without_main = [other for other in others if all(f.name != "main" for f in other.functions)]
+    for variable in (v for other in without_main for v in other.globals):
         given = variable.initializer
-        if given is not None:
-            values[variable.name].add(given.value if isinstance(given, ir.Constant) else id(given))
+        if given is not None and variable.linked_as is not None and variable.linked_as in values:
+            values[variable.linked_as].add(given.value if isinstance(given, ir.Constant) else id(given))
     several = {name for name, found in values.items() if len(found) > 1}
     return [
         other
         for other in others
-        if not any(v.name in several and v.initializer is not None for v in other.globals)
+        if other not in without_main
+        or not any(v.linked_as in several and v.initializer is not None for v in other.globals)
     ]
 
 
@@ -515,6 +425,13 @@ def _name_in_calls(function: ir.Function) -> str:
     """What the code around its calls names: of a function-call operator the class."""
     this = function.parameters[0].type.element if function.name == "operator()" else None
     return function.name if this is None else re.sub(r"<.*", "", this.name).rpartition("::")[2]
+
+
+_OF_C = frozenset(
+    ("atoi", "atol", "atof", "strtol", "strtoul", "strtod", "strtof", "sscanf", "fopen", "fclose", "fread",
+     "fwrite", "fscanf", "fgets", "feof", "fseek", "ftell", "fflush", "memcpy", "memset", "strcpy", "strcat")
+)  # fmt: skip
+"""Functions that no file of a program defines: programs often call them."""
 
 
 def _undefined(program: ir.Program) -> frozenset[str]:
@@ -527,12 +444,17 @@ def _undefined(program: ir.Program) -> frozenset[str]:
         for expr in ir.expressions_below(function.body)
         if isinstance(expr, ir.Call) and expr.function is None and graph.callee(expr) is None
     )
-    functions = {call.name for call in calls if call.name.isidentifier() and not host_api.is_known(call.name)}
+    functions = {
+        call.name
+        for call in calls
+        if call.name.isidentifier() and call.name not in _OF_C and not host_api.is_known(call.name)
+    }
     variables = {
         variable.name
         for variable in program.globals
         if variable.initializer is None
-        and variable.type.is_integral
+        and variable.linked_as is not None
+        and (variable.type.element or variable.type).is_integral
         and variable.name.isidentifier()
         and not variable.name.isupper()  # a constant of some library
     }
@@ -614,7 +536,7 @@ def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:
 
 
 def _with_settings(launch: KernelLaunch, settings: tuple[NamedValue, ...]) -> KernelLaunch:
-    values = dict(settings)
+    values = {entry.name: entry.value for entry in settings}
     arguments: list[int | float | None] = []
     for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
         if parameter.name in values:

@@ -9,7 +9,7 @@ tells that (of a bounds check: if that is less). Such a value is an assumption l
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from msgspec import Struct
@@ -39,12 +39,11 @@ def agreeing_sizes(
     grid: Dim3,
     block: Dim3,
     arguments: Sequence[int | float | None],
-    extents: Sequence[int | None] = (),
+    extents: Mapping[ir.Root, int | None],
 ) -> dict[ir.Variable, AgreeingSize]:
     """For integer parameters without a value that an index of threads is compared with.
 
-    `arguments`: one per parameter, None when unknown. `extents`: bytes behind pointer parameters, None when
-    unknown; may be shorter.
+    `arguments`: one per parameter, None when unknown. `extents`: bytes behind pointers, None when unknown.
     """
     reader = _Reader(kernel, grid, block, arguments, extents)
     reader.visit(kernel.body)
@@ -71,7 +70,7 @@ class _Reader:
         grid: Dim3,
         block: Dim3,
         arguments: Sequence[int | float | None],
-        extents: Sequence[int | None],
+        extents: Mapping[ir.Root, int | None],
     ) -> None:
         self.checked: dict[ir.Variable, AgreeingSize] = {}
         self.walked: dict[ir.Variable, AgreeingSize] = {}
@@ -81,7 +80,7 @@ class _Reader:
         self._axes: dict[ir.Variable, frozenset[_Axis]] = {}
         self._given: dict[ir.Variable, ir.Expr] = {}
         self._unknown: set[ir.Variable] = set()
-        self._extents = dict(zip(kernel.parameters, extents, strict=False))
+        self._extents = extents
         self._rotated = _RotatedLoops(kernel.body)
         for parameter, value in zip(kernel.parameters, arguments, strict=True):
             if value is not None:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.analysis import Analysis
-from wattslice.branch_profile.binding import about_profile, bind
 from wattslice.config.config import Config
 from wattslice.config.options import Backend
 from wattslice.config.sources import is_ptx
@@ -32,10 +31,8 @@ from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice.pipeline.cache.keeper import CurrentInputs, Keeper, keeper
-from wattslice.pipeline.clusters import check_package
 from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
-from wattslice.pipeline.workers import on_workers
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.variant_store import all_stored_variants
 
@@ -53,7 +50,10 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
     raise `OverrideError`. `WattsliceError` too when the package of the backend is missing, even where nobody
     needs it: what one file is told, many are.
     """
-    check_package(config.execution.backend)
+    if config.execution.backend is not Backend.LOKY:
+        from wattslice.pipeline.clusters import check_package
+
+        check_package(config.execution.backend)
     kept = keeper(config, FileAnalysis)
     if kept is None:
         note_unrepeatable()
@@ -122,6 +122,8 @@ def _about_profile(config: Config, results: Sequence[FileAnalysis]) -> tuple[Dia
     """Entries of the profile that no analysed file could use."""
     if config.facts.branch_profile is None:
         return ()
+    from wattslice.branch_profile.binding import about_profile
+
     bound = [result.bound for result in results if result.bound is not None]
     return about_profile(config.facts.branch_profile, bound)
 
@@ -187,14 +189,14 @@ def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stag
     program = stages.program(path, config, source)
     host = path if program.origin is None else Path(program.origin.file)
     launches = stages.launches(program, config, gpu, stages.neighbours(host, config))
-    quoter = Quoter(program.file, program.source_lines)
+    quoter = Quoter(program.file, program.source_lines, program.included)
     profile = config.facts.branch_profile
-    bound = None if profile is None else bind(profile, program, config.files, source)
-    config = (
-        config
-        if bound is None
-        else replace(config, facts=replace(config.facts, branch_profile=bound.profile))
-    )
+    bound = None
+    if profile is not None:
+        from wattslice.branch_profile.binding import bind
+
+        bound = bind(profile, program, config.files, source)
+        config = replace(config, facts=replace(config.facts, branch_profile=bound.profile))
     results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
     kernels = tuple(result.kernel for result in results)
     diagnostics = (*program.diagnostics, *(d for result in results for d in result.diagnostics))
@@ -248,6 +250,8 @@ def _run(
     if execution.backend is Backend.LOKY and (execution.jobs == 1 or len(paths) == 1):
         yield from ((path, task(path)) for path in paths)
         return
+    from wattslice.pipeline.workers import on_workers  # not for one file
+
     for number, result in on_workers(task, paths, execution, _lost):
         yield paths[number], result
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.analysis import KernelAnalysis, SourceText, Suppression
-from wattslice.branch_profile.binding import BoundProfile
+from wattslice.branch_profile.profile import BoundProfile
 from wattslice.config.sources import is_ptx
 from wattslice.ir import Diagnostic
 from wattslice.launches.launch import LaunchSource

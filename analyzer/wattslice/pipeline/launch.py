@@ -14,7 +14,6 @@ from wattslice.analysis import (
     Roofline,
     SliceAnalysis,
 )
-from wattslice.branch_profile.binding import branches_known
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config
 from wattslice.config.options import MethodChoice, ModelChoice
@@ -40,6 +39,7 @@ from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import LaunchWork, launch_work, residency
 from wattslice.workload.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
+from wattslice_models.execution_time import Resource
 from wattslice_models.gpu import Gpu
 from wattslice_models.variant_residual import amounts_of
 
@@ -81,7 +81,9 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         lambda: profile if config.facts.branch_profile is None else count(launch),
         config,
         gpu,
-        variants_of(kernel, facts.data, gpu.id, quoter.text) if config.prediction.variants else None,
+        variants_of(kernel, facts.data, gpu.id, quoter.texts, config.parse.defines)
+        if config.prediction.variants
+        else None,
     )
     branch_class = branch_density(slices, profile, config.prediction.dense_from or DENSE_FROM).branch_class
     method = _method(config.prediction.method, branch_class, profile)
@@ -126,7 +128,25 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
             )
         ),
     )
-    return LaunchResult(analysis, _diagnostics(kernel, found, gpu, config.prediction.model))
+    told = _diagnostics(kernel, found, gpu, config.prediction.model)
+    return LaunchResult(analysis, (*told, *_warm_l2(launch, work, analysis, gpu)))
+
+
+def _warm_l2(
+    launch: KernelLaunch, work: LaunchWork, analysis: KernelAnalysis, gpu: Gpu
+) -> tuple[Diagnostic, ...]:
+    """Repeated launches whose data L2 may still hold are all counted as the first one is."""
+    one = work.workload
+    if one is None or analysis.limited_by != Resource.DRAM or (launch.times or 1) < 2:
+        return ()
+    moved_bytes = (one.dram_bytes or 0.0) * one.blocks * one.threads_per_block
+    if moved_bytes > (gpu.l2_bytes or 0):
+        return ()
+    text = (
+        f"each of {launch.times} launches is taken to find nothing in L2, which could hold the "
+        f"{moved_bytes / 1e6:.3g} MB that one moves: right after each other they may be faster"
+    )
+    return (_diagnostic("PW030", Severity.NOTE, launch.kernel, text),)
 
 
 def _roofline(
@@ -165,6 +185,8 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
 def _profile_use(profile: BranchProfile | None, kernel: Kernel) -> ProfileUse | None:
     if profile is None:
         return None
+    from wattslice.branch_profile.binding import branches_known
+
     return ProfileUse(profile.name or "a profile", branches_known(profile, kernel), len(profile.data_sets))
 
 
@@ -256,6 +278,7 @@ def _diagnostics(kernel: Kernel, found: PowerAnswer, gpu: Gpu, asked: ModelChoic
             for note in (*found.board_notes, *worth_notes(gpu, asked, found.model))
         ),
         *(_diagnostic("PW030", Severity.NOTE, kernel, note) for note in found.watts.told),
+        *(_diagnostic("PW030", Severity.WARNING, kernel, doubt) for doubt in found.watts.doubts),
     )
 
 

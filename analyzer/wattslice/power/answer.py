@@ -34,6 +34,7 @@ from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.joint import sensor_peak
 from wattslice_models.joint_store import joint_model
 from wattslice_models.learners import MEANS, entry
+from wattslice_models.plausible import beyond_sensors
 from wattslice_models.regression import NoRegressionError, RegressionModel, published_regression
 from wattslice_models.store import ModelFileError, energy_model, load_choice, power_model
 from wattslice_models.types import Held
@@ -262,9 +263,9 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
         return found
     stored, name = own.stored, answering_model(question.gpu, question.choice)
     if stored is None:
-        return replace(found, watts=replace(watts, notes=(*watts.notes, own.note)))
+        return replace(found, watts=replace(watts, doubts=(own.note,)))
     if stored.predicted_with != prediction_stamp(question.gpu, name, question.clocks, __version__):
-        return replace(found, watts=replace(watts, notes=(*watts.notes, _OTHERWISE)))
+        return replace(found, watts=replace(watts, doubts=(_OTHERWISE,)))
     taught, occupancy = stored.taught, work.active_warps_per_sm / question.gpu.max_warps_per_sm
     done = VariantWork(amounts_of(work), occupancy, found.time_s, watts.power_w)
     ((longer, more),) = taught.factors((done,))
@@ -283,6 +284,9 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
     if wanted is not None and taught.power is not None:
         if corrects:
             wanted = wanted.times(taught_w / wanted.power_w)  # what was measured had the limit in it
+        shown = not beyond_sensors(taught.most_w, question.gpu, peak_of(question.gpu))
+        if shown and wanted.held is not None and taught.most_w > wanted.held.high_w:
+            wanted = replace(wanted, held=replace(wanted.held, high_w=taught.most_w))
         if taught.power.half_width is not None and not own.is_other and not is_beyond:
             far = math.exp(taught.power.half_width)
             wanted = replace(wanted, low_w=wanted.power_w / far, high_w=wanted.power_w * far)
@@ -290,7 +294,7 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
         low_w, high_w = wanted.shown
         watts = replace(watts, power_low_w=low_w, power_high_w=high_w, wanted=wanted)
     doubt = own.note or (f"{_BEYOND}: {OTHER}" if is_beyond else "")
-    notes = (*watts.notes, *taught.told(), *((doubt,) if doubt else ()))
+    doubts = (*taught.doubts, *((doubt,) if doubt else ()))
     watts = replace(
         watts,
         power_w=power_w,
@@ -299,8 +303,9 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
             part if part.power_w is None else replace(part, power_w=drawn * part.power_w)
             for part in watts.slices
         ),
-        notes=notes,
+        notes=(*watts.notes, *taught.learnt),
         limit_note=limit_note,
+        doubts=doubts,
     )
     return replace(
         found,

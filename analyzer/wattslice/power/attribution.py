@@ -293,9 +293,9 @@ def _owners(slices: Sequence[Slice]) -> Callable[[int, Span, MemorySpace | None]
     for index, part in enumerate(slices):
         for statement in part.statements:
             computes = statement.kind is not StatementKind.ACCESS
-            for region, span, _, _ in statement.operations:
-                if computes or (region, span) not in of_span:
-                    of_span[region, span] = index
+            for one in statement.operations:
+                if computes or (one.region, one.span) not in of_span:
+                    of_span[one.region, one.span] = index
             of_span.setdefault((statement.region, statement.span), index)
             of_line[statement.span.file, statement.span.line][index] += 1
     known: dict[tuple[int, Span, MemorySpace | None], int] = {}

@@ -35,7 +35,8 @@ class ProgramWatts(Struct, frozen=True):
 
     `static_w`: what the board draws whatever the operations are (idle and active SMs), None when the model
     does not tell it apart. `wanted`: the watts before the board's limit bounds them, None where nothing did;
-    `limit_note`: what that did to them.
+    `limit_note`: what that did to them. `doubts`: why what measured variants taught may mislead, or is not
+    used.
     """
 
     power_w: float | None
@@ -47,6 +48,7 @@ class ProgramWatts(Struct, frozen=True):
     reason: str = ""
     wanted: Wanted | None = None
     limit_note: str = ""
+    doubts: tuple[str, ...] = ()
 
     @property
     def told(self) -> tuple[str, ...]:

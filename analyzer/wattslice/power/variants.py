@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.frontend.kernel_text import ONE_KERNEL_FROM, kernel_text, likeness
 from wattslice.ir import Kernel
 from wattslice_models.store import ModelFileError
 from wattslice_models.variant_store import StoredVariants, stored_variants
@@ -24,9 +23,15 @@ class OwnVariants(Struct, frozen=True):
     note: str = ""
 
 
-def variants_of(kernel: Kernel, values: str, gpu_id: str, text: Callable[[str], str]) -> OwnVariants | None:
-    """Those of a kernel whose arrays hold `values`; `text`: of a file, asked for if need be. None: none
-    taught anything.
+def variants_of(
+    kernel: Kernel,
+    values: str,
+    gpu_id: str,
+    texts: Callable[[str], Sequence[str]],
+    defines: Sequence[str] = (),
+) -> OwnVariants | None:
+    """Those of a kernel whose arrays hold `values`; `texts`: of a file and of all others that are compiled
+    with it, asked for if need be; `defines`: those of the command line. None: none taught anything.
     """
     span = kernel.span
     try:
@@ -35,7 +40,10 @@ def variants_of(kernel: Kernel, values: str, gpu_id: str, text: Callable[[str], 
         return OwnVariants(None, note=f"what measured variants taught is not used: {error}")
     if stored is None:
         return None
-    now = kernel_text(text(span.file), kernel.name, span.line, span.end_line)
+    from wattslice.frontend.kernel_text import ONE_KERNEL_FROM, fixed_macros, kernel_text, likeness
+
+    sources = (*texts(span.file), fixed_macros(defines, stored.macros))
+    now = kernel_text(sources, kernel.name, span.line, span.end_line)
     alike = 1.0 if now.words == stored.words else likeness(stored.words, now.words)
     if alike < ONE_KERNEL_FROM:
         note = (
@@ -45,7 +53,7 @@ def variants_of(kernel: Kernel, values: str, gpu_id: str, text: Callable[[str], 
         return OwnVariants(None, note=note)
     changed = (
         "it was edited" if alike < 1.0 else "",
-        "what it uses of its file was edited" if now.uses != stored.uses else "",
+        "functions, macros or declarations that it uses have changed" if now.uses != stored.uses else "",
         f"arrays held other values ({stored.values})" if values != stored.values else "",
     )
     if not any(changed):

@@ -22,11 +22,7 @@ from wattslice_models.cpu_roofline import CpuRates, Loop, LoopCoefficients
 from wattslice_models.escape_time import GpuCharacteristics, KernelCharacteristics, kernels_time_s
 from wattslice_models.gpu import load_gpu
 
-_ARCHITECTURES = {
-    "GeForce 970": "maxwell",
-    "Tesla K20m": "kepler",
-    "Tesla 2070-q": "fermi",
-}
+_ARCHITECTURES = {"GeForce 970": "maxwell", "Tesla K20m": "kepler", "Tesla 2070-q": "fermi"}
 
 
 def published_kernel(row: KernelCharacteristicsRow) -> KernelCharacteristics:

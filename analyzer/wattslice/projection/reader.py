@@ -8,21 +8,9 @@ from wattslice.config.gpu_choice import known_gpu
 from wattslice.documents import Table, Value, parse_toml
 from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes
-from wattslice.projection.components import (
-    MOST_NODES,
-    counts,
-    named_tables,
-    read_components,
-)
+from wattslice.projection.components import MOST_NODES, counts, named_tables, read_components
 from wattslice.projection.escape_published import PUBLISHED_CPUS, published_states
-from wattslice.projection.workflow import (
-    CpuNode,
-    CpuPower,
-    CpuState,
-    GpuNode,
-    NodeKind,
-    Workflow,
-)
+from wattslice.projection.workflow import CpuNode, CpuPower, CpuState, GpuNode, NodeKind, Workflow
 from wattslice_models.communication import Network
 from wattslice_models.cpu_roofline import CpuRates
 from wattslice_models.gpu import load_gpu

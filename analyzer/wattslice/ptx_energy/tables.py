@@ -10,12 +10,7 @@ from wattslice.errors import WattsliceError, of_system
 from wattslice_corpora.published.arafa2020 import InstructionEnergyRow, arafa2020_instruction_energies
 from wattslice_corpora.records import MeasuredInstruction, RecordError, read_instructions
 from wattslice_models.gpu import Gpu, load_gpu
-from wattslice_models.instruction_energy import (
-    InstructionEnergies,
-    Variant,
-    opcode_row,
-    table_1_row,
-)
+from wattslice_models.instruction_energy import InstructionEnergies, Variant, opcode_row, table_1_row
 
 PUBLISHED = "Arafa et al. 2020, Table I"
 DEFAULT_GPU = "titan_v"

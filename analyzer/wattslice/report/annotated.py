@@ -21,15 +21,18 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from wattslice.analysis import Analysis, KernelAnalysis
-from wattslice.findings.findings import (
-    Finding,
-    cause_of_unknown,
-    findings_of,
-    operations_power_w,
-)
+from wattslice.findings.findings import Finding, cause_of_unknown, findings_of, operations_power_w
 from wattslice.ir import MemorySpace, Severity
 from wattslice.report.source_text import SPACE_STYLES, Piece, TextKind, pieces
-from wattslice.report.terminal import HOT, MAX_COLUMNS, WARM, make_console, section_title, share_bar
+from wattslice.report.terminal import (
+    HOT,
+    MAX_COLUMNS,
+    WARM,
+    make_console,
+    print_stripped,
+    section_title,
+    share_bar,
+)
 from wattslice.report.text import finding_table, geometry, header, launch_text, power_line, runs
 from wattslice.units import energy, percent, power, printable, tail, time
 
@@ -280,15 +283,7 @@ def write_annotated(analysis: Analysis, file: TextIO, *, show_all: bool = False)
     In a terminal lines are cut at its edge; in a file or pipe they are whole.
     """
     console = make_console(file, most=1000)
-    view = _View(analysis, console, show_all)
-    if console.is_terminal:
-        for part in view.parts():
-            console.print(part, soft_wrap=isinstance(part, Text))
-        return
-    with console.capture() as capture:
-        for part in view.parts():
-            console.print(part, soft_wrap=isinstance(part, Text))
-    file.write("".join(f"{line.rstrip()}\n" for line in capture.get().split("\n")[:-1]))
+    print_stripped(console, *_View(analysis, console, show_all).parts(), soft_wrap=True)
 
 
 class _Margin(Struct, frozen=True):

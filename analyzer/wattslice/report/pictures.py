@@ -90,14 +90,7 @@ def scale_seconds_and_joules(axis: Axes, time_s: Sequence[float], energy_j: Sequ
 
 
 def upright(
-    axis: Axes,
-    x: float,
-    words: str,
-    colour: str,
-    *,
-    right: bool,
-    bottom: float = 0.03,
-    above: float = 0.0,
+    axis: Axes, x: float, words: str, colour: str, *, right: bool, bottom: float = 0.03, above: float = 0.0
 ) -> None:
     """A dotted line over the whole height, with words beside it from the share `bottom` of the height on.
 

@@ -25,11 +25,7 @@ def write_profile(profile: BranchProfile, runs: Sequence[DataSetRun], quote: Quo
     parts: list[RenderableType] = [_runs(runs, console.width), Text()] if runs else []
     for kernel in dict.fromkeys(arm.kernel for arm in profile.arms):
         arms = [arm for arm in profile.arms if arm.kernel == kernel]
-        parts += [
-            _heading(kernel, arms),
-            _branches(arms, profile, quote, console.width),
-            Text(),
-        ]
+        parts += [_heading(kernel, arms), _branches(arms, profile, quote, console.width), Text()]
         if unvisited := [arm for arm in arms if arm.probability is None]:
             parts += [Text(f"no data set came to {_places(unvisited)}", style="dim"), Text()]
     if not profile.arms:

@@ -67,7 +67,7 @@ def _remark(words: str) -> Text:
 
 def _remarks(sweep: Sweep) -> Iterator[str]:
     for taught in sweep.taught:
-        yield from taught.told()
+        yield from taught.told
     launches = [launch for variant in sweep.variants for launch in variant.launches]
     yield data_words(launches)
     assumed = (one.name for one in launches if one.launch_source is LaunchSource.ASSUMED)

@@ -10,6 +10,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import TextIO
 
 from msgspec import Struct
@@ -187,16 +188,16 @@ def make_console(file: TextIO, most: int = MAX_COLUMNS) -> Console:
     return console
 
 
-def print_stripped(console: Console, *parts: RenderableType) -> None:
-    """Print the parts; in a file or pipe without the spaces that fill table rows up to the right."""
-    if console.is_terminal:
+def print_stripped(console: Console, *parts: RenderableType, soft_wrap: bool = False) -> None:
+    """Print the parts; in a file or pipe without the spaces that fill table rows up to the right.
+
+    `soft_wrap`: lines of text stay whole.
+    """
+    with nullcontext() if console.is_terminal else console.capture() as capture:
         for part in parts:
-            console.print(part)
-        return
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+            console.print(part, soft_wrap=soft_wrap and isinstance(part, Text))
+    if capture is not None:
+        console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().split("\n")[:-1]))
 
 
 def section_title(left: str, right: str, width: int, style: str) -> Text:

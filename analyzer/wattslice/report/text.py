@@ -262,7 +262,7 @@ def arm_table(kernel: KernelAnalysis, width: int) -> Table:
     shown = arms_shown(kernel)
     watts = [Text(power(arm.power_w), style=heat_style(arm.share_of_power or 0.0)) for arm in shown]
     columns = (
-        Column("  line", texts(f"  {_arm_place(arm)}" for arm in shown), right=True, style="dim"),
+        Column("  line", texts(f"  {_place(arm, kernel)}" for arm in shown), right=True, style="dim"),
         Column("arm", texts(arm.arm for arm in shown), least=4, wanted=8, cut=True),
         Column("taken", texts(percent(arm.probability) for arm in shown), right=True),
         Column("by", texts(arm.source.value for arm in shown), style="dim"),
@@ -284,14 +284,10 @@ def _kernel_draws(arm: ArmAnalysis) -> Text:
     return Text(f"{three_digits(arm.kernel_low_w)}–{three_digits(arm.kernel_high_w)} W")
 
 
-def _arm_place(arm: ArmAnalysis) -> str:
-    return tail(f"{PurePath(arm.file).name}:{arm.line}", _PLACE) if arm.file else str(arm.line)
-
-
-def _place(heat: LineHeat, kernel: KernelAnalysis) -> str:
-    if heat.file == kernel.file:
-        return str(heat.line)
-    return tail(f"{PurePath(heat.file).name}:{heat.line}", _PLACE)
+def _place(what: LineHeat | ArmAnalysis, kernel: KernelAnalysis) -> str:
+    if what.file in ("", kernel.file):
+        return str(what.line)
+    return tail(f"{PurePath(what.file).name}:{what.line}", _PLACE)
 
 
 def assumption_table(assumptions: tuple[Assumption, ...]) -> Table:

@@ -171,10 +171,7 @@ def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
             continue
         try:
             roofline = fit.roofline(
-                sweep_precision,
-                gpu.power_limit_w,
-                flop_time_s=roof.flop_time_s,
-                byte_time_s=roof.byte_time_s,
+                sweep_precision, gpu.power_limit_w, flop_time_s=roof.flop_time_s, byte_time_s=roof.byte_time_s
             )
         except ValueError as error:
             return f"the roofline fitted to a sweep of {gpu.id} is impossible: {error}"

@@ -153,12 +153,12 @@ def access_counts(statements: Iterable[LogicalStatement], thread_counts: tuple[f
     """n_i of eq. (1): executed accesses by memory space; an atomic counts in the space it works on."""
     totals = dict.fromkeys(ir.MemorySpace, 0.0)
     for statement in statements:
-        for region, _, operation, number in statement.operations:
-            space = SPACE_OF.get(operation)
-            if operation is ir.OperationClass.ATOMIC:
+        for one in statement.operations:
+            space = SPACE_OF.get(one.operation)
+            if one.operation is ir.OperationClass.ATOMIC:
                 space = statement.space
             if space is not None:
-                totals[space] += number * thread_counts[region]
+                totals[space] += one.number * thread_counts[one.region]
     return AccessCounts(
         global_memory=totals[ir.MemorySpace.GLOBAL],
         shared_memory=totals[ir.MemorySpace.SHARED],

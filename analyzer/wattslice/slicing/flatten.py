@@ -72,6 +72,8 @@ class Aliases:
             self._parent[self._find(base)] = self._find(target)
 
     def _find(self, variable: ir.Variable) -> ir.Variable:
+        if variable.behind is not None and isinstance(variable.behind.holder, ir.Variable):
+            variable = variable.behind.holder  # what is copied is told apart by variables only
         while (parent := self._parent.get(variable, variable)) is not variable:
             grandparent = self._parent.get(parent, parent)
             self._parent[variable] = grandparent  # path halving
@@ -358,13 +360,7 @@ class _Flattener:
             addressed = load  # the address is computed once, for the load
             store.sources.append(load.index)
             actions = (*actions, load.index)
-        self.finish(
-            store,
-            owner,
-            (place.address, region, addressed, context),
-            *actions,
-            compute.index,
-        )
+        self.finish(store, owner, (place.address, region, addressed, context), *actions, compute.index)
 
     def call(self, expr: ir.InlinedCall, region: int, owner: Draft, context: Context) -> None:
         """An inlined call: its arguments bound to the parameters, its body, what it returns."""
@@ -454,11 +450,7 @@ class _Flattener:
         self, stmt: ir.If | ir.Switch, condition: ir.Expr, context: Context, arms: tuple[ir.Block, ...]
     ) -> None:
         predicate = self.predicate(stmt, condition.span, stmt.region, context)
-        actions: list[Action] = [
-            (condition, stmt.region, predicate, context),
-            predicate.index,
-            Mark.BRANCH,
-        ]
+        actions: list[Action] = [(condition, stmt.region, predicate, context), predicate.index, Mark.BRANCH]
         for arm in arms:
             inside = Context(predicate.index, (*context.arms, Arm(arm.region, stmt.region)))
             actions.append(lambda arm=arm, inside=inside: self.statement(arm, inside))
@@ -490,14 +482,7 @@ class _Flattener:
         body: list[Action] = [lambda: self.statement(loop.body, inside), run_step]
         order = [*body, run_test] if loop.kind is ir.LoopKind.DO else [run_test, *body]
         init: list[Action] = [lambda stmt=stmt: self.statement(stmt, context) for stmt in loop.init]
-        self.then(
-            *init,
-            lambda: self.frames.append(frame),
-            Mark.LOOP,
-            *order,
-            Mark.LOOP_END,
-            close,
-        )
+        self.then(*init, lambda: self.frames.append(frame), Mark.LOOP, *order, Mark.LOOP_END, close)
 
     def jump(self, stmt: ir.Return | ir.Break | ir.Continue, value: ir.Expr | None, context: Context) -> None:
         draft = self.draft(StatementKind.JUMP, stmt.span, stmt.region, context)

@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from wattslice.analysis import KernelAnalysis
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
-from wattslice.findings.quoting import text_of
-from wattslice.frontend.kernel_text import kernel_text
+from wattslice.findings.quoting import Quoter
+from wattslice.frontend.kernel_text import fixed_macros, kernel_text
 from wattslice.launches.launch import LaunchOverride, LaunchSource
 from wattslice.launches.overrides import OverrideError, parse_launch
+from wattslice.pipeline.files import read_program
 from wattslice.power.answer import answering_model, peak_of
 from wattslice.sweep.kernel_tuner import is_cache, read_cache
 from wattslice.sweep.run import Outcome, PredictedVariant, Space, no_source_has, predict, unmentioned
@@ -26,7 +27,14 @@ from wattslice.sweep.space import Variant
 from wattslice.version import __version__
 from wattslice_corpora.records.tables import sha256
 from wattslice_models.gpu import Gpu, load_gpu
-from wattslice_models.plausible import impossible_watts, is_far_off
+from wattslice_models.plausible import (
+    ABOVE_LIMIT,
+    REAL_LIMIT,
+    beyond_sensors,
+    contradictions,
+    impossible_watts,
+    is_far_off,
+)
 from wattslice_models.store import DataFile, ModelFileError
 from wattslice_models.variant_residual import Taught, VariantResidual, VariantWork, fit_variants
 from wattslice_models.variant_store import StoredVariants, prediction_stamp, stored_variants
@@ -104,32 +112,18 @@ def read_measured(
     return tuple(found)
 
 
-SENSOR_ERROR = 1.05
-"""`nvmlDeviceGetPowerUsage`: readings are within 5 % of the draw. NVML says so of Fermi and Kepler; for later
-boards it is assumed.
-"""
-
-
 def _check_limit(measured: Sequence[MeasuredVariant], gpu: Gpu, path: Path) -> None:
-    """Raises `WattsliceError` for watts above what sensors show at the limit of `gpu`: the real one differs,
-    and answers would be cut at the wrong one.
-    """
-    if gpu.power_limit_w is None:
-        return
+    """Raises `WattsliceError` for watts above what sensors show at the limit of `gpu`."""
     try:
-        most_w = gpu.power_limit_w * peak_of(gpu) * SENSOR_ERROR
+        peak = peak_of(gpu)
     except ModelFileError:
         return  # then nothing is predicted, which says why
-    beyond = [(one, one.power_w) for one in measured if one.power_w is not None and one.power_w > most_w]
+    known = [(one, one.power_w) for one in measured if one.power_w is not None]
+    beyond = [(one, reason) for one, watts in known if (reason := beyond_sensors(watts, gpu, peak))]
     if beyond:
-        one, power_w = beyond[0]
-        raise WattsliceError(
-            f"{power_w:g} W: sensors show no more than some {most_w:.0f} W of the {gpu.name} at its limit of "
-            f"{gpu.power_limit_w:g} W ({len(beyond)} of {len(measured)} variants have more)",
-            path=path,
-            line=one.line,
-            remedy="give the board's real limit: --gpu FILE with power_limit_w",
-        )
+        one, reason = beyond[0]
+        counted = f"{reason} ({len(beyond)} of {len(measured)} variants have more)"
+        raise WattsliceError(counted, path=path, line=one.line, remedy=REAL_LIMIT)
 
 
 def _rows(path: Path, names: Sequence[str] | None, further: Sequence[str]) -> list[MeasuredVariant]:
@@ -253,7 +247,8 @@ def learn(measured: Sequence[MeasuredVariant], predicted: Sequence[PredictedVari
         )
     times = [(work, one.time_s / work.time_s) for one, _, work in pairs if one.time_s is not None]
     watts = [(work, one.power_w / work.power_w) for one, _, work in pairs if one.power_w is not None]
-    return Taught(len(pairs), _fit(times), _fit(watts), tuple(_doubts(pairs)))
+    most_w = max((one.power_w or 0.0 for one, _, _ in pairs))
+    return Taught(len(pairs), _fit(times), _fit(watts), most_w, tuple(_doubts(pairs)))
 
 
 SECONDS_FAR_OFF = 30.0
@@ -268,29 +263,37 @@ def _doubts(pairs: Sequence[tuple[MeasuredVariant, PredictedVariant, VariantWork
     seconds = [(one, one.time_s, work.time_s) for one, _, work in pairs]
     yield from _far_off("seconds", "s", seconds, _is_of_another_unit, "are they seconds, and of one launch?")
     yield from _disagreeing([one for one, _, _ in pairs])
-
-
-TWICE_FAR_APART = 1.1
-"""Ratio of the watts of two measurements of one variant from which on one of them is rather a mistake."""
+    yield from _at_limit(pairs)
 
 
 def _disagreeing(measured: Sequence[MeasuredVariant]) -> Iterator[str]:
     """The first variant that was measured twice with watts that lie far apart."""
-    alike: dict[tuple[Variant, LaunchOverride | None], list[tuple[float, int | None]]] = {}
-    for one in measured:
-        if one.power_w is not None:
-            alike.setdefault((one.macros, one.launch), []).append((one.power_w, one.line))
-    far = [
-        (low, high)
-        for low, high in ((min(found), max(found)) for found in alike.values())
-        if high[0] > TWICE_FAR_APART * low[0]
-    ]
+    known = [(one, one.power_w) for one in measured if one.power_w is not None]
+    alike = [((one.macros, one.launch), power_w) for one, power_w in known]
+    far = contradictions(alike)
     if far:
-        (low_w, one), (high_w, other) = far[0]
-        places = "" if one is None or other is None else f" (lines {one} and {other})"
+        (one, low_w), (other, high_w) = (known[place] for place in far[0])
+        places = "" if one.line is None or other.line is None else f" (lines {one.line} and {other.line})"
         yield (
             f"the same macros were measured with {low_w:g} W and {high_w:g} W{places}, so {len(far)} of "
-            f"{len(alike)} variants: does something vary that is no macro?"
+            f"{len({key for key, _ in alike})} variants: does something vary that is no macro?"
+        )
+
+
+def _at_limit(pairs: Sequence[tuple[MeasuredVariant, PredictedVariant, VariantWork]]) -> Iterator[str]:
+    """Watts above the board's limit, as far as sensors show such (`_check_limit`)."""
+    known = [
+        (one, one.power_w, found.launches[0].power_limit_w)
+        for one, found, _ in pairs
+        if one.power_w is not None
+    ]
+    over = [(one, watts, limit) for one, watts, limit in known if limit is not None and watts > limit]
+    if over:
+        one, most_w, limit_w = max(over, key=lambda entry: entry[1])
+        place = "" if one.line is None else f", in line {one.line}"
+        yield (
+            f"measured watts of {len(over)} of {len(known)} variants lie above the board's limit of "
+            f"{limit_w:g} W (up to {most_w:g} W{place}): {ABOVE_LIMIT}"
         )
 
 
@@ -361,15 +364,23 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
     stamp = prediction_stamp(gpu, model, config.clocks, __version__)
     data = DataFile(table.name, sha256(table))
     boards = ", ".join(dict.fromkeys(one.board for one in measured if one.board))
-    text = kernel_text(text_of(launch.file), launch.name, launch.line, launch.end_line)
-    stored = StoredVariants(
-        Path(launch.file).name, launch.name, boards, stamp, text.words, text.uses, launch.data, data, taught
-    )
+    macros = tuple(name for name, _ in every[0])
+    sources = (*_texts(config, every[0], launch.file), fixed_macros(config.parse.defines, macros))
+    text = kernel_text(sources, launch.name, launch.line, launch.end_line)
+    about = Path(launch.file).name, launch.name, boards, stamp, macros
+    stored = StoredVariants(*about, text.words, text.uses, launch.data, data, taught)
     return stored, tuple(
         f"{table}{_at(one)}: {_told(found)}: {found.outcome.value}: {found.reason}"
         for one, found in zip(measured, predicted, strict=True)
         if _work(found) is None
     )
+
+
+def _texts(config: Config, macros: Variant, first: str) -> tuple[str, ...]:
+    """Those that the analysed file consists of with these `macros`, that of the file `first` before all."""
+    defines = (*config.parse.defines, *(f"{name}={value}" for name, value in macros))
+    program = read_program(config.files[0], replace(config, parse=replace(config.parse, defines=defines)))
+    return Quoter(program.file, program.source_lines, program.included).texts(first)
 
 
 def _at(variant: MeasuredVariant) -> str:

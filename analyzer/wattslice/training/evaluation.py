@@ -34,7 +34,6 @@ from wattslice_models.cross_validation import HeldOut, calibrated_interval, deal
 from wattslice_models.energy import Case
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
-from wattslice_models.joint import CaseInterval
 from wattslice_models.joint_store import HeldOutRun, held_out_runs, joint_model
 from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner, package_of
 from wattslice_models.store import power_model, trained_model, training_runs
@@ -163,10 +162,7 @@ def evaluate(request: Request, tell: Callable[[str], None] = lambda text: None) 
 
 
 def _trained_before(
-    request: Request,
-    training: tuple[Example, ...],
-    test: tuple[Example, ...],
-    tell: Callable[[str], None],
+    request: Request, training: tuple[Example, ...], test: tuple[Example, ...], tell: Callable[[str], None]
 ) -> Protocol:
     absent: list[str] = []
     scores = _answers(request, training, test, tell, absent)
@@ -289,7 +285,7 @@ def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score
     def score(name: str, what: str, case: Case, watts: str, about: str = "") -> Score:
         intervals = joint_model().intervals_of(case)
         predicted = tuple(
-            HeldOut(example, _limited(intervals, example, power_w))
+            HeldOut(example, intervals.of(example).around(power_w, in_domain=True))
             for example, run in pairs
             if run is not None and (power_w := getattr(run, watts)) is not None
         )
@@ -302,15 +298,6 @@ def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score
         score("energy, both", ", both left out", Case.CARRIED_OVER, "both_w"),
         score("energy, timed", ", measured time", Case.MEASURED, "timed_w"),
     ]
-
-
-def _limited(intervals: CaseInterval, example: Example, power_w: float) -> Prediction:
-    """`power_w` with its interval, which ends where sensors show no more."""
-    told = intervals.of(example).around(power_w, in_domain=True)
-    limit_w, board = example.subject.gpu.power_limit_w, joint_model().board(example.subject.gpu.id)
-    if limit_w is None or board is None or told.power_high_w is None:
-        return told
-    return replace(told, power_high_w=max(power_w, min(told.power_high_w, limit_w * board.sensor_peak)))
 
 
 def _origin(gpu: Gpu, known: LearnerEntry, model: PowerModel) -> str:

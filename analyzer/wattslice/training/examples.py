@@ -103,11 +103,7 @@ def _samples(rows: list[SliceRow]) -> tuple[SliceSample, ...]:
         return ()
     return tuple(
         SliceSample(
-            row.memory_space,
-            row.arithmetic_density,
-            row.sm_saturation,
-            row.code_lines,
-            row.length / total,
+            row.memory_space, row.arithmetic_density, row.sm_saturation, row.code_lines, row.length / total
         )
         for row in rows
     )

@@ -10,13 +10,7 @@ from wattslice.launches.launch import KernelLaunch
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import launch_work, residency
-from wattslice_corpora.records import (
-    UNKNOWN_DATA,
-    LiveShare,
-    RecordError,
-    SliceRow,
-    WorkloadRow,
-)
+from wattslice_corpora.records import UNKNOWN_DATA, LiveShare, RecordError, SliceRow, WorkloadRow
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload

@@ -187,10 +187,7 @@ def _train_one(
     )
     known_well = tuple(entry for entry in held_out if not known.needs.lacking(entry.example))
     interval = calibrated_interval(
-        known_well,
-        widening=BOARD_SPREAD,
-        widened_for="because boards of one GPU differ that much",
-        unit=unit,
+        known_well, widening=BOARD_SPREAD, widened_for="because boards of one GPU differ that much", unit=unit
     )
     curve = _learning_curve(learns, data.examples, seed, told)
     told("all examples")

@@ -238,11 +238,14 @@ def _live_shares(launch: KernelLaunch, traffic: Traffic) -> _LiveShares:
         return _LiveShares(float(everything), float(everything))
     kinds = {entry.array: entry.kind is DataKind.LIVE for entry in launch.data}
 
+    def is_live(name: str | None) -> bool:
+        """What is said of an array, else of the record that holds it, else of all."""
+        if name in kinds or not name:
+            return kinds.get(name, everything)
+        return is_live(name.rpartition(".")[0])
+
     def share(amounts: Iterable[tuple[MemoryAccess, float]]) -> float:
-        held = [
-            (kinds.get(access.root.name if access.root else None, everything), amount)
-            for access, amount in amounts
-        ]
+        held = [(is_live(access.root.name if access.root else None), amount) for access, amount in amounts]
         total = sum(amount for _, amount in held)
         return sum(amount for live, amount in held if live) / total if total else float(everything)
 

@@ -1,8 +1,9 @@
 """Bytes that really move: sectors at L1, what is left of them at L2, what reaches DRAM.
 
 From the addresses of the sampled lanes, per access site: the sectors a request touches. A block fetches
-a sector from L2 once per object: its requests' distinct sectors, bounded by the span of the object that
-the block touches. DRAM delivers an object once per launch, bounded by the object's span, as long as L2
+a sector from L2 once per object: its requests' distinct sectors, bounded by those of the object that the
+block touches at all (`counting/touched.py`; where these are not known, by the span from the first to the
+last). DRAM delivers an object once per launch, bounded by the object's span, as long as L2
 keeps it for the blocks that share it (`L2Reuse`).
 What a loop goes through again in each iteration is fetched again where an iteration touches more than the
 cache holds, and what the next loop goes through again where each of the two does (`_beyond`). All are lower
@@ -25,17 +26,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, SiteStatistics
+from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.sites import BANK_BYTES, SECTOR_BYTES
-from wattslice.ir import Kernel, MemorySpace, TypeKind, Variable
+from wattslice.ir import AtomicOp, Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import (
     MemoryAccess,
     is_written_alike,
@@ -101,23 +102,37 @@ class _Part(Struct, frozen=True):
 
 class _Reached(Struct):
     """What those accesses touch that were looked at in the same block: bytes per block, on the mean of all,
-    what one block reaches, and the share of blocks that come there.
+    what one block reaches, and the share of blocks that come there. `sectors`: the runs of all of them; None:
+    not known of one.
     """
 
     distinct: float = 0.0
     reach: Reach | None = None
     share: float = 0.0
+    sectors: list[tuple[int, int]] | None = field(default_factory=list[tuple[int, int]])
+
+    @property
+    def span(self) -> float:
+        """The most bytes that one block touches of it."""
+        if self.reach is None:
+            return math.inf
+        if self.sectors is None:
+            return _whole_sectors(self.reach.bytes)
+        number, end = 0, -math.inf
+        for first, behind in sorted(self.sectors):
+            number += max(0, behind - max(first, end))
+            end = max(end, behind)
+        return SECTOR_BYTES * number
 
     def bytes(self, passes: float) -> float:
         """Bytes that one block fetches, on the mean of all."""
-        if self.reach is None:
-            return self.distinct
-        return min(self.distinct, passes * self.share * _whole_sectors(self.reach.bytes))
+        return self.distinct if self.reach is None else min(self.distinct, passes * self.share * self.span)
 
 
 class _Object(Struct):
     """What all accesses of one kind to one object add up to, in bytes per warp and per block."""
 
+    root: ir.Root | None
     requested: float = 0.0
     distinct_per_block: float = 0.0
     by_block: dict[int, _Reached] = field(default_factory=dict[int, _Reached])
@@ -132,12 +147,14 @@ class _Object(Struct):
         access: MemoryAccess,
         requested: float,
         distinct: float,
-        statistics: SiteStatistics,
+        own: ReachedObject,
+        block: int,
         within: Reach | None,
         passes: tuple[Pass, ...],
         share: float,
     ) -> None:
-        """Takes in one access; `within`: all of the array, if its size is known.
+        """Takes in one access; `own`: what it reaches, in the `block` that was looked at; `within`: all of
+        the array, if its size is known.
 
         `distinct`: bytes that the warps of a block request and have not requested just before. `share`: of
         the blocks that come here.
@@ -145,7 +162,7 @@ class _Object(Struct):
         self.requested += requested
         self.distinct_per_block += distinct
         self.parts.append(_Part(access, requested, distinct, passes))
-        reach, block_reach = statistics.launch_reach, statistics.block_reach
+        reach, block_reach = own.launch_reach, own.block_reach
         if reach is None:
             reach = block_reach = within
             self.gathered_per_block += distinct
@@ -153,17 +170,20 @@ class _Object(Struct):
             self.is_bounded = False
             return
         self.launch_reach = _around(self.launch_reach, reach)
-        reached = self.by_block.setdefault(statistics.block, _Reached())
+        reached = self.by_block.setdefault(block, _Reached())
         reached.distinct += distinct
         reached.share = max(reached.share, share)
         if block_reach is not None:
             reached.reach = _around(reached.reach, block_reach)
+        if own.block_sectors is None:
+            reached.sectors = None
+        elif reached.sectors is not None:
+            reached.sectors += own.block_sectors
 
     @property
     def reached_bytes(self) -> float:
         """The most that one block touches of it."""
-        spans = [_whole_sectors(one.reach.bytes) for one in self.by_block.values() if one.reach is not None]
-        return max(spans, default=math.inf)
+        return max((one.span for one in self.by_block.values() if one.reach is not None), default=math.inf)
 
     def block_bytes(self, passes: float = 1.0) -> float:
         """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches in each of
@@ -237,17 +257,21 @@ def traffic(
     the L1 cache of a multiprocessor has for local memory.
     """
     warps_per_block = -(-launch.threads_per_block // WARP_SIZE)
-    loads: dict[Variable | None, _Object] = {}
-    past_l1: dict[Variable | None, _Object] = {}
-    stores: dict[Variable | None, _Object] = {}
+    loads: dict[ir.Root | None, _Object] = {}
+    past_l1: dict[ir.Root | None, _Object] = {}
+    stores: dict[ir.Root | None, _Object] = {}
     passes = l1_passes = shared = stored = 0.0
     local: dict[Variable | None, list[tuple[MemoryAccess, float]]] = {}
     gathered: list[MemoryAccess] = []
     by_access: list[AccessTraffic] = []
+    arrays, extents = launch.same_arrays, launch.extents
     for access, made in made_accesses(launch, profile, requests):
         statistics = profile.sites[access.site]
         if access.space is MemorySpace.SHARED:
-            own = made.per_warp * request_passes(statistics)
+            if access.atomic is None:
+                own = made.per_warp * shared_passes(statistics, made)
+            else:
+                own = made.per_warp * _atomic_passes(access.atomic, statistics)
             by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
             passes += own
             shared += made.per_thread
@@ -272,10 +296,14 @@ def traffic(
         l1_passes += times * max(made.per_warp * request_passes(statistics), requested / PASS_BYTES)
         is_kept = access.space is MemorySpace.TEXTURE or (l1_keeps_loads and not access.skips_l1)
         table = stores if access.is_store else loads if is_kept else past_l1
-        entry = table.setdefault(access.root, _Object(is_kept=is_kept))
         distinct = requested * warps_per_block * min(1.0, made.fresh * statistics.block_distinct_share)
         share = profile.block_shares[access.region] if profile.block_shares else 1.0
-        entry.add(access, requested, distinct, statistics, _whole_array(launch, access), made.passes, share)
+        for own in statistics.objects or (ReachedObject(None, 1.0, None, None),):
+            root = _object_of(access, own.root, arrays)
+            entry = table.setdefault(root, _Object(root, is_kept=is_kept))
+            amounts = own.share * requested, own.share * distinct
+            whole = _whole_array(access, root, extents)
+            entry.add(access, *amounts, own, statistics.block, whole, made.passes, share)
         if access.is_store:
             stored += requested * times
     loaded = (*loads.values(), *past_l1.values())
@@ -338,10 +366,10 @@ def _touched_locally(
     """Bytes of a thread's array that are accessed; all of it where that is not known."""
     reached: Reach | None = None
     for access, _ in accesses:
-        reach = profile.sites[access.site].launch_reach
-        if reach is None:
-            return float(root.type.size_bytes) if root is not None else 0.0
-        reached = _around(reached, reach)
+        for own in profile.sites[access.site].objects or (None,):
+            if own is None or own.launch_reach is None:
+                return float(root.type.size_bytes) if root is not None else 0.0
+            reached = _around(reached, own.launch_reach)
     return 0.0 if reached is None else float(reached.bytes)
 
 
@@ -431,22 +459,37 @@ def _stored_last(arm: ir.Block) -> ir.MemoryPlace | None:
             return None
 
 
+def _object_of(
+    access: MemoryAccess, root: ir.Root | None, arrays: Mapping[ir.Root, ir.Root]
+) -> ir.Root | None:
+    """The object that an access goes to: the `root` that its address had, else the one that the text shows.
+
+    `arrays`: of pointers to the same place the first.
+    """
+    if root is None and access.root is not None:
+        root = access.root.behind or access.root
+    return None if root is None else arrays.get(root, root)
+
+
 def array_bytes(launch: KernelLaunch, access: MemoryAccess) -> int | None:
-    """Size of the accessed array: a global variable's, or what the host code allocated; None when unknown."""
-    root = access.root
+    """Size of the array that an access goes to as the text shows; None when unknown."""
+    whole = _whole_array(access, _object_of(access, None, {}), launch.extents)
+    return None if whole is None else whole.high[0]
+
+
+def _whole_array(
+    access: MemoryAccess, root: ir.Root | None, extents: Mapping[ir.Root, int | None]
+) -> Reach | None:
+    """All of an object whose size is known: a global variable's, or what the host code allocated."""
     if root is None or access.space is not MemorySpace.GLOBAL:
         return None
-    if root.type.kind is TypeKind.ARRAY:
-        return root.type.size_bytes or None
-    return dict(zip(launch.kernel.parameters, launch.extents, strict=False)).get(root)
-
-
-def _whole_array(launch: KernelLaunch, access: MemoryAccess) -> Reach | None:
-    size_bytes = array_bytes(launch, access)
+    size_bytes = extents.get(root)
+    if isinstance(root, Variable) and root.type.kind is TypeKind.ARRAY:
+        size_bytes = root.type.size_bytes
     return Reach((0,), (size_bytes,)) if size_bytes else None
 
 
-def _missing(tables: Iterable[dict[Variable | None, _Object]], l2_bytes: float | None) -> float:
+def _missing(tables: Iterable[dict[ir.Root | None, _Object]], l2_bytes: float | None) -> float:
     """Share of the fetches that data lead to which L2 misses, uniformly at random over all such arrays."""
     sizes = {
         root: entry.launch_reach.bytes
@@ -460,14 +503,14 @@ def _missing(tables: Iterable[dict[Variable | None, _Object]], l2_bytes: float |
 
 def _reuse(
     launch: KernelLaunch,
-    tables: Iterable[dict[Variable | None, _Object]],
+    tables: Iterable[dict[ir.Root | None, _Object]],
     l2_bytes: float | None,
     resident_blocks: int | None,
 ) -> L2Reuse | None:
     """What decides how often objects are fetched; None when all of them fit L2, or all blocks run at once."""
     if l2_bytes is None or not resident_blocks or launch.blocks <= resident_blocks:
         return None
-    largest: dict[Variable | None, tuple[float, _Object]] = {}  # an object both read and written is one
+    largest: dict[ir.Root | None, tuple[float, _Object]] = {}  # an object both read and written is one
     for table in tables:
         for root, entry in table.items():
             size = entry.launch_bytes(launch.blocks)
@@ -515,9 +558,9 @@ def _beyond(
     """
     if cache_bytes is None:
         return frozenset()
-    touched: dict[tuple[int, Variable | None], float] = {}  # an object both read and written is one
+    touched: dict[tuple[int, ir.Root | None], float] = {}  # an object both read and written is one
     for entry in entries:
-        root, own = entry.parts[0].access.root, dict[int, float]()
+        own = dict[int, float]()
         for part in entry.parts:
             together = positions(launch.grid, block_axes(launch.kernel, part.access), blocks)
             new: float | None = None  # share of the sectors of a visit that the visit before did not touch
@@ -530,7 +573,8 @@ def _beyond(
                         new = 1.0 if one.stride is None else min(1.0, abs(one.stride) / SECTOR_BYTES)
         most = math.inf if entry.launch_reach is None else _whole_sectors(entry.launch_reach.bytes)
         for region, bytes_ in own.items():
-            touched[region, root] = max(touched.get((region, root), 0.0), min(bytes_, most))
+            place = region, entry.root
+            touched[place] = max(touched.get(place, 0.0), min(bytes_, most))
     totals = dict.fromkeys((region for region, _ in touched), 0.0)
     for (region, _), bytes_ in touched.items():
         totals[region] += bytes_
@@ -546,6 +590,45 @@ def _around(reach: Reach | None, other: Reach) -> Reach:
 def request_passes(statistics: SiteStatistics) -> float:
     """Passes of one request to shared memory or L1; an 8-byte access takes two without any conflict."""
     return (statistics.bank_passes or 1.0) * max(1, statistics.request_bytes // 4)
+
+
+def shared_passes(statistics: SiteStatistics, made: RequestCount) -> float:
+    """Passes of one request to shared memory, with the neighbours that it takes along on the mean."""
+    alone = request_passes(statistics)
+    if statistics.joined_passes is None:
+        return alone * made.joined
+    pair, four = statistics.joined_passes
+    if made.joined <= 2.0:
+        return alone + (pair - alone) * (made.joined - 1.0)
+    return pair + (four - pair) * (min(made.joined, 4.0) - 2.0) / 2.0
+
+
+_JOINED_BY_WARP = frozenset(
+    {AtomicOp.ADD, AtomicOp.SUB, AtomicOp.MIN, AtomicOp.MAX, AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR}
+)
+_EXCHANGES = frozenset({AtomicOp.EXCHANGE, AtomicOp.CAS})
+
+
+def _atomic_passes(atomic: ir.Atomic, statistics: SiteStatistics) -> float:
+    """Passes of one atomic of a warp on shared memory; a lower bound where the address is not known.
+
+    By the SASS of nvcc 13: integers of 32 bits have an ATOMS, which serves lanes on one word one after the
+    other; where all lanes of a block have one address, the compiler has one lane add up the warp. Additions
+    of 1 have an ATOMS.POPC.INC since Ampere, taken to serve lanes on one word together as a read does (older
+    chips serve them one by one). Other types are a loop of LDS and ATOMS.CAST, once for each lane on a word.
+    """
+    if statistics.queued is None:
+        return request_passes(statistics)
+    alone, together = statistics.queued
+    is_word = atomic.type.kind in (TypeKind.INT, TypeKind.BOOL) and atomic.type.size_bytes == BANK_BYTES
+    if not is_word and atomic.op not in _EXCHANGES:
+        return 2.0 * alone
+    if atomic.op not in _JOINED_BY_WARP:
+        return alone
+    by_one = all(
+        isinstance(one, ir.Constant) and one.value == 1 for one in map(ir.strip_casts, atomic.arguments)
+    )
+    return request_passes(statistics) if by_one and atomic.op is AtomicOp.ADD else together
 
 
 def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
@@ -579,9 +662,9 @@ def _whole_sectors(span_bytes: float) -> float:
     return max(SECTOR_BYTES, -(-span_bytes // SECTOR_BYTES) * SECTOR_BYTES)
 
 
-def _footprint(*tables: dict[Variable | None, _Object]) -> float | None:
+def _footprint(*tables: dict[ir.Root | None, _Object]) -> float | None:
     """Distinct bytes of all objects; an object both read and written counts once."""
-    boxes: dict[Variable | None, Reach | None] = {}
+    boxes: dict[ir.Root | None, Reach | None] = {}
     for table in tables:
         for root, entry in table.items():
             if not entry.is_bounded or entry.launch_reach is None:

@@ -23,7 +23,7 @@ def write_instruction_table(
     comments = (
         f"measured on {board.name} {board.uuid}, driver {board.driver}, CUDA {board.cuda}",
         protocol(timing),
-        "energy_j = (with - without) / instructions, whole board; docs/instruction-measuring.md says more",
+        "energy_j = (with - without) / instructions, whole board; docs/instruction-energies.md says more",
     )
     table = folder / "instructions.csv"
     named = tuple(replace(row, board=board.name, driver=board.driver) for row in rows)

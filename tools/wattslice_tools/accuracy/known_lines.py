@@ -97,7 +97,7 @@ KNOWN = (
         ),
         "three quarters are the inner line: one multiply-add, one read of a row, and a quarter of a"
         " read of four words of `tileA[ty][k]`, which the compiler joins; all lanes read the same, "
-        "and that is one pass. a and b come from DRAM once and from L2 32 times, which lines 17 and"
+        "and that is two passes. a and b come from DRAM once and from L2 32 times, which lines 17 and"
         " 18 have.",
     ),
     Known(
@@ -107,9 +107,9 @@ KNOWN = (
             HandBytes(("* in[i]", "(in[i - r]"), 16 * _MB, "2048² floats; neighbours come from the caches"),
             HandBytes(("out[i] =",), 16 * _MB, "2048² floats but for the border"),
         ),
-        "in doubt is how much L1 keeps. A block of 32 by 16 with its border is 4 KiB; an L1 that "
-        "keeps it leaves 34 MB for L2, lines 20 and 22 are charged 192. If it does, line 22 and the"
-        " kernel have too much.",
+        "a block of 32 by 16 reads 128 sectors, 4 KiB, with its border; L1 is taken to keep them, so that "
+        "34 MB of reads are left for L2, which lines 20 and 22 have. How many of them L1 loses to other "
+        "blocks is in doubt.",
     ),
     Known(
         "histogram_privatised",
@@ -128,8 +128,8 @@ KNOWN = (
             HandBytes(("out[i] =",), 4 * _MB, "2²⁰ integers"),
         ),
         "the machine code reads the eight sums with two loads of 16 bytes, which both lines use. "
-        "Line 30 has them; line 29 has most of another pass that nobody makes, and with it a little"
-        " too much.",
+        "Line 30 has them, two passes each; line 29 has 3.5 more a warp that nobody makes, as its reads "
+        "are conditional in the source, and with it too much.",
     ),
     Known(
         "spmv_csr",
@@ -158,17 +158,16 @@ KNOWN = (
         ),
         "line 36 brings the row from DRAM, lines 49 and 63 find it in the caches. Here the three "
         "share it alike (5.59 MB each): line 36 has too little, the others too much. The other 16.8"
-        " MB of line 63 are its stores. Lines 44 and 58 read one word for all lanes, a pass each.",
+        " MB of line 63 are its stores. Lines 44 and 58 read four words at once for all lanes, two passes.",
     ),
     Known(
         "nbody",
         "nbodyTiled",
         (HandBytes(("bodies[j]",), 0.25 * _MB, "16384 bodies of 16 bytes"),),
         "the machine code has 8 instructions a pair for line 15 (with three for tiny arguments of the"
-        " root), 3 for line 16 and one for each of the other six, as here. Line 47 is in doubt: all "
-        "lanes read one body of 16 bytes and are charged four passes, while the same instruction in "
-        "`gemmTiled` is charged one. 64 blocks leave 16 SMs of 80 idle, which the idle board shows "
-        "(46.9 W for 58.9).",
+        " root), 3 for line 16 and one for each of the other six, as here. In line 47 all lanes read one "
+        "body of 16 bytes, which takes two passes. 64 blocks leave 16 SMs of 80 idle, which the idle board "
+        "shows (46.9 W for 58.9).",
     ),
 )
 

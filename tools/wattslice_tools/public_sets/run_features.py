@@ -13,7 +13,7 @@ from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.ir import Program, TypeKind
-from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
+from wattslice.launches.launch import GivenPointer, KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
 from wattslice.training.launch_rows import LaunchRows, launch_features, launch_rows
 from wattslice_corpora.records import (
@@ -134,7 +134,9 @@ def with_arrays(launch: KernelLaunch, recipe: LaunchRecipe) -> KernelLaunch:
     pointers = {p.name for p in launch.kernel.parameters if p.type.kind is TypeKind.POINTER}
     if unknown := sizes.keys() - pointers:
         raise RecordError(f"{launch.kernel.name} has no pointer parameter {', '.join(sorted(unknown))}")
-    return replace(launch, extents=tuple(sizes.get(p.name) for p in launch.kernel.parameters))
+    given = ((index, sizes.get(p.name)) for index, p in enumerate(launch.kernel.parameters))
+    known = tuple(GivenPointer(index, 0, index, size) for index, size in given if size is not None)
+    return replace(launch, pointers=known)
 
 
 def parameter_value(value: float | str, arguments: str) -> int | float:

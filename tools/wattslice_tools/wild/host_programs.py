@@ -140,6 +140,21 @@ int deep(int x) {{ Keep k({g0}); {g0} = x; return checked(x) + 1; }}
 int guarded(int x) {{ try {{ return deep(x); }} catch (const std::exception &e) {{ {g1} += 1; return 5; }} }}
 int kinds(int x) {{ switch (x % 5) {{ case 0: x += 1; case 1: x += 2; break; case 3: return x; default: x -= 1; }} return x + 1; }}
 struct Setup {{ Setup(int a) {{ {g0} += a; }} }};
+struct Name {{ int &to; int by; void add(int a) {{ to += a * by; }} }};
+template <class T> struct Counted {{ static int n; Counted() {{ n += {n1}; }} }};
+template <class T> int Counted<T>::n = {n2};
+namespace left {{ int same = {n3}; static int own = {n4}; }}
+namespace right {{ int same = {n5}; static int own; }}
+int &pick(int &a, int &b) {{ return a % 3 > b % 3 ? a : b; }}
+int &stored() {{ static int here = {n4}; return here; }}
+int &of(Pod (&p)[2], int i) {{ return p[i % 2].a; }}
+template <class T> void set(T &&x) {{ x = {n2}; }}
+template <class T> void pass(T &&x) {{ set(std::forward<T>(x)); x += {n1}; }}
+template <class F, class... A> decltype(auto) call(F &&f, A &&...a) {{ return f(std::forward<A>(a)...); }}
+template <class F> int twice(F f, int x) {{ f(x); f(x); return x; }}
+template <int N> void shift(int (&a)[N]) {{ for (int i = N - 1; i > 0; i--) a[i] = a[i - 1]; }}
+const int &gmost = std::max({g0}, {g1});
+int &gpicked = pick({g0}, left::same), &gstored = stored(), &gelse = {n1} > 4 ? {g0} : {g1};
 {globals}
 """
 
@@ -312,6 +327,58 @@ def library(p: Program) -> str:
     return p.draw.choice(forms)
 
 
+def references(p: Program) -> str:
+    """Statements in which a value has several names, or is given under another one."""
+    x, y, t, u = p.name("r"), p.name("r"), p.variable(), p.variable()
+    a, b, n, m = expression(p), expression(p, 1), p.number(), p.number(5)
+    three = f"int {x}[3] = {{{a}, {n}, {m}}};"
+    forms = [
+        f"auto {x} = [](auto &q) {{ q += {n}; }}; {x}({t});", f"auto {x} = [](auto &&...q) {{ ((q += {n}), ...); }}; {x}({t}, {u});",
+        f"auto {x} = [](int &&q) {{ q = {n}; return q + {m}; }}; {u} = {x}(std::move({t}));", f"auto {x} = [&](auto q) {{ q += {t}; return q / 2; }}; {t} = {x}({a}) + int({x}((short){n})) + int({x}({m}.5));",
+        f"std::function<void(int &)> {x} = [&](int &q) {{ q = {a}; }}; {x}({t});", f"auto {x} = [&]() -> int & {{ return {b} > 3 ? {t} : {u}; }}; {x}() = {n};",
+        f"std::function<int &()> {x} = [&]() -> int & {{ return {t}; }}; {x}() += {m}; {u} = {x}();", f"auto {x} = [&](auto &&q) -> decltype(auto) {{ {u} += 1; return (q); }}; {x}({t}) = {n};",
+        f"set({t});", f"pass({t});", f"pass(int({a})); set(std::move({u}));", f"call([](int &q, int r) {{ q += r; }}, {t}, {a});", f"{t} = call([&](auto &&q, auto r) {{ return q + r + {m}; }}, {u}, {n});",
+        f"call(pick, {t}, {u}) = {n};", f"call(swap_them, {t}, {u});", f"{t} = twice([&](auto &q) {{ q += {u}; {u} = {n}; }}, {a});", f"auto {x} = [&](auto q) {{ auto in = [&](auto r) -> int & {{ {t} += int(r); return {t}; }}; return in(q) + in({m}.5f); }}; {u} = {x}({n}) % 90;",
+        f"const int &{x} = std::max({t}, {u}); {t} = {n}; {u} = {x} + 1;", f"const int &{x} = std::min({t}, {u}); {u} = {a}; {t} = {x};", f"int &{x} = pick({t}, {u}); {x} += {n}; {t} += {m};", f"pick({t}, {u}) = {n};",
+        f"int &{x} = {b} > 2 ? {t} : {u}; {x} = {n};", f"int &{x} = ++{t}; {x} += {m};", f"({t} += {m}) %= {n};", f"int &{x} = ({t} = {a}); {x}++; {u} = {t};", f"int *{x} = &{t}, *&{y} = {x}; {y} = &{u}; *{x} = {n};", f"int *{x} = &{t}, **{y} = &{x}; **{y} = {n}; *{y} = &{u}; *{x} += {m};",
+        f"stored() = {a}; {t} = gstored + stored();", f"gstored += {m}; {t} = stored();", f"gpicked += {n}; {t} = g0 + left::same;", f"g0 = {a}; {t} = gmost;", f"gelse += {m}; {t} = g0 - g1;",
+        f"{three} auto {y} = [](int (&q)[3]) {{ q[1] += q[0]; }}; {y}({x}); {t} = {x}[1];", f"{three} shift({x}); {t} = {x}[1] + {x}[2];", f"{three} for (auto &&q : {x}) q += {m}; {t} = {x}[0] % 80;", f"{three} auto &[q0, q1, q2] = {x}; q1 = q0 + q2; {t} = {x}[1];",
+        f"{three} int &{y} = {x}[({t} & 1) + 1]; {y} = 50; {t} = {x}[1] - {x}[2];", f"{three} int *{y} = std::begin({x}) + 1; *{y}++ = {m}; *{y} = {n}; {t} = {x}[1] * 2 + {x}[2];", f"{three} std::swap({x}[0], {x}[2]); std::swap({x}[1], {t}); {u} = {x}[0] - {x}[2];",
+        f"std::pair<int, int> {x}{{{a}, {n}}}; auto &[q, r] = {x}; q = r + {m}; {t} = {x}.first;", f"Pod {x}{{{a}, 2, 3, {n}}}; auto &&[q, r, v, w] = {x}; r += {m}; w--; {t} = {x}.s + (int){x}.l + q + v;", f"Pod {x}[2] = {{}}; of({x}, {m}) = {n}; int &{y} = of({x}, std::abs({t}) % 2); {y} += 3; {t} = {x}[0].a * 3 + {x}[1].a;",
+        f"std::array<Pod, 3> {x}{{}}; for (auto &q : {x}) q.a = int(&q - {x}.data()) + {n}; std::swap({x}[0], {x}[2]); {t} = {x}[0].a; {x}.at(1).s = {m}; {u} = {x}[1].s;", f"std::vector<Pod> {x}(3); {x}[1].a = {n}; for (auto &q : {x}) q.a += {m}; {t} = {x}[1].a + {x}.back().a; {x}.front() = {x}[1]; {u} = {x}[0].a;",
+        f"std::vector<int> {x} = {{{n}, {m}, 3}}; for (int &q : {x}) q += {t}; int &{y} = {x}.back(); {y} = {a}; {t} = {x}[0] + {x}[2];", f"std::vector<int> {x} = {{{n}, {m}, 3}}; std::for_each({x}.begin(), {x}.end(), [&](int &q) {{ q += 2; {u}++; }}); {t} = {x}[1];", f"std::vector<std::vector<int>> {x}(2, std::vector<int>(3, {m})); {x}[1][2] = {n}; for (auto &q : {x}) q[0]++; {t} = {x}[1][2] + {x}[0][0];",
+        f"Name {x}{{{t}, {m}}}; {x}.add({n}); {u} = {x}.to; {x}.to = {m};", f"Name {x}{{{t}, 2}}, {y} = {x}; {y}.to += {n}; {u} = {x}.to;", f"struct {x}s {{ int &q; void operator()(int v) {{ q = v; }} }} {y}{{{t}}}; {y}({n});", f"std::reference_wrapper<int> {x} = {t}; {x}.get() = {n}; {u} = {x} + 1;", f"auto {x} = std::ref({t}); {x}.get()++; {u} = {x};", f"std::tuple<int &, int> {x}({t}, {n}); std::get<0>({x}) = {m};", f"std::tie({t}, {u}) = std::make_pair({n}, {m});",
+        f"Counted<int> {x}; Counted<float> {y}; {t} = Counted<int>::n * 2 + Counted<float>::n;", f"Counted<char>::n = {n}; {t} = Counted<char>::n + Counted<int>::n;", f"left::same = {a}; {t} = left::same - right::same;", f"right::own = {n}; left::own += {m}; {t} = left::own + right::own;", f"{{ using namespace right; same = {n}; }} {t} = left::same + right::same;",
+        f"auto {x} = [q = {a}](int r) mutable {{ q += r; return q; }}; auto {y} = {x}; {t} = {x}({m}) + {x}(1); {u} = {y}({n});", f"auto *{x} = &{t}; auto {y} = [{x}](int v) {{ *{x} = v; }}; {y}({n});", f"auto {x} = [&r = {t}](int v) {{ r += v; }}; {x}({m}); {x}(1);", f"{u} = std::exchange({t}, {n});", f"Right {x}({n}); Left &{y} = {x}; static_cast<Base &>({y}).b += {m}; {t} = {x}.b; dynamic_cast<Right &>({y}).extra = {n}; {u} = {x}.extra;",
+        f"Bits {x}{{}}; {x}.lo = {n} + 12; {x}.hi--; {x}.rest = {x}.lo++ + {x}.hi; {t} = {x}.rest + {x}.lo;", f"unsigned char {x} = {n}; {x} -= 21; {t} = {x}; signed char {y} = 127; {y} = {y} + {m}; {u} = {y};", f"Mode {x} = Mode::on; unsigned char {y} = 250; {y} += (unsigned char){x} + {n}; {t} = {y};", f"std::string {x} = \"{n}\"; {x} += \"{m}\"; {t} = std::stoi({x}) + std::atoi({x}.c_str() + 1) + (int){x}.size();", f"{t} = (int)std::strtol(\"0x{m}f\", nullptr, 16) + (int)std::stod(\"{n}.75\");",
+        f"if (auto *{x} = {b} > 5 ? &{t} : nullptr) *{x} = {n}; else {u} = {m};", f"int {x} = {n}; int *{y} = &{x}; memcpy({y}, &{t}, sizeof *{y}); {u} = {x};", f"Pod {x}{{{a}, 2, 3, 4}}, {y}; memcpy(&{y}, &{x}, sizeof {y}); memset(&{x}, 0, sizeof {x}); {t} = {y}.a + {x}.s;", f"const auto &[q, r] = std::minmax({t}, {u}); int {x} = r - q; {t} = {x};", f"{t} = std::clamp({t}, {m}, {n} + 5);", f"int {x} = 0; std::map<int, int> {y}; {y}[{m}] = {n}; {y}[{m}]++; for (auto &[q, r] : {y}) {x} += r; {t} = {x};",
+    ]  # fmt: skip
+    return f"{{ {p.draw.choice(forms)} }}"
+
+
+def texts(p: Program) -> str:
+    """Statements whose numbers hang on texts, on functions that are given, or on what a library calls."""
+    x, y, t, u = p.name("s"), p.name("s"), p.variable(), p.variable()
+    a, c, n, m = expression(p, 1), condition(p).rpartition("; ")[2], p.number(), p.number(4)
+    if c.startswith("q "):
+        c = f"{a} > {n}"
+    word = p.draw.choice(["small", "a:b:c", "x", "--n=12", "12x34", "", "n", "abcabc"])
+    piece = p.draw.choice(["a", "b", ":", "=", "n", "x3", "abc"])
+    made = f'std::string {x} = "{word}";'
+    forms = [
+        f'{made} if ({c}) {x} = "{piece}"; {t} = {x} == "{piece}" ? {n} : {m};', f'{made} if ({c}) {x} += "{piece}"; {t} = (int){x}.size();', f'{made} auto {y} = {x}.find("{piece}"); {t} = {y} == std::string::npos ? {n} : int({y});',
+        f'{made} {t} = int({x}.rfind("{piece}", {m}) % 90u);', f'{made} {t} = int({x}.find(\'{piece[0]}\', {m}) % 90u);', f'{made} {t} = int({x}.find_last_of("{piece}") % 90u) + int({x}.find_first_of(\'{piece[0]}\') % 50u);',
+        f'{made} {x}.append("{piece}").push_back(\'q\'); {t} = (int){x}.length() + {x}.back() % 7 + ({x} < "b");', f'{made} std::string {y} = {x} + "{piece}" + std::to_string({a}); {t} = (int){y}.size() + ({y} > {x});', f'{made} {x} = {x}.substr({x}.size() / 2); {t} = (int){x}.size() * {m} + ({x}.compare(0, 1, "{piece}") < 0);',
+        f'{made} std::string {y} = {x}; {y}[0] = \'z\'; {t} = ({x} == {y}) + (int){y}.size();' if word else f"{made} {t} = {x}.empty() ? {n} : {m};", f'{made} std::string &{y} = {x}; {y}.clear(); {t} = {x}.empty() * {n};', f'{made} switch ({a} % 3) {{ case 0: {x} = "{piece}"; case 1: {x} += "q"; break; default: {x}.clear(); }} {t} = (int){x}.size();',
+        f'const char *{x} = "{word}"; if ({c}) {x} = "{n}{m}"; {t} = std::atoi({x}) + (int)strlen({x});', f'const char *{x} = "{n}:{m}"; if (const char *{y} = strchr({x}, \':\')) {t} = std::atoi({y} + 1) + int({y} - {x});', f'try {{ {t} = std::stoi(std::string("{word}") + "{n}"); }} catch (const std::invalid_argument &) {{ {t} = {m}; }}',
+        f'std::vector<std::string> {x} = {{"{word}", "{piece}", "{n}"}}; for (auto &{y} : {x}) {y} += "{m}"; {t} = std::atoi({x}[2].c_str()) + (int){x}[0].size();', f'std::vector<std::string> {x} = {{"{word}", "{piece}"}}; {x}[1] = "{n}"; {t} = std::stoi({x}.back()) + (int){x}.size();', f'std::map<std::string, int> {x} = {{{{"a", {n}}}, {{"b", {m}}}}}; {x}["c"] = {a}; {t} = {x}["b"] + (int){x}.count("{piece}");',
+        f"int (*{x})(int) = scaled; if ({c}) {x} = kinds; {t} = {x}(std::abs({a})) % 80;", f"std::function<int(int)> {x} = scaled; if ({c}) {x} = [&](int q) {{ {u} += 1; return q + {m}; }}; {t} = {x}({n}) % 80;", f"auto {x} = [&](int q) {{ {u} = q; return {n}; }}; auto {y} = {c} ? {n} : {x}({m}); {t} = {y};",
+        f"std::function<int(int)> {x} = [&](int q) {{ return q > 0 ? 1 + {x}(q - 1) : {n}; }}; {t} = {x}({m});", f"int {x} = 0; std::vector<int> {y} = {{{n}, {m}, 3}}; {t} = (int)std::count_if({y}.begin(), {y}.end(), [&](int q) {{ {x}++; return q > 4; }}); {u} = {x};", f"std::vector<int> {x}(3, {m}); std::generate({x}.begin(), {x}.end(), [&] {{ return {t}++ % 50; }}); {u} = {x}[2];",
+        f"Nest {x}{{}}, {y}; {x}.arr[1] = {a}; {y} = {c} ? {x} : Nest{{}}; {t} = {y}.arr[1];", f"auto {x} = [&]() -> Pod {{ if ({c}) return {{{n}, 2, 3, 4}}; return {{{m}, 5, 6, 7}}; }}; {t} = {x}().a + {x}().s;", f"auto {x} = [&]() -> std::string {{ if ({c}) return \"{word}\"; return \"{piece}\"; }}; {t} = (int){x}().size();",
+    ]  # fmt: skip
+    return f"{{ {p.draw.choice(forms)} }}"
+
+
 def jumps(p: Program) -> str:
     """Statements that are left, skipped or decided in ways that a reader of the text may not know."""
     t, u, x = p.variable(), p.variable(), p.name("j")
@@ -365,8 +432,12 @@ def statement(p: Program, depth: int) -> str:
         return f"switch (std::abs({expression(p)}) % 4) {{ {cases} default: {p.variable()} += 1; }}"
     if pick < 0.42:
         return f"{launch(p)};"
-    if pick < 0.62:
+    if pick < 0.55:
         return objects(p)
+    if pick < 0.6:
+        return references(p)
+    if pick < 0.64:
+        return texts(p)
     if pick < 0.7:
         return exceptions(p)
     if pick < 0.74:

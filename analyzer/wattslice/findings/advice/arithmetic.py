@@ -350,8 +350,10 @@ def _halved(facts: LaunchFacts) -> dict[int, SiteStatistics]:
                 sectors_per_request=max(1.0, sectors / 2),
                 access_bytes=known.access_bytes // 2,
                 request_bytes=known.request_bytes // 2,
-                block_reach=_half(known.block_reach),
-                launch_reach=_half(known.launch_reach),
+                objects=tuple(
+                    replace(one, block_reach=_half(one.block_reach), launch_reach=_half(one.launch_reach))
+                    for one in known.objects
+                ),
             )
     return found
 

@@ -169,13 +169,7 @@ def divergent_branches(facts: LaunchFacts) -> Iterator[Advice]:
             of = min(WARP_SIZE, facts.launch.threads_per_block)
             lanes = " and ".join(f"{of * _lanes(facts, arm.region):.3g}" for arm in arms)
             message = f"lanes of a warp part here: the warp issues {sides}, for {lanes} of its {of} lanes"
-            yield facts.advice(
-                "PW050",
-                span,
-                message,
-                _fix(facts, arms),
-                stake,
-            )
+            yield facts.advice("PW050", span, message, _fix(facts, arms), stake)
 
 
 def _fix(facts: LaunchFacts, arms: tuple[BranchArm, ...]) -> str:

@@ -18,7 +18,7 @@ share of the loads that are waited for.
 
 PW052: all threads add floats to the same address, one after the other. Integers are left out: nvcc makes one
 atomic per warp of them (seen in the SASS of nvcc 13: VOTE, POPC or REDUX before RED), and for floats it does
-not. Nothing is at stake in numbers: the time model does not know contention.
+not. Nothing is at stake in numbers: of contention the time model knows that in shared memory only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from wattslice.findings.advice.facts import LaunchFacts, Stake, lanes_of, name_o
 from wattslice.ir.accesses import MemoryAccess, memory_accesses, value_parts
 from wattslice.ir.walking import evaluations
 from wattslice.workload.instructions.statements import RequestCount
-from wattslice.workload.traffic import AccessTraffic, made_accesses
+from wattslice.workload.traffic import AccessTraffic, made_accesses, shared_passes
 from wattslice_models.workload import PASS_BYTES, Workload
 
 LEAST_TIMES = 2.0
@@ -163,51 +163,36 @@ def serialised(facts: LaunchFacts) -> Iterator[Advice]:
 
 
 def _spare_passes(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> float:
-    ways = facts.profile.sites[access.site].bank_passes
-    if access.space not in _SERIALISED or access.is_atomic or ways is None or ways < LEAST_WAYS:
+    if access.space not in _SERIALISED or access.is_atomic:
         return 0.0
     if facts.is_bulk(access) or facts.rests_on_guess(access.addresses):
         return 0.0
-    needed = _needed_passes(facts, access, made)
-    return made.per_warp * (ways - needed) if ways >= LEAST_WAYS * needed else 0.0
+    ways = _ways(facts, access, made)
+    return made.per_warp * (ways - made.joined) if ways >= LEAST_WAYS * made.joined else 0.0
+
+
+def _ways(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> float:
+    """Passes of a request for each word of one lane; `made.joined` of them without any conflict."""
+    statistics = facts.profile.sites[access.site]
+    if statistics.bank_passes is None:
+        return 0.0
+    if access.space is ir.MemorySpace.CONSTANT:
+        return statistics.bank_passes
+    return shared_passes(statistics, made) / max(1, statistics.request_bytes // BANK_BYTES)
 
 
 def _without_conflict(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> SiteStatistics:
-    return replace(facts.profile.sites[access.site], bank_passes=_needed_passes(facts, access, made))
-
-
-def _needed_passes(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> float:
-    """Passes of a request without any conflict: 1, or as many as accesses that the compiler may make one.
-
-    nvcc 13 makes one wide access of neighbours in shared memory wherever alignment allows (seen in its SASS):
-    `s[2 * t]` and `s[2 * t + 1]`, the members of a structure, the copies of an unrolled loop.
-    """
-    statistics, runs = facts.profile.sites[access.site], facts.profile.thread_counts[access.region]
-    share = made.per_thread / runs if runs else 1.0
-    for merged in (2.0, 4.0):
-        if abs(share - 1.0 / merged) < 0.01:
-            return merged
-    for other in memory_accesses(facts.kernel):
-        together = facts.profile.thread_counts[other.region] == runs  # each statement is a region of its own
-        if other.root is access.root and other.is_store is access.is_store and together:
-            known = facts.profile.sites[other.site]
-            if statistics.block_reach is None or known.block_reach is None:
-                continue
-            apart = abs(known.block_reach.low[0] - statistics.block_reach.low[0])
-            if apart == statistics.access_bytes == known.access_bytes < 16:
-                return 16.0 / statistics.access_bytes
-    return 1.0
+    return replace(facts.profile.sites[access.site], bank_passes=1.0, joined_passes=None)
 
 
 def _conflict_message(facts: LaunchFacts, access: MemoryAccess, made: RequestCount) -> str:
-    ways = facts.profile.sites[access.site].bank_passes or 1.0
+    ways = _ways(facts, access, made)
     if access.space is ir.MemorySpace.CONSTANT:
         return (
             f"the lanes of a warp read {ways:.3g} different words of {name_of(access)}, one after the other"
         )
     verb = "store to" if access.is_store else "load from"
-    needed = _needed_passes(facts, access, made)
-    where = f" where {needed:.0f} would do" if needed > 1.0 else ""
+    where = f" where {made.joined:.0f} would do" if made.joined > 1.0 else ""
     return f"a warp's {verb} {name_of(access)} takes {ways:.3g} passes for bank conflicts{where}"
 
 

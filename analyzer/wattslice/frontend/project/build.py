@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice.frontend.inputs import followed, is_folder, note_file, repository_root
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, read_makefile, text_of_file
@@ -58,16 +59,32 @@ class CmakeTest(Struct, frozen=True):
     line: Line
 
 
+class CmakeFlag(Struct, frozen=True):
+    """`-D` or `-I` of a target, None: of all; or, `is_link`, another target, whose flags it gets that are
+    passed on. `is_own`: for its own sources; `is_passed`: for those of targets that link it.
+    """
+
+    target: str | None
+    word: str
+    is_own: bool = True
+    is_passed: bool = False
+    is_link: bool = False
+
+
 class Cmake(Struct):
-    """What a CMakeLists.txt says of programs. `folder`: where it stands, `top`: the project's."""
+    """What a CMakeLists.txt says of programs. `folder`: where it stands, `top`: the project's.
+
+    `above`: that of the folder above. `inner`: the folders that it adds.
+    """
 
     folder: Path
     top: Path
+    above: Cmake | None = None
+    inner: list[Path] = field(default_factory=list[Path])
     variables: dict[str, str] = field(default_factory=dict[str, str])
     programs: list[CmakeProgram] = field(default_factory=list[CmakeProgram])
     tests: list[CmakeTest] = field(default_factory=list[CmakeTest])
-    flags: list[tuple[str | None, str]] = field(default_factory=list[tuple[str | None, str]])
-    """`-D` and `-I` of a target, None: of all."""
+    flags: list[CmakeFlag] = field(default_factory=list[CmakeFlag])
 
 
 _COMMAND = regex(r"([A-Za-z_]\w*)\s*\(")
@@ -93,18 +110,19 @@ def _read_cmake(texts: tuple[tuple[Path, str], ...], top: Path) -> Cmake | None:
     """What these say, from the top downwards. Files of a folder ask about the same; nobody changes it."""
     found: Cmake | None = None
     variables: dict[str, str] = {}
-    flags: list[tuple[str | None, str]] = []
+    flags: list[CmakeFlag] = []
     for place, text in texts:
         variables.setdefault("CMAKE_SOURCE_DIR", str(place))
         variables["CMAKE_CURRENT_SOURCE_DIR"] = variables["CMAKE_CURRENT_LIST_DIR"] = str(place)
-        found = Cmake(place, top, variables, flags=[flag for flag in flags if flag[0] is None])
+        of_all = [flag for flag in flags if flag.target is None]
+        found = Cmake(place, top, found, [], variables, flags=of_all)
         _follow(found, text, place / "CMakeLists.txt")
         flags = found.flags
     return found
 
 
 def _follow(cmake: Cmake, text: str, path: Path) -> None:
-    level = ifs = 0
+    branches: list[_Branch] = []
     position = 0
     text = re.sub(r"(?m)^\s*#.*$", "", text)
     for _ in range(_MOST_COMMANDS):
@@ -113,15 +131,66 @@ def _follow(cmake: Cmake, text: str, path: Path) -> None:
             return
         arguments, position = _arguments(cmake, text, command.end())
         name = command[1].lower()
-        level += (name in ("if", "foreach", "function", "macro", "while")) - (
-            name in ("endif", "endforeach", "endfunction", "endmacro", "endwhile")
-        )
-        ifs += (name == "if") - (name == "endif")
+        _branch(cmake, name, arguments, branches)
         number = text.count("\n", 0, command.start()) + 1
-        if name == "set" and ifs and len(arguments) > 1 and arguments[0] in cmake.variables:
-            _set_in_branch(cmake, arguments)
+        is_certain = all(branch.holds is True for branch in branches)
+        if name == "set" and len(arguments) > 1 and arguments[0] in cmake.variables and not is_certain:
+            if all(branch.holds is not False for branch in branches):
+                is_in_if = any(branch.is_if for branch in branches)
+                _set_in_branch(cmake, arguments, is_perhaps=is_in_if)
             continue
-        _command(cmake, name, arguments, Line(command[0], path, number), is_certain=level == 0)
+        _command(cmake, name, arguments, Line(command[0], path, number), is_certain=is_certain)
+
+
+class _Branch(Struct):
+    """Where a command stands: whether it is run, and whether a branch before it of the same `if` is; None:
+    nobody knows, nor how often in a loop or a function."""
+
+    holds: bool | None
+    was_taken: bool | None = False
+    is_if: bool = True
+
+
+def _branch(cmake: Cmake, name: str, words: list[str], branches: list[_Branch]) -> None:
+    """Follow what begins and ends branches."""
+    match name:
+        case "if":
+            branches.append(_Branch(_holds(cmake, words)))
+        case "foreach" | "function" | "macro" | "while":
+            branches.append(_Branch(None, is_if=False))
+        case "endif" | "endforeach" | "endfunction" | "endmacro" | "endwhile" if branches:
+            branches.pop()
+        case "elseif" | "else" if branches:
+            now = branches[-1]
+            before = (now.holds, now.was_taken)
+            now.was_taken = True if True in before else None if None in before else False
+            holds = True if name == "else" else _holds(cmake, words)
+            now.holds = False if now.was_taken or holds is False else None if now.was_taken is None else holds
+        case _:
+            pass
+
+
+_TRUE = frozenset({"ON", "YES", "TRUE", "Y", "1"})
+_FALSE = frozenset({"OFF", "NO", "FALSE", "N", "0", "IGNORE", "NOTFOUND", ""})
+
+
+def _holds(cmake: Cmake, words: list[str]) -> bool | None:
+    """Whether a condition holds: of options, constants and texts that are equal; None: nobody knows."""
+    for word, decides in (("OR", True), ("AND", False)):
+        if word in words:
+            at = words.index(word)
+            sides = [_holds(cmake, words[:at]), _holds(cmake, words[at + 1 :])]
+            return decides if decides in sides else None if None in sides else not decides
+    if words[:1] == ["NOT"]:
+        inner = _holds(cmake, words[1:])
+        return None if inner is None else not inner
+    if len(words) == 3 and words[1] in ("STREQUAL", "EQUAL"):
+        one, two = (cmake.variables.get(word, word) for word in words[::2])
+        return None if UNTOLD in one + two else one == two
+    if len(words) != 1 or UNTOLD in words[0]:
+        return None
+    value = words[0] if words[0].upper() in _TRUE | _FALSE else cmake.variables.get(words[0], UNTOLD)
+    return None if value.upper() not in _TRUE | _FALSE else value.upper() in _TRUE
 
 
 def _arguments(cmake: Cmake, text: str, position: int) -> tuple[list[str], int]:
@@ -173,6 +242,8 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
             cmake.variables[first] = _first_of(listed or rest)
         case "function" | "macro":
             cmake.variables.update(dict.fromkeys((*rest, "ARGN", "ARGV"), UNTOLD))
+        case "option" if is_certain:
+            cmake.variables.setdefault(first, words[2] if len(words) > 2 else "OFF")
         case "project":
             cmake.variables["PROJECT_NAME"] = first
         case "list" if first.upper() == "APPEND" and len(words) > 2:
@@ -188,24 +259,38 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
         case "add_test":
             _test(cmake, words, line)
         case "add_definitions" | "add_compile_definitions" | "add_compile_options" if is_certain:
-            cmake.flags += ((None, _flag(word)) for word in words)
+            cmake.flags += (CmakeFlag(None, _flag(word)) for word in words)
         case "include_directories" if is_certain:
-            cmake.flags += ((None, f"-I{word}") for word in words if word not in _KEYWORDS)
+            cmake.flags += (CmakeFlag(None, f"-I{word}") for word in words if word not in _KEYWORDS)
         case "target_compile_definitions" if is_certain:
-            cmake.flags += ((first, _flag(word)) for word in rest)
+            cmake.flags += _of_target(words, _flag)
         case "target_compile_options" if is_certain:
-            cmake.flags += ((first, word) for word in rest if word.startswith("-D"))
+            cmake.flags += (flag for flag in _of_target(words) if flag.word.startswith("-D"))
         case "target_include_directories" if is_certain:
-            cmake.flags += ((first, f"-I{word}") for word in rest)
+            cmake.flags += _of_target(words, "-I{}".format)
+        case "target_link_libraries" if is_certain:
+            cmake.flags += (replace(flag, is_link=True) for flag in _of_target(words))
+        case "add_subdirectory":
+            cmake.inner.append(cmake.folder / first)
         case _:
             pass
 
 
-def _set_in_branch(cmake: Cmake, words: list[str]) -> None:
+def _of_target(words: list[str], flag: Callable[[str], str] = str) -> Iterator[CmakeFlag]:
+    """The words behind a target, each for whom `PRIVATE`, `PUBLIC` or `INTERFACE` in front of it says."""
+    is_own = is_passed = True
+    for word in words[1:]:
+        if word in ("PRIVATE", "PUBLIC", "INTERFACE"):
+            is_own, is_passed = word != "INTERFACE", word != "PRIVATE"
+        elif word not in _KEYWORDS:
+            yield CmakeFlag(words[0], flag(word), is_own, is_passed)
+
+
+def _set_in_branch(cmake: Cmake, words: list[str], *, is_perhaps: bool) -> None:
     """A variable that has another value if some condition holds: nobody knows which."""
     before = cmake.variables[words[0]]
     _command(cmake, "set", words, Line("", cmake.folder, 0), is_certain=False)
-    if cmake.variables[words[0]] != before:
+    if is_perhaps and cmake.variables[words[0]] != before:
         cmake.variables[words[0]] = UNTOLD
 
 
@@ -300,8 +385,8 @@ def _of_makefile(makefile: Makefile, source: Path, top: Path) -> CompileFlags | 
         asked = _asked_of(rule.prerequisites, rule.targets, source)
         for _, text in makefile.recipe(rule, asked or ""):
             words = text.replace('"', "").replace("'", "").replace("\\", "").split()
-            names = {word.rpartition("/")[2] for word in words if _COMPILED.search(word)}
-            if source.name in names or (asked is not None and "-o" in words and _compiles(words)):
+            is_named = any(fits(word, source.name) for word in words if _COMPILED.search(word))
+            if is_named or (asked is not None and "-o" in words and _compiles(words)):
                 return flags_in(words, makefile.folder, top)
     return None
 
@@ -322,8 +407,45 @@ def _asked_of(prerequisites: tuple[str, ...], targets: tuple[str, ...], source: 
 
 def _of_cmake(cmake: Cmake, source: Path) -> CompileFlags:
     names = {p.name for p in cmake.programs if any(fits(word, source.name) for word in p.sources)}
-    words = [flag for target, flag in cmake.flags if target is None or target in names]
-    return flags_in(words, cmake.folder, cmake.top)
+    own = [flag for flag in cmake.flags if flag.target is None or (flag.target in names and flag.is_own)]
+    found = [flags_in([flag.word for flag in own if not flag.is_link], cmake.folder, cmake.top)]
+    waiting = [flag.word for flag in own if flag.is_link]
+    seen = set(names)
+    while waiting:
+        target = waiting.pop(0)
+        where = next((one for one in _beside(cmake) if any(p.name == target for p in one.programs)), None)
+        if target in seen or where is None:
+            continue
+        seen.add(target)
+        aliases = (p.sources for p in where.programs if p.name == target and p.sources[:1] == ("ALIAS",))
+        waiting += (word for sources in aliases for word in sources[1:])
+        passed = [flag for flag in where.flags if flag.target == target and flag.is_passed]
+        waiting += (flag.word for flag in passed if flag.is_link)
+        found.append(flags_in([flag.word for flag in passed if not flag.is_link], where.folder, where.top))
+    return CompileFlags(
+        tuple(dict.fromkeys(word for flags in found for word in flags.definitions)),
+        tuple(dict.fromkeys(folder for flags in found for folder in flags.include_directories)),
+    )
+
+
+_MOST_BESIDE = 32
+
+
+def _beside(cmake: Cmake) -> Iterator[Cmake]:
+    """The CMakeLists.txt, those above, and then those in the folders that these add."""
+    above = [cmake]
+    while (outer := above[-1].above) is not None:
+        above.append(outer)
+    yield from above
+    inner = [folder for one in above for folder in one.inner]
+    for number, folder in enumerate(inner):
+        if number >= _MOST_BESIDE:
+            return
+        place = followed(folder)
+        found = read_cmake(place, cmake.top) if place.is_relative_to(cmake.top) else None
+        if found is not None:
+            yield found
+            inner += found.inner
 
 
 def compile_databases(source: Path) -> Iterator[Path]:

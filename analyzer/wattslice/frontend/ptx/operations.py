@@ -12,7 +12,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from wattslice.frontend.ptx.syntax.syntax import TYPE_BITS
-from wattslice.ir import BOOL, AtomicOp, MemorySpace, OperationClass, Type, TypeKind
+from wattslice.ir import BOOL, AtomicOp, MemorySpace, OperationClass, OperationCount, Type, TypeKind
 from wattslice.patterns import regex
 
 _TYPE = regex(r"([busf])(\d+)")
@@ -137,6 +137,35 @@ def operation_of(mnemonic: str) -> tuple[OperationClass, float] | None:
     if last in ("f32", "tf32", "f32x2"):
         return (OperationClass.FP32, number)
     return (OperationClass.INT, number)
+
+
+_PRODUCTS = {
+    OperationClass.FP32: ("fmul", "ffma"),
+    OperationClass.FP64: ("dmul", "dfma"),
+    OperationClass.FP16: ("hfma2", "hfma2"),
+    OperationClass.INT: ("imad", "imad"),
+}
+_WORDS_OF_64 = {"wide": 1.0, "hi": 4.0, "lo": 3.0}
+"""IMADs of a product of integers: of 64 bits by parts."""
+
+
+@lru_cache(maxsize=1024)
+def operations_of(mnemonic: str) -> OperationCount | None:
+    """What `operation_of` says of a mnemonic in lower case, with the instruction that does it."""
+    found = operation_of(mnemonic)
+    if found is None:
+        return None
+    name, *rest = parts_of(mnemonic)
+    of_class, number = found
+    is_product = name in ("mul", "mul24", *_TWO) and of_class in _PRODUCTS
+    if of_class is OperationClass.FP16:  # a pair in one instruction
+        return OperationCount(of_class, number, "hfma2", number)
+    if not is_product:
+        return OperationCount(of_class, number)
+    each = 2.0 if name in _TWO else 1.0
+    if of_class is OperationClass.INT and not {"s64", "u64"}.isdisjoint(rest):
+        each /= next((_WORDS_OF_64[part] for part in rest if part in _WORDS_OF_64), 1.0)
+    return OperationCount(of_class, number, _PRODUCTS[of_class][name in _TWO], each)
 
 
 def _copied(rest: list[str]) -> tuple[OperationClass, float] | None:

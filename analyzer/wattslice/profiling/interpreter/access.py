@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.profiling.interpreter.lanes import Mask
-from wattslice.profiling.interpreter.layout import (
-    Value,
-    alignment_of,
-    is_block,
-    size_of,
-    stored_dtype,
-)
+from wattslice.profiling.interpreter.layout import Value, alignment_of, is_block, size_of, stored_dtype
 from wattslice.profiling.interpreter.machine import WINDOW_BITS, Allocation, Machine
 
 Addresses = NDArray[Any]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,10 @@ def _round_away(x: Value) -> Value:
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1.0, x), whole)
 
 
+def _saturated(x: Value) -> Value:
+    return np.fmin(np.fmax(x, x.dtype.type(0)), x.dtype.type(1))
+
+
 def _positive_difference(x: Value, y: Value) -> Value:
     difference = np.where(x > y, x - y, x * 0)
     return np.where(np.isnan(x) | np.isnan(y), x + y, difference)
@@ -56,33 +60,33 @@ def _normal_quantile(p: float) -> float:
 
 
 _erfc = _each(math.erfc)
-_SINGLE_ROUNDED: dict[str, _One | _Two] = {
+
+
+def _of_numpy(names: str) -> dict[str, Any]:
+    """Functions that numpy has under the same names."""
+    return {name: getattr(np, name) for name in names.split()}
+
+
+_SINGLE_ROUNDED: Mapping[str, _One | _Two] = _of_numpy(
+    "sqrt abs floor ceil trunc rint copysign fmod nextafter"
+) | {
     # Exact, or rounded once in the type itself.
-    "sqrt": np.sqrt,
     "fabs": np.abs,
-    "abs": np.abs,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "trunc": np.trunc,
-    "rint": np.rint,
     "nearbyint": np.rint,
     "round": _round_away,
-    "saturate": lambda x: np.fmin(np.fmax(x, x.dtype.type(0)), x.dtype.type(1)),
+    "saturate": _saturated,
     "neg": np.negative,
     "rcp": np.reciprocal,
     "fmin": _least,
     "fmax": _greatest,
     "min": _least,
     "max": _greatest,
-    "copysign": np.copysign,
-    "fmod": np.fmod,
-    "nextafter": np.nextafter,
     "fdim": _positive_difference,
     "fdivide": np.divide,
+    "div": np.divide,
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
-    "div": np.divide,
 }
 
 
@@ -98,32 +102,14 @@ def _inverse_norm(*parts: Any) -> Any:  # noqa: ANN401 - any lanes
 
 
 _IN_DOUBLE: dict[str, _One | _Two] = {
+    **_of_numpy("cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh hypot"),
     "rsqrt": lambda x: 1.0 / np.sqrt(x),
-    "cbrt": np.cbrt,
     "rcbrt": lambda x: 1.0 / np.cbrt(x),
-    "exp": np.exp,
-    "exp2": np.exp2,
     "exp10": lambda x: np.power(10.0, x),
-    "expm1": np.expm1,
-    "log": np.log,
-    "log2": np.log2,
-    "log10": np.log10,
-    "log1p": np.log1p,
     "logb": lambda x: np.where(x == 0, -np.inf, np.frexp(x)[1] - 1.0),
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
     "sinpi": lambda x: np.sin(np.pi * np.fmod(x, 2.0)),
     "cospi": lambda x: np.cos(np.pi * np.fmod(x, 2.0)),
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
+    **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "erf": _each(math.erf),
     "erfc": _erfc,
     "erfinv": _each(lambda x: _normal_quantile((x + 1.0) / 2.0) / math.sqrt(2.0)),
@@ -132,7 +118,6 @@ _IN_DOUBLE: dict[str, _One | _Two] = {
     "normcdfinv": _each(_normal_quantile),
     "tgamma": _each(math.gamma),
     "lgamma": _each(math.lgamma),
-    "hypot": np.hypot,
     "rhypot": lambda x, y: 1.0 / np.hypot(x, y),
     "atan2": np.arctan2,
     "pow": np.power,
@@ -143,11 +128,8 @@ _IN_DOUBLE: dict[str, _One | _Two] = {
     **dict.fromkeys(("rnorm3d", "rnorm4d"), _inverse_norm),
 }
 _TESTS: dict[str, _One] = {
-    "isnan": np.isnan,
-    "isinf": np.isinf,
-    "isfinite": np.isfinite,
+    **_of_numpy("isnan isinf isfinite signbit"),
     "finite": np.isfinite,
-    "signbit": np.signbit,
     "isnormal": lambda x: np.isfinite(x) & (np.abs(x) >= np.finfo(x.dtype).tiny),
 }
 _TO_INTEGER: dict[str, _One] = {

@@ -9,13 +9,7 @@ import numpy as np
 from wattslice import ir
 from wattslice.profiling.interpreter.arithmetic import truth
 from wattslice.profiling.interpreter.atomics import atomic_without_result
-from wattslice.profiling.interpreter.compiler import (
-    Compiler,
-    Frames,
-    compiles,
-    convert,
-    merged,
-)
+from wattslice.profiling.interpreter.compiler import Compiler, Frames, compiles, convert, merged
 from wattslice.profiling.interpreter.errors import InterpreterError, UnsupportedError
 from wattslice.profiling.interpreter.lanes import Mask
 from wattslice.profiling.interpreter.layout import Value, dtype_of, is_block

@@ -163,11 +163,7 @@ def _as_value(texels: NDArray[Any], type_: ir.Type) -> Value:
 
 
 def _surface(
-    machine: Machine,
-    expr: ir.TextureFetch,
-    texture_of: FindTexture,
-    at: FindPlaces,
-    stored: Evaluate | None,
+    machine: Machine, expr: ir.TextureFetch, texture_of: FindTexture, at: FindPlaces, stored: Evaluate | None
 ) -> Evaluate:
     """Reads and writes of surfaces: x counts bytes; outside is an error (cudaBoundaryModeTrap)."""
     type_ = expr.type

@@ -20,12 +20,7 @@ from msgspec import Struct
 from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.patterns import regex
-from wattslice.profiling.probes.counts import (
-    FILE_VARIABLE,
-    NotProbed,
-    ProbeError,
-    read_counts,
-)
+from wattslice.profiling.probes.counts import FILE_VARIABLE, NotProbed, ProbeError, read_counts
 from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, refusal
 from wattslice.profiling.probes.emit import emit_probes
 

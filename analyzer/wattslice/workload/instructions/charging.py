@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +32,7 @@ from wattslice.workload.instructions.value_graph import (
 )
 
 
-class Charge(NamedTuple):
+class Charge(Struct, frozen=True):
     """`number` instructions of `kind` for each run of `region`, for the text at `span` (None: the head).
 
     `product`: of a multiply-add whose sum is at `span`.
@@ -56,9 +55,9 @@ class Pass(Struct, frozen=True):
     stride: float | None
 
 
-class Request(NamedTuple):
-    """`number` requests of the access at `site` of the source for each run of `region`; `fresh` as in
-    `MemoryRequest`. `passes`: the loops around it, outermost first.
+class Request(Struct, frozen=True):
+    """`number` requests of the access at `site` of the source for each run of `region`; `fresh` and `joined`
+    as in `MemoryRequest`. `passes`: the loops around it, outermost first.
     """
 
     site: int
@@ -67,9 +66,10 @@ class Request(NamedTuple):
     number: float
     fresh: float
     passes: tuple[Pass, ...]
+    joined: float = 1.0
 
 
-class Charges(NamedTuple):
+class Charges(Struct, frozen=True):
     """Instructions, and which accesses to memory are among them.
 
     `needed`: the values that instructions compute, or that stand for others. `pointers`: addresses that
@@ -166,8 +166,9 @@ class _Charger:
                         Pass(loop.entry_region, loop.body_region, moved.get(loop, 0.0))
                         for loop in value.place.stack[:depth]
                     )
+                    number = asked.number * scale
                     self.requests.append(
-                        Request(asked.site, asked.is_store, region, asked.number * scale, asked.fresh, passes)
+                        Request(asked.site, asked.is_store, region, number, asked.fresh, passes, asked.joined)
                     )
         for value in absorbed:
             value.cost = ()  # part of what takes it in

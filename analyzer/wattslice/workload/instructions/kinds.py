@@ -130,20 +130,20 @@ _ONE: dict[str, InstructionKind] = {
 
 
 @cache
-def _table() -> dict[str, Cost]:
+def _table() -> dict[str, str]:
     """One entry per line: name, then kinds and numbers; a comment starts with `#` (TOML took 3 ms)."""
-    found: dict[str, Cost] = {}
-    for line in _TABLE.read_text("utf-8").splitlines():
-        if not line.startswith("#"):
-            name, *rest = line.split()
-            pairs = zip(rest[::2], rest[1::2], strict=True)
-            found[name] = tuple([(InstructionKind(kind), float(number)) for kind, number in pairs])
-    return found
+    lines = (line.partition(" ") for line in _TABLE.read_text("utf-8").splitlines())
+    return {name: cost for name, _, cost in lines if not name.startswith("#")}
 
 
+@cache
 def measured(key: str) -> Cost | None:
     """The measured cost under `key` (`expf`, `div.fp32`), None when nobody measured it."""
-    return _table().get(key)
+    words = _table().get(key)
+    if words is None:
+        return None
+    kinds, numbers = words.split()[::2], words.split()[1::2]
+    return tuple((InstructionKind(kind), float(number)) for kind, number in zip(kinds, numbers, strict=True))
 
 
 def call_cost(
@@ -174,4 +174,9 @@ def call_cost(
         if (cost := measured(key)) is not None:
             return tuple((kind, number * lanes) for kind, number in cost)
     pairs = {OperationClass.FP16: 2.0} if working.bits == 16 and lanes > 1 else {}
-    return tuple((_OF_CLASS[o.operation], o.number / pairs.get(o.operation, 1.0)) for o in operations)
+    return tuple(
+        (InstructionKind(o.instruction), o.number / o.each)
+        if o.instruction
+        else (_OF_CLASS[o.operation], o.number / pairs.get(o.operation, 1.0))
+        for o in operations
+    )

@@ -87,6 +87,8 @@ def _trips(loop: Loop, counters: dict[Variable, int | float], kernel: Kernel) ->
     amount = _constant(update.amount, counters) if isinstance(update.amount, Expr) else update.amount
     value = _start(loop, update, kernel, counters)
     if (counted := _counted(shape, update, value, amount, counters)) is not None:
+        if counted[0] > MOST_TRIPS:
+            return None
         trips, counters[update.variable] = counted
         return float(trips)
     is_tested_behind = loop.kind is LoopKind.DO and update.variable not in shape.updated_in_test
@@ -113,7 +115,7 @@ def _counted(
 ) -> tuple[int, int] | None:
     """The iterations of a loop that counts to one limit and wraps nowhere, and its counter half way.
 
-    None where that is not sure.
+    None where that is not sure. Of more than `MOST_TRIPS` only that there are more.
     """
     bound = shape.bounds[0] if len(shape.bounds) == 1 and not shape.has_other_conjuncts else None
     if bound is None or bound.induction is not update or bound.shift or shape.loop.kind is LoopKind.DO:
@@ -122,13 +124,18 @@ def _counted(
     if not (isinstance(start, int) and isinstance(step, int) and isinstance(limit, int)):
         return None
     number = trips_to(start, step, bound.comparison, limit) if update.op is BinaryOp.ADD else None
-    if number is None or number > MOST_TRIPS or shape.loop.condition is None:
+    if number is None or shape.loop.condition is None:
         return None
+    number = min(number, MOST_TRIPS + 1)
     last, end = (start + step * k for k in (max(0, number - 1), number))
     last_runs, end_runs = (
         _constant(shape.loop.condition, {**known, update.variable: at}) for at in (last, end)
     )
-    is_so = end_runs == 0 and (last_runs or not number) and wrapped(end, update.variable.type) == end
+    is_so = (
+        (end_runs == 0 or number > MOST_TRIPS)
+        and (last_runs or not number)
+        and wrapped(end, update.variable.type) == end
+    )
     return (number, start + step * (number // 2)) if is_so else None
 
 

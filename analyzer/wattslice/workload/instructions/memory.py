@@ -250,8 +250,7 @@ class Memory(Operators):
         self.held.setdefault(version, []).append(_Held(name, key[3:], place.type.size_bytes))
         if value.access is None and value.inputs == [address]:
             terms = (*address.form.terms, *copies)
-            together = _merged(address, copies, type_.size_bytes) if kind is K.LDS else 1.0
-            number = share * type_.requests / together
+            number = share * type_.requests
             value.access = MemoryRequest(
                 place.site, False, number, fresh, terms, place.type.request_bytes, (place.space, part)
             )

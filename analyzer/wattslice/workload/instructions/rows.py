@@ -51,8 +51,7 @@ class _Places(Struct, frozen=True):
 def join(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
     """Let accesses to one object share instructions, where the unknown part of their addresses is the same.
 
-    They share no passes through shared memory: the words remain. `starts`: what the counters of unrolled
-    loops begin with.
+    `starts`: what the counters of unrolled loops begin with.
     """
     alike: dict[frozenset[tuple[Value, int]], list[tuple[RowPart, _Places]]] = {}
     for part in parts:
@@ -82,8 +81,13 @@ def _join_alike(parts: tuple[RowPart, ...], found: tuple[_Places, ...]) -> None:
         number = places.joined * number + (1.0 - places.joined) * max(single, number)
         part.value.cost = ((kind, number),)
         access = part.value.access
-        if part.aligned > 1 and access is not None and before:
+        if access is None or not before or not number:
+            continue
+        if part.aligned > 1:
             part.value.access = replace(access, number=access.number * number / before)
+        else:
+            made, joined = access.number * number / before, max(1.0, single / number)
+            part.value.access = replace(access, number=made, joined=joined)
 
 
 def _places(part: RowPart, starts: dict[Value, float]) -> _Places:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -85,31 +85,32 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
     """
     lowering = Lowering(kernel, trips)
     drive(lowering, lowering.kernel_body())
-    instructions, requests, values, pointers, three_registers = charges(lowering.roots, isa)
+    found = charges(lowering.roots, isa)
     return Lowered(
-        _merged(instructions),
-        requests,
+        _merged(found.instructions),
+        found.requests,
         _merged(lowering.issued_only),
         lowering.issuers,
-        values,
+        found.needed,
         lowering.roots,
-        instructions,
-        pointers,
+        found.instructions,
+        found.pointers,
         frozenset(lowering.indexed),
         lowering.cuts,
-        three_registers,
+        found.three_registers,
     )
 
 
 def _merged(found: list[Charge]) -> list[Charge]:
     """The same charges, those of one kind and region as one."""
     numbers: dict[tuple[InstructionKind, int], float] = {}
-    for kind, region, number, *_ in found:
-        numbers[kind, region] = numbers.get((kind, region), 0.0) + number
+    for one in found:
+        key = one.kind, one.region
+        numbers[key] = numbers.get(key, 0.0) + one.number
     return [Charge(kind, region, number) for (kind, region), number in numbers.items()]
 
 
-class _Call(NamedTuple):
+class _Call(Struct, frozen=True):
     """A function being inlined: what decides how far it runs, what it may return, loops around the call."""
 
     guard: Value
@@ -348,7 +349,8 @@ class Lowering(Loops):
         self.calls.append(_Call(self.guard, [], len(self.stack)))
         self.await_leavers(self.guard)
         yield self.statement(expr.body)
-        guard, returned, _ = self.calls.pop()
+        call = self.calls.pop()
+        guard, returned = call.guard, call.returned
         self.guard, self.breakable = outer, breakable
         self.leavers_met(guard, region, guard)
         if len(returned) == 1:
@@ -382,7 +384,8 @@ class RequestCount(Struct, frozen=True):
 
     What is loaded once and kept in a register is requested less often than the source names it. `fresh`: of
     the sectors that the requests touch, the share that no copy of them in an unrolled loop touched before.
-    `passes`: the loops around it, outermost first.
+    `passes`: the loops around it, outermost first. `joined`: neighbours that a request takes along, itself
+    among them, on the mean.
     """
 
     site: int
@@ -391,6 +394,7 @@ class RequestCount(Struct, frozen=True):
     per_warp: float
     fresh: float = 1.0
     passes: tuple[Pass, ...] = ()
+    joined: float = 1.0
 
 
 class InstructionMix(Struct, frozen=True):
@@ -443,11 +447,12 @@ def lower_instructions(
     per_thread = dict.fromkeys(InstructionKind, 0.0)
     per_warp = dict.fromkeys(InstructionKind, 0.0)
     lowered = lower(kernel, loop_trips(kernel, profile) if trips is None else trips, isa)
-    for kind, region, number, *_ in lowered.instructions:
-        per_thread[kind] += number * profile.thread_counts[region]
-        per_warp[kind] += number * profile.warp_counts[lowered.issuers.get(region, region)]
-    for kind, region, number, *_ in lowered.issued_only:
-        per_warp[kind] += number * profile.warp_counts[region]
+    threads, warps, issuers = profile.thread_counts, profile.warp_counts, lowered.issuers
+    for one in lowered.instructions:
+        per_thread[one.kind] += one.number * threads[one.region]
+        per_warp[one.kind] += one.number * warps[issuers.get(one.region, one.region)]
+    for one in lowered.issued_only:
+        per_warp[one.kind] += one.number * warps[one.region]
     chain = lowered.chains.of_warp(profile.warp_counts)
     threes = sum(number * profile.thread_counts[region] for region, number in lowered.three_registers)
     return InstructionMix(_counts(per_thread), _counts(per_warp), _requests(lowered, profile), chain, threes)
@@ -476,29 +481,39 @@ def written_instructions(
     """
     lowered = lower(kernel, loop_trips(kernel, profile), isa)
     threads, warps, issuers = profile.thread_counts, profile.warp_counts, lowered.issuers
-    for kind, region, number, span, product in lowered.written:
-        per_thread, per_warp = number * threads[region], number * warps[issuers.get(region, region)]
+    for one in lowered.written:
+        region = one.region
+        per_thread, per_warp = one.number * threads[region], one.number * warps[issuers.get(region, region)]
         if per_thread or per_warp:
-            spans = (span or kernel.span,) if product is None else (span or kernel.span, product)
-            for one in spans:
+            own = one.span or kernel.span
+            spans = (own,) if one.product is None else (own, one.product)
+            for span in spans:
                 share = 1.0 / len(spans)
-                yield WrittenInstruction(kind, region, one, share * per_thread, share * per_warp)
-    for kind, region, number, *_ in lowered.issued_only:
-        yield WrittenInstruction(kind, region, kernel.span, 0.0, number * warps[region])
+                yield WrittenInstruction(one.kind, region, span, share * per_thread, share * per_warp)
+    for one in lowered.issued_only:
+        yield WrittenInstruction(one.kind, one.region, kernel.span, 0.0, one.number * warps[one.region])
 
 
 def _requests(lowered: Lowered, profile: ExecutionProfile) -> tuple[RequestCount, ...]:
-    totals: dict[tuple[int, bool], tuple[float, float, float]] = {}
+    totals: dict[tuple[int, bool], tuple[float, float, float, float]] = {}
     passes: dict[tuple[int, bool], tuple[Pass, ...]] = {}
-    for site, is_store, region, number, fresh, around in lowered.requests:
-        passes[site, is_store] = max(passes.get((site, is_store), ()), around, key=len)
-        threads, warps, new = totals.get((site, is_store), (0.0, 0.0, 0.0))
-        made = number * profile.warp_counts[region]
-        threads += number * profile.thread_counts[region]
-        totals[site, is_store] = threads, warps + made, new + fresh * made
+    for one in lowered.requests:
+        key = one.site, one.is_store
+        passes[key] = max(passes.get(key, ()), one.passes, key=len)
+        threads, warps, new, alone = totals.get(key, (0.0, 0.0, 0.0, 0.0))
+        made = one.number * profile.warp_counts[one.region]
+        threads += one.number * profile.thread_counts[one.region]
+        totals[key] = threads, warps + made, new + one.fresh * made, alone + one.joined * made
     return tuple(
-        RequestCount(*key, threads, warps, new / warps if warps else 1.0, passes[key])
-        for key, (threads, warps, new) in totals.items()
+        RequestCount(
+            *key,
+            per_thread=threads,
+            per_warp=warps,
+            fresh=new / warps if warps else 1.0,
+            passes=passes[key],
+            joined=alone / warps if warps else 1.0,
+        )
+        for key, (threads, warps, new, alone) in totals.items()
     )
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator
-from enum import Enum
 from itertools import count
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
 from wattslice.ir import BinaryOp, LogicalOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
 from wattslice.ir.objects import outside_unions, part_of
+from wattslice.ir.operators import IdentityEnum
 from wattslice.workload.instructions.kinds import Cost
 
 Terms = tuple[tuple["Value", int], ...]
@@ -62,7 +61,7 @@ class LoopLevel(Struct, eq=False):
         return self.trips or 1.0 if self.is_unrolled else self.unroll
 
 
-class Shape(Enum):
+class Shape(IdentityEnum):
     """How a value takes part in fusion."""
 
     PLAIN = "plain"
@@ -81,6 +80,7 @@ class MemoryRequest(Struct, frozen=True):
     """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
     (below 1 where neighbours are loaded together). `fresh`: share of its sectors that no copy of it in an
     unrolled loop touched before. `address`: what it varies with, in bytes. `size_bytes`: of one request.
+    `joined`: neighbours in shared memory that one request takes along, itself among them, on the mean.
     `reach`: the space and the part of it (`memory.Part`) that it touches; None where that is not known.
     """
 
@@ -91,6 +91,7 @@ class MemoryRequest(Struct, frozen=True):
     address: Terms = ()
     size_bytes: int = 16
     reach: tuple[MemorySpace, Variable | MemorySpace | None] | None = None
+    joined: float = 1.0
 
 
 class Placement(Struct, frozen=True):
@@ -130,7 +131,7 @@ NO_FORM = LinearForm()
 """Of a value that is no sum."""
 
 
-class Computation(NamedTuple):
+class Computation(Struct, frozen=True):
     """What makes a value of others. `inputs` None: the operands; `is_uniform` None: when all operands are."""
 
     shape: Shape = Shape.PLAIN
@@ -412,18 +413,18 @@ class Environment:
             else:
                 level, loops = self.stack[-1], None
                 region, scale = here, 1.0
-        shape, cost, bits, inputs, is_uniform, is_pointer, form = what
+        is_uniform = what.is_uniform
         if is_uniform is None:
             is_uniform = all(value.is_uniform for value in operands)
         value = Value(
-            shape,
+            what.shape,
             Placement(region, level, self.stack, scale, loops),
-            cost,
-            list(operands if inputs is None else inputs),
-            bits,
+            what.cost,
+            list(operands if what.inputs is None else what.inputs),
+            what.bits,
             is_uniform,
-            is_pointer,
-            form,
+            what.is_pointer,
+            what.form,
             span=self.here,
         )
         self.available[key] = value

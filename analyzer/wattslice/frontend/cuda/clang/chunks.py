@@ -17,16 +17,9 @@ from itertools import accumulate
 
 from msgspec import Struct
 
+from wattslice.frontend.cuda.clang.tokens import ATTRIBUTES, COMMENT, KEYWORDS, NAME, TOKEN, names_in
 from wattslice.patterns import regex
 
-TOKEN = regex(
-    rb"""(?P<directive>^[ \t]*\#(?:[^\n\\/]++|(?:\\\r?\n)++|/\*.*?(?:\*/|\Z)|[\\/])*+)
-      | (?P<skipped>//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+ | /\*.*?(?:\*/|\Z)
-          | \bR"(?P<fence>[^()\\\s]{0,16})\(.*?\)(?P=fence)"
-          | "(?:[^"\\\n]++|\\.)*+"? | (?<![0-9A-Fa-f])'(?:[^'\\\n]++|\\.)*+'?)
-      | [{};]""",
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
-)
 _BLANK = regex(rb"(?:\s++|//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
 _SCOPE = regex(rb"\s*(?:(?:inline\s+)?namespace\b[\w:\s]*|extern\s*\"C(?:\+\+)?\"\s*)\Z")
 _DEFINE = regex(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
@@ -37,13 +30,6 @@ _EVERYBODYS = regex(rb"\b(?:operator|using|namespace|asm|static_assert|concept)\
 """In what is no plain function: it may change what others mean without being named."""
 _TELLING = regex(rb"\b(?:constexpr|consteval|auto|decltype)\b|::")
 """In the head of a function: its value, its type, or what it is a part of, depends on its body."""
-_KEYWORDS = frozenset(
-    b"void bool char short int long float double signed unsigned const volatile static extern inline return "
-    b"if else for while do switch case default break continue sizeof struct class union enum typename "
-    b"template auto register true false this public private protected virtual constexpr typedef main "
-    b"__global__ __device__ __host__ __shared__ __constant__ __restrict__ __restrict __forceinline__ "
-    b"__inline__ __launch_bounds__".split()
-)
 
 
 class Words(Struct, frozen=True):
@@ -206,7 +192,7 @@ class _Cutter:
         if defined := _DEFINE.match(text):
             name = defined[1]
             # A keyword stands in no list of names: whoever gives it a meaning concerns everybody.
-            words = Words(names_in(text), frozenset((name,)), name in _KEYWORDS, b"##" in text)
+            words = Words(names_in(text), frozenset((name,)), name in KEYWORDS, b"##" in text)
             place = b"%d:%d:" % (len(self._chunks), len(self._order))
             self._macros.append(Chunk(token.start(), token.end(), words, digest_of(place, text)))
         elif condition := _CONDITION.match(text):
@@ -266,12 +252,6 @@ def _blank(found: re.Match[bytes]) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def names_in(text: bytes) -> frozenset[bytes]:
-    """Every word of a text, keywords left out."""
-    return frozenset(NAME.findall(text)) - _KEYWORDS
-
-
-@lru_cache(maxsize=1024)
 def words_of(text: bytes, brace: int | None, is_torn: bool = False) -> Words:
     """The names in a piece whose first brace is at `brace`."""
     mentioned = names_in(text)
@@ -279,7 +259,7 @@ def words_of(text: bytes, brace: int | None, is_torn: bool = False) -> Words:
     name = None if is_torn else plain_function(header)
     if name is not None:
         is_template = b"template" in NAME.findall(header)
-        return Words(mentioned, frozenset((name,)) - _KEYWORDS, name == b"operator", is_template=is_template)
+        return Words(mentioned, frozenset((name,)) - KEYWORDS, name == b"operator", is_template=is_template)
     return Words(mentioned, mentioned, _EVERYBODYS.search(text) is not None)
 
 
@@ -291,11 +271,7 @@ def _head_of(text: bytes, place: bytes) -> Head | None:
 # The heads of functions, up to their bodies: is this one, and of which function?
 
 
-COMMENT = regex(rb"//(?:[^\n\\]++|(?:\\\r?\n)++|\\)*+|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]++|\\.)*+\"", re.DOTALL)
-NAME = regex(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _HEADER_TOKEN = regex(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*|\d\w*|::|[^\s]")
-# What is before a parenthesis and is no function's name.
-ATTRIBUTES = frozenset((b"__launch_bounds__", b"__attribute__", b"__align__", b"alignas", b"__declspec"))
 _NO_PLAIN_FUNCTION = frozenset(
     b"struct class union enum namespace typedef using friend concept requires = [ { }".split()
 )

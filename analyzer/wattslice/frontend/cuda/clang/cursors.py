@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from wattslice.frontend.cuda.clang.kinds import BinaryOperator, CursorKind, UnaryOperator
+from wattslice.frontend.cuda.clang.kinds import CursorKind
 from wattslice.frontend.cuda.clang.libclang import (
     FIELD_VISITOR,
     VISITOR,
@@ -35,10 +35,6 @@ def _visit(cursor: CXCursor, _parent: CXCursor, sink: list[CXCursor]) -> int:
 
 
 _VISIT = VISITOR(_visit)
-
-# Enum lookups by value cost more than the call into libclang.
-_BINARY = {int(operator): operator for operator in BinaryOperator}
-_UNARY = {int(operator): operator for operator in UnaryOperator}
 
 
 class Node:
@@ -161,14 +157,14 @@ class Node:
         return int(library().clang_getEnumConstantDeclValue(self.raw))
 
     @property
-    def binary_operator(self) -> BinaryOperator:
-        """The operator of a BINARY_OPERATOR or COMPOUND_ASSIGNMENT_OPERATOR."""
-        return _BINARY[library().clang_getCursorBinaryOperatorKind(self.raw)]
+    def binary_operator(self) -> int:
+        """The `BinaryOperator` of a BINARY_OPERATOR or COMPOUND_ASSIGNMENT_OPERATOR."""
+        return library().clang_getCursorBinaryOperatorKind(self.raw)
 
     @property
-    def unary_operator(self) -> UnaryOperator:
-        """The operator of a UNARY_OPERATOR."""
-        return _UNARY[library().clang_getCursorUnaryOperatorKind(self.raw)]
+    def unary_operator(self) -> int:
+        """The `UnaryOperator` of a UNARY_OPERATOR."""
+        return library().clang_getCursorUnaryOperatorKind(self.raw)
 
     @property
     def is_static(self) -> bool:
@@ -179,6 +175,11 @@ class Node:
     def is_extern(self) -> bool:
         """Whether the declaration is written `extern`."""
         return library().clang_Cursor_getStorageClass(self.raw) == 2
+
+    @property
+    def is_external(self) -> bool:
+        """Whether other files may name what is declared."""
+        return library().clang_getCursorLinkage(self.raw) == 4
 
     @property
     def is_defaulted(self) -> bool:

@@ -5,8 +5,6 @@ Kinds missing here exist; nodes carry the bare number, so an unknown kind is no 
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 
 class CursorKind:
     """`CXCursorKind`: plain numbers, as those of nodes, for an enumeration of so many takes long to make."""
@@ -150,16 +148,60 @@ class TypeKind:
     EXTVECTOR = 176
 
 
-# `CXBinaryOperatorKind` and `CXUnaryOperatorKind`, which the Python bindings of 18.1.1 lack, in their order.
-BinaryOperator = IntEnum(
-    "BinaryOperator",
-    "INVALID PTR_MEM_D PTR_MEM_I MUL DIV REM ADD SUB SHL SHR CMP LT GT LE GE EQ NE AND XOR OR LAND LOR "
-    "ASSIGN MUL_ASSIGN DIV_ASSIGN REM_ASSIGN ADD_ASSIGN SUB_ASSIGN SHL_ASSIGN SHR_ASSIGN AND_ASSIGN "
-    "XOR_ASSIGN OR_ASSIGN COMMA",
-    start=0,
-)
-UnaryOperator = IntEnum(
-    "UnaryOperator",
-    "INVALID POST_INC POST_DEC PRE_INC PRE_DEC ADDR_OF DEREF PLUS MINUS NOT LNOT REAL IMAG EXTENSION COAWAIT",
-    start=0,
-)
+class BinaryOperator:
+    """`CXBinaryOperatorKind`, which the Python bindings of 18.1.1 lack."""
+
+    INVALID = 0
+    PTR_MEM_D = 1
+    PTR_MEM_I = 2
+    MUL = 3
+    DIV = 4
+    REM = 5
+    ADD = 6
+    SUB = 7
+    SHL = 8
+    SHR = 9
+    CMP = 10
+    LT = 11
+    GT = 12
+    LE = 13
+    GE = 14
+    EQ = 15
+    NE = 16
+    AND = 17
+    XOR = 18
+    OR = 19
+    LAND = 20
+    LOR = 21
+    ASSIGN = 22
+    MUL_ASSIGN = 23
+    DIV_ASSIGN = 24
+    REM_ASSIGN = 25
+    ADD_ASSIGN = 26
+    SUB_ASSIGN = 27
+    SHL_ASSIGN = 28
+    SHR_ASSIGN = 29
+    AND_ASSIGN = 30
+    XOR_ASSIGN = 31
+    OR_ASSIGN = 32
+    COMMA = 33
+
+
+class UnaryOperator:
+    """`CXUnaryOperatorKind`."""
+
+    INVALID = 0
+    POST_INC = 1
+    POST_DEC = 2
+    PRE_INC = 3
+    PRE_DEC = 4
+    ADDR_OF = 5
+    DEREF = 6
+    PLUS = 7
+    MINUS = 8
+    NOT = 9
+    LNOT = 10
+    REAL = 11
+    IMAG = 12
+    EXTENSION = 13
+    COAWAIT = 14

@@ -107,6 +107,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("equalCursors", _U, [CXCursor, CXCursor]),
     ("Cursor_isNull", _I, [CXCursor]),
     ("Cursor_getStorageClass", _I, [CXCursor]),
+    ("getCursorLinkage", _I, [CXCursor]),
     ("Cursor_getVarDeclInitializer", CXCursor, [CXCursor]),
     ("Cursor_getNumArguments", _I, [CXCursor]),
     ("Cursor_getArgument", CXCursor, [CXCursor, _U]),
@@ -199,6 +200,8 @@ class UnitHandle:
         self.index = index
         self.unit = unit
         self._names: dict[int, Path] = {}
+        self.places: dict[int, Path | None] = {}
+        """The files of locations, by their numbers: declarations are asked about again and again."""
 
     def file_name(self, file: int | None) -> Path | None:
         """The path of a CXFile; one call per file, then cached."""
@@ -227,9 +230,12 @@ class Place(Struct, frozen=True):
 
 def file_of(handle: UnitHandle, location: Any) -> Path | None:  # noqa: ANN401  (a CXSourceLocation)
     """The file of the expansion place; None inside the compiler. clang counts no lines for it."""
-    file = ct.c_void_p()
-    library().clang_getExpansionLocation(location, ct.byref(file), None, None, None)
-    return handle.file_name(file.value)
+    number: int = location.raw
+    if number not in handle.places:
+        file = ct.c_void_p()
+        library().clang_getExpansionLocation(location, ct.byref(file), None, None, None)
+        handle.places[number] = handle.file_name(file.value)
+    return handle.places[number]
 
 
 def place_of(handle: UnitHandle, location: Any) -> Place:  # noqa: ANN401  (a CXSourceLocation)

@@ -52,6 +52,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     chooses_result,
     dereference,
     gives_value,
+    is_followed,
     is_plain,
     must_name_an_object,
     pointee_of,
@@ -73,7 +74,7 @@ from wattslice.frontend.cuda.lowering.objects import (
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import lower, lower_all
 from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.frontend.cuda.lowering.unit import DEVICE_LAUNCH, FunctionInfo
+from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import (
     AddressOf,
     BinaryOp,
@@ -150,7 +151,7 @@ def call(body: Body, node: Node) -> Expr:
 
 
 def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
-    body.unit.report("PW006", ir.Severity.NOTE, span, DEVICE_LAUNCH)
+    body.unit.report("PW006", ir.Severity.NOTE, span, ir.DEVICE_LAUNCH)
     return Intrinsic(name, (), (), Semantics.NONE, True, body.type(node), span)
 
 
@@ -220,20 +221,57 @@ def _(body: Body, node: Node) -> Location | None:
 
 def _object_given(body: Body, node: Node, callee: Node) -> Location | None:
     """The object that a host function gives a reference to; std::move and std::forward, the one they get."""
-    arguments = node.arguments
-    if callee.spelling in _PASSES_ON and len(arguments) == 1 and body.unit.parsed.is_builtin(callee):
+    if _passes_on(body, callee, arguments := list(node.arguments)):
         return body.location(arguments[0])
     if not _gives_object(body, callee):
-        return _element(body, node, callee)
+        return _element(body, node, callee) or _one_of(body, node, callee, arguments)
     value = _host_call(body, node, callee)
     return dereference(body, value, body.type(node)) if value.type.kind is TypeKind.POINTER else None
 
 
 def _gives_object(body: Body, callee: Node) -> bool:
     """A function of the user that returns `T&`: who lowers it gives where the object is."""
-    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD) or body.unit.parsed.is_builtin(callee):
+    if callee.kind in _VARIABLES:
+        type_ = callee.type.canonical
+        called = type_.pointee.canonical if type_.kind in _POINTERS else type_
+        return must_name_an_object(called.result)
+    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
+        return False
+    if body.unit.parsed.is_builtin(callee) and not _calls_what_it_holds(callee):
         return False
     return must_name_an_object(callee.type.result) and not body.unit.function(callee).is_defaulted
+
+
+_VARIABLES = (C.PARM_DECL, C.VAR_DECL, C.FIELD_DECL)
+_POINTERS = (K.POINTER, K.LVALUEREFERENCE, K.RVALUEREFERENCE)
+
+
+def _calls_what_it_holds(callee: Node) -> bool:
+    """The call operator of std::function."""
+    around = callee.semantic_parent if callee.spelling == "operator()" else None
+    return around is not None and around.spelling == "function"
+
+
+def _one_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Location | None:
+    """The object that a function of a library gives a reference to: one that it gets, or a part of one."""
+    span, type_ = body.span(node), body.type(node)
+    is_choice = callee.spelling in ("min", "max")
+    if not body.unit.parsed.is_builtin(callee) or not is_plain(type_):
+        return None
+    if not is_choice and not must_name_an_object(callee.type.result):
+        return None
+    places = [body.location(argument) for argument in arguments]
+    if is_choice and (len(places) != 2 or None in places):
+        return None
+    given = [
+        value if place is None else address_of(body, place, span)
+        for place, value in zip(places, readable_values(body, arguments, span), strict=True)
+    ]
+    if has_object(callee) and not callee.spelling.startswith("operator"):
+        this = object_argument(body, node, span)
+        given += () if this is None else (this,)
+    name = ir.ADDRESS_OF + callee.spelling
+    return dereference(body, Call(callee.mangled_name, name, tuple(given), pointer_to(type_), span), type_)
 
 
 def _element(body: Body, node: Node, callee: Node) -> Location | None:
@@ -248,7 +286,7 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
     arguments = list(node.arguments)
     is_operator = name == "operator[]"
     this = object_argument(body, node, span, arguments.pop(0) if is_operator and arguments else None)
-    if this is None or this.type.element is None or not is_plain(type_):
+    if this is None or this.type.element is None or not is_followed(type_):
         return None
     if not this.type.element.name.removeprefix("const ").startswith((*ir.VECTOR_CLASSES, "std::array<")):
         return None
@@ -259,6 +297,11 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
 
 _PASSES_ON = ("move", "forward")
 """Functions of the library that give the very object that they get."""
+
+
+def _passes_on(body: Body, callee: Node, arguments: list[Node]) -> bool:
+    return callee.spelling in _PASSES_ON and len(arguments) == 1 and body.unit.parsed.is_builtin(callee)
+
 
 _MEMBER_POINTERS = (B.PTR_MEM_D, B.PTR_MEM_I)
 
@@ -425,14 +468,19 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     span = body.span(node)
     name = callee.spelling
     arguments = list(node.arguments)
+    if _passes_on(body, callee, arguments) and body.type(node).kind is not TypeKind.RECORD:
+        return body.expr(arguments[0])  # of an object, what it is moved from is lost
     info = body.unit.function(callee)
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
     initialise_parameters(body, info.parameters, arguments[is_operator:])
-    elements = _elements_given(body, callee, arguments)[is_operator:]
+    elements = _elements_given(body, callee, arguments[is_operator:])
+    written = arguments[is_operator:]
     values = [
-        read(body, where, span) if where is not None else value
-        for value, where in zip(readable_values(body, arguments[is_operator:], span), elements, strict=True)
+        _as_given(body, argument, value) if where is None else read(body, where, span)
+        for argument, value, where in zip(
+            written, readable_values(body, written, span), elements, strict=True
+        )
     ]
     type_ = body.type(node)
     if name == "operator=" and len(arguments) == 2 and (info.is_builtin or is_plain_copy(info)):
@@ -449,8 +497,9 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         begun = on_a_thread(name, values, type_, span)
         if begun is not None:
             return begun
-    if callee.kind in (C.PARM_DECL, C.VAR_DECL, C.FIELD_DECL):
-        return Call("", name, tuple(values), type_, span, _pointer_called(body, expressions_in(node)[0]))
+    result = pointer_to(type_) if _gives_object(body, callee) else type_
+    if callee.kind in _VARIABLES:
+        return Call("", name, tuple(values), result, span, _pointer_called(body, expressions_in(node)[0]))
     if has_object(callee):
         if name == "emplace_back" and type_.name in THREADS:
             begun = on_a_thread(name, values, type_, span)
@@ -462,7 +511,6 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         values.insert(0, Construct((), (), type_, span) if this is None else this)
         arguments = arguments[is_operator:]
     given = (*values, *_referred(body, callee, arguments, span))
-    result = pointer_to(type_) if _gives_object(body, callee) else type_
     return Call(
         callee.mangled_name,
         name,
@@ -472,6 +520,15 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         is_virtual=_is_virtual(node, callee),
         looked_at=_looked_at(body, callee, len(values) - len(arguments)),
     )
+
+
+def _as_given(body: Body, argument: Node, value: Expr) -> Expr:
+    """The value of an argument: that of `int(x)` or `+x` is a new one, not the object that is read."""
+    if not isinstance(value, (Read, ir.Load)) or argument.kind == C.DECL_REF_EXPR:
+        return value
+    if value.type.kind is TypeKind.RECORD or any(inner.kind == C.CALL_EXPR for inner in argument.walk()):
+        return value
+    return value if body.location(argument) is not None else ir.Cast(value, value.type, value.span)
 
 
 def _looked_at(body: Body, callee: Node, objects: int) -> frozenset[int]:
@@ -569,7 +626,9 @@ def _destroy(body: Body, pointer: Expr, type_: ClangType, node: Node) -> None:
     functions = [one.function for one in found]
     if not any(function.is_virtual for function in functions) and "]" not in body.unit.spans.text(node)[:16]:
         where = dereference(body, pointer, pointer.type.element or ir.UNKNOWN_TYPE)
-        body.before += (ran(body, f, part_at(body, where, p, span), (), span) for p, f in reversed(found))
+        body.before += (
+            ran(body, one.function, part_at(body, where, one.path, span), (), span) for one in reversed(found)
+        )
     elif functions:
         body.before += lost_by(body, body.unit.destructors, span)
 
@@ -623,6 +682,13 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             fields = default_initialisers(body, constructor)
             names = tuple(field.spelling for field, _ in fields)
             return Construct(tuple(body.expr(value) for _, value in fields), names, type_, span)
+        if body.is_host and ("reference_wrapper<" in type_.name or "&" in type_.name):
+            places = (body.location(argument) for argument in arguments)
+            values = (
+                body.expr(argument) if place is None else address_of(body, place, span)
+                for argument, place in zip(arguments, places, strict=True)
+            )
+            return Construct(tuple(values), (), type_, span)
         if not arguments or body.is_host or info.is_builtin:
             return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
         return opaque(body, node, info.name, arguments, span)

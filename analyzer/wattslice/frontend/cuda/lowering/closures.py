@@ -8,7 +8,7 @@ from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Binding, Body, Frame, expression
-from wattslice.frontend.cuda.lowering.memory import note_pointer
+from wattslice.frontend.cuda.lowering.memory import must_name_an_object, note_pointer
 from wattslice.frontend.cuda.lowering.objects import Special, copied, parts
 from wattslice.frontend.cuda.lowering.statements import as_block, declare
 from wattslice.ir import (
@@ -38,8 +38,10 @@ def _(body: Body, node: Node) -> Expr:
         return Construct((), (), type_, body.span(node))
     around = "" if body.function is None else body.function.mangled_name
     name = f"{type_.name}#{around}"
-    if all(known.mangled_name != name for known in body.lambdas):
-        body.lambdas.append(_function(body, node, type_.name, name))
+    for number, code in enumerate(_codes(body, type_.name, around) or (node,)):
+        mangled_name = code.mangled_name if number else name
+        if all(known.mangled_name != mangled_name for known in body.lambdas):
+            body.lambdas.append(_function(body, node, type_.name, mangled_name, code))
     return Text(name, Type(TypeKind.UNKNOWN, name="function"), body.span(node))
 
 
@@ -49,12 +51,19 @@ def _own_variables(node: Node) -> list[Node]:
     return [variable for name, variable in named if variable is not None and variable.place == name.place]
 
 
-def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
+def _codes(body: Body, name: str, around: str) -> list[Node]:
+    """The instances of a generic lambda, those of this instance of the function around it if that is one."""
+    every = body.unit.lambda_instances.get(name, [])
+    return [code for code in every if around.removeprefix("_Z") in code.mangled_name] or every
+
+
+def _function(body: Body, node: Node, name: str, mangled_name: str, code: Node) -> Function:
+    """The function of a closure; `code`: the lambda, or of a generic one an instance of what it runs."""
     span = body.unit.spans.span(node)
     parameters: list[Variable] = []
     references: set[Variable] = set()
     inner: Node | None = None
-    for child in node.children:
+    for child in code.children:
         if child.kind == C.PARM_DECL:
             where = body.unit.spans.span(child)
             role = ir.VariableRole.PARAMETER
@@ -68,7 +77,9 @@ def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
     names = dict(body.names)
     _copy_objects(body, node, inner)
     outer, body.before = body.before, []
-    body.frames.append(Frame(None, body.frame.this))
+    called = code if code.kind == C.CXX_METHOD else _operator(node)
+    gives_object = called is not None and must_name_an_object(called.type.result)
+    body.frames.append(Frame(None, body.frame.this, returns_address=gives_object))
     tree = ir.Block((), body.region(), span) if inner is None else as_block(body, inner)
     body.frames.pop()
     body.before, body.names = outer, {**body.names, **names}
@@ -79,6 +90,12 @@ def _function(body: Body, node: Node, name: str, mangled_name: str) -> Function:
     return Function(
         name, mangled_name, tuple(parameters), defaults, tree, span, frozenset(references), (), copied
     )
+
+
+def _operator(node: Node) -> Node | None:
+    """The call operator of a lambda that is not generic."""
+    record = node.type.declaration
+    return next((c for c in (record.children if record else ()) if c.kind == C.CXX_METHOD), None)
 
 
 def _copy_objects(body: Body, node: Node, inner: Node | None) -> None:

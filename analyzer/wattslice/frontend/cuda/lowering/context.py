@@ -17,11 +17,12 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.types import is_wide_record, pointer_to, promoted
 from wattslice.frontend.cuda.lowering.unit import (
-    DEVICE_LAUNCH,
     FILE_BUDGET_NODES,
     FunctionInfo,
     Rejections,
@@ -42,6 +43,8 @@ class TooLargeError(Exception):
     """A kernel beyond what the analysis follows in reasonable time."""
 
 
+FEWEST_FOLDED = 8
+"""Statements of a block from which on repetitions are looked for."""
 TOO_LARGE = (TooLargeError, RecursionError, ArgumentError)
 """What ends the lowering of code that is too large; ctypes makes its own error of one of recursion."""
 
@@ -295,7 +298,7 @@ class Body:
             if span.line <= error.line <= span.end_line and str(error.path) == span.file:
                 where = Span(span.file, error.line, error.column, error.line)
                 if unit.is_device_launch(error):
-                    unit.report("PW006", ir.Severity.NOTE, where, DEVICE_LAUNCH)
+                    unit.report("PW006", ir.Severity.NOTE, where, ir.DEVICE_LAUNCH)
                     continue
                 self.hole("PW001", where, f"not understood: {error.message}")
 
@@ -460,8 +463,9 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
     elif space is MemorySpace.HOST and not body.is_host:
         # A const array or constexpr object used on the device: the compiler puts it into constant memory.
         space = MemorySpace.CONSTANT
-    initializer = _referred_to(body, declaration) if space is MemorySpace.HOST and body.is_host else None
-    if initializer is not None:
+    is_reference = space is MemorySpace.HOST and body.is_host and unit.types.is_reference(declaration.raw)
+    initializer = _referred_to(body, declaration) if is_reference else None
+    if initializer is not None or (is_reference and declaration.definition is None):
         type_ = pointer_to(type_)
     else:
         initializer = _initializer(body, declaration, unit.spans.span(declaration))
@@ -474,6 +478,7 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
         dynamic=space is MemorySpace.SHARED and type_.kind is TypeKind.ARRAY and type_.length is None,
         is_constant=clang.is_const or _never_changes(declaration),
         initializer=initializer,
+        linked_as=declaration.mangled_name if declaration.is_external else None,
     )
     variable = unit.same_variable(declaration, variable)
     unit.globals[(key, body.is_host and attribute is None)] = variable
@@ -514,22 +519,46 @@ def _initializer(body: Body, declaration: Node, span: Span) -> Expr | None:
 
 
 def _referred_to(body: Body, declaration: Node) -> Expr | None:
-    """The address of what a reference at file scope names; None of what is none, or names a mere value."""
-    if not body.unit.types.is_reference(declaration.raw):
-        return None
-    span, type_ = body.unit.spans.span(declaration), pointer_to(body.unit.types.of(declaration.raw))
+    """The address of what a reference at file scope names; None of one to a value, or of another file's."""
+    span, type_ = body.unit.spans.span(declaration), body.unit.types.of(declaration.raw)
+    host = Body(body.unit, is_host=True)
     with _initialising(body, declaration) as node:
         try:
-            where = None if node is None else Body(body.unit, is_host=True).location(node)
+            where = None if node is None else host.location(node)
         except LoweringError:
-            return None
+            where = None
+        if where is None and node is not None and not _may_name_a_value(declaration):
+            where = somewhere(host, node, type_)
+    return None if where is None else _address(where, span)
+
+
+def _may_name_a_value(declaration: Node) -> bool:
+    type_ = declaration.type.canonical
+    return type_.kind == K.RVALUEREFERENCE or type_.pointee.is_const
+
+
+def _address(where: Location, span: Span) -> Expr:
     if isinstance(where, Cell):
         return where.address
-    if where is None:
-        return None
     part = part_of(where.variable.type, where.path)
     start = ir.AddressOf(where.variable, pointer_to(where.variable.type), span)
-    return ir.PointerOffset(start, None, 1, part[0] if part else 0, False, False, type_, span)
+    return ir.PointerOffset(
+        start, None, 1, part[0] if part else 0, False, False, pointer_to(where.type), span
+    )
+
+
+def somewhere(body: Body, node: Node, type_: Type) -> Cell:
+    """In host code: the object that an expression names when nobody knows which: perhaps one named in it."""
+    places: list[Location | None] = [body.frame.this]
+    for name in node.walk():
+        if name.kind == C.DECL_REF_EXPR:
+            try:
+                places.append(body.location(name))
+            except LoweringError:
+                continue
+    addresses = tuple(_address(place, body.span(node)) for place in places if place is not None)
+    pointer = ir.Call(ir.UNREAD, ir.UNREAD, addresses, pointer_to(type_), body.span(node))
+    return Cell(pointer, MemorySpace.HOST, type_, None)
 
 
 @contextmanager
@@ -565,6 +594,24 @@ def function_named(body: Body, node: Node) -> Node | None:
         current = inner[0] if wraps else None
     return None
 
+
+def changed_in(code: Node) -> set[int]:
+    """The variables and parameters that `code` assigns, or takes the address of."""
+    found: set[int] = set()
+    for node in code.walk():
+        is_change = (
+            node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR
+            or (node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN)
+            or (node.kind == C.UNARY_OPERATOR and node.unary_operator in _CHANGES)
+        )
+        target = node.children[0] if is_change and node.children else None
+        declaration = None if target is None or target.kind != C.DECL_REF_EXPR else target.referenced
+        if declaration is not None:
+            found.add(declaration.raw.data0)
+    return found
+
+
+_CHANGES = (U.PRE_INC, U.PRE_DEC, U.POST_INC, U.POST_DEC, U.ADDR_OF)
 
 _FUNCTION_WRAPPERS = (
     C.UNEXPOSED_EXPR,

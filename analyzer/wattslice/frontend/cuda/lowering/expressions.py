@@ -347,13 +347,10 @@ def known_value(body: Body, expr: Expr) -> int | float | None:
 # Operators on values and objects: arithmetic, assignment, increments, addresses, conditionals.
 
 
-_ARITHMETIC: dict[int, BinaryOp] = {
-    B["REM" if op is BinaryOp.MOD else op.name]: op for op in BinaryOp if op is not BinaryOp.COMMA
-}
+_NAMES = {"REM" if op is BinaryOp.MOD else op.name: op for op in BinaryOp if op is not BinaryOp.COMMA}
+_ARITHMETIC: dict[int, BinaryOp] = {getattr(B, name): op for name, op in _NAMES.items()}
 _COMPOUND: dict[int, BinaryOp] = {
-    B[f"{kind.name}_ASSIGN"]: op
-    for kind, op in ((B(k), op) for k, op in _ARITHMETIC.items())
-    if f"{kind.name}_ASSIGN" in B.__members__
+    getattr(B, f"{name}_ASSIGN"): op for name, op in _NAMES.items() if hasattr(B, f"{name}_ASSIGN")
 }
 _UNARY: dict[int, UnaryOp] = {U.MINUS: UnaryOp.NEGATE, U.NOT: UnaryOp.INVERT, U.LNOT: UnaryOp.NOT}
 OPERATOR_NAMES: dict[str, BinaryOp] = {f"operator{op.value}": op for op in BinaryOp} | {
@@ -366,7 +363,7 @@ def _(body: Body, node: Node) -> Expr:
     children = node.children
     if len(children) != 2:
         raise LoweringError("operator with a side that could not be read", node)
-    kind = int(node.binary_operator)
+    kind = node.binary_operator
     if kind == B.ASSIGN:
         return assign(body, children[0], None, children[1], node)
     span = body.span(node)
@@ -467,7 +464,7 @@ def assign_value(body: Body, where: object, op: BinaryOp | None, value: Expr, sp
 
 @expression(C.UNARY_OPERATOR)
 def _(body: Body, node: Node) -> Expr:
-    kind = int(node.unary_operator)
+    kind = node.unary_operator
     span = body.span(node)
     if len(node.children) != 1:
         raise LoweringError("operator with an operand that could not be read", node)

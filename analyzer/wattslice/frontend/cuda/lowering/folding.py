@@ -9,13 +9,11 @@ from msgspec import Struct
 
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.context import Body
+from wattslice.frontend.cuda.lowering.context import FEWEST_FOLDED, Body
 from wattslice.frontend.cuda.lowering.expressions import known_value
 from wattslice.ir import Type
 from wattslice.patterns import regex
 
-FEWEST_FOLDED = 8
-"""Statements of a block from which on repetitions are looked for."""
 LONGEST_PERIOD = 32
 FEWEST_TIMES = 4
 MOST_LITERAL = 1 << 31

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -23,6 +24,7 @@ from wattslice.frontend.cuda.lowering.context import (
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
 from wattslice.frontend.cuda.lowering.lost_kernels import code_of
 from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
     location_of_variable,
     must_name_an_object,
     place_for_access,
@@ -35,14 +37,16 @@ from wattslice.frontend.cuda.lowering.objects import (
     part_at,
     parts,
 )
-from wattslice.frontend.cuda.lowering.reuse import Reuse, reused_or_lowered
 from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object
 from wattslice.frontend.cuda.lowering.types import decayed
 from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
 from wattslice.patterns import regex
 
-_LAUNCH = regex(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*KernelNode")
+if TYPE_CHECKING:
+    from wattslice.frontend.cuda.lowering.reuse import Reuse
+
+_LAUNCH = regex(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*(?:Kernel|Add|Exec|Graph)Node")
 _LAUNCHING = (b"<<<", b"Launch", b"cudaGraph")
 _DISPATCH = regex(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = regex(rb"[A-Za-z_]\w*")
@@ -67,6 +71,10 @@ def host_functions(
     for function in functions:
         if function.kind == C.FUNCTION_TEMPLATE and function.canonical.raw.data0 in instantiated:
             continue  # what runs are its instances
+        around = function.semantic_parent if function.spelling == "operator()" else None
+        if around is not None and "(lambda at " in (name := unit.types.of(around.raw).name):
+            unit.lambda_instances.setdefault(name, []).append(function)
+            continue  # lowered with the lambda
         children = {child.kind for child in function.children}
         if C.COMPOUND_STMT not in children or C.CUDAGLOBAL_ATTR in children:
             continue
@@ -89,7 +97,7 @@ def host_functions(
     for key in launching:
         _report_dispatch(unit, hosts[key])
     for key in wanted:
-        function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
+        function = _reused_or_lowered(unit, hosts[key], reuse)
         if function is not None:
             result[key] = function
     initial = _initial_values(unit) if result else None
@@ -99,6 +107,12 @@ def host_functions(
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:
+    if reuse is None:
+        return lower_host_function(unit, function)
+    return reuse.function(function, lower_host_function, is_host=True)
 
 
 def _launches(text: bytes) -> bool:
@@ -175,25 +189,36 @@ def _initial_values(unit: Unit) -> Function | None:
         value = node.initializer
         if value is None or value.kind < 100 or not _runs_something(unit, value):
             continue
-        span = unit.spans.span(node)
         try:
-            place = location_of_variable(body, file_scope_variable(body, node), span)
-            made = made_at(body, value, place, span)
-            if made is None:
-                initialises(body, value)
-                stored = ir.Assign(
-                    place_for_access(body, place), None, body.expr(value), place.type, place.type, span
-                )
-                made = [ir.ExprStmt(stored, body.region(), span)]
+            statement = _initial_value(body, node, value)
         except LoweringError:
             continue
-        statements += (*body.before, *made)
+        statements += (*body.before, *statement)
         body.before = []
     if not statements:
         return None
     tree = ir.Block(tuple(statements), body.region(), where)
     name = f"{ir.INITIAL_VALUES}{unit.parsed.path}"
     return Function(name, name, (), (), tree, where, frozenset(), tuple(body.lambdas))
+
+
+def _initial_value(body: Body, declaration: Node, value: Node) -> tuple[Stmt, ...]:
+    """What gives one variable its value: of a reference, kept as a pointer, where the object is."""
+    span = body.unit.spans.span(declaration)
+    variable = file_scope_variable(body, declaration)
+    place = location_of_variable(body, variable, span)
+    initial: Expr | None = None
+    if variable.type != body.unit.types.of(declaration.raw):
+        named = body.location(value)
+        initial = variable.initializer if named is None else address_of(body, named, span)
+    if initial is None:
+        made = made_at(body, value, place, span)
+        if made is not None:
+            return tuple(made)
+        initialises(body, value)
+        initial = body.expr(value)
+    stored = ir.Assign(place_for_access(body, place), None, initial, place.type, place.type, span)
+    return (ir.ExprStmt(stored, body.region(), span),)
 
 
 def _file_scope(unit: Unit) -> Iterator[Node]:
@@ -211,7 +236,9 @@ _HOLDING = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUC
 
 
 def _runs_something(unit: Unit, value: Node) -> bool:
-    """Whether a value comes of a function of the user."""
+    """Whether a value comes of a function of the user, or holds one."""
+    if any(node.kind == C.LAMBDA_EXPR for node in value.walk()):
+        return True
     calls = (node for node in value.walk() if node.kind == C.CALL_EXPR)
     callees = (node.referenced for node in calls)
     return any(
@@ -242,7 +269,7 @@ def _follow_helpers(
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
-                function = reused_or_lowered(reuse, unit, hosts[key], lower_host_function, is_host=True)
+                function = _reused_or_lowered(unit, hosts[key], reuse)
                 if function is not None:
                     result[key] = function
                     queue.append(function)

@@ -31,6 +31,9 @@ _CONFIGURED = {
     "cudaGraphAddKernelNode": 4,
     "cudaGraphKernelNodeSetParams": 1,
     "cudaGraphExecKernelNodeSetParams": 2,
+    "cudaGraphAddNode": -1,
+    "cudaGraphNodeSetParams": 1,
+    "cudaGraphExecNodeSetParams": 2,
 }
 """Functions that take grid and block as members of a struct, and which argument points at it."""
 
@@ -56,7 +59,9 @@ def launch_of(body: Body, node: Node, callee: Node) -> Expr | None:
         if launch is None or name.startswith("cudaLaunch"):
             return launch
         # a node of a graph: how often that is launched is not known
-        return ir.Logical(ir.LogicalOp.AND, unread(launch.span), launch, body.region(), ir.BOOL, launch.span)
+        of_node = () if "Exec" in name else (_value(body, arguments[0]),)
+        node_of = Call(name, ir.GRAPH_NODE, of_node, ir.UNKNOWN_TYPE, launch.span)
+        return ir.Logical(ir.LogicalOp.AND, node_of, launch, body.region(), ir.BOOL, launch.span)
     if name in _LAUNCHERS and len(arguments) >= 3:
         kernel, configuration = _kernel(body, arguments[0]), [*arguments[1:3], *arguments[4:5]]
         values = tuple(_value(body, argument) for argument in _packed(arguments[3:4]))
@@ -101,9 +106,9 @@ def _unwrapped(value: Expr) -> Expr:
     return value
 
 
-def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node]) -> LaunchCall | None:
+def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node]) -> Expr | None:
     """`cudaLaunchKernelEx(&configuration, kernel, arguments...)`: grid and block are members, of a node of a
-    graph the kernel as well.
+    graph the kernel as well; of one that may be something else, behind its type.
     """
     span = body.span(node)
     configuration = arguments[_CONFIGURED[name]]
@@ -114,11 +119,16 @@ def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node])
         where = dereference(body, pointer, pointer.type.element or ir.UNKNOWN_TYPE)
 
     def part(*names: str) -> Expr:
-        for field in where.type.fields:
+        for field in place.type.fields:
             if field.name in names:
-                return read(body, member(body, where, field.name, field.offset_bytes, field.type, span), span)
+                return read(body, member(body, place, field.name, field.offset_bytes, field.type, span), span)
         return ir.Construct((), (), ir.UNKNOWN_TYPE, span)
 
+    place, is_kernel = where, None
+    inner = next((field for field in where.type.fields if field.name == "kernel"), None)
+    if inner is not None:
+        is_kernel = ir.Unary(ir.UnaryOp.NOT, part("type"), ir.BOOL, span)  # cudaGraphNodeTypeKernel is 0
+        place = member(body, where, inner.name, inner.offset_bytes, inner.type, span)
     grid, block = part("gridDim"), part("blockDim")
     shared = part("dynamicSmemBytes", "sharedMemBytes")
     values: tuple[Expr, ...] = ()
@@ -133,7 +143,10 @@ def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node])
         given = _packed(arguments[2:3]) if is_packed else arguments[2:]
         values = tuple(_value(body, argument) for argument in given)
         packed = _value(body, arguments[2]) if is_packed and not values and len(arguments) > 2 else None
-    return _call(kernel, (grid, block, shared), values, body.type(node), span, packed)
+    launch = _call(kernel, (grid, block, shared), values, body.type(node), span, packed)
+    if is_kernel is None:
+        return launch
+    return ir.Logical(ir.LogicalOp.AND, is_kernel, launch, body.region(), ir.BOOL, span)
 
 
 class _Kernel(Struct, frozen=True):
@@ -319,4 +332,8 @@ def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
             value = body.expr(child)
             if isinstance(value, Read) and not value.place.path:
                 return ir.AddressOf(value.place.variable, type_, span)
+        elif child.kind == C.INIT_LIST_EXPR and type_.element is not None and type_.element.fields:
+            held = body.temporary("new", type_.element, span)
+            body.before.append(ir.Declare(held, body.expr(child), body.region(), span))
+            return ir.AddressOf(held, type_, span)
     return Call("operator new", "operator new", (), type_, span)

@@ -15,7 +15,14 @@ from wattslice.frontend.cuda.lowering.context import Body, Location, printed_tex
 from wattslice.frontend.cuda.lowering.expressions import convert
 from wattslice.frontend.cuda.lowering.memory import note_pointer, place_for_access, pointee_of
 from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.frontend.ptx.operations import ACCESSES, AccessKind, access_kind_of, operation_of, parts_of
+from wattslice.frontend.ptx.operations import (
+    ACCESSES,
+    AccessKind,
+    access_kind_of,
+    operations_of,
+    parts_of,
+    type_of,
+)
 from wattslice.frontend.ptx.syntax.parser import fragment
 from wattslice.frontend.ptx.syntax.syntax import (
     Address,
@@ -156,7 +163,11 @@ def lower_assembly(body: Body, node: Node) -> list[Stmt]:
     loads: list[Stmt] = []
     stores: list[Stmt] = []
     written: set[int] = set()
-    for instruction in fragment(_numbered(template, declared)):
+    instructions = fragment(_numbered(template, declared))
+    predicates = _Predicates(operands, instructions)
+    for instruction in instructions:
+        if instruction.opcode.lower() in _BRANCHES:
+            continue
         access = _access_of(instruction)
         at = None if access is None else operands.index(access.base)
         if access is None or at is None:
@@ -164,12 +175,17 @@ def lower_assembly(body: Body, node: Node) -> list[Stmt]:
             continue
         place = _place(operands, access, operands.value(at))
         if access.kind.is_store:
-            stores.append(_store(body, access, place, operands))
+            stores += predicates.guarded(instruction, [_store(body, access, place, operands)])
             continue
-        loads.extend(_load(body, access, place, operands))
+        loads += predicates.guarded(instruction, _load(body, access, place, operands))
         written.update(i for i in map(operands.index, access.values) if i is not None)
     name = "asm " + " ".join(template.split())[:40]
-    operations = _operations_of(rest)
+    operations = _operations_of([one for one in rest if one not in predicates.followed])
+    waits = all(o.operation is ir.OperationClass.BARRIER for o in operations) and not (loads or stores)
+    if not waits and any(one.opcode.lower() in _BRANCHES for one in instructions):
+        body.hole(
+            "PW006", span, "not read: a branch in inline assembly, what it repeats or skips counts once"
+        )
     middle = _others(body, operands, written, name, operations) if rest or not (loads or stores) else []
     return [*operands.before, *loads, *middle, *stores]
 
@@ -303,6 +319,73 @@ def _printed_statements(text: str) -> Iterator[str]:
 # --------------------------------------------------------------------------- instructions
 
 
+_BRANCHES = frozenset({"bra", "brx", "call"})
+
+_COMPARISONS = {
+    "eq": ir.BinaryOp.EQ,
+    "ne": ir.BinaryOp.NE,
+    "lt": ir.BinaryOp.LT,
+    "le": ir.BinaryOp.LE,
+    "gt": ir.BinaryOp.GT,
+    "ge": ir.BinaryOp.GE,
+    "lo": ir.BinaryOp.LT,
+    "ls": ir.BinaryOp.LE,
+    "hi": ir.BinaryOp.GT,
+    "hs": ir.BinaryOp.GE,
+}
+
+
+class _Predicates:
+    """The guards of accesses: `@p ld`. `followed`: the `setp` that became comparisons of the tree."""
+
+    def __init__(self, operands: _Operands, instructions: tuple[Instruction, ...]) -> None:
+        self.followed: list[Instruction] = []
+        self._operands = operands
+        self._known: dict[str, ir.Variable] = {}
+        self._set_by: dict[str, list[Instruction]] = {}
+        self._changed: set[int | None] = set()
+        for instruction in instructions:
+            target = instruction.operands[0] if instruction.operands else None
+            if isinstance(target, Register):
+                self._set_by.setdefault(target.name, []).append(instruction)
+                self._changed.add(operands.index(target))
+
+    def guarded(self, instruction: Instruction, run: list[Stmt]) -> list[Stmt]:
+        """What `instruction` runs, under its guard."""
+        guard, operands = instruction.guard, self._operands
+        if guard is None:
+            return run
+        body, span = operands.body, operands.span
+        if guard.register not in self._known:
+            kept = body.temporary("predicate", ir.BOOL, span)
+            operands.before.append(ir.Declare(kept, self._condition(guard.register), body.region(), span))
+            self._known[guard.register] = kept
+        kept = self._known[guard.register]
+        condition: Expr = Read(ir.RegisterPlace(kept, (), ir.BOOL), ir.BOOL, span)
+        if guard.negated:
+            condition = ir.Unary(ir.UnaryOp.NOT, condition, ir.BOOL, span)
+        return [ir.If(condition, ir.Block(tuple(run), body.region(), span), None, body.region(), span)]
+
+    def _condition(self, register: str) -> Expr:
+        """The comparison of operands that sets a predicate, and nothing else does; else an unknown value."""
+        operands, span = self._operands, self._operands.span
+        found = self._set_by.get(register, [])
+        if len(found) == 1 and found[0].opcode.lower() == "setp" and found[0].guard is None:
+            (test,) = found
+            op = _COMPARISONS.get(test.modifiers[0].lower()) if len(test.modifiers) == 2 else None
+            sides = test.operands[1:]
+            if op is not None and len(sides) == 2 and all(map(self._is_given, sides)):
+                self.followed.append(test)
+                type_ = type_of(test.modifiers[1].lower())
+                left, right = (operands.read(side, type_) for side in sides)
+                return ir.Binary(op, left, right, type_, ir.BOOL, span)
+        return Intrinsic("asm predicate", (), (), Semantics.OPAQUE, False, ir.BOOL, span)
+
+    def _is_given(self, side: Operand) -> bool:
+        at = self._operands.index(side)
+        return isinstance(side, Immediate) or (at is not None and at not in self._changed)
+
+
 class _Access(Struct, frozen=True):
     """`ld`, `st`, `atom` or `red` with a plain address operand.
 
@@ -317,20 +400,21 @@ class _Access(Struct, frozen=True):
 
 
 def _numbered(template: str, declared: list[_Operand]) -> str:
-    """The PTX of an asm template, `%[name]` by its number and `%%` as the `%` that it stands for."""
+    """The PTX of an asm template: `%[name]` by its number, `%%` as `%`, `%=` as a number."""
     names = {operand.name: number for number, operand in reversed(list(enumerate(declared)))}
     text = _NAME.sub(lambda found: f"%{names.get(found[1], found[1])}", template)
-    return text.replace("%%", "%")
+    return text.replace("%%", "%").replace("%=", "0")
 
 
 def _operations_of(instructions: list[Instruction]) -> tuple[ir.OperationCount, ...]:
-    """The source operations of instructions, one entry for each class."""
-    counts: dict[ir.OperationClass, float] = {}
+    """The source operations of instructions, one entry for each class and kind of instruction."""
+    counts: dict[tuple[ir.OperationClass, str, float], float] = {}
     for mnemonic, times in Counter(instruction.mnemonic for instruction in instructions).items():
-        found = operation_of(mnemonic.lower())
+        found = operations_of(mnemonic.lower())
         if found is not None:
-            counts[found[0]] = counts.get(found[0], 0) + times * found[1]
-    return tuple(ir.OperationCount(cls, number) for cls, number in counts.items())
+            key = found.operation, found.instruction, found.each
+            counts[key] = counts.get(key, 0) + times * found.number
+    return tuple(ir.OperationCount(cls, number, kind, each) for (cls, kind, each), number in counts.items())
 
 
 def _access_of(instruction: Instruction) -> _Access | None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
-from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.context import (
     INLINING_BUDGET_NODES,
     MOST_RECURSION,
@@ -17,6 +15,7 @@ from wattslice.frontend.cuda.lowering.context import (
     Location,
     PointsTo,
     TooLargeError,
+    changed_in,
     function_named,
     is_callable_type,
     statement,
@@ -132,6 +131,9 @@ def inline(
                 body.hole("PW006", span, f"not read: {message}")
         if is_callable_type(parameter.type) or is_callable_type(body.type(argument)):
             target = function_named(body, argument)
+            is_pointer = parameter.type.kind is TypeKind.POINTER
+            if is_pointer and parameter.key in changed_in(info.body):
+                target = None
             if target is not None:
                 body.functions[parameter.key] = target
                 if parameter.type.kind is not TypeKind.RECORD:
@@ -320,29 +322,6 @@ def _may_prune(body: Body, info: FunctionInfo) -> bool:
 def _is_recursive_and_pure(info: FunctionInfo) -> bool:
     assert info.body is not None
     keys = {parameter.key for parameter in info.parameters}
-    recursive = False
-    for node in info.body.walk():
-        target: Node | None = None
-        if node.kind == C.CALL_EXPR:
-            recursive = recursive or node.spelling == info.name
-        elif (
-            node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR
-            or (node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN)
-            or (
-                node.kind == C.UNARY_OPERATOR
-                and node.unary_operator
-                in (
-                    U.PRE_INC,
-                    U.PRE_DEC,
-                    U.POST_INC,
-                    U.POST_DEC,
-                    U.ADDR_OF,
-                )
-            )
-        ):
-            target = node.children[0] if node.children else None
-        if target is not None and target.kind == C.DECL_REF_EXPR:
-            declaration = target.referenced
-            if declaration is not None and declaration.raw.data0 in keys:
-                return False
-    return recursive
+    if not keys.isdisjoint(changed_in(info.body)):
+        return False
+    return any(node.kind == C.CALL_EXPR and node.spelling == info.name for node in info.body.walk())

@@ -21,7 +21,7 @@ from wattslice.frontend.cuda.lowering.context import (
 )
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
-    is_plain,
+    is_followed,
     must_name_an_object,
     note_pointer,
     read,
@@ -180,6 +180,10 @@ def _over_list(body: Body, variable: Node, values: Sequence[Node], inner: Node, 
     return [made, _counted(body, variable, where, inner, span)]
 
 
+_ELEMENT = "_ZNSt6vectorix"
+"""How the linker knows the operator[] of vectors, whatever the program calls so."""
+
+
 def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.Span) -> list[Stmt]:
     """`for (x : vector)` and `for (x : {1, 2})` of host code: by the methods of a vector."""
     type_ = body.type(source)
@@ -204,14 +208,12 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
     region = body.region()
     init: tuple[Stmt, ...] = (Declare(counter, Constant(0, INT64, span), body.region(), span),)
     test_region = body.region()
-    length = ir.Call("size", "size", (address,), INT64, span)
+    length = ir.Call("_ZNKSt6vector4size", "size", (address,), INT64, span)
     condition = Binary(ir.BinaryOp.LT, index, length, INT64, ir.BOOL, span)
     element_type = body.type(variable)
     is_written = must_name_an_object(variable.type)
-    start = ir.Call(
-        "operator[]", ir.ADDRESS_OF + "operator[]", (address, index), pointer_to(element_type), span
-    )
-    if is_written and is_plain(element_type):
+    start = ir.Call(_ELEMENT, ir.ADDRESS_OF + "operator[]", (address, index), pointer_to(element_type), span)
+    if is_written and is_followed(element_type):
         pointer = body.temporary(variable.spelling, start.type, span)
         body.names[variable.raw.data0] = Cell(
             Read(RegisterPlace(pointer, (), start.type), start.type, span),
@@ -225,7 +227,7 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
             variable.spelling, element_type, body.home(element_type), ir.VariableRole.LOCAL, span
         )
         body.names[variable.raw.data0] = element
-        value = ir.Call("operator[]", "operator[]", (address, index), element_type, span)
+        value = ir.Call(_ELEMENT, "operator[]", (address, index), element_type, span)
         declared = Declare(element, value, body.region(), span)
         if is_written:  # to elements that nobody follows
             lost = replace(start, arguments=(address, unread(span)))

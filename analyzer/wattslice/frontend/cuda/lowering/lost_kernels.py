@@ -12,10 +12,10 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from wattslice.frontend.cuda.clang.chunks import ATTRIBUTES, COMMENT, NAME, TOKEN, names_in
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.tokens import ATTRIBUTES, COMMENT, NAME, TOKEN, names_in
 from wattslice.frontend.cuda.lowering.unit import Unit
 from wattslice.ir import Block, Diagnostic, Kernel, Severity, Span
 from wattslice.patterns import regex

@@ -26,7 +26,7 @@ from wattslice.frontend.cuda.lowering.context import (
 from wattslice.frontend.cuda.lowering.types import common_type, is_wide_record, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import AddressOf, Expr, MemorySpace, Read, RegisterPlace, Span, Type, TypeKind, Variable
-from wattslice.ir.objects import part_of
+from wattslice.ir.objects import part_of, pointers_in
 
 
 def in_registers(body: Body, variable: Variable) -> bool:
@@ -57,7 +57,11 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
             outside = MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL
             return Pointee(outside, place.variable)
         case ir.Load(place=place):
-            held = None if place.root is None else body.pointees.get((place.root, _CONTENTS))
+            held = None
+            if place.root is not None:
+                held = body.pointees.get((place.root, _CONTENTS)) or body.pointees.get(
+                    (place.root, _at(_offset_of(place.address)))
+                )
             return held or Pointee(MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL, place.root)
         case ir.Select(then=then, otherwise=otherwise):
             return _join(pointee_of(body, then), pointee_of(body, otherwise))
@@ -83,6 +87,37 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
 
 _CONTENTS = ("contents",)
 """In place of a path: what the pointers point at that an object in memory holds."""
+
+
+def note_parameter(body: Body, parameter: Variable) -> None:
+    """Names what the pointers of a record point to that a kernel is given: after the members they are."""
+    if parameter.type.kind is not TypeKind.RECORD:
+        return
+    found: dict[tuple[str, ...], Pointee] = {}
+    for offset, path, type_ in pointers_in(parameter.type):
+        if path not in found:  # of an array the first element
+            name = ".".join((parameter.name, *path))
+            behind = ir.Behind(parameter, offset)
+            where = Variable(name, type_, MemorySpace.REGISTER, parameter.role, parameter.span, behind=behind)
+            found[path] = Pointee(MemorySpace.GLOBAL, where)
+        body.pointees[parameter, path if in_registers(body, parameter) else _at(offset)] = found[path]
+
+
+def _at(offset_bytes: int) -> tuple[str, ...]:
+    """In place of a path: where in an object in memory a pointer lies."""
+    return (f"+{offset_bytes}",)
+
+
+def _offset_of(address: Expr) -> int:
+    """Bytes from the start of an object to a member; of an array to its first element."""
+    offset = 0
+    while isinstance(address, ir.PointerOffset | ir.Cast):
+        if isinstance(address, ir.PointerOffset):
+            offset += address.offset_bytes
+            address = address.pointer
+        else:
+            address = address.operand
+    return offset
 
 
 def _join(left: Pointee | None, right: Pointee | None) -> Pointee | None:
@@ -603,6 +638,11 @@ def is_plain(type_: Type) -> bool:
     if type_.kind is TypeKind.RECORD:
         return bool(type_.fields) and all(is_plain(field.type) for field in type_.fields)
     return type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER)
+
+
+def is_followed(type_: Type) -> bool:
+    """What host code is followed with where it is an element: what is plain, and texts."""
+    return is_plain(type_) or type_.name.removeprefix("const ").startswith("std::basic_string<")
 
 
 def _may_name_an_object(node: Node) -> bool:

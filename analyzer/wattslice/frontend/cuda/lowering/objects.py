@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from enum import Enum, auto
-from typing import NamedTuple
+from enum import auto
+
+from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -24,13 +25,14 @@ from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unit import ParameterInfo, Unit
 from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt
+from wattslice.ir.operators import IdentityEnum
 
 MOST_ELEMENTS = 64
 """Elements of an array of objects that are made, copied or destroyed one by one."""
 _MOST_CALLED = 64
 
 
-class Special(Enum):
+class Special(IdentityEnum):
     """What runs a function of a class that nobody has to write down."""
 
     MAKE = auto()
@@ -39,7 +41,7 @@ class Special(Enum):
     DESTROY = auto()
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True):
     """A part of an object that a function of the user is run on: members and elements that lead to it."""
 
     path: tuple[Node | int, ...]
@@ -256,6 +258,8 @@ def made_parts(
         if value is None:
             result += made_of_nothing(body, place, field.type, span)
             continue
+        around = body.frame.this
+        body.frame.this = around if field.spelling in given else where  # which a default may name
         try:
             statements = made_at(body, value, place, span)
             if statements is None:
@@ -265,6 +269,8 @@ def made_parts(
                 statements = [ExprStmt(stored, body.region(), span)]
         except LoweringError:
             continue
+        finally:
+            body.frame.this = around
         result += statements
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.frontend import MOST_KERNELS
@@ -23,7 +24,7 @@ from wattslice.frontend.cuda.lowering.context import TOO_LARGE, Body, Frame, Too
 from wattslice.frontend.cuda.lowering.host import declare_exports, host_functions
 from wattslice.frontend.cuda.lowering.library_work import report_library_work
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel, lost_kernels
-from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, Reuse, reused_or_lowered
+from wattslice.frontend.cuda.lowering.memory import note_parameter
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import UINT64, decayed, is_wide_record
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
@@ -40,6 +41,9 @@ from wattslice.ir import (
 )
 from wattslice.ir.walking import deep_recursion
 from wattslice.patterns import regex
+
+if TYPE_CHECKING:
+    from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, Reuse
 
 _FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.DESTRUCTOR)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
@@ -88,6 +92,7 @@ def _program(unit: Unit, kernels: list[Kernel], hosts: tuple[Function, ...]) -> 
         tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER),
         tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule, d.message))),
         lines,
+        included=tuple(map(str, parsed.included_files)),
     )
 
 
@@ -204,7 +209,10 @@ def lower_kernels(unit: Unit, definitions: list[Node], reuse: Reuse | None) -> l
             )
             unit.report("PW007", Severity.WARNING, unit.spans.span(definition), message)
             break
-        kernels.append(reused_or_lowered(reuse, unit, definition, lower_kernel, is_host=False))
+        if reuse is None:
+            kernels.append(lower_kernel(unit, definition))
+        else:
+            kernels.append(reuse.function(definition, lower_kernel, is_host=False))
     return kernels
 
 
@@ -292,6 +300,7 @@ def _parameters(body: Body, function: Node) -> tuple[Variable, ...]:
                 is_restrict=type_.kind is ir.TypeKind.POINTER and child.type.is_restrict,
             )
             body.names[child.raw.data0] = variable
+            note_parameter(body, variable)
             found.append(variable)
     return tuple(found)
 

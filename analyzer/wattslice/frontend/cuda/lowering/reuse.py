@@ -21,7 +21,6 @@ from wattslice.frontend.cuda.clang.chunks import (
     Dependences,
     cut,
     digest_of,
-    names_in,
     words_of,
 )
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -29,6 +28,7 @@ from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic, Undeclare
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
+from wattslice.frontend.cuda.clang.tokens import names_in
 from wattslice.frontend.cuda.lowering.context import Body, file_scope_variable
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
 from wattslice.ir import Diagnostic, Function, Kernel, Variable
@@ -41,6 +41,7 @@ _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.ENUM_DECL, C.UNION_DECL)
 _UNNAMED = regex(r"\((?:lambda|unnamed|anonymous)\b[^)]* at ")  # such names hold places
 # Their values differ from one expansion to the next, whatever the text.
 _RESTLESS = (b"__COUNTER__", b"__TIME__", b"__DATE__", b"__TIMESTAMP__")
+
 
 Lowered = TypeVar("Lowered", bound=Kernel | Function | None)
 
@@ -221,16 +222,6 @@ class Reuse:
         known = self._memory.variables.setdefault(key, _KnownVariable(variable, 0))
         known.round = self._memory.round
         return known.variable
-
-
-def reused_or_lowered(
-    reuse: Reuse | None, unit: Unit, node: Node, lower: Callable[[Unit, Node], Lowered], *, is_host: bool
-) -> Lowered:
-    """`lower(unit, node)`, or what it gave for an earlier text where that is the same.
-
-    `is_host`: functions that it calls are not followed.
-    """
-    return lower(unit, node) if reuse is None else reuse.function(node, lower, is_host)
 
 
 def _introduced_besides(unit: Unit, texts: dict[str, CutText]) -> tuple[tuple[bytes, Chunk], ...] | None:

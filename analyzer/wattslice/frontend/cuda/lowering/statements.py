@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
@@ -12,6 +13,7 @@ from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
+    FEWEST_FOLDED,
     STATEMENTS,
     Body,
     Cell,
@@ -23,13 +25,15 @@ from wattslice.frontend.cuda.lowering.context import (
     StatementHandler,
     Target,
     TooLargeError,
+    changed_in,
+    function_around,
     function_named,
     is_callable_type,
     memory_attribute,
+    somewhere,
     statement,
 )
 from wattslice.frontend.cuda.lowering.expressions import known_value
-from wattslice.frontend.cuda.lowering.folding import FEWEST_FOLDED, Run, runs_of, wrapped
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
     in_memory,
@@ -68,6 +72,9 @@ from wattslice.ir import (
     VariableRole,
 )
 from wattslice.patterns import regex
+
+if TYPE_CHECKING:
+    from wattslice.frontend.cuda.lowering.folding import Run
 
 
 def lower(body: Body, node: Node) -> list[Stmt]:
@@ -221,6 +228,8 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
         return [*before, _repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
+    from wattslice.frontend.cuda.lowering.folding import runs_of  # few kernels are so large
+
     statements: list[Stmt] = []
     for run in runs_of(body, nodes):
         if run.times == 1:
@@ -232,6 +241,8 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
 
 def _folded(body: Body, run: Run) -> Stmt:
     """A loop whose counters are the literals by which the statements of a run differ."""
+    from wattslice.frontend.cuda.lowering.folding import wrapped
+
     span = body.unit.spans.span(run.nodes[0])
     region, test_region = body.region(), body.region()
     outer = dict(body.literals)
@@ -514,10 +525,8 @@ def _return(body: Body, node: Node) -> list[Stmt]:
         return [ir.Return(None, body.region(), span)]
     frame = body.frame
     if frame.returns_address:
-        where, this = body.location(children[0]), frame.this
-        written = () if this is None else (address_of(body, this, span),)
-        place = unread(span, written) if where is None else address_of(body, where, span)
-        return [ir.Return(place, body.region(), span)]
+        where = body.location(children[0]) or somewhere(body, children[0], body.type(children[0]))
+        return [ir.Return(address_of(body, where, span), body.region(), span)]
     if frame.info is not None and frame.info.returns_reference and not frame.results_as_values:
         where = body.location(children[0])
         if where is None and frame.results_in_memory:
@@ -737,7 +746,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         return []
     if initializer is not None and is_callable_type(body.type(initializer)):
         target = function_named(body, initializer)
-        if target is not None:
+        around = function_around(body) if type_.kind is TypeKind.POINTER and not node.type.is_const else None
+        if target is not None and (around is None or key not in changed_in(around)):
             body.functions[key] = target
     is_object = not node.is_static and type_.kind in (TypeKind.RECORD, TypeKind.ARRAY)
     if is_object and body.is_host and initializer is not None and _is_of_class(body, node):
@@ -745,11 +755,16 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         if made:
             return made
     mark = len(body.before)
+    role = VariableRole.STATIC_LOCAL if body.is_host and node.is_static else VariableRole.LOCAL
+    itself: Variable | None = None
+    if initializer is not None and body.is_host and _names(body, initializer, node):
+        itself = body.names[key] = Variable(node.spelling, type_, body.home(type_), role, span)
     value = None if initializer is None else body.expr(initializer)
     if value is not None and body.is_host and node.is_static:  # once
         value = with_effects(body, mark, value)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
-        value = value if type_.name == "dim3" or type_.name.startswith(ir.VECTOR_CLASSES) else None
+        is_made = type_.name == "dim3" or type_.name.startswith((*ir.VECTOR_CLASSES, "std::basic_string<"))
+        value = value if is_made else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
     if type_.kind is TypeKind.UNKNOWN and value is not None:
@@ -757,8 +772,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     is_constant = isinstance(value, Constant) and node.type.is_const
     # A const float is no constant expression in C++; a constexpr one is.
     folds = is_constant and (type_.is_integral or "constexpr" in body.unit.spans.line_text(node))
-    role = VariableRole.STATIC_LOCAL if body.is_host and node.is_static else VariableRole.LOCAL
-    variable = Variable(node.spelling, type_, body.home(type_), role, span, is_constant=is_constant)
+    variable = itself or Variable(node.spelling, type_, body.home(type_), role, span, is_constant=is_constant)
     if isinstance(value, Constant) and folds and type_.lanes == 1:
         body.names[key] = value
     else:
@@ -771,6 +785,13 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if is_object and (body.is_host or type_.kind is TypeKind.RECORD):
         note_object(body, location_of_variable(body, variable, span), node.type, span)
     return [ir.Declare(variable, value, body.region(), span)]
+
+
+def _names(body: Body, initializer: Node, variable: Node) -> bool:
+    """Whether an initial value names the variable itself: its address, or in a function that it holds."""
+    is_named = variable.spelling in body.unit.spans.text(initializer)
+    names = (n for n in initializer.walk() if n.kind == C.DECL_REF_EXPR) if is_named else ()
+    return any(name.referenced == variable for name in names)
 
 
 def _is_of_class(body: Body, node: Node) -> bool:
@@ -804,6 +825,8 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
         body.names[key] = where
         return []
     type_ = body.type(node)
+    if where is None and body.is_host and must_name_an_object(node.type):
+        where = somewhere(body, initializer, type_)
     if where is None:  # bound to a temporary
         if not body.is_host and must_name_an_object(node.type):
             raise LoweringError(f"'{node.spelling}' refers to an object that is not known here", node)

@@ -269,7 +269,9 @@ class TypeTable:
             if not name or "(" in name:  # members of an anonymous union or struct belong to the record
                 found.extend(self._fields(field.type.canonical, offset))
             else:
-                found.append(Field(name, self.of(field.raw), offset, self.bits_of_field(field.raw)))
+                type_ = self.of(field.raw)
+                type_ = pointer_to(type_) if self.is_reference(field.raw) else type_
+                found.append(Field(name, type_, offset, self.bits_of_field(field.raw)))
         return found
 
     def field_offset_bytes(self, field: CXCursor) -> int:

@@ -26,7 +26,6 @@ from wattslice.patterns import regex
 # Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
 # microseconds. The largest of 450 public files has 46 000.
 FILE_BUDGET_NODES = 200_000
-DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
 
 
 class ParameterInfo(Struct, frozen=True):
@@ -64,6 +63,8 @@ class Unit:
         self.is_c = is_c(parsed.options.standard)
         # Kernels of a C file, which `main` launches by calling them.
         self.c_kernels: frozenset[str] = frozenset()
+        # What generic lambdas in functions run, by the names of their types.
+        self.lambda_instances: dict[str, list[Node]] = {}
         self.root = parsed.root  # one object, for its children are listed once
         self.types = TypeTable(parsed.handle)
         self.spans = SpanFinder(parsed.handle)

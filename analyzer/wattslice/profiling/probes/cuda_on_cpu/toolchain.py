@@ -41,11 +41,7 @@ class Toolchain(Struct, frozen=True):
 
     @classmethod
     def build(
-        cls,
-        compiler: str,
-        directory: Path,
-        flags: tuple[str, ...],
-        rewrite: Callable[[str], str] = rewritten,
+        cls, compiler: str, directory: Path, flags: tuple[str, ...], rewrite: Callable[[str], str] = rewritten
     ) -> Toolchain:
         """Compiles the runtime into `directory`. Raises `WattsliceError`."""
         for header in HERE.glob("*.h"):

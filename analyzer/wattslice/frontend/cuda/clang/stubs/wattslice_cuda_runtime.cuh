@@ -197,6 +197,19 @@ struct cudaLaunchConfig_t {
 struct cudaKernelNodeParams {
   void* func; dim3 gridDim, blockDim; unsigned sharedMemBytes; void **kernelParams, **extra;
 };
+typedef cudaKernelNodeParams cudaKernelNodeParamsV2;
+struct cudaMemcpyNodeParams { int flags, reserved[3]; cudaMemcpy3DParms copyParams; };
+struct cudaMemsetParams { void* dst; size_t pitch; unsigned value, elementSize; size_t width, height; };
+struct cudaHostNodeParams { void (*fn)(void*); void* userData; };
+enum cudaGraphNodeType {
+  cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeHost,
+  cudaGraphNodeTypeGraph, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeWaitEvent, cudaGraphNodeTypeEventRecord
+};
+struct cudaGraphNodeParams {
+  cudaGraphNodeType type; int reserved0[3];
+  struct { cudaGraph_t graph; } graph;
+  cudaKernelNodeParamsV2 kernel; cudaMemcpyNodeParams memcpy; cudaMemsetParams memset; cudaHostNodeParams host;
+};
 struct cudaIpcMemHandle_t { char reserved[64]; };
 struct cudaIpcEventHandle_t { char reserved[64]; };
 enum { cudaLaunchAttributeCooperative = 2, cudaLaunchAttributeClusterDimension = 4 };
@@ -289,6 +302,9 @@ WS_API(cudaBindTexture) WS_API(cudaBindTexture2D) WS_API(cudaBindTextureToArray)
 WS_API(cudaBindTextureToMipmappedArray) WS_API(cudaBindSurfaceToArray) WS_API(cudaGetTextureReference)
 WS_API(cudaGetChannelDesc) WS_API(cudaCreateTextureObject) WS_API(cudaDestroyTextureObject)
 WS_API(cudaCreateSurfaceObject) WS_API(cudaDestroySurfaceObject) WS_API(cudaGetTextureObjectResourceDesc)
+WS_API(cudaGraphAddNode) WS_API(cudaGraphNodeSetParams) WS_API(cudaGraphExecNodeSetParams)
+WS_API(cudaGraphKernelNodeSetParams) WS_API(cudaGraphExecKernelNodeSetParams) WS_API(cudaGraphAddChildGraphNode)
+WS_API(cudaGraphInstantiateWithFlags)
 WS_API(cudaGraphCreate) WS_API(cudaGraphDestroy) WS_API(cudaGraphInstantiate) WS_API(cudaGraphLaunch)
 WS_API(cudaGraphExecDestroy) WS_API(cudaGraphAddKernelNode) WS_API(cudaGraphAddMemcpyNode)
 WS_API(cudaGraphAddMemsetNode) WS_API(cudaGraphAddHostNode) WS_API(cudaGraphGetNodes) WS_API(cudaGraphClone)

@@ -253,9 +253,10 @@ template <class C, class R = char_traits<C>, class A = allocator<C>> struct basi
   basic_string& operator=(const C*); basic_string& operator+=(const basic_string&); basic_string& operator+=(const C*);
   basic_string& operator+=(C); basic_string& append(const basic_string&); basic_string& append(const C*, unsigned long);
   int compare(const basic_string&) const; template <class... X> int compare(unsigned long, unsigned long, X...) const;
-#define WS_FIND(F) unsigned long F(const basic_string&, unsigned long = 0) const; unsigned long F(C, unsigned long = 0) const; \
-                   unsigned long F(const C*, unsigned long = 0) const;
-  WS_FIND(find) WS_FIND(rfind) WS_FIND(find_first_of) WS_FIND(find_last_of) WS_FIND(find_first_not_of) WS_FIND(find_last_not_of)
+#define WS_FIND(F, S) unsigned long F(const basic_string&, unsigned long = S) const; unsigned long F(C, unsigned long = S) const; \
+                      unsigned long F(const C*, unsigned long = S) const;
+  WS_FIND(find, 0) WS_FIND(rfind, npos) WS_FIND(find_first_of, 0) WS_FIND(find_last_of, npos)
+  WS_FIND(find_first_not_of, 0) WS_FIND(find_last_not_of, npos)
   template <class... X> basic_string& replace(const X&...); template <class... X> basic_string& erase(const X&...);
 };
 typedef basic_string<char> string;

@@ -1,0 +1,200 @@
+"""Host code of a program, read as often as it is asked: every launch that it makes, in the order of running.
+
+Files that are read together may be of several programs, one for each `main`: each is read by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from wattslice import ir
+from wattslice.frontend.project.runs import ProgramArguments
+from wattslice.ir.walking import deep_recursion
+from wattslice.launches.call_graph import call_graph
+from wattslice.launches.data_files import DataFiles
+from wattslice.launches.evaluator import BudgetExceededError
+from wattslice.launches.instances import LaunchInstance, values_of, without_dead
+from wattslice.launches.interpreter import Interpreter
+from wattslice.launches.memory import Memory, Unknown
+from wattslice.launches.relevance import Relevance, relevance_of
+from wattslice_models.gpu import Gpu
+
+MAX_STEPS = 60_000
+"""Steps for all of a program together; about a fifth of a second."""
+MAX_STEPS_OF_ALL_READINGS = 150_000
+"""Steps of reading the same host code again and again, with other values for variables."""
+MIN_STEPS = 4_000
+"""Steps that every entry point may take, however many the others took."""
+
+
+class HostCode:
+    """The host code of files that are read together, ready to be interpreted any number of times.
+
+    `sites`: the launches of interest. What callers in other files launch themselves is theirs, whatever
+    their kernels are called.
+    """
+
+    def __init__(self, program: ir.Program, gpu: Gpu, sites: frozenset[ir.LaunchCall] | None = None) -> None:
+        self._programs = [_OneProgram(one, gpu, sites) for one in _programs_in(program)]
+        self.sites = frozenset[ir.LaunchCall]().union(*(one.sites for one in self._programs))
+
+    def launches(
+        self, pins: Mapping[str, int | float], given: ProgramArguments | None = None
+    ) -> tuple[LaunchInstance, ...]:
+        """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
+
+        `given`: what the program is run with, None: without options. Arguments that were found are those of
+        the first program. What another one launches otherwise than the first stands beside that: how often
+        a run comes to either nobody knows.
+        Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
+        """
+        first, *others = self._programs
+        of_runs = frozenset[ir.LaunchCall]().union(*(one.of_run for one in others))
+        found = [i for i in first.launches(pins, given) if i.node in first.of_run or i.node not in of_runs]
+        ways = _ways(found)
+        for one in others:
+            words = None if given is None or given.is_found else given
+            made = [i for i in one.launches(pins, words) if i.node in one.of_run]
+            differ = {node for node, way in _ways(made).items() if way != ways.get(node)}
+            found = [replace(i, times=None) if i.node in differ else i for i in found]
+            found += (replace(i, times=None) for i in made if i.node in differ)
+        return tuple(found)
+
+
+def _programs_in(program: ir.Program) -> list[ir.Program]:
+    """One for each `main`, without what the files of the others define."""
+    mains = [function.span.file for function in program.functions if function.name == "main"]
+    if len(mains) < 2:
+        return [program]
+    return [
+        replace(
+            program,
+            functions=tuple(f for f in program.functions if f.span.file == own or f.span.file not in mains),
+            globals=tuple(v for v in program.globals if v.span.file == own or v.span.file not in mains),
+        )
+        for own in mains
+    ]
+
+
+def _ways(instances: list[LaunchInstance]) -> dict[ir.LaunchCall, Counter[Hashable]]:
+    """How each launch is made, and how often so."""
+    found: dict[ir.LaunchCall, Counter[Hashable]] = {}
+    for one in instances:
+        found.setdefault(one.node, Counter())[values_of(one), one.times, one.is_certain] += 1
+    return found
+
+
+class _OneProgram:
+    """The host code of one program, ready to be interpreted any number of times."""
+
+    def __init__(self, program: ir.Program, gpu: Gpu, sites: frozenset[ir.LaunchCall] | None = None) -> None:
+        self._program = program
+        self._main = next((f for f in program.functions if f.name == "main"), None)
+        self._gpu = gpu
+        self._graph = call_graph(program)
+        self._steps_left = MAX_STEPS_OF_ALL_READINGS
+        every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
+        self.sites = every if sites is None else sites
+
+    @cached_property
+    def of_run(self) -> frozenset[ir.LaunchCall]:
+        """The launches that `main` may come to."""
+        return frozenset() if self._main is None else self._graph.launches_from(self._main)
+
+    @cached_property
+    def _relevance(self) -> Relevance:
+        try:
+            with deep_recursion():
+                return relevance_of(self._program, self._graph)
+        except RecursionError:
+            return Relevance()
+
+    def launches(
+        self, pins: Mapping[str, int | float], given: ProgramArguments | None = None
+    ) -> tuple[LaunchInstance, ...]:
+        """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
+
+        `given`: what the program is run with, None: without options.
+        Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
+        """
+        if self._steps_left < MIN_STEPS:
+            return ()
+        try:
+            with deep_recursion():  # deeply nested code must not look like no code
+                return self._collect(pins, given)
+        except RecursionError:
+            return ()
+
+    def _collect(
+        self, pins: Mapping[str, int | float], given: ProgramArguments | None
+    ) -> tuple[LaunchInstance, ...]:
+        memory = Memory(pins)
+        instances: list[LaunchInstance] = []
+        main = self._main
+        files = DataFiles(Path(self._program.file if main is None else main.span.file).parent)
+        interpreter = self._interpreter(memory, MAX_STEPS, files, given)
+        for variable in self._program.globals:
+            storage = memory.declare_global(variable)
+            if variable.initializer is not None and variable not in self._graph.set_before_main:
+                try:
+                    memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
+                except (BudgetExceededError, RecursionError):
+                    break
+        interpreter.run_before_main()
+        instances += interpreter.instances
+        start = memory.mark()
+        seen: set[ir.LaunchCall] = set()
+        visited: set[ir.LaunchCall] = set()
+        entries = self._graph.entries
+        left = MAX_STEPS
+        is_cut = is_cut_aside = is_main_cut = False
+        for function in self._graph.roots():
+            # A function that others call, but only where they do not run, is no entry point.
+            known = seen if function in entries else seen | visited
+            if function.name != "main" and self._graph.launches_from(function) <= known:
+                continue
+            if is_main_cut and function in self._graph.unused:  # its launches are not those of the run
+                continue
+            interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given)
+            interpreter.mark_seen(seen)
+            try:
+                interpreter.run(function)
+            except (BudgetExceededError, RecursionError):
+                del memory.frames[1:]
+                is_cut, is_main_cut = True, is_main_cut or function.name == "main"
+            is_cut_aside = is_cut_aside or interpreter.is_cut
+            self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
+            left = interpreter.steps_left
+            is_of_run = main is None or function is main
+            uncounted = self.sites if is_cut or not is_of_run else interpreter.cut
+            instances += (replace(i, times=None) if i.node in uncounted else i for i in interpreter.instances)
+            # A launch only met in code that is not run may be met for certain from the next entry point.
+            visited.update(instance.node for instance in interpreter.instances)
+            seen.update(instance.node for instance in interpreter.instances if instance.is_certain)
+            # What `main` leaves in file-scope variables is what callbacks find there.
+            if function.name == "main":
+                start = memory.mark()
+            memory.roll_back(start)
+        if is_cut or is_cut_aside:
+            reached = {instance.node for instance in instances}
+            instances += (_unreached(node) for node in self.sites - reached)
+        return without_dead([instance for instance in instances if instance.node in self.sites])
+
+    def _interpreter(
+        self, memory: Memory, steps: int, files: DataFiles, given: ProgramArguments | None
+    ) -> Interpreter:
+        return Interpreter(self._graph, self._relevance, memory, self._gpu, steps, files, given)
+
+
+def _unreached(node: ir.LaunchCall) -> LaunchInstance:
+    """A launch that the host code has too many steps in front of."""
+    why = Unknown("the host code takes more steps than are followed")
+    arguments = tuple(why for _ in node.arguments)
+    return LaunchInstance(
+        node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False, times=None
+    )

@@ -1,0 +1,102 @@
+"""What libraries, pointers and functions themselves call: any number of times, where not all is followed."""
+
+from __future__ import annotations
+
+import pytest
+
+from .geometry import launches
+
+HEAD = """
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+__global__ void k(int n) {}
+int g = 0;
+int *where = &g;
+void each(int) { g += 10; }
+void behind(int) { *where = 7; }
+void other(int) { g = 3; }
+int compare(const void *, const void *) { g++; return 0; }
+int counted() { static int s = 0; return ++s; }
+void in_itself(int d) { g++; if (d > 0) in_itself(d - 1); }
+struct Adder { int *p; void operator()(int) const { ++*p; } };
+struct Base { virtual void f() = 0; };
+struct One : Base { void f() { g = 1; } };
+struct Two : Base { void f() { g = 2; } };
+void elsewhere(void (*)(int));
+Base *made(int);
+using Table = std::map<int, std::function<void()>>;
+"""
+
+CALLED = [
+    ("a lambda", "int n = 1; std::generate(v.begin(), v.end(), [&] { return n++; });", "n", None),
+    ("its return value only", "int n = 1; std::generate(v.begin(), v.end(), [&] { return n; });", "n", 1),
+    (
+        "what the next call finds",
+        "int a = 0, b = 0, n = 1;"
+        "std::for_each(v.begin(), v.end(), [&](int) { if (b) n = 2; if (a) b = 1; a = 1; });",
+        "n",
+        None,
+    ),
+    ("a function", "std::for_each(v.begin(), v.end(), each);", "g + 1", None),
+    ("what a function does not write", "int n = 4; std::for_each(v.begin(), v.end(), each);", "n", 4),
+    ("a function that writes behind a pointer", "std::for_each(v.begin(), v.end(), behind);", "g + 1", None),
+    ("a comparison", "int a[3] = {3, 1, 2}; qsort(a, 3, 4, compare);", "g + 1", None),
+    ("a pointer to one", "void (*f)(int) = each; std::for_each(v.begin(), v.end(), f);", "g + 1", None),
+    ("a pointer by another function", "void (*f)(int) = each; elsewhere(f);", "g + 1", None),
+    ("a pointer that nobody knows", "void (*f)(int) = each; if (u) f = other; f(1);", "g + 1", None),
+    ("an object", "int n = 1; std::for_each(v.begin(), v.end(), Adder{&n});", "n", None),
+    ("a method that nobody knows", "Base *b = made(u); b->f();", "g + 1", None),
+    ("an object that is kept", "int n = 2; Table t; t[0] = [&] { n = 3; };", "n", 2),
+    ("one that is called", "int n = 2; Table t; t[0] = [&] { n = 3; }; t[0]();", "n", None),
+    ("one that is asked for", "int n = 1; std::function<void()> f = [&] { n++; }; if (f) f();", "n", 2),
+    (
+        "a static of a function",
+        "counted(); std::for_each(v.begin(), v.end(), [](int) { counted(); });",
+        "counted()",
+        None,
+    ),
+    ("itself, as often as is known", "in_itself(4);", "g + 1", 6),
+    ("itself", "in_itself(u);", "g + 1", None),
+    (
+        "a lambda itself, as often as is known",
+        "int n = 0; std::function<void(int)> f = [&](int d) { n++; if (d > 0) f(d - 1); }; f(9);",
+        "n",
+        10,
+    ),
+    (
+        "a lambda itself",
+        "int n = 0; std::function<void(int)> f = [&](int d) { n++; if (d > 0) f(d - 1); }; f(u);",
+        "n",
+        None,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "value", "known"), [c[1:] for c in CALLED], ids=[c[0] for c in CALLED])
+def test_what_is_called_nobody_knows_how_often_may_write_as_often(tmp_path, code, value, known) -> None:
+    body = f'int u; FILE *in = fopen(argv[1], "r"); fscanf(in, "%d", &u); std::vector<int> v(4); {code}'
+    text = f"#include <cstdio>\n{HEAD}int main(int argc, char **argv) {{ {body} k<<<1, 32>>>({value}); }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.arguments == (known,)
+
+
+COUNTED = [
+    ("by a library", "std::for_each(v.begin(), v.end(), [&](int) { k<<<2, 32>>>(1); });", None),
+    (
+        "by itself",
+        "std::function<void(int)> f = [&](int d) { k<<<2, 32>>>(1); if (d < 3) { f(d + 1); f(d + 1); } };"
+        "f(0);",
+        15,
+    ),
+    ("once", "std::function<void()> f = [] { k<<<2, 32>>>(1); }; if (f) f();", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "times"), [c[1:] for c in COUNTED], ids=[c[0] for c in COUNTED])
+def test_how_often_what_is_called_launches(tmp_path, code, times) -> None:
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ std::vector<int> v(4); {code} }}")
+    assert (launch.grid, launch.times) == ((2, 1, 1), times)

@@ -1,0 +1,303 @@
+"""Arrays are told apart by the pointers to them, wherever these lie: arguments, records, arrays, tables."""
+
+import pytest
+
+from wattslice import analyze_text
+from wattslice.counting.count import count
+from wattslice.launches.overrides import OverrideError
+from wattslice.workload.launch_work import launch_work, residency
+
+from .geometry import GPU, launches
+
+N = 1 << 22
+MAIN = """int main() {
+  int n = 1 << 22;
+  float *a, *b, *c, *d, *o;
+  cudaMalloc(&a, 4 * n); cudaMalloc(&b, 4 * n); cudaMalloc(&c, 4 * n); cudaMalloc(&d, 4 * n);
+  cudaMalloc(&o, 4 * n);
+"""
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n)"
+FIVE = "float *a, *b, *c, *d, *o;"
+COPIED = "cudaMalloc(&p, sizeof h); cudaMemcpy(p, &h, sizeof h, cudaMemcpyHostToDevice);"
+
+BODIES = {
+    "streams": "{ O[i] = A[i] + B[i] + C[i] + D[i]; }",
+    "shared sectors": "{ O[i] = A[i / 2] + A[i / 2 + 1] + B[i] * B[n - 1 - i] + C[i]; }",
+    "rounds": """{ float sum = 0; for (int k = 0; k < 8; ++k) sum += A[k * 1024 + threadIdx.x] * B[i];
+                   O[i] = sum + C[i] * D[i]; }""",
+    "gather": "{ O[i] = A[__float_as_int(B[i])] + C[i]; }",
+    "updates": "{ A[i] += B[i]; C[i] = B[i]; atomicAdd(&D[i / 32], O[i]); }",
+}
+
+
+def written(body: str, names: tuple[str, ...]) -> str:
+    for letter, name in zip("ABCDO", names, strict=True):
+        body = body.replace(f"{letter}[", f"{name}[")
+    return body
+
+
+def of_record(body: str) -> str:
+    return written(body, ("r.a", "r.b", "r.c", "r.d", "r.o"))
+
+
+def of_names(body: str) -> str:
+    return written(body, tuple("abcdo"))
+
+
+FORMS = {
+    "arguments": lambda body: (
+        f"""
+__global__ void k(float *a, float *b, float *c, float *d, float *o, int n) {{ {INDEX} {of_names(body)} }}
+{MAIN} k<<<n / 256, 256>>>(a, b, c, d, o, n); }}"""
+    ),
+    "record": lambda body: (
+        f"""struct R {{ {FIVE} }};
+__global__ void k(R r, int n) {{ {INDEX} {of_record(body)} }}
+{MAIN} k<<<n / 256, 256>>>(R{{a, b, c, d, o}}, n); }}"""
+    ),
+    "record that is copied": lambda body: (
+        f"""struct R {{ {FIVE} }};
+__global__ void k(R given, int n) {{ R r = given; {INDEX} {of_record(body)} }}
+{MAIN} k<<<n / 256, 256>>>(R{{a, b, c, d, o}}, n); }}"""
+    ),
+    "members that are copied": lambda body: (
+        f"""struct R {{ {FIVE} int n; }};
+__global__ void k(R r) {{ float *a = r.a, *b = r.b, *c = r.c, *d = r.d, *o = r.o; int n = r.n;
+  {INDEX} {of_names(body)} }}
+{MAIN} k<<<n / 256, 256>>>(R{{a, b, c, d, o, n}}); }}"""
+    ),
+    "records in a record": lambda body: (
+        f"""struct P {{ float *at; }}; struct Q {{ P a, b; }};
+struct R {{ Q first, second; P o; }};
+__device__ void run(const R &r, int n, int i)
+{written(body, ("r.first.a.at", "r.first.b.at", "r.second.a.at", "r.second.b.at", "r.o.at"))}
+__global__ void k(R r, int n) {{ {INDEX} run(r, n, i); }}
+{MAIN} k<<<n / 256, 256>>>(R{{{{{{a}}, {{b}}}}, {{{{c}}, {{d}}}}, {{o}}}}, n); }}"""
+    ),
+    "functor": lambda body: (
+        f"""struct R {{ {FIVE} int n;
+  __device__ void operator()(int i) const {of_names(body)} }};
+template <class F> __global__ void k(F f, int n) {{ {INDEX} f(i); }}
+{MAIN} k<<<n / 256, 256>>>(R{{a, b, c, d, o, n}}, n); }}"""
+    ),
+    "array in a record": lambda body: (
+        f"""struct R {{ float *in[4], *o; }};
+__global__ void k(R r, int n) {{ {INDEX}
+  {written(body, ("r.in[0]", "r.in[1]", "r.in[2]", "r.in[3]", "r.o"))} }}
+{MAIN} k<<<n / 256, 256>>>(R{{{{a, b, c, d}}, o}}, n); }}"""
+    ),
+    "local array": lambda body: (
+        f"""
+__global__ void k(float *a, float *b, float *c, float *d, float *o, int n) {{ float *t[] = {{a, b, c, d, o}};
+  {INDEX} {written(body, ("t[0]", "t[1]", "t[2]", "t[3]", "t[4]"))} }}
+{MAIN} k<<<n / 256, 256>>>(a, b, c, d, o, n); }}"""
+    ),
+}
+TABLES = {
+    "record in constant memory": lambda body: (
+        f"""struct R {{ {FIVE} }}; __constant__ R r;
+__global__ void k(int n) {{ {INDEX} {of_record(body)} }}
+{MAIN} R h{{a, b, c, d, o}}; cudaMemcpyToSymbol(r, &h, sizeof h); k<<<n / 256, 256>>>(n); }}"""
+    ),
+    "record behind a pointer": lambda body: (
+        f"""struct R {{ {FIVE} }};
+__global__ void k(const R *p, int n) {{ {INDEX}
+  {written(body, ("p->a", "p->b", "p->c", "p->d", "p->o"))} }}
+{MAIN} R h{{a, b, c, d, o}}, *p; {COPIED} k<<<n / 256, 256>>>(p, n); }}"""
+    ),
+    "table of pointers": lambda body: (
+        f"""
+__global__ void k(float *const *p, int n) {{ {INDEX}
+  {written(body, ("p[0]", "p[1]", "p[2]", "p[3]", "p[4]"))} }}
+{MAIN} float *h[] = {{a, b, c, d, o}}, **p; {COPIED} k<<<n / 256, 256>>>(p, n); }}"""
+    ),
+}
+
+
+def moved(folder, text):
+    (launch,) = launches(folder, text)
+    resident = residency(launch, GPU)
+    return launch_work(launch, resident, count(launch)).traffic
+
+
+def answers(text):
+    return analyze_text(text, gpu="v100").kernels
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "arguments"])
+def test_where_the_pointers_lie_changes_no_byte_and_no_second(tmp_path, form, body):
+    plain, text = FORMS["arguments"](BODIES[body]), FORMS[form](BODIES[body])
+    one, other = moved(tmp_path, plain), moved(tmp_path, text)
+    for level in ("l1_bytes", "l2_bytes", "dram_bytes", "dram_rows", "footprint_bytes"):
+        if level != "l1_bytes" or "array" not in form:  # which is local memory where it is not seen through
+            assert getattr(other, level) == pytest.approx(getattr(one, level))
+    assert len(other.gathered) == len(one.gathered)
+    (known,), (found,) = answers(plain), answers(text)
+    assert found.time_s == pytest.approx(known.time_s, rel=0.03)
+
+
+@pytest.mark.parametrize("body", [body for body in BODIES if body != "gather"])
+@pytest.mark.parametrize("form", TABLES)
+def test_pointers_in_a_table_in_memory_are_told_apart_by_their_places(tmp_path, form, body):
+    one, other = (moved(tmp_path, text(BODIES[body])) for text in (FORMS["arguments"], TABLES[form]))
+    assert other.dram_bytes == pytest.approx(one.dram_bytes, rel=0.001)  # the table itself is small
+    assert other.footprint_bytes == pytest.approx(one.footprint_bytes, rel=0.001)
+
+
+LOOPS = {
+    "record": f"""struct R {{ float *in[4], *o; }};
+__global__ void k(R r, int n) {{
+  {INDEX} {{ float s = 0; for (int j = 0; j < 4; ++j) s += r.in[j][i]; r.o[i] = s; }} }}
+{MAIN} k<<<n / 256, 256>>>(R{{{{a, b, c, d}}, o}}, n); }}""",
+    "local": f"""
+__global__ void k(float *a, float *b, float *c, float *d, float *o, int n) {{
+  const float *t[] = {{a, b, c, d}};
+  {INDEX} {{ float s = 0; for (int j = 0; j < 4; ++j) {{ const float *p = t[j]; s += p[i]; }} o[i] = s; }} }}
+{MAIN} k<<<n / 256, 256>>>(a, b, c, d, o, n); }}""",
+    "table": f"""
+__global__ void k(float *const *p, float *o, int n) {{
+  {INDEX} {{ float s = 0; for (int j = 0; j < 4; ++j) s += p[j][i]; o[i] = s; }} }}
+{MAIN} float *h[] = {{a, b, c, d}}, **p; {COPIED} k<<<n / 256, 256>>>(p, o, n); }}""",
+}
+
+
+@pytest.mark.parametrize("form", LOOPS)
+def test_a_loop_over_pointers_reads_another_array_in_each_iteration(tmp_path, form):
+    found = moved(tmp_path, LOOPS[form])
+    assert found.dram_bytes == pytest.approx(5 * 4, rel=0.001)
+    assert found.footprint_bytes == pytest.approx(5 * 4 * N, rel=0.001)
+
+
+LONG = {
+    "table": """__global__ void k(float *const *p, float *o, int n, int tables) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float s = 0; for (int j = 0; j < tables; ++j) s += p[j][i]; o[i] = s; }
+int main() { int n = 1 << 22; float *o, **p; cudaMalloc(&o, 4 * n); cudaMalloc(&p, 8 * 100000);
+  k<<<n / 256, 256>>>(p, o, n, 100000); }""",
+    "record": """struct R { float *in[200]; };
+__global__ void k(R r, float *o) { int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float s = 0;
+  for (int t = 0; t < 500; ++t) for (int j = 0; j < 200; ++j) s += r.in[j][t * gridDim.x * blockDim.x + i];
+  o[i] = s; }
+int main() { float *o; R r; for (int j = 0; j < 200; ++j) cudaMalloc(&r.in[j], 500 << 24);
+  cudaMalloc(&o, 1 << 24); k<<<1 << 14, 256>>>(r, o); }""",
+}
+
+
+@pytest.mark.parametrize("form", LONG)
+def test_a_long_loop_over_pointers_reads_each_array_once(tmp_path, form):
+    """Iterations stand for others that read other arrays; within one lanes read neighbours."""
+    found = moved(tmp_path, LONG[form])
+    assert found.dram_bytes == pytest.approx(4 * 100_001, rel=0.01)
+    assert not found.gathered
+
+
+def test_a_loop_around_a_loop_over_pointers_reads_the_same_arrays_again(tmp_path):
+    """Four of 16 KB, which L2 keeps, however many rounds stand for the others."""
+    text = """__global__ void k(float *const *p, float *o, int rounds) {
+  float s = 0;
+  for (int r = 0; r < rounds; ++r) for (int j = 0; j < 4; ++j) s += p[j][threadIdx.x];
+  o[threadIdx.x] = s; }
+int main() { float *o, **p; cudaMalloc(&o, 4096); cudaMalloc(&p, 32); k<<<1, 1024>>>(p, o, 1 << 20); }"""
+    assert moved(tmp_path, text).footprint_bytes == pytest.approx(5 * 4096 + 32)
+
+
+def test_each_block_reads_the_array_that_a_table_has_for_it(tmp_path):
+    text = """__global__ void k(float *const *p, float *o) {
+  o[blockIdx.x * blockDim.x + threadIdx.x] = p[blockIdx.x][threadIdx.x]; }
+int main() { float *o, **p; cudaMalloc(&o, 4 << 20); cudaMalloc(&p, 8 << 12); k<<<1 << 12, 256>>>(p, o); }"""
+    found = moved(tmp_path, text)
+    assert found.dram_bytes == pytest.approx(2 * 4 + 8 / 256, rel=0.01)
+    assert found.footprint_bytes is None
+
+
+def test_a_pointer_in_shared_memory_is_another_in_each_block(tmp_path):
+    text = """__global__ void k(const long *at, float *o) {
+  __shared__ const float *rows[2]; int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (threadIdx.x < 2) rows[threadIdx.x] = (const float *)at[2 * blockIdx.x + threadIdx.x];
+  __syncthreads();
+  o[i] = rows[0][threadIdx.x] + rows[1][threadIdx.x]; }
+int main() { float *o; long *at; cudaMalloc(&o, 4 << 20); cudaMalloc(&at, 16 << 12);
+  k<<<1 << 12, 256>>>(at, o); }"""
+    found = moved(tmp_path, text)
+    assert found.dram_bytes == pytest.approx(3 * 4 + 16 / 256, rel=0.01)
+
+
+def test_a_chain_of_lanes_stays_in_its_array(tmp_path):
+    text = """__global__ void k(void **chain, void **o, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  void **p = chain + i; for (int j = 0; j < n; ++j) p = (void **)*p; o[i] = p; }
+int main() { void **c, **o; cudaMalloc(&c, 8 << 12); cudaMalloc(&o, 8 << 12); k<<<16, 256>>>(c, o, 1000); }"""
+    assert moved(tmp_path, text).dram_bytes == pytest.approx(2 * 8, rel=0.01)
+
+
+def test_a_list_is_walked_to_an_unknown_end(tmp_path):
+    """What lies behind a pointer in memory may be null, and each node is another."""
+    text = """struct Node { float value; Node *next; };
+__global__ void k(Node *const *lists, float *o) { int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float s = 0; for (Node *p = lists[0]; p != nullptr; p = p->next) s += p->value; o[i] = s; }
+int main() { Node **p; float *o; cudaMalloc(&p, 8); cudaMalloc(&o, 4096); k<<<4, 256>>>(p, o); }"""
+    (kernel,) = answers(text)
+    assert "PW013" in {entry.rule for entry in kernel.assumptions}
+
+
+def test_what_a_table_holds_that_the_kernel_writes_is_not_known(tmp_path):
+    text = """__global__ void k(float **p, float *o) {
+  float s = p[0][threadIdx.x]; p[0] = p[1]; o[threadIdx.x] = s + p[0][threadIdx.x]; }
+int main() { float *o, **p; cudaMalloc(&o, 4096); cudaMalloc(&p, 16); k<<<1, 1024>>>(p, o); }"""
+    found = moved(tmp_path, text)
+    assert found.dram_bytes == pytest.approx(3 * 4, rel=0.05)
+    assert found.footprint_bytes is None
+
+
+SHARED = f"""
+__global__ void sum(const float *a, const float *b, const float *c, float *o, int n) {{
+  {INDEX} o[i] = a[i] + b[i] + c[i]; }}
+{MAIN} sum<<<n / 256, 256>>>(GIVEN); MORE }}"""
+
+
+@pytest.mark.parametrize(
+    ("given", "arrays"), [("a, b, c, o", 4), ("a, a, a, o", 2), ("a, b, a, o", 3), ("a, a, a, a", 2)]
+)
+def test_a_pointer_that_is_given_twice_is_one_array(tmp_path, given, arrays):
+    found = moved(tmp_path, SHARED.replace("GIVEN", f"{given}, n").replace("MORE", ""))
+    assert found.dram_bytes == pytest.approx(4 * arrays)
+    assert found.footprint_bytes == 4 * N * (arrays if given != "a, a, a, a" else 1)
+
+
+def test_a_pointer_in_two_members_is_one_array(tmp_path):
+    text = FORMS["record"](BODIES["streams"]).replace("R{a, b, c, d, o}", "R{a, b, a, b, o}")
+    assert moved(tmp_path, text).dram_bytes == pytest.approx(4 * 3)
+
+
+def test_launches_that_share_arrays_are_other_launches(tmp_path):
+    both = SHARED.replace("GIVEN", "a, b, c, o, n")
+    told = both.replace("MORE", "sum<<<n / 256, 256>>>(a, a, a, o, n); sum<<<n / 256, 256>>>(b, c, d, o, n);")
+    found = launches(tmp_path, told)
+    assert sorted(launch.times for launch in found) == [1, 2]
+
+
+def test_slices_name_the_members(tmp_path):
+    (kernel,) = answers(FORMS["record"](BODIES["streams"]))
+    (own,) = kernel.slices
+    assert set(own.variables) == {"r.a", "r.b", "r.c", "r.d", "r.o"}
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [("r.a=zeros", "live, r.a zeros"), ("k.r.a=zeros", "live, r.a zeros"), ("r=zeros", "live, r zeros")],
+)
+def test_data_of_members_is_told_by_their_names(data, told):
+    text = FORMS["record"](BODIES["streams"])
+    live = answers(text)[0]
+    (kernel,) = analyze_text(text, gpu="v100", data=data).kernels
+    assert kernel.data == told
+    assert kernel.power_w < live.power_w
+    whole = analyze_text(text, gpu="v100", data="r=zeros").kernels[0].power_w
+    assert (kernel.power_w == whole) == (data == "r=zeros")
+
+
+def test_data_of_an_unknown_member_is_refused():
+    with pytest.raises(OverrideError, match="no array"):
+        analyze_text(FORMS["record"](BODIES["streams"]), gpu="v100", data="r.z=zeros")
