@@ -118,7 +118,7 @@ def _written_everywhere(
     lanes, blocks = np.flatnonzero(active), active.size // threads.block_lanes
     own = lanes // threads.block_lanes * len(places)
     if isinstance(offset, np.ndarray):
-        own += np.searchsorted(places, cast("Lanes", offset)[lanes])
+        own += np.searchsorted(places, offset[lanes])
     writes = np.bincount(own, minlength=blocks * len(places)).reshape(blocks, len(places))
     return [bool(column.all()) for column in (writes > 0).T]
 
