@@ -18,7 +18,7 @@ reach down to 0.5, at the lowest clocks), of an idle one, which lowers the clock
 FAR_OFF = 2.0
 """Ratio of a reading to its prediction from which on one of them is rather a mistake: 90 % are within 1.3."""
 TWICE_FAR_APART = 1.1
-"""Ratio of two readings of one thing from which on one of them is rather a mistake."""
+"""Ratio of two readings of one thing, watts or seconds, from which on one of them is rather a mistake."""
 SENSOR_ERROR = 1.05
 """`nvmlDeviceGetPowerUsage`: readings are within 5 % of the draw. NVML says so of Fermi and Kepler; for later
 boards it is assumed.
@@ -66,15 +66,15 @@ REAL_LIMIT = "give the board's real limit: --gpu FILE with power_limit_w"
 
 
 def contradictions(readings: Sequence[tuple[Hashable, float]]) -> tuple[tuple[int, int], ...]:
-    """Of each thing that was read several times with watts that lie far apart the places of its least and of
-    its greatest reading. `readings`: what was read, and its watts.
+    """Of each thing that was read several times with figures that lie far apart the places of its least and
+    of its greatest reading. `readings`: what was read, and its watts or seconds.
     """
     alike: dict[Hashable, list[int]] = {}
     for place, (thing, _) in enumerate(readings):
         alike.setdefault(thing, []).append(place)
 
-    def watts(place: int) -> float:
+    def figure(place: int) -> float:
         return readings[place][1]
 
-    pairs = ((min(places, key=watts), max(places, key=watts)) for places in alike.values())
-    return tuple((low, high) for low, high in pairs if watts(high) > TWICE_FAR_APART * watts(low))
+    pairs = ((min(places, key=figure), max(places, key=figure)) for places in alike.values())
+    return tuple((low, high) for low, high in pairs if figure(high) > TWICE_FAR_APART * figure(low))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 
 class Instructions(Struct, frozen=True):
@@ -107,9 +108,9 @@ class Workload(Struct, frozen=True):
         if not self.active_warps_per_sm > 0:
             raise ValueError(f"{self.active_warps_per_sm} active warps per SM: the launch cannot run")
         for part in (self, self.instructions):
-            for name in part.__struct_fields__:
-                value = getattr(part, name)
+            for at, value in enumerate(astuple(part)):
                 if isinstance(value, (int, float)) and not 0 <= value < math.inf:
+                    name = part.__struct_fields__[at]
                     raise ValueError(f"{name} = {value}: must be finite and not negative")
 
     @property

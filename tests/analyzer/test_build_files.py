@@ -204,6 +204,7 @@ CMAKE_WORDS = [
     ("set(all 3 4)\nforeach(n IN LISTS all)\nadd_test(t${n} main ${n})\nendforeach()", "3"),
     ("function(one size)\nadd_test(t main ${size} 5)\nendfunction()\none(7)", "? 5"),
     ("set(N 1)\nif(BIG)\nset(N 2)\nendif()\nadd_test(t main ${N})", "?"),
+    ("set(N 1)\nforeach(n 1)\nset(N 2)\nendforeach()\nadd_test(t main ${N})", "2"),
     ("if(BIG)\nset(N 2)\nendif()\nadd_test(t main ${N})", "2"),
 ]
 
@@ -474,6 +475,7 @@ def test_what_a_library_passes_on_is_for_those_that_link_it(tmp_path):
     (tmp_path / ".git").mkdir()
     (tmp_path / "CMakeLists.txt").write_text(
         "add_subdirectory(kernels)\nadd_subdirectory(app)\nadd_library(base base.cu)\n"
+        "target_link_libraries(base INTERFACE core)\n"
         "target_include_directories(base INTERFACE include)\n"
         "target_compile_definitions(base PUBLIC A=1 PRIVATE B=2 INTERFACE C=3)\n"
         "add_library(hidden hidden.cu)\ntarget_compile_definitions(hidden PUBLIC D=4)\n"

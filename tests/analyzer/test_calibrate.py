@@ -233,6 +233,11 @@ def test_columns_that_say_nothing_are_told(table):
     assert calibrated(table, "# mine\nkernel,power_w,core_mhz\nk.cu:add,60,1200\n").doubts == ()
 
 
+def test_a_table_of_a_spreadsheet_is_read(table):
+    table.write_bytes("\ufeffpower_w,kernel\r\n65,k.cu:add\r\n".encode())
+    assert calibration(table, L4).doubts == ()
+
+
 def test_a_reading_is_of_the_launch_that_was_told(table):
     plain = calibrated(table, "kernel,power_w\nk.cu:scale,60\n").readings[0]
     small = calibrated(table, 'kernel,power_w,launch\nk.cu:scale,60,"scale=4:64"\n').readings[0]

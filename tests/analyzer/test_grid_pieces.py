@@ -25,6 +25,7 @@ PLACE = "int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDi
 def pieces_only(monkeypatch):
     """No grid is evaluated as a whole where its pieces could be found."""
     monkeypatch.setattr(counting, "LANES_OF_ALL", (0, 0))
+    monkeypatch.setattr(counting, "WORK_OF_KINDS", 0)
 
 
 def launch_of(tmp_path, body: str, launch: str, *settings: str, before: str = "") -> KernelLaunch:
@@ -350,6 +351,30 @@ def test_no_bound_is_told_where_rare_blocks_may_run_a_loop_longer(tmp_path, body
     (told,) = (entry.message for entry in profile.assumptions if entry.rule == "PW028")
     assert "how far operations are off is unknown" in told
     assert all(loop.trip_count is None for loop in profile.loops)
+
+
+@pytest.mark.parametrize("body", [*RARE, "LOOP(__popc(blockIdx.x * 77) + threadIdx.x % 3)"])
+def test_rare_blocks_are_found_where_all_can_be_counted(tmp_path, monkeypatch, body):
+    at = body.index("LOOP(")
+    text = f"{body[:at]}for (int j = 0; j < {body[at + 5 : -1]}; j++) x[j] = 1;"
+    launch = launch_of(tmp_path, f"{text} x[0] = 2;", "k=900,5:64", before=f"__device__ {ONE_OF_MANY}")
+    monkeypatch.setattr(counting, "WORK_OF_KINDS", 1 << 40)
+    monkeypatch.setattr(counting, "LANES_TOGETHER", 1 << 16)
+    _, profile = stores(launch)
+    assert profile.sampling is None
+    truth = whole(launch)
+    assert profile.thread_counts == pytest.approx(truth.thread_counts, rel=1e-12)
+    assert profile.warp_counts == pytest.approx(truth.warp_counts, rel=1e-12)
+    assert profile.longest_warp == pytest.approx(truth.longest_warp)
+    assert profile.block_shares == pytest.approx(truth.block_shares)
+
+
+def test_too_many_kinds_of_blocks_are_sampled(tmp_path, monkeypatch):
+    monkeypatch.setattr(counting, "WORK_OF_KINDS", 1 << 40)
+    monkeypatch.setattr(counting, "MOST_LANES", 1 << 10)
+    body = INDEX + "unsigned g = i * 747796405u; g ^= g >> 13; g *= 2654435761u;"
+    body += "for (int j = 0; j < (g >> 9) % 16; j++) x[j] = 1;"
+    assert stores(launch_of(tmp_path, body, "k=2000:64"))[1].sampling is not None
 
 
 def test_a_loop_that_all_blocks_run_alike_keeps_the_bound(tmp_path):

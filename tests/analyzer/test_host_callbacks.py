@@ -21,6 +21,10 @@ void behind(int) { *where = 7; }
 void other(int) { g = 3; }
 int compare(const void *, const void *) { g++; return 0; }
 int counted() { static int s = 0; return ++s; }
+void counting(int) { counted(); }
+void nothing(int) {}
+struct Given { int *p; };
+void later(void *c) { *((Given *)c)->p = 3; }
 void in_itself(int d) { g++; if (d > 0) in_itself(d - 1); }
 struct Adder { int *p; void operator()(int) const { ++*p; } };
 struct Base { virtual void f() = 0; };
@@ -47,6 +51,14 @@ CALLED = [
     ("a comparison", "int a[3] = {3, 1, 2}; qsort(a, 3, 4, compare);", "g + 1", None),
     ("a pointer to one", "void (*f)(int) = each; std::for_each(v.begin(), v.end(), f);", "g + 1", None),
     ("a pointer by another function", "void (*f)(int) = each; elsewhere(f);", "g + 1", None),
+    ("a pointer to one of two", "void (*q)(int) = each, (*f)(int) = nothing; elsewhere(f);", "g + 1", 1),
+    (
+        "what is behind what it is given",
+        "int n = 1; Given c{&n}; cudaLaunchHostFunc(0, later, &c); cudaDeviceSynchronize();",
+        "n",
+        None,
+    ),
+    ("a static of one not run before", "std::for_each(v.begin(), v.end(), counting);", "counted()", None),
     ("a pointer that nobody knows", "void (*f)(int) = each; if (u) f = other; f(1);", "g + 1", None),
     ("an object", "int n = 1; std::for_each(v.begin(), v.end(), Adder{&n});", "n", None),
     ("a method that nobody knows", "Base *b = made(u); b->f();", "g + 1", None),
@@ -84,19 +96,28 @@ def test_what_is_called_nobody_knows_how_often_may_write_as_often(tmp_path, code
     assert launch.arguments == (known,)
 
 
+IN_ITSELF = "void launching(int d) { k<<<2, 32>>>(1); if (d > 0) launching(d - 1); }\n"
+KEPT = "void kept(int d) { int two = 1; two++; if (d > 0) kept(d - 1); k<<<two, 32>>>(1); }\n"
+ONCE = "void once(int) { k<<<2, 32>>>(1); }\n"
 COUNTED = [
-    ("by a library", "std::for_each(v.begin(), v.end(), [&](int) { k<<<2, 32>>>(1); });", None),
+    ("by a library", "", "std::for_each(v.begin(), v.end(), [&](int) { k<<<2, 32>>>(1); });", None),
     (
         "by itself",
+        "",
         "std::function<void(int)> f = [&](int d) { k<<<2, 32>>>(1); if (d < 3) { f(d + 1); f(d + 1); } };"
         "f(0);",
         15,
     ),
-    ("once", "std::function<void()> f = [] { k<<<2, 32>>>(1); }; if (f) f();", 1),
+    ("by itself, nobody knows how often", IN_ITSELF, "launching(u);", None),
+    ("behind itself", KEPT, "kept(u);", None),
+    ("by a pointer that nobody knows", ONCE, "void (*f)(int) = once; once(1); if (u) f = other; f(1);", None),
+    ("by others", ONCE, "once(1); elsewhere(once);", None),
+    ("once", "", "std::function<void()> f = [] { k<<<2, 32>>>(1); }; if (f) f();", 1),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "times"), [c[1:] for c in COUNTED], ids=[c[0] for c in COUNTED])
-def test_how_often_what_is_called_launches(tmp_path, code, times) -> None:
-    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ std::vector<int> v(4); {code} }}")
+@pytest.mark.parametrize(("before", "code", "times"), [c[1:] for c in COUNTED], ids=[c[0] for c in COUNTED])
+def test_how_often_what_is_called_launches(tmp_path, before, code, times) -> None:
+    body = f'int u; fscanf(fopen("x", "r"), "%d", &u); std::vector<int> v(4); {code}'
+    (launch,) = launches(tmp_path, f"#include <cstdio>\n{HEAD}{before}int main() {{ {body} }}")
     assert (launch.grid, launch.times) == ((2, 1, 1), times)

@@ -228,7 +228,7 @@ int ask() { static int q = 3; return q++; }
 9 | int a = 3; int *arr[1]; arr[0] = &a; for (int *p : arr) *p = 9 ;;; a
 9 | int a = 3; void *p = &a; *(int *)p = 9 ;;; a
 9 | int a = 3; size_t p = (size_t)&a; *(int *)p = 9 ;;; a
-9 | int a = 3; char *p = (char *)&a; p[0] = 9 ;;; a
+?9 | int a = 3; char *p = (char *)&a; p[0] = 9 ;;; a
 9 | int a[2] = {3, 4}; int *e = a + 2; *--e = 9 ;;; a[1]
 39 | int a[2] = {3, 4}; int *p = a; int *q = p + (ask() > 1); *q = 9 ;;; a[0] * 10 + a[1]
 9 | int a = 3; struct { int *p; } o{&a}; auto c = o; *c.p = 9 ;;; a
@@ -473,7 +473,120 @@ int tryi(const char *s) { try { return std::stoi(s); } catch (const std::invalid
 31 | struct O { std::string m = "abc"; int n = 3; }; O o; O q = o; q.m = "x" ;;; (int)o.m.size() * 10 + (int)q.m.size()
 """
 
-PROGRAMS = (NAMES, ITSELF, ADDRESSES, LINKED, FORMS, LISTS, OPTIONS, TEXTS)
+CLASSES = r"""
+struct P { int x, y; bool operator==(const P &o) const { return x == o.x && y == o.y; } P operator-() const { return {-x, -y}; } P &operator=(int v) { x = y = v; return *this; } };
+struct Mat { int r, c; std::vector<int> d; Mat(int r, int c) : r(r), c(c), d(r * c, 1) {} int &operator()(int i, int j) { return d[i * c + j]; } int sum() const { int s = 0; for (int v : d) s += v; return s; } };
+struct It { int v; It &operator++() { ++v; return *this; } bool operator!=(const It &o) const { return v != o.v; } int operator*() const { return v; } }; struct Range { int a, b; It begin() const { return {a}; } It end() const { return {b}; } };
+struct Guard { int &r; Guard(int &r) : r(r) { r += 10; } ~Guard() { r -= 4; } };
+struct Lazy { mutable int cache = -1; int get() const { if (cache < 0) cache = 7; return cache; } };
+template <class T> struct Stack { T data[8]; int n = 0; void push(T v) { data[n++] = v; } T pop() { return data[--n]; } T &top() { return data[n - 1]; } };
+struct Chain { int v = 0; Chain &a(int n) { v += n; return *this; } Chain &b(int n) { v *= n; return *this; } };
+struct Conv { int v; operator int() const { return v * 2; } explicit operator bool() const { return v > 3; } };
+enum Color { RED = 3, GREEN, BLUE = RED * 4 }; enum class E : short { A = -1, B };
+int twice(int n) { return 2 * n; } int thrice(int n) { return 3 * n; } int (*table[])(int) = {twice, thrice}; struct Ops { int (*f)(int); int (Ops::*m)(int); int k; int go(int n) { return n + k; } };
+namespace ns { inline namespace v1 { int val = 6; } int get() { return val; } } using ns::get;
+#define SQ(x) ((x) * (x))
+#define SWAP(a, b) do { auto t_ = a; a = b; b = t_; } while (0)
+int defarg(int a, int b = 5, int c = ns::val) { return a * 100 + b * 10 + c; }
+int ovr(const P &) { return 1; } int ovr(P &) { return 2; } int ovr(P &&) { return 3; }
+int count_args(std::initializer_list<int> l) { int s = 0; for (int v : l) s += v; return s * 10 + (int)l.size(); }
+struct Tree { int v; std::vector<Tree> kids; int sum() const { int s = v; for (const auto &k : kids) s += k.sum(); return s; } };
+struct Base { int id; Base(int i) : id(i) { reg(this); } virtual int f() { return id; } static Base *last; static void reg(Base *b) { last = b; } }; Base *Base::last = nullptr; struct Der : Base { using Base::Base; int f() override { return id * 10; } };
+int g_order = 1; int first() { g_order *= 10; return g_order; } int second() { g_order += 1; return g_order; } int o1 = first(), o2 = second();
+---
+14 | P p{1, 2}; p = 7 ;;; p.x + p.y
+-9 | P p{1, 2}, q = -p ;;; q.x * 10 + (q == P{-1, -2})
+10 | Mat m(2, 3); m(1, 2) = 5 ;;; m.sum()
+614 | Mat m(2, 3), n = m; n(0, 0) = 9 ;;; m.sum() * 100 + n.sum()
+?14 | int s = 0; for (int v : Range{2, 6}) s += v ;;; s
+18 | int a = 1; { Guard g(a); a *= 2; } ;;; a
+14 | Lazy l; int a = l.get() ;;; a + l.cache
+93 | Stack<int> s; s.push(3); s.push(4); s.top() = 9 ;;; s.pop() * 10 + s.pop()
+11 | Chain c; c.a(2).b(5).a(1) ;;; c.v
+?108 | Conv c{4} ;;; c + (c ? 100 : 0)
+16 | int a = BLUE + (int)E::B + GREEN ;;; a
+?23 | int a = table[1](5) + (*table[0])(4) ;;; a
+15 | Ops o{thrice, &Ops::go, 4} ;;; o.f(5)
+?9 | Ops o{thrice, &Ops::go, 4} ;;; (o.*o.m)(5)
+9 | ns::v1::val = 9 ;;; get()
+16 | int i = 3; int a = SQ(i + 1) ;;; a
+43 | int x = 3, y = 4; SWAP(x, y) ;;; x * 10 + y
+?159 | int a = defarg(1) ;;; a
+213 | P p{1, 1}; const P q{1, 1}; int a = ovr(p) * 100 + ovr(q) * 10 + ovr(P{1, 1}) ;;; a
+?63 | int a = count_args({1, 2, 3}) ;;; a
+?10 | Tree t{1, {{2, {}}, {3, {{4, {}}}}}} ;;; t.sum()
+?40 | Der d(4) ;;; Base::last->f()
+?40 | std::unique_ptr<Base> b(new Der(4)) ;;; b->f()
+?60 | Base *b = new Der(6); int a = b->f(); delete b ;;; a
+1011 | int a = o1 * 100 + o2 ;;; a
+?15 | int a[5] = {5, 3, 4, 1, 2}; std::sort(a, a + 5) ;;; a[0] * 10 + a[4]
+?5 | std::vector<int> v{5, 3, 4}; std::sort(v.begin(), v.end(), std::greater<int>()) ;;; v[0]
+6 | int n = 10; int vla = 0; while (n > 1) { n = n % 2 ? 3 * n + 1 : n / 2; vla++; } ;;; vla
+?73 | unsigned long long b = 1; for (int i = 0; i < 70; i++) b *= 3 ;;; (int)(b % 1000)
+1 | float f = 0.1f + 0.2f; int a = f == 0.3f ;;; a
+0 | double d = 0.1 + 0.2; int a = d == 0.3 ;;; a
+1000000 | int a = (int)(1e9f + 1) ;;; a / 1000
+3 | int a = (int)(0.1 * 3 * 10) ;;; a
+7 | int a = 7 / 2 * 2.0 + 7 % -3 ;;; a
+0 | int a = (int)3.99f + (int)-3.99 ;;; a
+19 | int a = 1 << 4 | 3 & 6 ^ 1 ;;; a
+1 | char c = 'a' + 1; int a = c == 'b' ;;; a
+101 | int a = "hello"[1] ;;; a
+28 | int a = sizeof(int[3]) + sizeof(P) + alignof(double) ;;; a
+?1 | int a = sizeof(std::string) > 4 ;;; a
+?24 | int a = sizeof(std::vector<int>) ;;; a
+1 | long l = -1; unsigned u = 1; int a = l < u ;;; a
+0 | int i = -1; unsigned u = 1; int a = i < u ;;; a
+0 | unsigned char c = 255; c++; int a = c ;;; a
+-4 | int a = -8 >> 1 ;;; a
+2 | int a = true + true ;;; a
+1 | int a = !5 + !!7 ;;; a
+6 | int a = ({ int t = 0; for (int i = 0; i < 4; i++) t += i; t; }) ;;; a
+22 | int a = 0; for (int i = 0, j = 10; i < j; i += 2, j--) a += j - i ;;; a
+36 | int a = 0; for (int i = 0; i < 3; i++) for (int j = i; j < 3; j++) { if (j == 1) continue; a += 10 * i + j; } ;;; a
+9 | int a = 0; do { a += 3; if (a > 8) break; } while (true) ;;; a
+105 | int a = 0; for (;;) { if (++a == 5) goto out; } out: a += 100 ;;; a
+?2 | int a = 5; switch (a) { case 1 ... 4: a = 1; break; case 5 ... 9: a = 2; } ;;; a
+5 | int a = 5; { int a = 6; a++; } ;;; a
+3 | int a = 3; auto f = [a]() { return a; }; a = 9 ;;; f()
+9 | int a = 3; auto f = [&]() { return a; }; a = 9 ;;; f()
+16 | int a = 3; auto f = [&, b = a * 2]() mutable { b++; a = b; return b; }; f() ;;; f() + a
+610 | auto mk = [](int k) { return [k](int x) { return x * k; }; }; auto f = mk(3), g = mk(5) ;;; f(2) * 100 + g(2)
+6 | int s = 0; auto add = [&s](auto... v) { (void)std::initializer_list<int>{(s += v, 0)...}; }; add(1, 2, 3) ;;; s
+120 | int a = [](int n) { int r = 1; while (n) r *= n--; return r; }(5) ;;; a
+?3 | std::vector<std::vector<int>> m(2, std::vector<int>(2)); m[0][1] = 3; m[1] = m[0]; m[0][1] = 4 ;;; m[1][1]
+94 | std::vector<P> v; v.push_back({1, 2}); v.emplace_back(P{3, 4}); v[0].x = 9 ;;; v[0].x * 10 + v[1].y
+?12 | std::vector<int> v(3, 4); v.resize(5, 7) ;;; v[4] + (int)v.size()
+?2 | std::vector<int> v{1, 2, 3}; v.erase(v.begin()); int a = (int)v.size() ;;; a
+?2 | std::vector<int> v{1, 2, 3}; auto w = std::vector<int>(v.begin() + 1, v.end()) ;;; (int)w.size()
+?6 | std::vector<int> v{1, 2, 3}; std::vector<int> w; w.assign(v.begin(), v.end()); w[0] = 5 ;;; w[0] + v[0]
+?13 | std::vector<int> v{1, 2, 3}, w{4}; v.swap(w) ;;; (int)v.size() * 10 + (int)w.size()
+11 | std::vector<int> v{1, 2, 3}; v = {9, 8} ;;; v[0] + (int)v.size()
+?1 | std::vector<bool> v(3); v[1] = true ;;; v[1] + v[0]
+29 | std::pair<int, P> p{1, {2, 3}}; auto q = p; q.second.x = 9 ;;; p.second.x * 10 + q.second.x
+?8 | std::tuple<int, P> t{1, {2, 3}}; std::get<1>(t).y = 8; auto [a, b] = t ;;; b.y
+?6 | std::optional<P> o; o = P{1, 2}; o->x = 5 ;;; o->x + o.has_value()
+?6 | std::optional<int> o = 5; if (o) *o += 1; int a = o.value() ;;; a
+465 | P arr[3]{}; P *p = arr; (p++)->x = 4; p->y = 5; *p = {6, p->y} ;;; arr[0].x * 100 + arr[1].x * 10 + arr[1].y
+58 | int a = 5; int *p = &a, **q = &p; int b = 7; *q = &b; **q = 8 ;;; a * 10 + b
+8 | int a[3] = {1, 2, 3}; for (int *p = a; p != a + 3; ++p) *p *= 2 ;;; a[0] + a[2]
+9 | int a[2][2] = {{1, 2}, {3, 4}}; int *p = &a[0][0]; p[3] = 9 ;;; a[1][1]
+4 | int a[2][2] = {{1, 2}, {3, 4}}; for (auto &r : a) for (auto &v : r) v++ ;;; a[1][0]
+?52 | struct { int a, b; } s{1, 2}; auto t = s; t.b = 5; std::swap(s, t) ;;; s.b * 10 + t.b
+?127 | union { float f; unsigned u; } x; x.f = 1.0f ;;; (int)(x.u >> 23)
+?127 | float f = 1.0f; unsigned u; memcpy(&u, &f, 4) ;;; (int)(u >> 23)
+?41 | int x = 0x01020304; unsigned char *b = (unsigned char *)&x ;;; b[0] * 10 + b[3]
+?5 | int x = 0x01020304; unsigned char *b = (unsigned char *)&x; b[3] = 5 ;;; x >> 24
+?2 | short s[2] = {1, 2}; int x; memcpy(&x, s, 4) ;;; x >> 16
+8 | int x = 3; void *v = &x; *static_cast<int *>(v) = 8 ;;; x
+8 | int x = 3; const int *c = &x; *const_cast<int *>(c) = 8 ;;; x
+9 | try { throw P{3, 4}; } catch (P &p) { p.x = 9; g_order = p.x; } ;;; g_order
+?11 | int a = 0; try { try { throw 1; } catch (int) { a = 1; throw; } } catch (...) { a += 10; } ;;; a
+?4 | int a = 0; try { std::vector<int> v(2); a = v.at(5); } catch (std::out_of_range &) { a = 4; } ;;; a
+?3 | int a = 0; try { throw std::runtime_error("boo"); } catch (std::exception &e) { a = (int)strlen(e.what()); } ;;; a
+"""
+
+PROGRAMS = (NAMES, ITSELF, ADDRESSES, LINKED, FORMS, LISTS, OPTIONS, TEXTS, CLASSES)
 
 
 def _cases() -> Iterator[tuple[int, int, str]]:

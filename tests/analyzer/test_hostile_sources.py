@@ -81,7 +81,7 @@ import os; os._exit(status)
 """
 
 
-def analyzed(folder: Path, patience_s: float = 4.0, **sources: str) -> tuple[int, str, float, float]:
+def analyzed(folder: Path, patience_s: float = 4.0, /, **sources: str) -> tuple[int, str, float, float]:
     """Exit status, all output, seconds of the processor, MiB of the largest process."""
     for name, text in sources.items():
         (folder / f"{name}.cu").write_text(text)

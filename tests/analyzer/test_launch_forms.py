@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
+from wattslice.errors import Severity
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
+from wattslice_models.gpu import load_gpu
 
 from .geometry import launches
 
@@ -278,9 +285,10 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
     text = f"""#include <cstdlib>
     #include <cuda.h>
     {TWO}
+    void run() {{ int gpus = 0; {query} if (gpus == 0) return; b<<<3, 32>>>(5); }}
     int main() {{
         int gpus = 0; {query} if (gpus == 0 || gpus < 1) exit(1);
-        a<<<4096 / gpus, 64>>>(7); b<<<3, 32>>>(5);
+        a<<<4096 / gpus, 64>>>(7); run();
         for (int i = 0; i < gpus; i++) {{ cudaSetDevice(i); b<<<5, 64>>>(7); }}
     }}"""
     a, *b = launches(tmp_path, text)
@@ -305,6 +313,15 @@ def test_a_kernel_that_another_launches_is_not_said_to_have_no_launch(tmp_path, 
     assert found["a"] == ()
     assert f"device code launches it (line {line}), no host code in this file" in found["b"][0].message
     assert "no launch in this file" in found["c"][0].message
+
+
+def test_a_launch_in_a_comment_is_none(tmp_path):
+    path = tmp_path / "a.cu"
+    path.write_text(f"{K}// k<<<2, 32>>>(1);\n")
+    told = ir.Diagnostic("PW006", Severity.NOTE, str(path), 2, "something else")
+    program = replace(read_cuda(path), diagnostics=(told,))
+    (launch,) = resolve_launches(program, NO_OVERRIDES, load_gpu("v100"))
+    assert "no launch in this file" in launch.assumptions[0].message
 
 
 def test_a_value_assumed_for_a_counter_takes_no_other_loop_of_that_name_away(tmp_path):
@@ -334,7 +351,7 @@ GRAPHS = [
     ("another node that is changed", f"{OTHER} {NODE} {AGAIN} {TAKEN}", [7, 9]),
     ("of any type", f"{OF_ANY} {TAKEN}", [7]),
     ("of any, changed", f"{OF_ANY} q.kernel.gridDim = 9; cudaGraphNodeSetParams(node, &q); {TAKEN}", [9]),
-    ("of memory", f"k<<<3, 64>>>(5); {OF_MEMORY} cudaGraphNodeSetParams(node, &q); {TAKEN}", [3]),
+    ("of memory", f"{OF_MEMORY} k<<<3, 64>>>(5); cudaGraphNodeSetParams(node, &q); {TAKEN}", [3]),
 ]  # fmt: skip
 
 

@@ -43,6 +43,7 @@ def test_iterations_between_those_evaluated_are_found(seed):
         offsets = lanes + sum(step * k for step, k in zip(steps, place, strict=True))
         touched.visit(offsets, LANES * of_each, tuple(zip(place, trips, strict=True)))
     found = touched.runs(size, 32)
+    assert found is not None
     wanted = {
         byte // 32
         for place in itertools.product(*map(range, trips))

@@ -111,10 +111,8 @@ def test_what_is_stored_corrects_a_sweep_as_the_table_itself_does(
     for one, other in zip(stored["variants"], with_table["variants"], strict=True):
         for name in ("time_s", "power_w", "energy_j"):
             assert one[name] == pytest.approx(other[name], rel=1e-9)
-    again = swept(
-        kernel, "--measured", str(table), space=few
-    )  # corrects the plain predictions, not the corrected ones
-    assert again == with_table
+    again = swept(kernel, "--measured", str(table), space=few)
+    assert again == with_table  # it corrects the plain predictions, not the corrected ones
 
 
 def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
@@ -279,14 +277,19 @@ def test_watts_between_the_limit_and_what_sensors_show_are_told(
         assert told in " ".join((said.out + said.err).split())
 
 
+def hot_figures(path: Path) -> Any:
+    (found,) = analyze([path], gpu="rtx_a4000").kernels
+    return found
+
+
 def test_odds_of_a_budget_reach_as_far_as_the_sensor_showed(tmp_path: Path):
     path = tmp_path / "hot.cu"
     assert train_hot(path, hot_table(tmp_path / "hot.csv", *[139.0] * 5)) == 0
-    (known,) = analyze([path], gpu="rtx_a4000").kernels
+    known = hot_figures(path)
     assert known.power_high_w < 142.0
     assert known.exceedance(144.0) < 0.01
     assert train_hot(path, hot_table(tmp_path / "hot.csv", *[139.0] * 4, 147.0)) == 0
-    (above,) = analyze([path], gpu="rtx_a4000").kernels
+    above = hot_figures(path)
     assert above.power_w <= 140.0
     assert above.power_high_w > 143.0
     assert above.exceedance(144.0) > 0.04
@@ -353,6 +356,15 @@ def test_one_variant_measured_twice_with_other_watts_is_told(
     words = f"the same macros were measured with 110 W and 122 W (lines {lines}), so 1 of 2 variants"
     said = capsys.readouterr().out
     assert (words in said) == ("the same macros" in said) == told
+
+
+def test_one_variant_measured_twice_with_other_seconds_is_told(tmp_path: Path, capsys):
+    path, table = tmp_path / "hot.cu", tmp_path / "hot.csv"
+    for other, told in ((0.00109, False), (0.0012, True)):
+        table.write_text(f"UN,time_s,power_w\n8,1e-3,110\n4,5e-4,110\n8,{other},112\n")
+        assert train_hot(path, table) == 0
+        words = "the same macros were measured with 0.001 s and 0.0012 s (lines 2 and 4), so 1 of 2 variants"
+        assert (words in " ".join(capsys.readouterr().out.split())) == told
 
 
 def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):

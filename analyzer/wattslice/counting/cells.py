@@ -118,7 +118,7 @@ def _written_everywhere(
     lanes, blocks = np.flatnonzero(active), active.size // threads.block_lanes
     own = lanes // threads.block_lanes * len(places)
     if isinstance(offset, np.ndarray):
-        own += np.searchsorted(places, offset[lanes])
+        own += np.searchsorted(places, cast("Lanes", offset)[lanes])
     writes = np.bincount(own, minlength=blocks * len(places)).reshape(blocks, len(places))
     return np.logical_and.reduce(writes > 0, axis=0).tolist()
 
@@ -156,8 +156,9 @@ def _set(
     key = _cell(root, at)
     old = state.environment.get(key)
     is_shared = root.space is ir.MemorySpace.SHARED
-    found = _whoever_writes(state, value) if is_shared else value
-    if found is None or not (is_everywhere or old is None or isinstance(found, Unknown) or same(found, old)):
+    known = _whoever_writes(state, value) if is_shared else value
+    found = value if known is None else known
+    if known is None or not (is_everywhere or old is None or isinstance(found, Unknown) or same(found, old)):
         writing = active()
         if is_shared:
             found, writing = _of_blocks(state, value, writing)

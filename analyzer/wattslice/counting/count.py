@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.branch_profile.profile import arm_name
 from wattslice.counting.boundaries import Boundaries
 from wattslice.counting.estimates import drawn, sampling_of
+from wattslice.counting.iterations import no_sites
 from wattslice.counting.loops import ALLOWANCE
 from wattslice.counting.parameters import DEFAULT_PARAMETER, SMALL_PARAMETER, bind_parameters, may_differ
 from wattslice.counting.pieces import Plan, Structure, TooManyPiecesError
 from wattslice.counting.profile import BranchArm, ExecutionProfile, LoopTrips, ProbabilitySource, Sampling
 from wattslice.counting.sampling import (
+    MOST_LANES,
     SampledThreads,
     complete,
     is_complete,
@@ -61,6 +65,12 @@ WORK_OF_ALL = 200_000_000
 
 LANES_OF_ALL = 1 << 15, 1 << 19
 """The most lanes of a grid for the same, without looking for pieces and after."""
+
+WORK_OF_KINDS = 200_000_000
+"""Work for which all blocks of a larger grid are evaluated for their counts alone."""
+
+LANES_TOGETHER = 1 << 17
+"""Lanes of them at a time."""
 
 WORK_OF_DRAWN = 5_000_000
 """Work for blocks drawn at random."""
@@ -228,6 +238,10 @@ def _evaluate(
     work_of_all = steps * (FREE_LANES + lanes_of_all)
     if is_small or (work_of_all <= WORK_OF_ALL and lanes_of_all <= LANES_OF_ALL[1]):
         return evaluated(threads_of(complete(grid), block), allowance), None
+    if work_of_all <= WORK_OF_KINDS:
+        kinds = _kinds_of_blocks(launch, profile, allowance, default, is_last=is_last)
+        if kinds is not None:
+            return evaluated(threads_of(kinds, block), allowance), None
     draw = drawn(grid, plan, block, WORK_OF_DRAWN // steps)
     threads = threads_of(draw.plan, block)
     state = _evaluate_blocks(launch, profile, allowance, default, threads, is_last=is_last, is_drawn=True)
@@ -240,6 +254,49 @@ def _evaluate(
     return state, sampling_of(draw, state.tallies.by_block, kernel, reason, loops)
 
 
+def _kinds_of_blocks(
+    launch: KernelLaunch, profile: BranchProfile | None, allowance: float, default: int, *, is_last: bool
+) -> Plan | None:
+    """One block of each kind, near the middle of the grid: blocks of a kind run everything equally often.
+
+    All blocks are evaluated for that, without addresses. None where there are too many kinds.
+    """
+    grid, block = launch.grid, launch.block
+    most, together = (lanes // padded_lanes(block) for lanes in (MOST_LANES, LANES_TOGETHER))
+    number = math.prod(grid)
+    found: dict[bytes, tuple[int, int]] = {}  # how far from the middle, and where
+    weights: Counter[bytes] = Counter()
+    for begin in range(0, number, max(together, 1)):
+        blocks = np.arange(begin, min(begin + max(together, 1), number))
+        apart = np.abs(blocks - number // 2)
+        blocks = blocks[np.argsort(apart, kind="stable")]
+        threads = threads_of(_plan_of(grid, blocks, np.ones(blocks.size)), block)
+        try:
+            state = _evaluate_blocks(
+                launch, profile, allowance, default, threads, is_last=is_last, is_drawn=True, has_sites=False
+            )
+        except BudgetExceededError:
+            return None
+        counts = state.tallies.by_block
+        rows = np.concatenate([counts.by_thread, counts.by_warp]).T
+        kinds, first, members = np.unique(rows, axis=0, return_index=True, return_counts=True)
+        for row, at, many in zip(kinds, blocks[first].tolist(), members.tolist(), strict=True):
+            key = row.tobytes()
+            found[key] = min(found.get(key, (number, at)), (abs(at - number // 2), at))
+            weights[key] += many
+        if len(found) > most:
+            return None
+    places = np.array([at for _, at in found.values()])
+    order = np.argsort(places)
+    return _plan_of(grid, places[order], np.array(list(weights.values()), np.float64)[order])
+
+
+def _plan_of(grid: tuple[int, int, int], blocks: NDArray[np.int64], weights: NDArray[np.float64]) -> Plan:
+    """The blocks of these numbers, each for so many."""
+    places = np.stack([blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])], axis=1)
+    return Plan(Structure(grid), places, places, weights, blocks, places, places)
+
+
 def _evaluate_blocks(
     launch: KernelLaunch,
     profile: BranchProfile | None,
@@ -250,6 +307,7 @@ def _evaluate_blocks(
     *,
     is_last: bool,
     is_drawn: bool = False,
+    has_sites: bool = True,
     most_steps: int | None = None,
     enough: int = 0,
 ) -> State:
@@ -261,6 +319,8 @@ def _evaluate_blocks(
         state.find(boundaries, enough)
     if is_drawn:
         state.survey_left = SURVEYS_OF_DRAWN  # estimates of estimates need no long look
+    if not has_sites:
+        state.tallies.sites = no_sites(launch.kernel)
     bind_parameters(state, default)
     executor = Executor(state, profile)
     executor.allowance = allowance

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
+from operator import is_
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -25,6 +27,7 @@ from wattslice.counting.values import (
     Lanes,
     Pointer,
     Record,
+    Scalar,
     Unknown,
     Value,
     apply,
@@ -43,8 +46,24 @@ if TYPE_CHECKING:
     from wattslice.branch_profile.profile import BranchProfile
 
 
+KEPT_LANES = 1 << 22
+"""Lanes of results that are kept: 32 MB."""
+
 SAME_PROBABILITY = 0.01
 """A measured probability and a counted one that differ by no more say the same."""
+
+
+PATIENCE = 3
+"""How often in a row operands may be others before it is no longer looked whether they are the same."""
+
+
+class _Result(Struct):
+    """What came of `operands`, none while nothing is kept; `seen`: where those of the last time were."""
+
+    operands: tuple[object, ...] = ()
+    value: Value = VARYING
+    seen: tuple[int, ...] = ()
+    patience: int = PATIENCE
 
 
 class ExpressionEvaluator:
@@ -53,6 +72,8 @@ class ExpressionEvaluator:
     def __init__(self, state: State, profile: BranchProfile | None) -> None:
         self.state = state
         self.profile = profile
+        self._results: dict[ir.Expr, _Result] = {}
+        self._kept, self._most_kept = 0, KEPT_LANES // state.threads.exists.size
         self._evaluate: dict[type, Callable[[Any, Mask], Value]] = {
             ir.Constant: self._constant,
             ir.Builtin: self._builtin,
@@ -99,6 +120,27 @@ class ExpressionEvaluator:
         state.environment, state.tallies.assumptions = environment, assumptions
         state.inputs.assumed = assumed
         return values
+
+    def _once(self, expr: ir.Expr, operands: tuple[object, ...], compute: Callable[[], Value]) -> Value:
+        """What `compute` makes of operands; of the very same lanes as the last time, what it made of them."""
+        known = self._results.get(expr)
+        if known is None:
+            known = self._results[expr] = _Result()
+        elif not known.patience:
+            return compute()
+        if known.operands and all(map(is_, known.operands, operands)):
+            known.patience = PATIENCE
+            return known.value
+        value, seen = compute(), tuple(map(id, operands))
+        if known.seen != seen:
+            self._kept -= bool(known.operands)
+            known.operands, known.value = (), VARYING
+            known.seen, known.patience = seen, known.patience - 1
+        elif self._kept < self._most_kept:
+            # Twice the same: what is kept alive costs the cache of the processor.
+            self._kept += 1
+            known.operands, known.value = operands, value
+        return value
 
     def _unmodelled(self, expr: ir.Expr, mask: Mask) -> Value:
         """Strings, and calls and launches from within kernels: only what they evaluate is followed."""
@@ -240,15 +282,10 @@ class ExpressionEvaluator:
     def _pointer_offset(self, expr: ir.PointerOffset, mask: Mask) -> Value:
         pointer = self.evaluate(expr.pointer, mask)
         root, offset = (pointer.root, pointer.offset) if isinstance(pointer, Pointer) else (None, VARYING)
-        if expr.index is not None:
-            index = scalar(self.evaluate(expr.index, mask))
-            if expr.scale_bytes != 1:
-                index = scalar(binary(ir.BinaryOp.MUL, index, expr.scale_bytes, ir.INT64))
-            op = ir.BinaryOp.SUB if expr.subtract else ir.BinaryOp.ADD
-            offset = scalar(binary(op, offset, index, ir.INT64))
-        if expr.offset_bytes:
-            offset = scalar(binary(ir.BinaryOp.ADD, offset, expr.offset_bytes, ir.INT64))
-        return Pointer(root, offset)
+        index = None if expr.index is None else self.evaluate(expr.index, mask)
+        if not isinstance(offset, np.ndarray) and not isinstance(index, np.ndarray):
+            return _moved(expr, root, offset, index)
+        return self._once(expr, (root, offset, index), lambda: _moved(expr, root, offset, index))
 
     def _atomic(self, expr: ir.Atomic, mask: Mask) -> Value:
         self.address(expr.place, mask)
@@ -287,7 +324,11 @@ class ExpressionEvaluator:
             if left.root != right.root or left.root is None:
                 return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
             left, right, type_ = left.offset, right.offset, ir.INT64
-        result = binary(expr.op, left, right, type_)
+        if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+            operands = left, right
+            result = self._once(expr, operands, lambda: binary(expr.op, *operands, type_))
+        else:
+            result = binary(expr.op, left, right, type_)
         boundaries = self.state.boundaries
         if boundaries is not None and (isinstance(result, np.ndarray) or boundaries.is_iterating):
             if expr.op in ir.COMPARISONS:
@@ -433,7 +474,9 @@ class ExpressionEvaluator:
         value = self.evaluate(expr.operand, mask)
         if self.state.boundaries is not None:
             self.state.boundaries.conversion(expr, value, mask.active)
-        return convert(value, expr.type)
+        if not isinstance(value, np.ndarray):
+            return convert(value, expr.type)
+        return self._once(expr, (value,), lambda: convert(value, expr.type))
 
     # ------------------------------------------------------------------ assignment
 
@@ -581,7 +624,24 @@ class ExpressionEvaluator:
             self.state.boundaries.function(expr, values, mask.active)
         if expr.name == ir.BIT_FIELD:
             return unset_member(values[0])
-        return convert(apply(expr.semantics, values, bits, expr.name), expr.type)
+        return self._once(
+            expr,
+            tuple(values),
+            lambda: convert(apply(expr.semantics, values, bits, expr.name), expr.type),
+        )
+
+
+def _moved(expr: ir.PointerOffset, root: ir.Root | None, offset: Scalar, index: Value | None) -> Pointer:
+    """`expr` for a pointer that lies at `offset` in `root`."""
+    if index is not None:
+        index = scalar(index)
+        if expr.scale_bytes != 1:
+            index = scalar(binary(ir.BinaryOp.MUL, index, expr.scale_bytes, ir.INT64))
+        op = ir.BinaryOp.SUB if expr.subtract else ir.BinaryOp.ADD
+        offset = scalar(binary(op, offset, index, ir.INT64))
+    if expr.offset_bytes:
+        offset = scalar(binary(ir.BinaryOp.ADD, offset, expr.offset_bytes, ir.INT64))
+    return Pointer(root, offset)
 
 
 _TABLES = (ir.MemorySpace.GLOBAL, ir.MemorySpace.CONSTANT)

@@ -166,7 +166,7 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
         if isinstance(node, ir.Load) and node.place.space not in FOLLOWED:
             continue
         seen.add(node)
-        if all(isinstance(part, _PLAIN) for part in ir.walk_expressions(node)) and is_invariant(
+        if all(isinstance(part, PLAIN) for part in ir.walk_expressions(node)) and is_invariant(
             node, assigned
         ):
             fixed.append(node)
@@ -182,7 +182,7 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
     return tuple(fixed), frozenset(found)
 
 
-_PLAIN = ir.Constant | ir.Read | ir.Builtin | ir.Binary | ir.Cast | ir.Unary | ir.AddressOf | ir.PointerOffset
+PLAIN = ir.Constant | ir.Read | ir.Builtin | ir.Binary | ir.Cast | ir.Unary | ir.AddressOf | ir.PointerOffset
 """What may be evaluated once more: it leaves no trace."""
 
 
@@ -364,7 +364,7 @@ class Runs(Tallies):
 
     def __init__(self, kernel: ir.Kernel, threads: SampledThreads) -> None:
         super().__init__(kernel, threads)
-        self.sites = [cast(SiteTally, _NoSite())] * kernel.site_count
+        self.sites = no_sites(kernel)
         self.runs: dict[int, Numbers] = {}
         self.error = 0.0
 
@@ -381,6 +381,11 @@ class _NoSite:
         pass
 
     visit_texels = visit
+
+
+def no_sites(kernel: ir.Kernel) -> list[SiteTally]:
+    """The sites of a kernel that is evaluated for its counts alone."""
+    return [cast(SiteTally, _NoSite())] * kernel.site_count
 
 
 def shadow_of(state: State, loop: ir.Loop, looked: LookedAt) -> State:

@@ -13,6 +13,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from enum import Enum, auto
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -27,6 +28,7 @@ from wattslice.counting.expressions import ExpressionEvaluator
 from wattslice.counting.iterations import (
     FEW_ITERATIONS,
     MOST_LOOKED_AT,
+    PLAIN,
     SURVEY_STEPS,
     LookedAt,
     Plan,
@@ -245,6 +247,10 @@ class Loops(ExpressionEvaluator):
 
     def _test_counted(self, loop: ir.Loop, mask: Mask) -> None:
         """One evaluation of the condition of a loop whose iterations are known: it decides nothing."""
+        if loop.condition is not None and _leaves_no_trace(loop.condition) and not self.state.inputs.assumed:
+            if not mask.is_empty:
+                self.state.tallies.count(loop.test_region, mask)
+            return
         boundaries, self.state.boundaries = self.state.boundaries, None
         self._test_once(loop, mask)
         self.state.boundaries = boundaries
@@ -977,6 +983,12 @@ class Loops(ExpressionEvaluator):
         through = self._run_body(loop, mask)
         self._test_once(loop, through)
         return through.thread_mean / mask.thread_mean if mask.thread_mean else 0.0
+
+
+@lru_cache(maxsize=256)
+def _leaves_no_trace(expr: ir.Expr) -> bool:
+    """Whether to evaluate an expression counts nothing and changes nothing."""
+    return all(isinstance(part, PLAIN) for part in ir.walk_expressions(expr))
 
 
 def unknown_like(value: Value) -> Value:

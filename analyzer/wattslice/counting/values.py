@@ -136,9 +136,11 @@ def identical(a: object, b: object) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(a, b)
+        one, other = cast("Lanes", a), cast("Lanes", b)
+        return one.dtype == other.dtype and np.array_equal(one, other)
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(identical, a, b))
+        left, right = cast("tuple[object, ...]", a), cast("tuple[object, ...]", b)
+        return len(left) == len(right) and all(map(identical, left, right))
     if isinstance(a, Unknown | Pointer | Chance | Record):
         return all(identical(getattr(a, name), getattr(b, name)) for name in a.__struct_fields__)
     return a == b

@@ -102,17 +102,23 @@ def follows_data(addresses: tuple[ir.Expr, ...], loaded: frozenset[ir.Variable])
     return False
 
 
-def register_assignments(body: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr]]:
-    """Every value that a register is given in `body`; parameters of inlined calls are registers too."""
+@lru_cache(maxsize=64)
+def register_assignments(body: ir.Stmt) -> tuple[tuple[ir.Variable, ir.Expr], ...]:
+    """Every value that a register is given in `body`; parameters of inlined calls are registers too.
+
+    Kept for the last few kernels and loops: eight stages ask.
+    """
+    found: list[tuple[ir.Variable, ir.Expr]] = []
     for stmt in ir.walk_statements(body):
         if isinstance(stmt, ir.Declare) and stmt.value is not None:
-            yield stmt.variable, stmt.value
+            found.append((stmt.variable, stmt.value))
         for expr in ir.statement_expressions(stmt):
             for node in ir.walk_expressions(expr):
                 if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace):
-                    yield node.target.variable, node.value
+                    found.append((node.target.variable, node.value))
                 elif isinstance(node, ir.InlinedCall):
-                    yield from zip(node.parameters, node.arguments, strict=True)
+                    found += zip(node.parameters, node.arguments, strict=True)
+    return tuple(found)
 
 
 def value_parts(expr: ir.Expr) -> Iterator[ir.Expr]:

@@ -144,6 +144,11 @@ class CallGraph:
                     found |= self._pointed_at
         return frozenset(found)
 
+    def names_a_function(self, argument: ir.Expr) -> bool:
+        """Whether an argument names a function of the host, one that is not read among them."""
+        texts = (inner for inner in ir.walk_expressions(argument) if isinstance(inner, ir.Text))
+        return any(text.type.name == "function" and text.value not in self.kernels for text in texts)
+
     @cached_property
     def _may_be_handed(self) -> dict[str, list[ir.Function]]:
         """Lambdas, and what calls of objects of classes run, by the names of their types."""

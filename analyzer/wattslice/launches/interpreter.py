@@ -315,7 +315,7 @@ class Interpreter(HostLoops):
         if isinstance(held, str):
             perhaps &= {self._graph.named(held)}
         self._not_followed(perhaps)
-        return bool(perhaps)
+        return bool(perhaps) or self._graph.names_a_function(argument)
 
     def _not_followed(
         self, functions: Collection[ir.Function], around: Mapping[ir.Variable, Storage] | None = None

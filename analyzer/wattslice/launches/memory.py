@@ -70,6 +70,7 @@ class Storage(Struct, eq=False):
     is_allocated: bool = False
     is_static: bool = False
     has_vectors: bool = False
+    scalar_bytes: int = 0  # of a variable of arithmetic type
     overlaps: Mapping[int, Overlap] = field(default_factory=dict[int, Overlap])
 
 
@@ -368,7 +369,8 @@ class Memory:
         """Fresh storage for a variable of the current call."""
         kind = variable.type.kind
         is_scalar = kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT) and variable.type.lanes == 1
-        storage = Storage(variable.name, is_scalar=is_scalar)
+        width = variable.type.size_bytes if is_scalar else 0
+        storage = Storage(variable.name, is_scalar=is_scalar, scalar_bytes=width)
         if kind is ir.TypeKind.RECORD:
             storage.class_name = variable.type.name
             storage.overlaps = self._overlaps_of(variable.type)
@@ -450,8 +452,11 @@ class Memory:
             return Unknown(f"'{storage.name}' is {_MISSING.reason}", name)
         if storage.overlaps and isinstance(found, (int, float)) and isinstance(found, int) is type_.is_float:
             return Unknown(f"another member of the union '{storage.name}'")
-        if type(found) is int and type_.is_integral and found.bit_length() > type_.bits - type_.signed:
-            return convert(found, type_)  # the first bytes of a wider number
+        if type_.is_integral and isinstance(found, (int, float)):
+            if isinstance(found, float) or (storage.is_scalar and _is_in_parts(storage)):
+                return Unknown(f"the bytes of '{storage.name}'")
+            if found.bit_length() > type_.bits - type_.signed:
+                return convert(found, type_)  # the first bytes of a wider number
         return found
 
     def write(self, storage: Storage, offset: int, value: Value, type_: ir.Type) -> None:
@@ -481,6 +486,8 @@ class Memory:
                 self.forget_object(storage, offset, type_, why)
         else:
             value = _named(convert(value, type_), storage)
+            if type_.size_bytes < storage.scalar_bytes and type_.size_bytes:
+                value = Unknown(f"the bytes of '{storage.name}'")
             if (overlap := storage.overlaps.get(offset)) is not None:
                 lost = Unknown(f"another member of the union '{storage.name}'")
                 for other in overlap.others:
@@ -611,6 +618,11 @@ def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unk
     if not storage.is_scalar or not isinstance(likely, (int, float)):
         return Unknown(reason)
     return Unknown(reason, storage.name, likely=likely)
+
+
+def _is_in_parts(storage: Storage) -> bool:
+    """Whether something was written behind the start of a number."""
+    return any(0 < key < storage.scalar_bytes for key in storage.cells)
 
 
 def _named(value: Value, storage: Storage) -> Value:

@@ -267,17 +267,20 @@ def _doubts(pairs: Sequence[tuple[MeasuredVariant, PredictedVariant, VariantWork
 
 
 def _disagreeing(measured: Sequence[MeasuredVariant]) -> Iterator[str]:
-    """The first variant that was measured twice with watts that lie far apart."""
-    known = [(one, one.power_w) for one in measured if one.power_w is not None]
-    alike = [((one.macros, one.launch), power_w) for one, power_w in known]
-    far = contradictions(alike)
-    if far:
-        (one, low_w), (other, high_w) = (known[place] for place in far[0])
-        places = "" if one.line is None or other.line is None else f" (lines {one.line} and {other.line})"
-        yield (
-            f"the same macros were measured with {low_w:g} W and {high_w:g} W{places}, so {len(far)} of "
-            f"{len({key for key, _ in alike})} variants: does something vary that is no macro?"
-        )
+    """The first variant that was measured twice with watts that lie far apart, and with seconds."""
+    watts = [(one, one.power_w) for one in measured if one.power_w is not None]
+    seconds = [(one, one.time_s) for one in measured if one.time_s is not None]
+    for unit, known in (("W", watts), ("s", seconds)):
+        alike = [((one.macros, one.launch), figure) for one, figure in known]
+        far = contradictions(alike)
+        if far:
+            (one, low), (other, high) = (known[place] for place in far[0])
+            places = "" if one.line is None or other.line is None else f" (lines {one.line} and {other.line})"
+            share = f"{len(far)} of {len({key for key, _ in alike})}"
+            yield (
+                f"the same macros were measured with {low:g} {unit} and {high:g} {unit}{places}, so {share} "
+                "variants: does something vary that is no macro?"
+            )
 
 
 def _at_limit(pairs: Sequence[tuple[MeasuredVariant, PredictedVariant, VariantWork]]) -> Iterator[str]:

@@ -252,7 +252,7 @@ def _idle_fault(reading: Reading, predicted_w: float) -> str:
 
 def _passed_over(table: Path) -> list[str]:
     """Columns of the table that say nothing here, perhaps misspelt."""
-    lines = table.read_text(encoding="utf-8").splitlines()
+    lines = table.read_text(encoding="utf-8-sig").splitlines()
     header = next(csv.reader(line for line in lines if not line.startswith("#")))
     known = ReadingRow.__struct_fields__
     return [

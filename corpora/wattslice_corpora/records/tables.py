@@ -45,7 +45,7 @@ def read_table(
     """
     convert = {name: _CONVERT[str(row_type.__annotations__[name])] for name in row_type.__struct_fields__}
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets begin with a byte order mark
     except UnicodeDecodeError as error:
         raise RecordError(f"{path}: not UTF-8 text ({error.reason})") from None
     lines = text.splitlines()

@@ -98,11 +98,13 @@ _KEYWORDS = frozenset({"PRIVATE", "PUBLIC", "INTERFACE", "SYSTEM", "BEFORE", "AF
 
 def read_cmake(folder: Path, top: Path) -> Cmake | None:
     """The CMakeLists.txt of a folder with the variables of those above; None where there is none."""
-    places = (folder, *folder.parents)
-    downwards = reversed(places[: places.index(top) + 1])
+    own = text_of_file(f"{folder}/CMakeLists.txt")
+    if own is None:
+        return None
+    above = folder.parents
+    downwards = reversed(above[: 0 if folder == top else above.index(top) + 1])
     asked = ((place, text_of_file(f"{place}/CMakeLists.txt")) for place in downwards)
-    texts = tuple((place, text) for place, text in asked if text is not None)
-    return _read_cmake(texts, top) if texts and texts[-1][0] == folder else None
+    return _read_cmake((*((place, text) for place, text in asked if text is not None), (folder, own)), top)
 
 
 @lru_cache(maxsize=64)

@@ -43,6 +43,7 @@ from wattslice.frontend.cuda.lowering.types import (
 )
 from wattslice.ir import BOOL, BinaryOp, Constant, Construct, Expr, Read, Span, Type, TypeKind, UnaryOp
 from wattslice.ir.c_arithmetic import converted, fold
+from wattslice.patterns import regex
 
 # --------------------------------------------------------------------------- leaves
 
@@ -74,9 +75,17 @@ def _(body: Body, node: Node) -> Expr:
 def _(body: Body, node: Node) -> Expr:
     """sizeof, alignof, type traits."""
     value = node.evaluate()
-    if value is None:
+    if value is None or (body.is_host and _is_of_library(body, node)):
         return unknown(body, node, "sizeof")
     return Constant(value, body.type(node), body.span(node))
+
+
+_NAMES_LIBRARY = regex(r"^sizeof\s*\(\s*(?:const\s+)?std::(?!size_t|u?int\d+_t|array\b|byte\b|complex\b)")
+
+
+def _is_of_library(body: Body, node: Node) -> bool:
+    """Whether the size is of a class of the library, which is only declared here."""
+    return _NAMES_LIBRARY.match(body.unit.spans.text(node)) is not None
 
 
 def unknown(body: Body, node: Node, name: str) -> Expr:
