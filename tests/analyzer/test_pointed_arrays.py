@@ -314,6 +314,12 @@ def test_launches_that_share_arrays_are_other_launches(tmp_path):
     assert sorted(launch.times for launch in found) == [1, 2]
 
 
+@pytest.mark.parametrize("body", BODIES)
+def test_slices_of_members_are_those_of_arguments(body):
+    (one,), (other,) = (answers(FORMS[form](BODIES[body])) for form in ("arguments", "record"))
+    assert [part.length for part in other.slices] == [part.length for part in one.slices]
+
+
 def test_slices_name_the_members(tmp_path):
     (kernel,) = answers(FORMS["record"](BODIES["streams"]))
     (own,) = kernel.slices

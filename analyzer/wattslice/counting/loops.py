@@ -1063,8 +1063,7 @@ def _drifted(before: Value | None, after: Value) -> Value:
     if isinstance(after, Pointer):
         if isinstance(before, Pointer) and before.root == after.root:
             return Pointer(after.root, scalar(_drifted(before.offset, after.offset)))
-        root = None if isinstance(before, Pointer) else after.root  # another in each iteration
-        return Pointer(root, scalar(unknown_like(after.offset)))
+        return unknown_like(after)
     moved = _moved_by(before, after)
     if moved is not None and is_warp_uniform(moved):
         return Unknown(uniform=True, delta=cast(Lanes, scalar(after)))

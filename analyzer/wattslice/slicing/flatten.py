@@ -72,8 +72,6 @@ class Aliases:
             self._parent[self._find(base)] = self._find(target)
 
     def _find(self, variable: ir.Variable) -> ir.Variable:
-        if variable.behind is not None and isinstance(variable.behind.holder, ir.Variable):
-            variable = variable.behind.holder  # what is copied is told apart by variables only
         while (parent := self._parent.get(variable, variable)) is not variable:
             grandparent = self._parent.get(parent, parent)
             self._parent[variable] = grandparent  # path halving
