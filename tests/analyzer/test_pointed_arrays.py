@@ -97,7 +97,7 @@ __global__ void k(float *a, float *b, float *c, float *d, float *o, int n) {{ fl
 {MAIN} k<<<n / 256, 256>>>(a, b, c, d, o, n); }}"""
     ),
 }
-TABLES = {
+TABLES: dict[str, Callable[[str], str]] = {
     "record in constant memory": lambda body: (
         f"""struct R {{ {FIVE} }}; __constant__ R r;
 __global__ void k(int n) {{ {INDEX} {of_record(body)} }}
