@@ -16,6 +16,8 @@ from wattslice.launches.overrides import parse_overrides
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
 
+from .geometry import named
+
 SPAN = ir.Span("a.cu", 1, 1, 1)
 GPU = load_gpu("v100")
 PRELUDE = """\
@@ -183,7 +185,7 @@ def test_a_launch_that_only_iterations_between_the_visited_ones_make_is_met():
 
 def test_a_loop_that_never_runs_gives_no_geometry():
     (launch,) = launches(main("int i; for (i = 1000; i < 0; i--) LAUNCH(i, 128, i);"))
-    assert (launch.source, dict(launch.assumed_variables)) == (LaunchSource.ASSUMED, {"i": 1024})
+    assert (launch.source, named(launch.assumed_variables)) == (LaunchSource.ASSUMED, {"i": 1024})
     assert "'i' counts a loop that never runs" in launch.assumptions[0].message
     # What it would launch does not depend on the counter here; still it is told that it is not launched.
     (launch,) = launches(main("int i, n = 0; for (i = 0; i < n; i++) LAUNCH(4, 32, n);"))
@@ -280,7 +282,7 @@ def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason
 def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason, grid, values):
     (launch,) = launches(main(body))
     assert launch.source is LaunchSource.ASSUMED
-    assert (launch.grid[0], dict(launch.assumed_variables)) == (grid, values)
+    assert (launch.grid[0], named(launch.assumed_variables)) == (grid, values)
     assert [a.fix for a in launch.assumptions] == [f"--set {name}=VALUE" for name in values]
     assert reason in launch.assumptions[0].message
     assert launch.arguments[0] == values["n"]
@@ -310,7 +312,7 @@ def test_what_an_undecided_branch_sets_follows_from_the_assumed_variable(code, s
     )
     (launch,) = launches(text)
     assert (launch.grid[0], launch.source) == (64, LaunchSource.ASSUMED)
-    assert (launch.arguments, dict(launch.assumed_variables)) == ((1024, 64), {"n": 1024})
+    assert (launch.arguments, named(launch.assumed_variables)) == ((1024, 64), {"n": 1024})
     (assumption,) = launch.assumptions
     assert (assumption.rule, assumption.fix) == ("PW011", "--set n=VALUE")
     for option in ("n=200000", "k.n=200000"):  # also the setting that the counting of the kernel suggests
@@ -351,7 +353,7 @@ def test_a_launch_in_a_branch_that_the_assumed_value_excludes_is_dropped():
     (launch,) = launches(
         main("int n = atoi(argv[1]); if (n == 1) { LAUNCH(4, 32, n); } else { LAUNCH(n / 32, 64, n); }")
     )
-    assert (launch.block[0], launch.source, dict(launch.assumed_variables)) == (
+    assert (launch.block[0], launch.source, named(launch.assumed_variables)) == (
         64, LaunchSource.ASSUMED, {"n": 65536},
     )  # fmt: skip
 
@@ -422,7 +424,7 @@ def test_set_of_a_parameter_and_launch():
     assert (second.grid, second.block, second.dynamic_shared_bytes) == ((9, 1, 1), (32, 1, 1), 0)
     assert first.arguments == (5, 2)
     assert first.source is LaunchSource.OPTION
-    assert dict(first.settings) == {"n": 5, "trip_L4": 3}
+    assert named(first.settings) == {"n": 5, "trip_L4": 3}
 
 
 def test_launch_bounds_limit_the_assumed_block():
@@ -460,17 +462,17 @@ def test_an_assumed_size_overflows_no_number_made_of_it():
     body = "int x = atoi(argv[1]); int n = 4 * x * x * x; LAUNCH((n - 1) / 128 + 1, 128, n);"
     (launch,) = launches(main(body, "int atoi(const char *);\n"))
     assert (launch.grid, launch.arguments[0]) == ((8192, 1, 1), 1 << 20)
-    assert dict(launch.assumed_variables) == {"x": 64}
+    assert named(launch.assumed_variables) == {"x": 64}
 
 
 def test_every_way_to_a_launch_has_its_own_geometry():
     helper = "int unknown(void); void go(int n) { LAUNCH(n, 32, n); }"
     first, second = launches(main("go(16); int m = unknown(); go(m);", helper))
     assert (first.grid, first.source) == ((16, 1, 1), LaunchSource.HOST_CODE)
-    assert (second.grid, second.source) == ((640, 1, 1), LaunchSource.ASSUMED) or dict(
+    assert (second.grid, second.source) == ((640, 1, 1), LaunchSource.ASSUMED) or named(
         second.assumed_variables
     )
-    assert dict(second.assumed_variables).keys() == {"m"}
+    assert named(second.assumed_variables).keys() == {"m"}
 
 
 UNKNOWN = "int unknown(void);"
