@@ -16,8 +16,6 @@ from wattslice.launches.overrides import parse_overrides
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
 
-from .geometry import named
-
 SPAN = ir.Span("a.cu", 1, 1, 1)
 GPU = load_gpu("v100")
 PRELUDE = """\
@@ -185,14 +183,10 @@ def test_a_launch_that_only_iterations_between_the_visited_ones_make_is_met():
 
 def test_a_loop_that_never_runs_gives_no_geometry():
     (launch,) = launches(main("int i; for (i = 1000; i < 0; i--) LAUNCH(i, 128, i);"))
-<<<<<<< HEAD
     assert (launch.source, {v.name: v.value for v in launch.assumed_variables}) == (
         LaunchSource.ASSUMED,
         {"i": 1024},
     )
-=======
-    assert (launch.source, named(launch.assumed_variables)) == (LaunchSource.ASSUMED, {"i": 1024})
->>>>>>> g14
     assert "'i' counts a loop that never runs" in launch.assumptions[0].message
     # What it would launch does not depend on the counter here; still it is told that it is not launched.
     (launch,) = launches(main("int i, n = 0; for (i = 0; i < n; i++) LAUNCH(4, 32, n);"))
@@ -289,11 +283,7 @@ def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason
 def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason, grid, values):
     (launch,) = launches(main(body))
     assert launch.source is LaunchSource.ASSUMED
-<<<<<<< HEAD
     assert (launch.grid[0], {v.name: v.value for v in launch.assumed_variables}) == (grid, values)
-=======
-    assert (launch.grid[0], named(launch.assumed_variables)) == (grid, values)
->>>>>>> g14
     assert [a.fix for a in launch.assumptions] == [f"--set {name}=VALUE" for name in values]
     assert reason in launch.assumptions[0].message
     assert launch.arguments[0] == values["n"]
@@ -323,14 +313,10 @@ def test_what_an_undecided_branch_sets_follows_from_the_assumed_variable(code, s
     )
     (launch,) = launches(text)
     assert (launch.grid[0], launch.source) == (64, LaunchSource.ASSUMED)
-<<<<<<< HEAD
     assert (launch.arguments, {v.name: v.value for v in launch.assumed_variables}) == (
         (1024, 64),
         {"n": 1024},
     )
-=======
-    assert (launch.arguments, named(launch.assumed_variables)) == ((1024, 64), {"n": 1024})
->>>>>>> g14
     (assumption,) = launch.assumptions
     assert (assumption.rule, assumption.fix) == ("PW011", "--set n=VALUE")
     for option in ("n=200000", "k.n=200000"):  # also the setting that the counting of the kernel suggests
@@ -371,11 +357,7 @@ def test_a_launch_in_a_branch_that_the_assumed_value_excludes_is_dropped():
     (launch,) = launches(
         main("int n = atoi(argv[1]); if (n == 1) { LAUNCH(4, 32, n); } else { LAUNCH(n / 32, 64, n); }")
     )
-<<<<<<< HEAD
     assert (launch.block[0], launch.source, {v.name: v.value for v in launch.assumed_variables}) == (
-=======
-    assert (launch.block[0], launch.source, named(launch.assumed_variables)) == (
->>>>>>> g14
         64, LaunchSource.ASSUMED, {"n": 65536},
     )  # fmt: skip
 
@@ -446,11 +428,7 @@ def test_set_of_a_parameter_and_launch():
     assert (second.grid, second.block, second.dynamic_shared_bytes) == ((9, 1, 1), (32, 1, 1), 0)
     assert first.arguments == (5, 2)
     assert first.source is LaunchSource.OPTION
-<<<<<<< HEAD
     assert {v.name: v.value for v in first.settings} == {"n": 5, "trip_L4": 3}
-=======
-    assert named(first.settings) == {"n": 5, "trip_L4": 3}
->>>>>>> g14
 
 
 def test_launch_bounds_limit_the_assumed_block():
@@ -488,28 +466,17 @@ def test_an_assumed_size_overflows_no_number_made_of_it():
     body = "int x = atoi(argv[1]); int n = 4 * x * x * x; LAUNCH((n - 1) / 128 + 1, 128, n);"
     (launch,) = launches(main(body, "int atoi(const char *);\n"))
     assert (launch.grid, launch.arguments[0]) == ((8192, 1, 1), 1 << 20)
-<<<<<<< HEAD
     assert {v.name: v.value for v in launch.assumed_variables} == {"x": 64}
-=======
-    assert named(launch.assumed_variables) == {"x": 64}
->>>>>>> g14
 
 
 def test_every_way_to_a_launch_has_its_own_geometry():
     helper = "int unknown(void); void go(int n) { LAUNCH(n, 32, n); }"
     first, second = launches(main("go(16); int m = unknown(); go(m);", helper))
     assert (first.grid, first.source) == ((16, 1, 1), LaunchSource.HOST_CODE)
-<<<<<<< HEAD
     assert (second.grid, second.source) == ((640, 1, 1), LaunchSource.ASSUMED) or {
         v.name: v.value for v in second.assumed_variables
     }
     assert {v.name: v.value for v in second.assumed_variables}.keys() == {"m"}
-=======
-    assert (second.grid, second.source) == ((640, 1, 1), LaunchSource.ASSUMED) or named(
-        second.assumed_variables
-    )
-    assert named(second.assumed_variables).keys() == {"m"}
->>>>>>> g14
 
 
 UNKNOWN = "int unknown(void);"
