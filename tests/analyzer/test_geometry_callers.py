@@ -292,6 +292,25 @@ def test_host_code_is_lowered_once_for_all_who_ask_for_the_same(tmp_path):
     assert read_caller(path, names).program not in (None, program)
 
 
+def test_a_file_is_parsed_once_although_its_host_code_asks_about_it(tmp_path, monkeypatch):
+    parsed: list[Path] = []
+    plain = session.parse_cuda
+
+    def noted(path, *arguments):
+        parsed.append(path)
+        return plain(path, *arguments)
+
+    monkeypatch.setattr(session, "parse_cuda", noted)
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k(int n) {}\nint size = 1;\nint main() { k<<<1, 64>>>(size); }\n")
+    os.utime(path, (1e9, 1e9))
+    assert len(read_cuda(path).kernels) == 1
+    assert read_caller(path, frozenset(("size",))).program is not None
+    assert parsed == [path]
+    assert len(read_cuda(path, source=path.read_bytes()).kernels) == 1  # from memory: nothing is remembered
+    assert parsed == [path, path]
+
+
 def test_a_caller_beside_counts_before_those_of_other_programs(tmp_path):
     for name, text in {
         "one/k.cu": "__global__ void k(int n) {}\nvoid go(int n) { k<<<n, 64>>>(n); }\n",

@@ -109,7 +109,7 @@ def keep(state: State, place: ir.MemoryPlace, address: Value, value: Value, mask
 
 
 def _written_everywhere(
-    state: State, root: ir.Variable, offset: object, places: list[int], active: NDArray[np.bool_]
+    state: State, root: ir.Variable, offset: Value, places: list[int], active: NDArray[np.bool_]
 ) -> list[bool]:
     """Of each of `places`, which `active` lanes write, whether those of all objects do."""
     threads = state.threads
@@ -118,9 +118,9 @@ def _written_everywhere(
     lanes, blocks = np.flatnonzero(active), active.size // threads.block_lanes
     own = lanes // threads.block_lanes * len(places)
     if isinstance(offset, np.ndarray):
-        own += np.searchsorted(places, cast("Lanes", offset)[lanes])
+        own += np.searchsorted(places, offset[lanes])
     writes = np.bincount(own, minlength=blocks * len(places)).reshape(blocks, len(places))
-    return np.logical_and.reduce(writes > 0, axis=0).tolist()
+    return [bool(column.all()) for column in (writes > 0).T]
 
 
 def fill(state: State, variable: ir.Variable, values: dict[int, Value], otherwise: Value) -> None:
@@ -164,7 +164,9 @@ def _set(
             found, writing = _of_blocks(state, value, writing)
         if not is_everywhere:
             found = VARYING if old is None else select(writing, found, old)
-    elif not is_everywhere and (old is None or not same(found, old)):
+    elif is_everywhere or (old is not None and same(known, old)):
+        found = known
+    else:
         found = VARYING  # of two that are not the same, one unknown, nothing is left
     state.environment[key] = found
 

@@ -136,8 +136,7 @@ class ExpressionEvaluator:
             self._kept -= bool(known.operands)
             known.operands, known.value = (), VARYING
             known.seen, known.patience = seen, known.patience - 1
-        elif self._kept < self._most_kept:
-            # Twice the same: what is kept alive costs the cache of the processor.
+        elif self._kept < self._most_kept:  # twice the same; to keep more would cost the processor's cache
             self._kept += 1
             known.operands, known.value = operands, value
         return value

@@ -38,6 +38,7 @@ from wattslice.config.config import Config
 from wattslice.config.gpu_choice import GpuChoice
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.clang.libclang import version
+from wattslice.frontend.cuda.read import forget
 from wattslice.pipeline.files import analyze_file
 from wattslice_tools.wild import edit_latency
 from wattslice_tools.wild.checkouts import cuda_files, revision
@@ -145,6 +146,7 @@ def measure(path: Path, gpu: str) -> Times | None:
         bare = measured(lambda: parse(text))
         is_slow = analysis.cpu_s > _SLOW_S
         if not is_slow:
+            forget()  # a file that was just read would not be parsed again
             analysis = measured(lambda: analyze_file(path, config))
         cache = Path(folder, "cache")
         cold = first = run(analyze, cache)

@@ -133,7 +133,12 @@ def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | Non
 _MOST_UNITS = 5
 _units: dict[tuple[Path, ParseOptions], _Reading] = {}
 """The last files read, the latest last."""
-atexit.register(_units.clear)  # libclang is gone when modules are taken apart
+
+
+@atexit.register  # libclang is gone when modules are taken apart
+def forget() -> None:
+    """The next file is read as by a process that has read none."""
+    _units.clear()
 
 
 class _Reading(Struct, frozen=True):
