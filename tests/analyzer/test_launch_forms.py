@@ -277,11 +277,7 @@ def test_of_many_processes_the_first_of_one_is_assumed(tmp_path):
     }}"""
     (launch,) = launches(tmp_path, text)
     assert (launch.grid, launch.arguments, launch.source) == ((64, 1, 1), (0,), LaunchSource.ASSUMED)
-<<<<<<< HEAD
     assert {v.name: v.value for v in launch.assumed_variables} == {"rank": 0, "size": 1}
-=======
-    assert named(launch.assumed_variables) == {"rank": 0, "size": 1}
->>>>>>> g14
 
 
 @pytest.mark.parametrize("query", ["cudaGetDeviceCount(&gpus);", "cuInit(0); cuDeviceGetCount(&gpus);"])
@@ -296,15 +292,11 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
         for (int i = 0; i < gpus; i++) {{ cudaSetDevice(i); b<<<5, 64>>>(7); }}
     }}"""
     a, *b = launches(tmp_path, text)
-<<<<<<< HEAD
     assert (a.grid, a.source, {v.name: v.value for v in a.assumed_variables}) == (
         (4096, 1, 1),
         LaunchSource.ASSUMED,
         {"gpus": 1},
     )
-=======
-    assert (a.grid, a.source, named(a.assumed_variables)) == ((4096, 1, 1), LaunchSource.ASSUMED, {"gpus": 1})
->>>>>>> g14
     assert [(launch.grid[0], launch.source, launch.times) for launch in (a, *b)] == [
         (4096, LaunchSource.ASSUMED, 1),
         (3, LaunchSource.HOST_CODE, 1),
