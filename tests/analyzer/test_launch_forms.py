@@ -14,7 +14,7 @@ from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
-from .geometry import launches, named
+from .geometry import launches
 
 K = "__global__ void k(int n) {}\n"
 TWO = "__global__ void a(int n) {}\n__global__ void b(int n) {}\n"
