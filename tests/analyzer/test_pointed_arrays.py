@@ -179,6 +179,11 @@ LONG = {
   float s = 0; for (int j = 0; j < tables; ++j) s += p[j][i]; o[i] = s; }
 int main() { int n = 1 << 22; float *o, **p; cudaMalloc(&o, 4 * n); cudaMalloc(&p, 8 * 100000);
   k<<<n / 256, 256>>>(p, o, n, 100000); }""",
+    "table behind a branch": """__global__ void k(float *const *p, float *o, int n, int tables) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float s = 0; for (int j = 0; j < tables; ++j) { if (j % 3 == 0) s += 1.0f; s += p[j][i]; } o[i] = s; }
+int main() { int n = 1 << 22; float *o, **p; cudaMalloc(&o, 4 * n); cudaMalloc(&p, 8 * 100000);
+  k<<<n / 256, 256>>>(p, o, n, 100000); }""",
     "record": """struct R { float *in[200]; };
 __global__ void k(R r, float *o) { int i = blockIdx.x * blockDim.x + threadIdx.x;
   float s = 0;
@@ -326,6 +331,8 @@ def test_slices_name_the_members(tmp_path):
     (kernel,) = answers(FORMS["record"](BODIES["streams"]))
     (own,) = kernel.slices
     assert set(own.variables) == {"r.a", "r.b", "r.c", "r.d", "r.o"}
+    (kernel,) = answers(FORMS["array in a record"](BODIES["streams"]))
+    assert {name for part in kernel.slices for name in part.variables} == {"r.in", "r.o"}
 
 
 @pytest.mark.parametrize(

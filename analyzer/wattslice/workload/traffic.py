@@ -29,6 +29,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -110,6 +111,7 @@ class _Reached(Struct):
     reach: Reach | None = None
     share: float = 0.0
     sectors: list[tuple[int, int]] | None = field(default_factory=list[tuple[int, int]])
+    counted: tuple[int, int] = (0, 0)  # of how many runs, how many sectors
 
     @property
     def span(self) -> float:
@@ -118,11 +120,9 @@ class _Reached(Struct):
             return math.inf
         if self.sectors is None:
             return _whole_sectors(self.reach.bytes)
-        number, end = 0, -math.inf
-        for first, behind in sorted(self.sectors):
-            number += max(0, behind - max(first, end))
-            end = max(end, behind)
-        return SECTOR_BYTES * number
+        if self.counted[0] != len(self.sectors):
+            self.counted = len(self.sectors), _number_of(self.sectors)
+        return SECTOR_BYTES * self.counted[1]
 
     def bytes(self, passes: float) -> float:
         """Bytes that one block fetches, on the mean of all."""
@@ -659,6 +659,14 @@ def _constant_words(access: MemoryAccess, statistics: SiteStatistics, made: Requ
     words = WARP_SIZE * made.per_thread / made.per_warp * max(1.0, statistics.request_bytes / 4)
     size_bytes = access.root.type.size_bytes if access.root is not None else 0
     return max(1.0, min(words, size_bytes / 4) if size_bytes else words)
+
+
+def _number_of(runs: list[tuple[int, int]]) -> int:
+    """The sectors in at least one of these runs."""
+    first, behind = np.array(sorted(runs)).T
+    reached = np.maximum.accumulate(behind)
+    before = np.concatenate([first[:1], reached[:-1]])  # what the runs before a run reach
+    return int(np.maximum(0, behind - np.maximum(first, before)).sum())
 
 
 def _whole_sectors(span_bytes: float) -> float:
