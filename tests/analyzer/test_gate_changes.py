@@ -119,7 +119,7 @@ def test_what_does_all_that_it_did_and_more_costs_more_for_sure(change: dict[str
     pair = Pair(replace(OLD, analysis=RUNS), replace(figures, analysis=replace(RUNS, **change)), None)
     assert does_more(pair) is is_more
     assert failures(pair, sure) == ["energy"] * is_more
-    assert all(change.low == 1.0 for change in changes_of(pair)[1:]) is is_more
+    assert all(change.low >= 1.0 for change in changes_of(pair)[1:]) is is_more
     assert failures(pair, Policy(fail_on=(Quantity.POWER,))) == []
 
 

@@ -79,7 +79,7 @@ def test_a_lost_file_is_told(config, monkeypatch):
         for number, path in enumerate(paths):
             yield number, lost(path, "gone") if number == 3 else task(path)
 
-    monkeypatch.setattr(pipeline, "on_workers", lost)
+    monkeypatch.setattr(workers, "on_workers", lost)
     analysis = pipeline.analyze_files(replace(config, execution=Execution(jobs=2)))
     assert [Path(kernel.file).stem for kernel in analysis.kernels] == ["k0", "k1", "k3", "k4"]
     (told,) = [entry for entry in analysis.diagnostics if entry.rule == "PW099"]

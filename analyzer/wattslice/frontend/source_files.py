@@ -131,9 +131,8 @@ class Stamp(NamedTuple):
             return cls(None, len(text))
         now_ns = time.time_ns()
         found = os.stat(path)  # noqa: PTH116  (thousands)
-        # Anybody may set the time of a change, nobody that of the setting.
-        changed_ns = max(found.st_mtime_ns, found.st_ctime_ns)
-        return cls(None if changed_ns > now_ns - _TICK_NS else changed_ns, found.st_size)
+        young = found.st_mtime_ns > now_ns - _TICK_NS
+        return cls(None if young else found.st_mtime_ns, found.st_size)
 
     def holds_for(self, path: Path | str) -> bool:
         """Whether the file is as it was when it was stamped."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.inputs import Inputs, note_inputs, recorded
+from wattslice.frontend.inputs import Inputs, digest_of_text, note_inputs, open_text, recorded
 from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
-from wattslice.frontend.source_files import Stamp
 from wattslice.frontend.surroundings import Surroundings
 from wattslice.ir import Program
 
@@ -142,21 +140,29 @@ def forget() -> None:
 
 
 class _Reading(Struct, frozen=True):
-    """What a file was read as, from what, and the texts of that with their stamps."""
+    """What a file was read as, and from what."""
 
     parsed: ParsedUnit
     inputs: Inputs
-    texts: tuple[tuple[Path, Stamp], ...]
     lowered: dict[frozenset[str], tuple[Program, Inputs]] = {}
     """Its host code that calls these, and what that is made of besides."""
 
     def holds(self) -> bool:
         """Whether it would be read so again."""
         return (
-            all(stamp.holds_for(path) for path, stamp in self.texts)
+            all(_digest(text.path) == text.sha256 for text in self.inputs.texts)
             and all(os.path.isfile(path) for path in self.inputs.present)  # noqa: PTH113
             and not any(os.path.isfile(path) for path in self.inputs.absent)  # noqa: PTH113
         )
+
+
+def _digest(path: str) -> str:
+    """Of what the file has now; open texts are the content of theirs."""
+    text = open_text(path)
+    try:
+        return digest_of_text(Path(path).read_bytes() if text is None else text)
+    except OSError:
+        return digest_of_text(b"")
 
 
 def _read_before(path: Path, options: ParseOptions) -> ParsedUnit | None:
@@ -197,11 +203,9 @@ def _read_once(
     inputs = recording.inputs
     note_inputs(inputs)
     if inputs is not None:
-        with contextlib.suppress(OSError):
-            texts = tuple((Path(text.path), Stamp.of(Path(text.path))) for text in inputs.texts)
-            while len(_units) >= _MOST_UNITS:
-                del _units[next(iter(_units))]
-            _units[path, options] = _Reading(parsed, inputs, texts)
+        while len(_units) >= _MOST_UNITS:
+            del _units[next(iter(_units))]
+        _units[path, options] = _Reading(parsed, inputs)
     return parsed
 
 
