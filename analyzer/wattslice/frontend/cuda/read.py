@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.inputs import Inputs, digest_of_text, note_inputs, open_text, recorded
+from wattslice.frontend.inputs import Inputs, digest_of_text, file_bytes, note_inputs, recorded
 from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.frontend.surroundings import Surroundings
@@ -157,10 +157,9 @@ class _Reading(Struct, frozen=True):
 
 
 def _digest(path: str) -> str:
-    """Of what the file has now; open texts are the content of theirs."""
-    text = open_text(path)
+    """Of what the file has now; of nothing if it cannot be read."""
     try:
-        return digest_of_text(Path(path).read_bytes() if text is None else text)
+        return digest_of_text(file_bytes(Path(path)))
     except OSError:
         return digest_of_text(b"")
 
