@@ -129,8 +129,8 @@ def read_caller(caller: Path, names: frozenset[str], options: ParseOptions | Non
 
 
 _MOST_UNITS = 5
-_units: dict[tuple[Path, ParseOptions], _Reading] = {}
-"""The last files read, the latest last."""
+_units: dict[tuple[str, Path, ParseOptions], _Reading] = {}
+"""The last files read, the latest last, each in the folder from which its path and options are."""
 
 
 @atexit.register  # libclang is gone when modules are taken apart
@@ -166,10 +166,11 @@ def _digest(path: str) -> str:
 
 def _read_before(path: Path, options: ParseOptions) -> ParsedUnit | None:
     """The file as it was read a moment ago, where nothing has changed since."""
-    known = _units.pop((path, options), None)
+    key = os.getcwd(), path, options  # noqa: PTH109
+    known = _units.pop(key, None)
     if known is None or not known.holds():
         return None
-    _units[path, options] = known
+    _units[key] = known
     note_inputs(known.inputs)
     return known.parsed
 
@@ -204,7 +205,7 @@ def _read_once(
     if inputs is not None:
         while len(_units) >= _MOST_UNITS:
             del _units[next(iter(_units))]
-        _units[path, options] = _Reading(parsed, inputs)
+        _units[os.getcwd(), path, options] = _Reading(parsed, inputs)  # noqa: PTH109
     return parsed
 
 
