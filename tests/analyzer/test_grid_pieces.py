@@ -377,9 +377,15 @@ def test_too_many_kinds_of_blocks_are_sampled(tmp_path, monkeypatch):
     assert stores(launch_of(tmp_path, body, "k=2000:64"))[1].sampling is not None
 
 
-def test_a_loop_that_all_blocks_run_alike_keeps_the_bound(tmp_path):
-    body = INDEX + "if (i * i % 7 < 3) for (int j = 0; j < n; j++) x[j] = 1;"
-    launch = launch_of(tmp_path, body, "k=2000:64", "k.n=16")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (i * i % 7 < 3) for (int j = 0; j < n; j++) x[j] = 1;",
+        "int j; if (i * i % 7 < 3) for (j = 0; j < n; j++) x[j] = 1;",  # begun by the loop
+    ],
+)
+def test_a_loop_that_all_blocks_run_alike_keeps_the_bound(tmp_path, body):
+    launch = launch_of(tmp_path, INDEX + body, "k=2000:64", "k.n=16")
     _, profile = stores(launch)
     assert profile.sampling is not None
     assert profile.sampling.relative_error is not None

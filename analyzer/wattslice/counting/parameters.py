@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from wattslice import ir
@@ -74,7 +74,10 @@ def may_differ(kernel: ir.Kernel, loop: ir.Loop) -> bool:
     """
     first = (expr for stmt in loop.init for expr in ir.statement_expressions(stmt))
     deciding = [*first, *_deciding(loop), *([] if loop.step is None else [loop.step])]
-    return _PLACE in _behind(kernel, _all_read(deciding))
+    begun = {variable for stmt in loop.init for variable, _ in register_assignments(stmt)}
+    begun -= {variable for variable, _ in register_assignments(loop.body)}
+    begun -= _changed(ir.expressions_below(loop.body))
+    return _PLACE in _behind(kernel, _all_read(deciding), begun)
 
 
 _PLACE = ir.BuiltinKind.BLOCK_IDX
@@ -83,7 +86,8 @@ _Source = ir.Variable | ir.BuiltinKind
 """A register, or `_PLACE`: where the block is, and what memory holds."""
 
 
-def _behind(kernel: ir.Kernel, read: Iterable[_Source]) -> set[_Source]:
+def _behind(kernel: ir.Kernel, read: Iterable[_Source], begun: Collection[ir.Variable] = ()) -> set[_Source]:
+    """What decides `read`; of the counters that a loop has `begun` the loop itself says it."""
     sources = _sources(kernel)
     found: set[_Source] = set()
     waiting = list(read)
@@ -91,7 +95,7 @@ def _behind(kernel: ir.Kernel, read: Iterable[_Source]) -> set[_Source]:
         source = waiting.pop()
         if source not in found:
             found.add(source)
-            if isinstance(source, ir.Variable):
+            if isinstance(source, ir.Variable) and source not in begun:
                 waiting.extend(sources.get(source, ()))
     return found
 
