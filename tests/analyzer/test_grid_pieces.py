@@ -393,6 +393,15 @@ def test_a_loop_that_all_blocks_run_alike_keeps_the_bound(tmp_path, body):
     assert_within_bounds(profile, whole(launch))
 
 
+def test_a_fixed_loop_in_one_that_rare_blocks_run_longer_keeps_its_trips(tmp_path):
+    body = "int m = blockIdx.x * blockIdx.x % 4099u == 5 ? 900 : 2; for (int j = 0; j < m; j++)"
+    launch = launch_of(tmp_path, f"{body} for (int l = 0; l < 5; l++) x[l] = 1;", "k=9000:64")
+    _, profile = stores(launch)
+    assert profile.sampling is not None
+    assert profile.sampling.relative_error is None
+    assert [loop.trip_count for loop in profile.loops] == [None, 5.0]
+
+
 def test_an_arm_that_no_drawn_block_runs_is_within_the_bound(tmp_path):
     body = "if (blockIdx.x * blockIdx.x % 4099u == 5) { x[1] = 1; x[2] = 2; } x[0] = 2;"
     launch = launch_of(tmp_path, body, "k=9000:64")

@@ -369,7 +369,8 @@ def _loops(state: State, sampling: Sampling | None) -> Iterator[LoopTrips]:
         file = state.tallies.other_file(tally.span)
         body = loops[region].body.region
         error = 0.0 if sampling is None else sampling.thread_errors[body]
-        is_sampled = error is None or (error > 0 and not tally.is_uniform)
+        is_open = error is None and (not tally.entries or may_differ(state.launch.kernel, loops[region]))
+        is_sampled = is_open or (error != 0.0 and not tally.is_uniform)
         is_known = tally.known and not is_sampled
         is_most = tally.is_most and not tally.known
         yield LoopTrips(tally.span.line, region, mean if is_known else None, mean, file, is_most)
