@@ -393,6 +393,13 @@ def test_a_loop_that_all_blocks_run_alike_keeps_the_bound(tmp_path, body):
     assert_within_bounds(profile, whole(launch))
 
 
+def test_a_counter_that_its_loop_changes_where_rare_blocks_are_is_open(tmp_path):
+    body = "int j; for (j = 0; j < 40; j++) { x[j] = 1; if (blockIdx.x * blockIdx.x % 4099u == 5) j += 9; }"
+    _, profile = stores(launch_of(tmp_path, body, "k=9000:64"))
+    assert profile.sampling is not None
+    assert profile.sampling.relative_error is None
+
+
 def test_a_fixed_loop_in_one_that_rare_blocks_run_longer_keeps_its_trips(tmp_path):
     body = "int m = blockIdx.x * blockIdx.x % 4099u == 5 ? 900 : 2; for (int j = 0; j < m; j++)"
     launch = launch_of(tmp_path, f"{body} for (int l = 0; l < 5; l++) x[l] = 1;", "k=9000:64")
