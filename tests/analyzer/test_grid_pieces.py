@@ -276,6 +276,18 @@ def test_loops_that_depend_on_the_block_are_summed_exactly(tmp_path, body, launc
     assert profile.sampling is None
 
 
+def test_rows_of_warps_that_grow_and_begin_again_are_summed_exactly(tmp_path):
+    """A warp a row, 128 blocks until rows repeat: row r of 1 024 takes r / 4 and r + 1 elements."""
+    head = "int lane = threadIdx.x % 32, row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, r = row % w;\n"
+    body = head + "if (row >= n) return;\nfor (int j = lane; j < r / 4; j += 32) x[j] = 1;\n"
+    body += "if (r / 4 * 4 + lane <= r) x[0] = 1;\nfor (int j = lane; j <= r; j += 32) x[j] = 1;\n"
+    launch = launch_of(tmp_path, body, "k=6144:256", "k.n=49152", "k.w=1024")
+    found, profile = stores(launch)
+    assert profile.sampling is None
+    assert found == 48 * sum(r // 4 + r % 4 + 1 + r + 1 for r in range(1024))
+    assert [loop.trip_count for loop in profile.loops] == [127.5 / 32, 512.5 / 32]
+
+
 def test_the_same_work_on_a_larger_grid_is_the_same_work(tmp_path):
     body = PLACE + "if (c < w && r < h) x[r*w+c] = 1;"
     exact = stores(launch_of(tmp_path, body, "k=47,35:32,32", "k.w=1500", "k.h=1100"))[0]
