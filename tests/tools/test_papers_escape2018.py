@@ -2,7 +2,7 @@ from statistics import stdev
 
 import pytest
 
-from wattslice.projection.escape_published import published_rates
+from wattslice_tools.papers.escape2018_inputs import published_rates
 from wattslice_corpora.published.escape2018 import escape2018_path, escape2018_roofline
 from wattslice_corpora.published.escape2018_cpu import escape2018_skylake_states
 from wattslice_corpora.published.escape2018_energy import (
