@@ -342,7 +342,7 @@ def _calibrated(found: Calibration, written: Path, file: TextIO) -> None:
 def evaluate(
     gpu_ids: tuple[str, ...], names: tuple[str, ...], file: Path | None, trained_only: bool, seed: int
 ) -> int:
-    """Compare predicted with measured watts, beside the constant mean and counters.
+    """Compare predicted with measured watts, beside means, which know nothing of a kernel.
 
     Models trained before are asked about applications that they never saw; then models are trained anew
     without each application in turn. Needs more packages: pip install '.[train,report]' in the checkout.
