@@ -303,7 +303,7 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ('"v100"', '"mine.toml"', "nodes.g.gpu: .*mine.toml: cannot be read"),
         ("host_idle_w = 50", "", "nodes.g: 'host_idle_w' is missing"),
         ("clocks_mhz = 2600", f"rates = [{ONE_CORE}]\nclocks_mhz = 2700", "known are 2600 MHz"),
-        ("[nodes.g]", f"[nodes.x]\nrates = [{ONE_CORE}, {ONE_CORE}]\n[nodes.g]", "rates: a pair of cores and"),
+        ("[nodes.g]", f"[nodes.x]\nrates = [{ONE_CORE}, {ONE_CORE}]\n[nodes.g]", "a pair of cores and clock"),
         ("clocks_mhz = 2600", "clocks_mhz = [2000, 2600]", "full_power: at which of 2000, 2600 MHz"),
         ("nodes = [1, 2]", "nodes = []", "components.a.nodes: names no nodes"),
         ("nodes = [1, 2]", 'nodes = "1..1000000000"', "is no range of nodes"),
