@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from wattslice.errors import WattsliceError, of_system
-from wattslice.ir.builtins import definitions_on_cpu
 from wattslice.patterns import regex
 from wattslice_tools.cuda_on_cpu.rewriting import rewritten
 
@@ -46,7 +45,6 @@ class Toolchain(Struct, frozen=True):
         """Compiles the runtime into `directory`. Raises `WattsliceError`."""
         for header in HERE.glob("*.h"):
             (directory / header.name).write_bytes(header.read_bytes())
-        (directory / "builtins.h").write_text(definitions_on_cpu(), encoding="utf-8")
         for name in _SAME_AS_RUNTIME:
             (directory / f"{name}.h").write_text('#include "cuda_runtime.h"\n', encoding="utf-8")
         (directory / "cooperative_groups").mkdir(exist_ok=True)
