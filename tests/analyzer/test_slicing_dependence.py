@@ -14,7 +14,7 @@ def definition_lines(kernel: Kernel, line: int) -> set[int]:
     """Lines that the statements on `line` take register values or memory contents from."""
     graph = dependence_graph(kernel)
     here = [s.index for s in graph.statements if s.span.line == line]
-    return {graph.statements[j].span.line for i in here for j in graph.data[i]} - {line}
+    return {graph.statements[j].span.line for i in here for j in graph.sources(i)} - {line}
 
 
 def test_a_definition_that_is_overwritten_does_not_reach():
