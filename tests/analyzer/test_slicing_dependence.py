@@ -5,7 +5,7 @@ import pytest
 
 from wattslice.ir import Kernel
 from wattslice.slicing.slices import dependence_graph
-from wattslice.slicing.statements import StatementKind
+from wattslice.slicing.statements import StatementKind, links
 
 from .source_text import kernel_of
 
@@ -77,7 +77,7 @@ def test_statements_after_an_early_return_depend_on_it():
     graph = dependence_graph(kernel)
     store = next(s for s in graph.statements if s.kind is StatementKind.ACCESS)
     assert [graph.statements[i].span.line for i in graph.control[store.index]] == [3]
-    assert [(arm.negated) for arm in store.arms] == [True]
+    assert [chain.arm.negated for chain in links((store.arms,))] == [True]
 
 
 @pytest.mark.parametrize(

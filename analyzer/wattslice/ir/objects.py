@@ -255,9 +255,11 @@ def _writes_another_member(
         return False
     spans: list[tuple[int, int, bool, tuple[str, ...]]] = []
     for is_written, paths in ((True, written), (False, read)):
-        for path in paths:
-            if (part := part_of(variable.type, path)) is not None:
-                spans.append((part[0], part[0] + part[1].size_bytes, is_written, path))
+        spans += (
+            (part[0], part[0] + part[1].size_bytes, is_written, path)
+            for path in paths
+            if (part := part_of(variable.type, path)) is not None
+        )
     open_: list[tuple[int, int, bool, tuple[str, ...]]] = []  # those that reach where the next begins
     for span in sorted(spans):
         at, _, is_written, path = span

@@ -26,9 +26,10 @@ from wattslice.slicing.statements import (
 class DependenceGraph(Struct, frozen=True, eq=False):
     """Logical statements and their dependences, all by index.
 
-    `data[i]`: whose values statement i takes. Above the statements come meetings, where values of several ways
-    to a place are joined; `data[i]` of one: what meets there. So `n` writes under conditions and `n` reads make
-    `n` edges each, not their product. `control[i]`: predicates and jumps that decide whether i runs.
+    `data[i]`: whose values statement i takes. Above the statements come meetings, where values of several
+    ways to a place are joined; `data[i]` of one: what meets there. So `n` writes under conditions and `n`
+    reads make `n` edges each, not their product. `control[i]`: the predicates and jumps that decide whether
+    i runs.
     """
 
     statements: tuple[LogicalStatement, ...]
@@ -272,8 +273,9 @@ def _home(graph: DependenceGraph, present: tuple[ir.MemorySpace, ...]) -> ir.Mem
 def _shortest(
     data: tuple[tuple[int, ...], ...], control: tuple[tuple[int, ...], ...], criterion: tuple[int, ...]
 ) -> list[_Distance]:
-    """Shortest paths from `criterion` to every statement; any number of data dependences is shorter than one of
-    control, and a meeting on the way is no step.
+    """Shortest paths from `criterion` to every statement; a meeting on the way is no step.
+
+    Any number of data dependences is shorter than one of control.
     """
     statements = len(control)
     best = [_FAR] * len(data)
