@@ -21,7 +21,7 @@ from wattslice.counting.pieces import Plan, Planner, Structure, TooManyPiecesErr
 WARP_SIZE = 32
 FULL_LAUNCH_LANES = 4096
 SAMPLED_LANES = 4096
-MOST_LANES = 1 << 16
+MOST_LANES = 1 << 17
 """Lanes that the pieces of a grid may take; a grid in more pieces is sampled."""
 
 

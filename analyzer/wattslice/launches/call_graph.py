@@ -187,7 +187,8 @@ class CallGraph:
     def _functions_as_values(self) -> frozenset[ir.Function]:
         """Functions that pointers and objects may hold; not lambdas that run only where they are written."""
         told = [expr for function in self.functions for expr in self._tell[function.body]]
-        run = {e.arguments[0] for e in told if isinstance(e, ir.Call) and e.name == "operator()" and e.arguments}
+        calls = (e for e in told if isinstance(e, ir.Call) and e.name == "operator()")
+        run = {call.arguments[0] for call in calls if call.arguments}
         return frozenset(
             self._by_name[expr.value]
             for expr in told

@@ -18,7 +18,7 @@ class Unknown(Struct, frozen=True, eq=False):
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
     `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
-    in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `overflows`:
+    in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `is_derived`:
     other values that it is computed from settle it, not the variable that holds it.
     """
 
@@ -28,7 +28,7 @@ class Unknown(Struct, frozen=True, eq=False):
     likely: int | float | None = None
     least: int | None = None  # no number below it is possible: argc is at least 1
     around: tuple[Pointer, ...] = ()
-    overflows: bool = False
+    is_derived: bool = False
     is_anywhere: bool = False
 
     def __eq__(self, other: object) -> bool:
@@ -203,7 +203,7 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
         return Unknown(f"{left} {op.value} {right} in the host code has no value")
     exact = EXACT[op](left, right) if op in _MAY_OVERFLOW and type(result) is int else result
     if exact != result and operand_type.signed:
-        return Unknown(f"{left} {op.value} {right} overflows {operand_type.bits} bits", overflows=True)
+        return Unknown(f"{left} {op.value} {right} overflows {operand_type.bits} bits", is_derived=True)
     return result if op in ir.COMPARISONS else convert(result, operand_type)
 
 
@@ -421,6 +421,11 @@ class Memory:
         storage = self.storage(variable)
         return Pointer(storage, 0) if storage.part_of is None else storage.part_of
 
+    def declared(self, variable: ir.Variable) -> Pointer | None:
+        """Where a variable is that was declared already."""
+        known = self.frames[-1].get(variable) or self._globals.get(variable)
+        return None if known is None else known.part_of or Pointer(known, 0)
+
     def alias(self, variable: ir.Variable, where: Pointer) -> None:
         """Let a reference parameter of the current call name an object of the caller."""
         part = Storage(variable.name, part_of=where)
@@ -637,7 +642,7 @@ def _is_in_parts(storage: Storage) -> bool:
 
 def _named(value: Value, storage: Storage) -> Value:
     """An unknown value remembers the first variable that held it: what --set can settle."""
-    if isinstance(value, Unknown) and value.variable is None and storage.is_scalar and not value.overflows:
+    if isinstance(value, Unknown) and value.variable is None and storage.is_scalar and not value.is_derived:
         return replace(value, variable=storage.name)
     return value
 

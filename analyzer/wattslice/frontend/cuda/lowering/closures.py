@@ -141,8 +141,8 @@ def _copied(body: Body, node: Node, tree: ir.Block, parameters: list[Variable]) 
 
 
 def _keeps_values(body: Body, node: Node) -> bool:
-    """Whether a closure may keep the value of a variable. One that begins with `[&]` does not: dispatch macros
-    nest hundreds of these, and to look through each would be quadratic.
+    """Whether a closure may keep the value of a variable. One with `[&]` does not: dispatch macros nest
+    hundreds of these, and to look through each would be quadratic.
     """
     text = body.unit.spans.text(node)
     return text[1:].lstrip().startswith("=") or any(child.kind == C.VARIABLE_REF for child in node.children)

@@ -147,8 +147,8 @@ def _what_it_runs(closure: Node) -> str:
     """`#` and the linker's name of the function of a closure that is not generic: all lambdas that one use of
     a macro writes are at one place.
     """
-    names = (c.mangled_name for c in closure.children if c.kind == C.CXX_METHOD and c.spelling == "operator()")
-    return "".join(f"#{name}" for name in names)
+    methods = (child for child in closure.children if child.kind == C.CXX_METHOD)
+    return "".join(f"#{method.mangled_name}" for method in methods if method.spelling == "operator()")
 
 
 class TypeTable:
