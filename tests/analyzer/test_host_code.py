@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Function
 from wattslice.launches.host_code import HostCode
 from wattslice.launches.interpreter import Interpreter
@@ -93,3 +94,13 @@ def test_a_loop_that_changes_nothing_is_not_followed_on(
     assert sum(interpreted) <= steps
     value = found.grid.cells[0]
     assert isinstance(value, Unknown) if grid is None else value == grid
+
+
+def test_what_a_program_is_given_is_another_reading(tmp_path: Path):
+    path = tmp_path / "given.cu"
+    path.write_text(SOURCE.replace("int n = 8, m = atoi(argv[1]);", "int n = atoi(argv[1]), m = 3;"))
+    host = HostCode(read_cuda(path), load_gpu("v100"))
+    found = [host.launches({}, ProgramArguments((word,), "")) for word in ("7", "9", "7")]
+    assert found[2][0] is found[0][0]
+    grids = [instance.grid for (instance,) in found]
+    assert [grid.cells[0] for grid in grids if isinstance(grid, Record)] == [7, 9, 7]
