@@ -112,13 +112,14 @@ class _Host:
         targets = {id(ir.strip_casts(node.arguments[0])) for node in nodes if _is_write(node)}
         self._arrays = set[ir.Variable]() if function.lambdas else arrays
         self._filled = set[ir.Variable]() if function.lambdas else self._seen(nodes, harmless | targets)
+        self._has_zeros = bool(cleared) or None in self._sizes.values()
         self._launches = [node for node in nodes if isinstance(node, ir.LaunchCall)]
         self._kernels, self._written = kernels, written
 
     def zeros_at(self, launch: ir.LaunchCall) -> dict[ir.Variable, str]:
         """The arrays that are zero whenever control comes to a launch, and why."""
         found: dict[ir.Variable, str] = {}
-        for stmt in _before(self._body, launch):
+        for stmt in _before(self._body, launch) if self._has_zeros else ():
             for variable, values in ir.values_given(stmt).items():
                 if _is_call(values[0], "calloc"):
                     found[variable] = f"calloc in line {stmt.span.line}"
