@@ -339,7 +339,7 @@ class _StraightCode:
                 inside[loop].append(loops)
         largest = [(-copies, at, loop) for at, (loop, copies) in enumerate(found.items())]
         heapify(largest)
-        while total > MOST_INSTRUCTIONS and largest[0][0] < -1:
+        while total > MOST_INSTRUCTIONS and largest and largest[0][0] < -1:
             copies, at, loop = largest[0]
             found[loop] = -copies // 2
             heapreplace(largest, (-found[loop], at, loop))
