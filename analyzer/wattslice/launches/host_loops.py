@@ -22,6 +22,7 @@ from wattslice.launches.memory import (
     Cell,
     Delta,
     Memory,
+    Pointer,
     Unknown,
     Value,
     condition_of,
@@ -276,6 +277,10 @@ class HostLoops(ControlFlow):
             self._times = None if times is None else times * stands_for
             for variable in writes.others:
                 storage = self.memory.storage(variable)
+                if writes.keeps_pointers and variable.type.kind is ir.TypeKind.POINTER:
+                    pointer = self.memory.read(storage, 0, variable.type)
+                    if isinstance(pointer, Pointer) and pointer.storage.is_allocated:
+                        continue  # what it points to is no variable, and is lost as a whole
                 lost = Unknown(f"'{variable.name}' changes in a long loop")
                 for path in writes.members.get(variable, ()):
                     self.memory.set_cell(storage, offset_of(variable.type, path), lost)

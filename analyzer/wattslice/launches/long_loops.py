@@ -19,7 +19,7 @@ class LoopWrites(Struct, frozen=True):
 
     `may_end_early`: a jump out of it depends on what it writes. `members`: of others, the scalar members that
     are written where nothing else of the variable is. `declared`: in its body. `moves`: it may write
-    one element after the other.
+    one element after the other. `keeps_pointers`: it writes none but by the names of variables.
     """
 
     steady: frozenset[ir.Variable]
@@ -28,6 +28,7 @@ class LoopWrites(Struct, frozen=True):
     members: Mapping[ir.Variable, frozenset[tuple[str, ...]]]
     declared: frozenset[ir.Variable]
     moves: bool
+    keeps_pointers: bool
 
 
 def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
@@ -63,7 +64,19 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
         {variable: frozenset(paths) for variable, paths in members.items() if variable not in whole},
         frozenset(s.variable for s in ir.walk_statements(loop.body) if isinstance(s, ir.Declare)),
         any(map(_moves, expressions)),
+        all(map(_keeps_pointers, expressions)),
     )
+
+
+def _keeps_pointers(expr: ir.Expr) -> bool:
+    """Whether an expression writes no pointer that it reaches by an address."""
+    match expr:
+        case ir.Assign(target=ir.MemoryPlace(type=type_)) | ir.Increment(target=ir.MemoryPlace(type=type_)):
+            return type_.kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT)
+        case ir.Call(arguments=arguments):
+            return all(argument.type.kind is not ir.TypeKind.POINTER for argument in arguments)
+        case _:
+            return True
 
 
 def _moves(expr: ir.Expr) -> bool:
