@@ -452,9 +452,9 @@ def whole(launch: KernelLaunch) -> ExecutionProfile:
     """The counts of all blocks, each evaluated."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sampling, "FULL_LAUNCH_LANES", 1 << 40)
-        sampling.sample_threads.cache_clear()
+        sampling.planned.cache_clear()
         found = count(launch)
-    sampling.sample_threads.cache_clear()
+    sampling.planned.cache_clear()
     return found
 
 
