@@ -473,7 +473,7 @@ def made_up_offset(name: str) -> int:
 ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 """Methods of containers that give a reference to an element."""
 
-COUNTS_CHARACTERS = regex(r"%[^a-zA-Z%]*[hlqjzt]*n")
+COUNTS_CHARACTERS = regex(r"(?<!%)(?:%%)*%[^a-zA-Z%]*[hlqjzt]*n")
 """The conversion of printf that writes."""
 
 VECTOR_CLASSES = ("std::vector<", "thrust::device_vector<", "thrust::host_vector<")

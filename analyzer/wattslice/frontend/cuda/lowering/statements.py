@@ -133,7 +133,7 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if node.kind >= 200 and node.kind < 280:
         raise LoweringError(f"statement of kind {node.kind} is not supported", node)
     if body.is_host and _is_beside_the_point(body, node := _within(node)):
-        return [stmt for effect in _effects(body, node) for stmt in lower(body, effect)]
+        return [stmt for effect in _effects_in(body, node) for stmt in lower(body, effect)]
     expr = body.expr(node)
     if isinstance(expr, ir.Call) and expr.name in body.unit.c_kernels and _is_in_main(body):
         one = Constant(1, ir.INT32, expr.span)
@@ -177,17 +177,24 @@ def _within(node: Node) -> Node:
     return node
 
 
-def _effects(body: Body, node: Node) -> list[Node]:
-    """Of a host statement that prints: the parts whose values may take running the program, or write."""
-    node = _within(node)
-    if _is_beside_the_point(body, node):
-        return [effect for argument in node.arguments for effect in _effects(body, argument)]
-    return [] if _only_reads(body, node) else [node]
+def _effects_in(body: Body, call: Node) -> list[Node]:
+    """Of what a call that prints is given: the parts that may run functions of the program, or write."""
+    found: list[Node] = []
+    for node in map(_within, call.arguments):
+        if node.kind in _LITERALS:
+            continue
+        if _is_beside_the_point(body, node):
+            found += _effects_in(body, node)
+        elif not _only_reads(body, node):
+            found.append(node)
+    return found
 
 
 def _only_reads(body: Body, node: Node) -> bool:
     """Whether an expression runs nothing of the program and writes nothing."""
     kind = node.kind
+    if kind in _LITERALS:
+        return True
     if kind == C.CALL_EXPR:
         if not _is_beside_the_point(body, node) and not _only_asks(body, node):
             return False
@@ -206,9 +213,15 @@ def _only_reads(body: Body, node: Node) -> bool:
 
 
 _FUNCTIONS = (K.FUNCTIONPROTO, K.FUNCTIONNOPROTO)
+_LITERALS = (
+    C.STRING_LITERAL,
+    C.INTEGER_LITERAL,
+    C.FLOATING_LITERAL,
+    C.CHARACTER_LITERAL,
+    C.CXX_BOOL_LITERAL_EXPR,
+)
 _VALUES = frozenset(
     (C.UNEXPOSED_EXPR, C.MEMBER_REF_EXPR, C.PAREN_EXPR, C.ARRAY_SUBSCRIPT_EXPR, C.CONDITIONAL_OPERATOR,
-     C.INTEGER_LITERAL, C.FLOATING_LITERAL, C.STRING_LITERAL, C.CHARACTER_LITERAL, C.CXX_BOOL_LITERAL_EXPR,
      C.CSTYLE_CAST_EXPR, C.CXX_STATIC_CAST_EXPR, C.CXX_REINTERPRET_CAST_EXPR, C.CXX_FUNCTIONAL_CAST_EXPR,
      C.CXX_UNARY_EXPR, C.CXX_THIS_EXPR, C.CXX_NULL_PTR_LITERAL_EXPR, C.GNU_NULL_EXPR)
 )  # fmt: skip
