@@ -85,12 +85,14 @@ class HostLoops(ControlFlow):
                 if is_long and not ends_early:
                     return self._sample(stmt, trips - 1, writes, known)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
+                asked = len(self.instances)
                 value = self.evaluate(stmt.condition)
                 holds = truth(value)
                 if holds is None:
                     if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
                         self.memory.roll_back(mark)
                         del self.instances[known:]
+                    self._uncount(asked)
                     return self._visit_once(stmt, condition_of(value))
                 if not holds:
                     if iteration == 0:
@@ -153,6 +155,11 @@ class HostLoops(ControlFlow):
             flow = self._iteration(stmt)
             if stmt.step is not None:
                 self.evaluate(stmt.step)
+            if stmt.condition is not None:  # which changes what it changes again
+                asked = len(self.instances)
+                self.evaluate(stmt.condition)
+                if stmt.kind is not ir.LoopKind.DO:
+                    del self.instances[asked:]
         except LeftError as error:
             self._may_throw(error, why or Unknown(reason))
             flow = Flow.NEXT if error.names else Flow.EXIT
@@ -297,6 +304,11 @@ class HostLoops(ControlFlow):
                 self.memory.apply({cell: Unknown(f"'{cell[0].name}' changes in a long loop")})
         self._uncount_irregular(visited)
         return flow if flow is Flow.EXIT else Flow.NEXT
+
+    def _uncount(self, first: int) -> None:
+        """Launches from a condition that nobody knows how often is asked."""
+        for at in range(first, len(self.instances)):
+            self.instances[at] = replace(self.instances[at], times=None, in_unknown_loop=True)
 
     def _uncount_irregular(self, visited: Sequence[tuple[int, int]]) -> None:
         """Launches that not every iteration of a long loop makes as often: nobody knows how many there are.
