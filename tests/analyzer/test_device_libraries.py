@@ -270,8 +270,13 @@ def test_a_scan_asks_once_a_block_for_what_came_before():
     found = kernel(
         """
 #include <cub/block/block_scan.cuh>
-struct Op { __device__ float2 operator()(float2 a, float2 b) const { return make_float2(a.x * b.x, a.y * b.x + b.y); } };
-struct Before { float2 kept; __device__ float2 operator()(float2 total) { float2 old = kept; kept = total; return old; } };
+struct Op {
+    __device__ float2 operator()(float2 a, float2 b) const { return make_float2(a.x * b.x, a.y * b.x + b.y); }
+};
+struct Before {
+    float2 kept;
+    __device__ float2 operator()(float2 total) { float2 old = kept; kept = total; return old; }
+};
 __global__ void k(const float2 *x, float2 *y) {
     float2 items[2] = {x[threadIdx.x], x[threadIdx.x + 128]};
     Before before{make_float2(1, 0)};

@@ -106,8 +106,10 @@ def test_a_tensor_that_is_none(tmp_path, capsys):
 
 
 INTERFACE = """
+using torch::autograd::AutogradContext;
+using torch::autograd::Variable;
 struct Add : torch::autograd::Function<Add> {
-    static torch::autograd::variable_list forward(torch::autograd::AutogradContext *ctx, torch::autograd::Variable x, int64_t dim) {
+    static torch::autograd::variable_list forward(AutogradContext *ctx, Variable x, int64_t dim) {
         ctx->saved_data["dim"] = dim; ctx->save_for_backward({x});
         return {x};
     }
@@ -155,7 +157,13 @@ def test_what_extensions_use_of_the_interface_is_declared():
 
 @pytest.mark.parametrize(
     ("change", "grid"),
-    [("resize_({64, 3})", 64), ("resize_(64)", None), ("squeeze_()", None), ("unsqueeze_(0)", None), ("t_()", None)],
+    [
+        ("resize_({64, 3})", 64),
+        ("resize_(64)", None),
+        ("squeeze_()", None),
+        ("unsqueeze_(0)", None),
+        ("t_()", None),
+    ],
 )
 def test_sizes_that_a_tensor_is_given_later_are_not_those_that_it_had(change, grid):
     body = f"0; auto z = torch::zeros({{6, 1024}}); z.{change}; n = z.size(0) * 256"

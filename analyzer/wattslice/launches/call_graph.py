@@ -250,7 +250,9 @@ class CallGraph:
             for function in self.functions
             for expr in self._tell[function.body]
             if isinstance(expr, ir.Call)
-            for callee in (self.callees(expr) if expr.is_virtual else (self.callee(expr), self._run_here(expr)))
+            for callee in (
+                self.callees(expr) if expr.is_virtual else (self.callee(expr), self._run_here(expr))
+            )
             if callee not in (None, function)
         }
         return tuple(function for function in self.functions if function not in called)

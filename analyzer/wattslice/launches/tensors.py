@@ -212,7 +212,7 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("empty", "zeros", "ones", "rand", "randn", "full"), _created),
     **dict.fromkeys(("view", "reshape"), _viewed),
     **dict.fromkeys(("transpose", "t"), _transposed),
-    **dict.fromkeys("resize_ set_ squeeze_ unsqueeze_ t_ transpose_".split(), _resized),
+    **dict.fromkeys(("resize_", "set_", "squeeze_", "unsqueeze_", "t_", "transpose_"), _resized),
     **dict.fromkeys(("size", "operator[]"), _asked_size),
     **dict.fromkeys(("dim", "ndimension"), _dimensions),
     **dict.fromkeys(("data_ptr", "mutable_data_ptr", "const_data_ptr", "data"), _data),
