@@ -24,10 +24,10 @@ from wattslice_models.workload import ASSUMED_TRIPS, Instructions, Workload
 
 
 class Residency(Struct, frozen=True):
-    """How a launch sits on a GPU: registers per thread (estimated, and as taken), shared bytes per block, Sa of
-    Def. 4, the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring, how
-    much L2 holds (None: unknown), how many blocks run at a time on the whole GPU. `local_l1_bytes`: what the
-    L1 of one SM has for local memory, beside the shared memory of the blocks on it.
+    """How a launch sits on a GPU: registers per thread (estimated, and as taken), shared bytes per block, Sa
+    of Def. 4, the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring,
+    how much L2 holds (None: unknown), how many blocks run at a time on the whole GPU. `local_l1_bytes`: what
+    the L1 of one SM has for local memory, beside the shared memory of the blocks on it.
     """
 
     estimated_registers: int
