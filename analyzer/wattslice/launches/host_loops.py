@@ -86,14 +86,13 @@ class HostLoops(ControlFlow):
                 if is_long and not ends_early:
                     return self._sample(stmt, trips - 1, writes, known)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
-                asked = len(self.instances)
                 value = self.evaluate(stmt.condition)
                 holds = truth(value)
                 if holds is None:
                     if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
                         self.memory.roll_back(mark)
                         del self.instances[known:]
-                    return self._visit_once(stmt, condition_of(value), asked)
+                    return self._visit_once(stmt, condition_of(value))
                 if not holds:
                     if iteration == 0:
                         self._visit_never(stmt, bound)
@@ -133,10 +132,10 @@ class HostLoops(ControlFlow):
         self._speculate(stmt.body, stmt.condition)
         self.memory.roll_back(mark)
 
-    def _visit_once(self, stmt: ir.Loop, why: Unknown | None = None, asked: int | None = None) -> Flow:
+    def _visit_once(self, stmt: ir.Loop, why: Unknown | None = None) -> Flow:
         """A loop of unknown length: its first iteration is seen, then any; what it changes is unknown.
 
-        `why`: nobody knows whether it goes on. `asked`: where the launches begin that asking has made.
+        `why`: nobody knows whether it goes on.
         """
         reason = "changes in a loop of unknown length"
         if why is not None:
@@ -153,7 +152,7 @@ class HostLoops(ControlFlow):
                 self._unknown_loops -= 1
         flow_of_any, others, rest = self._any_iteration(stmt, changes, reason, why)
         flow = flow_of_any if flow is None else flow
-        self._add(rest, begin if asked is None else min(asked, begin))
+        self._add(rest, begin)
         if why is not None and why.is_option:  # a run without options does not come in
             self._forget_jumps(jumps)
             self.memory.merge({}, changes, why)
