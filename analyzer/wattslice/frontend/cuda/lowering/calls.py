@@ -129,7 +129,7 @@ def call(body: Body, node: Node) -> Expr:
         found = group_call(body, node, name, arguments, span)
         if found is not None:
             return found
-        if name.startswith("operator") and not name[8:9].isalnum():
+        if name.startswith("operator") and not name[8:9].isalnum() and info.body is None:
             found = builtin_operator(body, name, arguments, node, span)
             if found is not None:
                 return found
