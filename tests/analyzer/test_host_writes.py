@@ -89,6 +89,14 @@ struct Far { int m() const; };
 struct Near { int m() const { return 3; } };
 int near() { return Near().m(); }
 __managed__ int total;
+__managed__ int *far;
+__device__ void added(int *p) { atomicAdd(p, 2); }
+__global__ void sets() { total = 9; }
+__global__ void adds() { added(&total); }
+__global__ void elsewhere() { *far = 9; }
+__global__ void calls() { unseen(); }
+__global__ void none() {}
+__global__ void reads(int *c) { *c = total; }
 __global__ void v(Config *c) { c->n = 9; }
 __global__ void w(int *c) { *c = 77; }
 """
@@ -109,7 +117,17 @@ DOUBTFUL = [
     ("a number behind a loop", "int a = asked(); for (int i = asked(); i--;) a = 5;"),
     ("managed", "int *c; cudaMallocManaged(&c, 64); c[0] = 2; w<<<1, 1>>>(c); int a = c[0];"),
     ("managed, a member", "Config *c; cudaMallocManaged(&c, 8); c->n = 2; v<<<1, 1>>>(c); int a = c->n;"),
-    ("managed, by its name", "total = 4; k<<<1, 1>>>(7); int a = total;"),
+    ("managed, by its name", "total = 4; sets<<<1, 1>>>(); int a = total;"),
+    ("managed, by a function", "total = 4; adds<<<1, 1>>>(); int a = total;"),
+    ("managed, by a pointer beside it", "total = 4; elsewhere<<<1, 1>>>(); int a = total;"),
+    ("managed, by what is not read", "total = 4; calls<<<1, 1>>>(); int a = total;"),
+    ("managed, by a kernel elsewhere", "extern __global__ void other(int); total = 4; other<<<1, 1>>>(7);"
+     "int a = total;"),
+    ("managed, by one of two kernels", "total = 4; auto f = none; if (asked()) f = sets; f<<<1, 1>>>();"
+     "int a = total;"),
+    ("managed, by a graph", "cudaStream_t s; cudaGraph_t g; cudaGraphExec_t e; cudaStreamBeginCapture(s,"
+     "cudaStreamCaptureModeGlobal); sets<<<1, 1, 0, s>>>(); cudaStreamEndCapture(s, &g);"
+     "cudaGraphInstantiate(&e, g, 0); total = 4; cudaGraphLaunch(e, s); int a = total;"),
     ("pinned", "int *c; cudaMallocHost(&c, 64); *c = 8; w<<<1, 1>>>(c); int a = *c;"),
     ("set on the device", "int *c; cudaMallocManaged(&c, 64); c[0] = 5; cudaMemset2D(c, 8, 1, 8, 2);"
      "int a = c[0];"),
@@ -132,6 +150,35 @@ def test_what_only_the_run_knows_is_unknown(tmp_path, body):
     (launch,) = (one for one in found if one.kernel.name == "k" and one.block[0] == 32)
     assert launch.source is LaunchSource.ASSUMED
     assert launch.assumptions
+
+
+def test_managed_variables_stay_behind_kernels_that_do_not_write_them(tmp_path):
+    body = "total = 4; reads<<<1, 1>>>(nullptr); k<<<1, 1>>>(7); none<<<1, 1>>>(); k<<<total, 32>>>(7);"
+    found = launches(tmp_path, f"{HEAD}{KERNEL}{DOUBTS}int main() {{ {body} }}")
+    (launch,) = (one for one in found if one.kernel.name == "k" and one.block[0] == 32)
+    assert (launch.grid[0], launch.source) == (4, LaunchSource.HOST_CODE)
+
+
+TWO = """__global__ void k(int n) { if (threadIdx.x < n) __syncthreads(); }
+__global__ void k2(int n) { if (threadIdx.x < n) __syncthreads(); }
+__global__ void k3(int n) { if (threadIdx.x < n) __syncthreads(); }
+int asked();
+void (*every[2])(int) = {k, k2};
+"""
+
+
+@pytest.mark.parametrize("body", [
+    "auto f = k; if (asked()) f = k2; f<<<16, 64>>>(7);",
+    "(asked() ? k : k2)<<<16, 64>>>(7);",
+    "auto f = k; if (asked()) { if (asked()) f = k2; } f<<<16, 64>>>(7);",
+    "every[asked()]<<<16, 64>>>(7);",
+])  # fmt: skip
+def test_a_launch_through_one_of_two_pointers_is_listed_beside_others(tmp_path, body):
+    found = launches(tmp_path, f"{TWO}int main() {{ auto g = k3; g<<<4, 32>>>(7); k<<<4, 32>>>(7); {body} }}")
+    assert [(one.kernel.name, one.grid[0], one.times) for one in found] == [
+        ("k", 4, 1), ("k", 16, None), ("k2", 16, None), ("k3", 4, 1)
+    ]  # fmt: skip
+    assert ["perhaps" in "".join(a.message for a in one.assumptions) for one in found] == [0, 1, 1, 0]
 
 
 WRITTEN = [

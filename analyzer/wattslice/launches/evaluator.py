@@ -28,7 +28,7 @@ from wattslice.launches.memory import (
     is_aggregate,
     member_of,
     offset_of,
-    places_of,
+    one_of,
     same,
     truth,
 )
@@ -161,7 +161,7 @@ class Evaluator(ABC):
         self.memory.merge(changes, others, condition_of(condition))
         if same(then, otherwise):
             return then
-        why = replace(condition_of(condition), around=places_of(then, otherwise))
+        why = one_of(condition_of(condition), then, otherwise)
         if not why.is_option:
             return why
         # `argc > 1 ? atoi(argv[1]) : 1024`: the side that is known is the default.
@@ -238,7 +238,10 @@ class Evaluator(ABC):
         if isinstance(pointer, Pointer):
             return self.memory.read(pointer.storage, pointer.offset, type_)
         if isinstance(pointer, Unknown):
-            return replace(pointer, around=()) if pointer.around else pointer
+            if not pointer.around:
+                return pointer
+            cells = (cell for place in pointer.around for cell in place.storage.cells.values())
+            return replace(one_of(pointer, *cells), around=())  # of a table of functions
         return Unknown("memory the host code fills at run time")
 
     def _intrinsic(self, name: str, arguments: tuple[ir.Expr, ...], semantics: ir.Semantics) -> Value:

@@ -133,6 +133,11 @@ _TAKE_A_GRAPH = (
 )
 
 
+RUNS_A_GRAPH = ("cudaGraphLaunch", "cuGraphLaunch")
+ABOUT_GRAPHS = frozenset((*CAPTURES, *RUNS_A_GRAPH))
+"""Functions that decide when launches are made."""
+
+
 def takes_a_graph(node: ir.Call) -> bool:
     """Whether a call may keep the nodes of a graph as they are: what changes them later comes beside."""
     if node.name.startswith("cudaGraph"):

@@ -30,6 +30,7 @@ class Unknown(Struct, frozen=True, eq=False):
     around: tuple[Pointer, ...] = ()
     overflows: bool = False
     is_anywhere: bool = False
+    names: tuple[str, ...] = ()  # of functions, one of which it is
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -249,6 +250,17 @@ def places_of(*values: Value) -> tuple[Pointer, ...]:
     return tuple(dict.fromkeys(one for places in perhaps for one in places if isinstance(one, Pointer)))
 
 
+def one_of(condition: Unknown, *values: Value) -> Unknown:
+    """One of these values, or of what they may be: which, `condition` does not tell."""
+    names: tuple[str, ...] | None = ()
+    for value in values:
+        more = (value,) if isinstance(value, str) else value.names if isinstance(value, Unknown) else ()
+        names = (*names, *more) if more and names is not None else None
+    is_anywhere = any(isinstance(v, Unknown) and (v.is_anywhere or not v.around) for v in values)
+    named = tuple(dict.fromkeys(names or ()))
+    return replace(condition, around=places_of(*values), is_anywhere=is_anywhere, names=named)
+
+
 def truth(value: Value) -> bool | None:
     """Whether a condition holds; None when unknown."""
     if isinstance(value, (int, float)):
@@ -273,7 +285,7 @@ def joined(one: Value, two: Value, condition: Unknown) -> Value:
         lost = replace(condition, around=())
         keys = dict.fromkeys((*one.cells, *two.cells))
         return Record({key: joined(one.cells.get(key, lost), two.cells.get(key, lost), lost) for key in keys})
-    return replace(condition, around=places_of(one, two))
+    return one_of(condition, one, two)
 
 
 def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
@@ -608,15 +620,15 @@ def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unk
     """The value of a cell after a branch that is not decided: settled by what settles the condition."""
     if isinstance(one, Pointer) or isinstance(two, Pointer):
         is_first = one is _MISSING or two is _MISSING
-        return likely if is_first else replace(condition, around=places_of(one, two))
+        return likely if is_first else one_of(condition, one, two)
     if isinstance(one, Unknown) and isinstance(two, Unknown):
-        return likely
+        return one_of(likely, one, two) if isinstance(likely, Unknown) else likely
     storage, _ = cell
     if condition.variable is not None:
-        return Unknown(condition.reason, condition.variable, likely=condition.likely)
+        return one_of(Unknown(condition.reason, condition.variable, likely=condition.likely), one, two)
     reason = f"'{storage.name}' is set under a condition that is not known: {condition.reason}"
     if not storage.is_scalar or not isinstance(likely, (int, float)):
-        return Unknown(reason)
+        return one_of(Unknown(reason), one, two)
     return Unknown(reason, storage.name, likely=likely)
 
 

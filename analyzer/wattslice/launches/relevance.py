@@ -133,7 +133,7 @@ class FactReader:
 
     def _call(self, node: ir.Call, found: Facts) -> None:
         # it says when launches are made, or which
-        found.launches |= node.name in host_api.CAPTURES or host_api.takes_a_graph(node)
+        found.launches |= node.name in host_api.ABOUT_GRAPHS or host_api.takes_a_graph(node)
         if node.name in (ir.CAUGHT, ir.HANDLE):
             found.uses.add(_THROWN)
         if node.name in (ir.THROW, ir.HANDLE):
