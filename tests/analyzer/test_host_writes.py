@@ -48,17 +48,27 @@ LOST = [
     ("standard input", "int a = 3; std::cin >> a;"),
     ("two of a stream", "int a = 3, b; std::cin >> b >> a;"),
     ("a file", 'int a = 3; std::ifstream f("x"); f >> a;'),
-    ("a text", 'int a = 3; std::stringstream ss("7"); ss >> a;'),
-    ("sorted", "std::vector<int> v = {3, 1}; std::sort(v.begin(), v.end()); int a = v[0];"),
-    ("reversed", "std::vector<int> v = {3, 1}; std::reverse(v.begin(), v.end()); int a = v[0];"),
-    ("an array filled", "std::array<int, 2> v = {3, 1}; std::fill(v.begin(), v.end(), 4); int a = v[0];"),
-    ("by pointer", "std::vector<int> v = {3, 1}; std::sort(v.data(), v.data() + 2); int a = v[0];"),
-    ("by address", "std::vector<int> v = {3, 1}; std::sort(&v[0], &v[0] + 2); int a = v[0];"),
-    ("by iterator", "std::vector<int> v = {3, 1}; for (auto i = v.begin(); i != v.end(); ++i) *i *= 4;"
-     "int a = v[0];"),
+    ("a word that is no number", 'int a = 3; std::stringstream ss("x"); ss >> a;'),
     ("an element nobody knows", "std::vector<int> v = {3, 1}; int i; std::cin >> i; v[i] = 9; int a = v[0];"),
     ("moved", "std::vector<int> v = {3, 1}; auto w = std::move(v); int a = v.size() + 1;"),
     ("exchanged", "int a = 3; int b = std::exchange(a, 9);"),
+    ("by a comparison of its own", "std::vector<int> v = {3, 1};"
+     "std::sort(v.begin(), v.end(), [](int x, int y) { return x > y; }); int a = v[0];"),
+    ("backwards", "std::vector<int> v = {3, 1}; *v.rbegin() = 4; int a = v[1];"),
+    ("resized by what nobody knows", "std::vector<int> v = {3, 1}; int i; std::cin >> i; v.resize(i);"
+     "v.resize(2); int a = v[1];"),
+    ("a text written over", 'std::stringstream s("12"); s << "3"; int a; s >> a;'),
+    ("a text with a number", 'std::stringstream s; s << 1.5; int a = s.str().size();'),
+    ("a text read to its end", 'std::stringstream s; int a; s << 1; s >> a; s << 2; s >> a;'),
+    ("the rest of a text", 'std::stringstream s("5 6"); int b; s >> b; int a = s.str().size();'),
+    ("a line's end", 'std::stringstream s; s << 1 << std::endl; int a = s.str().size();'),
+    ("an unknown key", "std::map<int, int> m = {{1, 2}}; int i; std::cin >> i; m[i] = 4; int a = m[1];"),
+    ("in no order", "std::unordered_map<int, int> m = {{1, 2}, {3, 4}}; int a = m.begin()->second;"),
+    ("a key that is not there", "std::map<int, int> m = {{1, 2}}; int a = m.at(3);"),
+    ("keys in an order of their own", "std::map<int, int, std::greater<int>> m = {{1, 2}, {3, 4}};"
+     "int a = m.begin()->second;"),
+    ("words by marks nobody knows", 'char s[] = "3,4"; const char *m = getenv("x"); strtok(s, m);'
+     "int a = strlen(s);"),
     ("a member by pointer", "L l{3}; int L::*m = &L::a; l.*m = 40; int a = l.a;"),
     ("of an object behind a pointer", "L l{3}, *p = &l; int L::*m = &L::a; p->*m = 40; int a = l.a;"),
     ("of one in brackets", "L l{3}, *p = &l; int L::*m = &L::a; (*p).*m = 40; int a = l.a;"),
@@ -368,8 +378,8 @@ def test_launches_that_are_known_are_kept_before_assumed_ones(tmp_path):
 
 def test_a_word_that_another_function_gets_is_lost(tmp_path):
     path = tmp_path / "a.cu"
-    main = 'int main(int argc, char **argv) { strtok(argv[1], "="); k<<<strlen(argv[1]), 32>>>(7); }'
-    path.write_text(f"{HEAD}{KERNEL}{main}")
+    main = 'int main(int argc, char **argv) { split(argv[1], "="); k<<<strlen(argv[1]), 32>>>(7); }'
+    path.write_text(f"{HEAD}{KERNEL}char *split(char *, const char *);\n{main}")
     around = Neighbours(arguments=lambda _: ProgramArguments(("n=5",), "--args"))
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
     assert launch.source is LaunchSource.ASSUMED

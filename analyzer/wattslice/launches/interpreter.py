@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
+from wattslice.launches.algorithms import algorithm_call
 from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
@@ -23,6 +24,7 @@ from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.host_api import library_call
 from wattslice.launches.host_loops import HostLoops
 from wattslice.launches.instances import LaunchInstance
+from wattslice.launches.keyed import keyed_call
 from wattslice.launches.launch import ConstantValue
 from wattslice.launches.memory import (
     Closure,
@@ -292,7 +294,7 @@ class Interpreter(HostLoops):
         if node.name in READS_ARGV or node.name in READS_FILES:
             function = None
         if function is None and node.function is None and not node.is_virtual:
-            for known in (text_call, tensor_call, self._files.call):
+            for known in (text_call, tensor_call, self._files.call, algorithm_call):
                 value = known(self.memory, node, arguments)
                 if value is not None:
                     self._budget += self._files.steps_for_reading()
@@ -306,8 +308,9 @@ class Interpreter(HostLoops):
             return found
         if (constant := host_api.without_options(node.name)) is not None:
             return constant
-        if (element := container_call(self.memory, node, arguments)) is not None:
-            return element
+        for container in (container_call, keyed_call):
+            if (element := container(self.memory, node, arguments)) is not None:
+                return element
         if (
             node.function is not None and node.name in host_api.ON_A_THREAD
         ):  # of one that nobody reads: std::ref(x) lets it write x

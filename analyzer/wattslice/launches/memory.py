@@ -127,6 +127,7 @@ def is_dim3(type_: ir.Type) -> bool:
     return type_.kind is ir.TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
 
 
+TEXT_STREAMS = ("std::stringstream", "std::istringstream", "std::ostringstream")
 INPUT_STREAMS = ("std::ifstream", "std::basic_ifstream", "ifstream")
 _TEXTS = ("std::basic_string", "std::string", "basic_string", "string")
 
@@ -196,7 +197,7 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
         decided = _by_least(op, left, right)
         return cause(left, right) if decided is None else decided
     if isinstance(left, Pointer) or isinstance(right, Pointer):
-        return _compare_pointers(op, left, right)
+        return _of_pointers(op, left, right, operand_type)
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
         return Unknown("arithmetic on something that is no number")
     result = fold(op, left, right, operand_type)
@@ -225,10 +226,16 @@ def _by_least(op: ir.BinaryOp, left: Value, right: Value) -> int | None:
 _ALWAYS = {ir.BinaryOp.GE: 1, ir.BinaryOp.LT: 0}
 
 
-def _compare_pointers(op: ir.BinaryOp, left: Value, right: Value) -> Value:
+def _of_pointers(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
     if op in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
         same = left == right  # a pointer that is known points somewhere: never equal to 0
         return int(same == (op is ir.BinaryOp.EQ))
+    if isinstance(left, Pointer) and isinstance(right, Pointer) and left.storage is right.storage:
+        size = 0 if type_.element is None else type_.element.size_bytes
+        if op is ir.BinaryOp.SUB and size:
+            return (left.offset - right.offset) // size
+        if op in ir.COMPARISONS and (number := fold(op, left.offset, right.offset, ir.INT64)) is not None:
+            return number
     return Unknown("arithmetic on a pointer")
 
 
@@ -488,7 +495,7 @@ class Memory:
             elif isinstance(value, str) and type_.element is not None and type_.element.bits == 8:
                 for at, char in enumerate(f"{value}\0"):  # char name[] = "text";
                     self._set(storage, offset + at, ord(char))
-            elif isinstance(value, str) and is_text_object(type_):
+            elif isinstance(value, str) and (is_text_object(type_) or type_.name in TEXT_STREAMS):
                 self._set(storage, offset, value)
             elif is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
                 for axis in range(3):
@@ -661,7 +668,9 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     if len(values) == 1 and not node.field_names and isinstance(values[0], (Record, Closure, str)):
         return values[0]
     cells: dict[int, Value] = {}
-    if is_text_object(type_):
+    if is_text_object(type_) or type_.name.removeprefix("const ") in TEXT_STREAMS:
+        if not is_text_object(type_):
+            values = values[:1]
         parts: Value = values[0] if values else ""
         if len(values) > 1:
             parts = Unknown("a text made of parts")

@@ -19,7 +19,7 @@ from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.command_line import is_of_texts
 from wattslice.launches.host_api import base_of, symbol_of
-from wattslice.launches.memory import INPUT_STREAMS, is_text_object
+from wattslice.launches.memory import INPUT_STREAMS, TEXT_STREAMS, is_text_object
 
 
 class ScalarType(Struct, frozen=True):
@@ -242,7 +242,17 @@ _ARGUMENT_TYPES = (
     *(ScalarType(ir.TypeKind.POINTER, bits) for bits in (0, 64)),
 )
 _FOLLOWED = frozenset(
-    {"std::function", "std::vector", "std::array", "std::reference_wrapper", "std::tuple", *INPUT_STREAMS}
+    {
+        "std::function",
+        "std::vector",
+        "std::array",
+        "std::map",
+        "std::unordered_map",
+        "std::reference_wrapper",
+        "std::tuple",
+        *INPUT_STREAMS,
+        *TEXT_STREAMS,
+    }
 )
 """Classes of the library whose objects are followed."""
 _T = TypeVar("_T")
