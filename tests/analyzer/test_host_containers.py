@@ -145,6 +145,57 @@ def test_what_the_library_makes_of_known_elements_is_known(tmp_path, body, grid)
     assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
 
 
+LONG = [
+    ("elements set",
+     "std::vector<int> v(n); for (int i = 0; i < n; i++) v[i] = far();", "v.size() / 256", 4096),
+    ("a range", "std::vector<float> v(n); for (auto &x : v) x = far() / 2.0f;", "v.size() / 256", 4096),
+    ("put behind",
+     "std::vector<int> v; for (int i = 0; i < n; i++) v.push_back(far());", "v.size() / 256", 4096),
+    ("put behind others", "std::vector<int> v(512), w(256); for (int i = 0; i < n; i++) { w[i % 9] = i;"
+     "v.emplace_back(i); }", "v.size() / 256 + w.size()", 4354),
+    ("a member beside",
+     "Two t; t.v.resize(n); for (int i = 0; i < n; i++) { t.v[i] = 1; if (far()) t.w.push_back(1); }",
+     "t.v.size() / 256", 4096),
+    ("a member of what is given", "Two t; filled(t, n);", "t.v.size() / 256", 4096),
+    ("an unknown number",
+     "std::vector<int> v(512); for (int i = 0; i < far(); i++) v[i % 9] = i;", "v.size() / 256", 2),
+    ("on the device", "Two t; t.n = 3; cudaMemcpy(t.d.get(), &n, 4, cudaMemcpyHostToDevice);", "t.n", 3),
+    ("sometimes put",
+     "std::vector<int> v; for (int i = 0; i < n; i++) if (i % 3) v.push_back(i);", "v.size() + 1", None),
+    ("twice put",
+     "std::vector<int> v; for (int i = 0; i < n; i++) { v.push_back(i); v.push_back(i);"
+     "}", "v.size() + 1", None),
+    ("put and gone on",
+     "std::vector<int> v; for (int i = 0; i < n; i++) { if (i % 3) continue; v.push_back(i); }",
+     "v.size() + 1", None),
+    ("by a pointer",
+     "std::vector<int> v(512), *p = &v; for (int i = 0; i < n; i++) p->push_back(i);", "v.size()", None),
+    ("by a function", "std::vector<int> v(512); for (int i = 0; i < n; i++) grow(v);", "v.size()", None),
+    ("by a closure", "std::vector<int> v(512); auto f = [&](int i) { v.push_back(i); };"
+     "for (int i = 0; i < n; i++) f(i);", "v.size()", None),
+    ("by a method", "Two t; for (int i = 0; i < n; i++) t.add();", "t.v.size() + 1", None),
+    ("assigned",
+     "std::vector<int> v(512); for (int i = 0; i < n; i++) v = std::vector<int>(i);", "v.size() + 1", 1 << 20),
+    ("of a member",
+     "Two t; for (int i = 0; i < n; i++) { if (far()) t.w.push_back(1); }", "t.w.size() + 1", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "size", "grid"), [pytest.param(*case[1:], id=case[0]) for case in LONG])
+def test_long_loops_leave_lengths_that_they_do_not_change(tmp_path, body, size, grid):
+    more = """int far();
+    struct Two { std::vector<int> v; std::vector<float> w; int n;
+        thrust::device_ptr<int> d; void add() { v.push_back(1); } };
+    void grow(std::vector<int> &v) { v.push_back(2); }
+    void filled(Two &t, int n) {
+        t.v.resize(n); for (int i = 0; i < n; i++) { t.v[i] = far(); t.w.push_back(1); } }
+    """
+    (launch,) = launches(
+        tmp_path, f"{HEAD}{more}int main() {{ int n = 1 << 20; {body} k<<<{size}, 32>>>(7); }}"
+    )
+    assert (launch.grid[0] if launch.source is LaunchSource.HOST_CODE else None) == grid
+
+
 LOST = [
     ("handed over", "std::vector<int> v = {4, 64}; fill(v); k<<<4, v[1]>>>(7);"),
     ("grown elsewhere", "std::vector<int> v = {4, 64}; v.insert(v.begin(), far()); k<<<4, v[0]>>>(7);"),

@@ -22,9 +22,12 @@ from wattslice.launches.memory import (
     Cell,
     Delta,
     Memory,
+    Storage,
     Unknown,
     Value,
     condition_of,
+    is_length,
+    length_cell,
     offset_of,
     places_of,
     same,
@@ -189,7 +192,27 @@ class HostLoops(ControlFlow):
             by_name = {self.memory.storage(variable) for variable in writes.members}
             moving = {storage for storage, _ in cells if not storage.is_scalar} - by_name
             cells.update(dict.fromkeys((storage, key) for storage in moving for key in storage.cells))
-        return list(cells)
+        return [cell for cell in cells if not self._keeps_length(cell, writes)]
+
+    def _keeps_length(self, cell: Cell, writes: LoopWrites) -> bool:
+        """Whether a cell is the length of a vector that a loop does not change."""
+        storage = cell[0] if cell[0].part_of is None else cell[0].part_of.storage
+        if writes.resized is None or not is_length(cell[1]):
+            return False
+        for variable, offset in writes.resized:
+            where = self.memory.address(variable)
+            place = replace(where, offset=where.offset + (offset or 0))
+            if where.storage is storage and (offset is None or length_cell(place)[1] == cell[1]):
+                return False
+        return True
+
+    def _forget_contents(self, storage: Storage, why: Unknown, writes: LoopWrites) -> None:
+        """All of a storage but the lengths that a loop does not change."""
+        storage = storage if storage.part_of is None else storage.part_of.storage
+        cells = storage.cells.items()
+        kept = {(storage, key): cell for key, cell in cells if self._keeps_length((storage, key), writes)}
+        self.memory.forget(storage, why)
+        self.memory.apply(kept)
 
     def _apply_steady(self, stmt: ir.Loop, writes: LoopWrites, first: Delta, reason: str) -> None:
         """Give what had no value before a loop that of the first iteration, if a later one gives the same."""
@@ -271,6 +294,7 @@ class HostLoops(ControlFlow):
         flow = self._once(stmt)
         after_second = self.memory.changes_since(mark)
         steady = {self.memory.storage(variable) for variable in writes.steady}
+        grown = {length_cell(self.memory.address(variable)) for variable in writes.grown}
         for iteration, stands_for in ((trips // 2, trips - 3), (trips - 1, 1)):
             visited.append((len(self.instances), stands_for))
             self._times = None if times is None else times * stands_for
@@ -280,12 +304,14 @@ class HostLoops(ControlFlow):
                 for path in writes.members.get(variable, ()):
                     self.memory.set_cell(storage, offset_of(variable.type, path), lost)
                 if variable not in writes.members:
-                    self.memory.forget(storage, lost)
+                    self._forget_contents(storage, lost, writes)
             for storage in {storage for storage, _ in after_second if storage.is_allocated}:
-                self.memory.forget(storage, Unknown("memory that changes in a long loop"))
+                self._forget_contents(storage, Unknown("memory that changes in a long loop"), writes)
             for cell, second in after_second.items():
+                if self._keeps_length(cell, writes):
+                    continue
                 value: Value = Unknown(f"'{cell[0].name}' changes in a long loop")
-                if cell[0] in steady:
+                if cell[0] in steady or cell in grown:
                     value = _extrapolated(after_first.get(cell), second, iteration - 2)
                 self.memory.apply({cell: value})
             flow = self._once(stmt)
@@ -293,7 +319,7 @@ class HostLoops(ControlFlow):
                 break
         self._times = times
         for cell in self._all_written({}, self._elsewhere, writes):
-            if cell[0] not in steady:
+            if cell[0] not in steady and cell not in grown:
                 self.memory.apply({cell: Unknown(f"'{cell[0].name}' changes in a long loop")})
         self._uncount_irregular(visited)
         return flow if flow is Flow.EXIT else Flow.NEXT

@@ -19,7 +19,8 @@ class LoopWrites(Struct, frozen=True):
 
     `may_end_early`: a jump out of it depends on what it writes. `members`: of others, the scalar members that
     are written where nothing else of the variable is. `declared`: in its body. `moves`: it may write
-    one element after the other.
+    one element after the other. `resized`: vectors that may get another length, by the variable and the place
+    in it, None for any place; None for any vector. `grown`: those that get one element in each iteration.
     """
 
     steady: frozenset[ir.Variable]
@@ -28,6 +29,8 @@ class LoopWrites(Struct, frozen=True):
     members: Mapping[ir.Variable, frozenset[tuple[str, ...]]]
     declared: frozenset[ir.Variable]
     moves: bool
+    resized: frozenset[tuple[ir.Variable, int | None]] | None
+    grown: frozenset[ir.Variable]
 
 
 def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
@@ -63,7 +66,86 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
         {variable: frozenset(paths) for variable, paths in members.items() if variable not in whole},
         frozenset(s.variable for s in ir.walk_statements(loop.body) if isinstance(s, ir.Declare)),
         any(map(_moves, expressions)),
+        resized := _resized(expressions),
+        frozenset() if resized is None or is_skipping else _grown(loop, expressions),
     )
+
+
+_KEEP_LENGTHS = frozenset(
+    {"size", "empty", "capacity", "data", "begin", "end", "cbegin", "cend", *ir.ELEMENT_METHODS}
+)
+
+
+def _resized(expressions: Iterable[ir.Expr]) -> frozenset[tuple[ir.Variable, int | None]] | None:
+    """The vectors that may get another length, as `LoopWrites` says."""
+    found: set[tuple[ir.Variable, int | None]] = set()
+    for expr in expressions:
+        if isinstance(expr, ir.Assign) and _may_hold_vectors(expr.target.type):
+            if not isinstance(expr.target, ir.RegisterPlace):
+                return None
+            found.add((expr.target.variable, None))
+        if not isinstance(expr, ir.Call) or expr.name.removeprefix(ir.ADDRESS_OF) in _KEEP_LENGTHS:
+            continue
+        member = _member_at(expr.arguments[0]) if expr.arguments else None
+        if member is not None:
+            found.add(member)
+        given = expr.arguments[member is not None :]
+        for inner in (inner for argument in given for inner in ir.walk_expressions(argument)):
+            pointed = inner.type.element
+            if isinstance(inner, ir.AddressOf):
+                found.add((inner.variable, None))
+            elif isinstance(inner, ir.Read) and _may_hold_vectors(inner.type):
+                found.add((inner.place.variable, None))
+            elif not isinstance(inner, (ir.Text, ir.Constant, ir.Construct)) and (
+                (pointed is not None and _may_hold_vectors(pointed))
+                or (isinstance(inner, ir.Load) and _may_hold_vectors(inner.type))
+            ):
+                if isinstance(base_of(inner), ir.AddressOf):  # one of these expressions
+                    continue
+                return None
+    return frozenset(found)
+
+
+def _member_at(this: ir.Expr) -> tuple[ir.Variable, int] | None:
+    """The variable and the place in it where an object of a method of the library is."""
+    offset, pointed = 0, this.type.element
+    if pointed is None or not pointed.name.startswith(ir.VECTOR_CLASSES):
+        return None
+    while isinstance(this, ir.PointerOffset) and this.index is None:
+        this, offset = this.pointer, offset + this.offset_bytes
+    return (this.variable, offset) if isinstance(this, ir.AddressOf) and offset else None
+
+
+def _may_hold_vectors(type_: ir.Type) -> bool:
+    """Whether a vector may lie in an object."""
+    while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
+        type_ = type_.element
+    if type_.kind in (ir.TypeKind.VOID, ir.TypeKind.UNKNOWN):
+        return True
+    if type_.kind is not ir.TypeKind.RECORD or type_.lanes > 1:
+        return False
+    return not type_.fields or any(_may_hold_vectors(member.type) for member in type_.fields)
+
+
+def _grown(loop: ir.Loop, expressions: Iterable[ir.Expr]) -> frozenset[ir.Variable]:
+    """Vectors that an element is put behind once in each iteration, and whose length nothing else changes."""
+    added = [
+        expr.arguments[0].variable
+        for expr in _always_run(loop.body)
+        if isinstance(expr, ir.Call) and expr.name in ("push_back", "emplace_back")
+        if expr.arguments and isinstance(expr.arguments[0], ir.AddressOf)
+    ]
+    named = [
+        inner.variable if isinstance(inner, ir.AddressOf) else ir.read_variable(inner)
+        for expr in expressions
+        if isinstance(expr, ir.Call) and expr.name.removeprefix(ir.ADDRESS_OF) not in _KEEP_LENGTHS
+        for argument in expr.arguments
+        for inner in ir.walk_expressions(argument)
+    ]
+    assigned = {
+        variable for expr in expressions if isinstance(expr, ir.Assign) for variable in _written_by(expr)
+    }
+    return frozenset(v for v in added if added.count(v) == named.count(v) == 1 and v not in assigned)
 
 
 def _moves(expr: ir.Expr) -> bool:

@@ -341,6 +341,16 @@ def elements_of(offset: int) -> int:
     return _PAGE * (offset + 1) + 8
 
 
+def is_length(key: int) -> bool:
+    """Whether a cell holds the length of a vector."""
+    return key >= _PAGE and key % _PAGE == elements_of(0) % _PAGE - 1
+
+
+def length_cell(vector: Pointer) -> Cell:
+    """Where the length of a vector is kept."""
+    return vector.storage, moved(elements_of(0) - 1, vector.offset)
+
+
 def _inside(key: int, offset: int, end: int) -> int | None:
     """The cell of an object from `offset` to `end`, counted from its start; None of one that is not its."""
     if offset <= key < end:
