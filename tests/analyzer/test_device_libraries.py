@@ -210,3 +210,37 @@ def test_every_library_is_found_by_itself(call: str):
     notes = [entry.message for entry in analyze_text(text, gpu="v100").diagnostics if entry.rule == "PW005"]
     name = call.partition("(")[0].removeprefix("::")
     assert [note for note in notes if note.startswith(f"work of '{name}' on the GPU")]
+
+
+@pytest.mark.parametrize("header", ["cub/cub.cuh", "cub/block/block_load.cuh", "cub/block/block_store.cuh"])
+def test_each_header_of_cub_has_the_bodies(header):
+    text = f"""#include <{header}>
+__global__ void k(const float *x, float *y, int n) {{
+    float items[4];
+    cub::BlockLoad<float, 128, 4, cub::BLOCK_LOAD_STRIPED>().Load(x, items, n);
+    y[threadIdx.x] = items[3];
+}}
+int main() {{ k<<<1, 128>>>(0, 0, 256); }}
+"""
+    analysis = analyze_text(text, gpu="v100")
+    assert [told.rule for told in analysis.diagnostics] == ["PW030"]
+    assert analysis.kernels[0].counts_per_thread.global_load == 2  # of four, half of the threads each
+
+
+def test_constants_of_the_standard_library_are_constants():
+    found = kernel(
+        """
+#include <algorithm>
+constexpr int most(std::initializer_list<int> of) { return std::max(of); }
+template <int A, int B> struct T {
+    static constexpr int least = std::min(A, B), big = most({A, B, 64}), held = std::clamp(A, 10, 100);
+};
+__global__ void k(const float *x, float *y) {
+    float sum = 0;
+    for (int j = 0; j < T<8, 5>::least; ++j) sum += x[j];
+    y[threadIdx.x] = std::max(sum, 1.0f);
+}""",
+        "k<<<T<128, 3>::held, T<128, 3>::big>>>(0, 0)",
+    )
+    assert (found.grid[0], found.block[0]) == (100, 128)
+    assert found.counts_per_thread.global_load == 5

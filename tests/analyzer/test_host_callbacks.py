@@ -121,3 +121,34 @@ def test_how_often_what_is_called_launches(tmp_path, before, code, times) -> Non
     body = f'int u; fscanf(fopen("x", "r"), "%d", &u); std::vector<int> v(4); {code}'
     (launch,) = launches(tmp_path, f"#include <cstdio>\n{HEAD}{before}int main() {{ {body} }}")
     assert (launch.grid, launch.times) == ((2, 1, 1), times)
+
+
+DISPATCH = """
+#define BOOL_SWITCH(COND, NAME, ...) \\
+    [&] { \\
+        if (COND) { static constexpr bool NAME = true; return __VA_ARGS__(); } \\
+        else { static constexpr bool NAME = false; return __VA_ARGS__(); } \\
+    }()
+template <bool A, bool B, int W> __global__ void k(int n) {}
+struct P { int n; bool a, b; };
+template <int W> void launch(P &p) {
+    int blocks = (p.n + 255) / 256;
+    BOOL_SWITCH(p.a, kA, [&] {
+        int twice = blocks * 2;
+        BOOL_SWITCH(p.b, kB, [&] { auto kernel = &k<kA, kB, W>; kernel<<<twice, 256>>>(p.n); });
+    });
+}
+int main() {
+    P p; p.n = 100000; p.a = true; p.b = false; launch<2>(p);
+    p.n = 5000; p.b = true; launch<4>(p);
+}
+"""
+
+
+def test_lambdas_that_one_macro_writes_are_different(tmp_path):
+    """All of them are at the place where the outermost macro is used."""
+    known = [one for one in launches(tmp_path, DISPATCH) if one.arguments != (None,)]
+    assert {(one.kernel.qualified_name, one.grid, one.arguments) for one in known} == {
+        ("k<true, false, 2>", (782, 1, 1), (100000,)),
+        ("k<true, true, 4>", (40, 1, 1), (5000,)),
+    }

@@ -14,6 +14,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from wattslice.counting.values import distinct
+
 MOST_VISITS = 64
 """Visits that are kept, and ..."""
 MOST_ITERATIONS = 1 << 10
@@ -83,11 +85,11 @@ class Touched:
             first = (self._first + rest) // sector_bytes
             last = (self._first + (rest + max(1, size_bytes) - 1)) // sector_bytes
             pieces = range(int((last - first).max()) + 1)
-            own = np.unique([np.minimum(first + piece, last) for piece in pieces])
+            own = distinct(np.concatenate([np.minimum(first + piece, last) for piece in pieces]))
             if own.size * len(distances) > MOST_SECTORS:
                 return None
             found.append((own[:, None] + np.array(whole)[None, :]).ravel())
-        sectors = np.unique(np.concatenate(found))
+        sectors = distinct(np.concatenate(found))
         ends = np.flatnonzero(np.diff(sectors) > 1)
         begin, end = sectors[np.r_[0, ends + 1]], sectors[np.r_[ends, sectors.size - 1]] + 1
         return tuple(zip(begin.tolist(), end.tolist(), strict=True))

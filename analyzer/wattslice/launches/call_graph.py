@@ -35,6 +35,8 @@ class CallGraph:
         self._pointed_at = self._functions_as_values()
         self._direct: dict[ir.Stmt, tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]] = {}
         self._reachable = self._close()
+        self._named: dict[ir.Function, tuple[frozenset[ir.Variable], frozenset[ir.Variable]]] = {}
+        self._written: dict[ir.Function, frozenset[ir.Variable]] = {}
 
     @cached_property
     def dependence(self) -> HostDependence:
@@ -106,7 +108,10 @@ class CallGraph:
 
         Behind these may stand the addresses of those that are given by reference.
         """
-        type_ = node.arguments[0].type.element
+        written = node.arguments[0]
+        if isinstance(written, ir.Text) and written.value in self._by_name:
+            return frozenset((self._by_name[written.value],))  # [&] { ... }()
+        type_ = written.type.element
         own = frozenset(() if type_ is None else self._lambdas.get(type_.name, ()))
         given = len(node.arguments) - 1
         every = (function for lambdas in self._lambdas.values() for function in lambdas)
@@ -192,11 +197,15 @@ class CallGraph:
         }
 
     def _functions_as_values(self) -> frozenset[ir.Function]:
+        """Functions that pointers and objects may hold; not lambdas that run only where they are written."""
+        told = [expr for function in self.functions for expr in self._tell[function.body]]
+        calls = (e for e in told if isinstance(e, ir.Call) and e.name == "operator()")
+        run = {call.arguments[0] for call in calls if call.arguments}
         return frozenset(
             self._by_name[expr.value]
-            for function in self.functions
-            for expr in self._tell[function.body]
-            if isinstance(expr, ir.Text) and expr.type.name == "function" and expr.value in self._by_name
+            for expr in told
+            if isinstance(expr, ir.Text) and expr.type.name == "function"
+            if expr.value in self._by_name and expr not in run
         )
 
     @cached_property
@@ -291,13 +300,26 @@ class CallGraph:
 
     def written_by(self, function: ir.Function) -> frozenset[ir.Variable]:
         """The variables that a function, or what it calls, may write and that are there when it is called."""
-        parts = (function, *self.functions_in(function.body))
-        written = {_written(expr) for part in parts for expr in ir.expressions_below(part.body)}
-        own = {parameter for part in parts for parameter in part.parameters}
-        for stmt in (stmt for part in parts for stmt in ir.walk_statements(part.body)):
-            if isinstance(stmt, ir.Declare) and stmt.variable.role is not ir.VariableRole.STATIC_LOCAL:
-                own.add(stmt.variable)
-        return frozenset(variable for variable in written if variable is not None and variable not in own)
+        if function not in self._written:
+            parts = [self._names(part) for part in (function, *self.functions_in(function.body))]
+            written = frozenset[ir.Variable]().union(*(written for written, _ in parts))
+            self._written[function] = written.difference(*(own for _, own in parts))
+        return self._written[function]
+
+    def _names(self, function: ir.Function) -> tuple[frozenset[ir.Variable], frozenset[ir.Variable]]:
+        """The variables that the statements of a function may write, and those that it has for itself."""
+        if function not in self._named:
+            written = {_written(expr) for expr in ir.expressions_below(function.body)}
+            own = {
+                stmt.variable
+                for stmt in ir.walk_statements(function.body)
+                if isinstance(stmt, ir.Declare) and stmt.variable.role is not ir.VariableRole.STATIC_LOCAL
+            }
+            self._named[function] = (
+                frozenset(variable for variable in written if variable is not None),
+                frozenset(own.union(function.parameters)),
+            )
+        return self._named[function]
 
     @cached_property
     def destroying(self) -> dict[str, ir.Function]:
@@ -323,13 +345,28 @@ class CallGraph:
             found = self._direct[stmt] = (frozenset(launches), frozenset(callees))
         return found
 
+    def _callees_first(self) -> list[ir.Function]:
+        """Each function behind those that it calls, but for recursion."""
+        order: dict[ir.Function, None] = {}
+        begun: set[ir.Function] = set()
+        waiting = list(self.functions)
+        while waiting:
+            function = waiting[-1]
+            if function in begun:
+                order.setdefault(waiting.pop())
+            else:
+                begun.add(function)
+                waiting.extend(callee for callee in self._scan(function.body)[1] if callee not in begun)
+        return list(order)
+
     def _close(self) -> dict[ir.Function, frozenset[ir.LaunchCall]]:
-        direct = {function: self._scan(function.body) for function in self.functions}
-        reachable = {function: launches for function, (launches, _) in direct.items()}
+        reachable = {function: self._scan(function.body)[0] for function in self.functions}
+        order = self._callees_first()
         changed = True
         while changed:
             changed = False
-            for function, (_, callees) in direct.items():
+            for function in order:
+                callees = self._scan(function.body)[1]
                 wider = reachable[function].union(*(reachable[callee] for callee in callees))
                 if len(wider) > len(reachable[function]):
                     reachable[function] = wider

@@ -453,7 +453,9 @@ class ParsedUnit(Struct, frozen=True):
     def is_written_down(self, declaration: Node) -> bool:
         """Whether it is of a library whose stub says what its device code does (CUB, libcu++, PyTorch)."""
         path = declaration.file
-        return path is not None and any(part in _WRITTEN_DOWN for part in (path.parent.name, path.name))
+        if path is None or not _is_of_stubs(path):
+            return False
+        return not _WRITTEN_DOWN.isdisjoint(path.parts[len(STUBS.parts) :])  # cub/block/../cub.cuh too
 
     def is_made_up(self, declaration: Node) -> bool:
         """Whether the parse itself declared this name because nobody else did."""

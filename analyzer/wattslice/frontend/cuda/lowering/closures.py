@@ -100,7 +100,7 @@ def _operator(node: Node) -> Node | None:
 
 def _copy_objects(body: Body, node: Node, inner: Node | None) -> None:
     """In host code: what copies of objects run that a closure keeps; its body names these."""
-    for name in () if inner is None else inner.walk():
+    for name in inner.walk() if inner is not None and _keeps_values(body, node) else ():
         declaration = name.referenced if name.kind == C.DECL_REF_EXPR else None
         variable = None if declaration is None else body.names.get(declaration.raw.data0)
         if declaration is None or not isinstance(variable, Variable):
@@ -124,6 +124,8 @@ def _is_for_device(body: Body, node: Node) -> bool:
 
 def _copied(body: Body, node: Node, tree: ir.Block, parameters: list[Variable]) -> frozenset[Variable]:
     """The variables of the function around that the closure, or one in it, keeps the values of."""
+    if not _keeps_values(body, node):
+        return frozenset()
     own, named = set(parameters), set[Variable | None]()
     trees = [tree]
     for inner in trees:
@@ -136,6 +138,14 @@ def _copied(body: Body, node: Node, tree: ir.Block, parameters: list[Variable]) 
                     own.update(function.parameters)
                     trees.append(function.body)
     return frozenset(v for v in named if v is not None and v not in own and _keeps(body, node, v.name))
+
+
+def _keeps_values(body: Body, node: Node) -> bool:
+    """Whether a closure may keep the value of a variable. One with `[&]` does not: dispatch macros nest
+    hundreds of these, and to look through each would be quadratic.
+    """
+    text = body.unit.spans.text(node)
+    return text[1:].lstrip().startswith("=") or any(child.kind == C.VARIABLE_REF for child in node.children)
 
 
 def _keeps(body: Body, node: Node, name: str) -> bool:

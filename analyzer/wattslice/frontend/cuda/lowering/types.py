@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wattslice import ir
+from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
@@ -142,6 +143,14 @@ def common_type(left: Type, right: Type) -> Type:
     return left if not left.signed else right
 
 
+def _what_it_runs(closure: Node) -> str:
+    """`#` and the linker's name of the function of a closure that is not generic: all lambdas that one use of
+    a macro writes are at one place.
+    """
+    methods = (child for child in closure.children if child.kind == C.CXX_METHOD)
+    return "".join(f"#{method.mangled_name}" for method in methods if method.spelling == "operator()")
+
+
 class TypeTable:
     """Translates the types of one translation unit; one entry per distinct libclang type."""
 
@@ -233,6 +242,8 @@ class TypeTable:
         spelling = clang.spelling
         for qualifier in ("const ", "volatile ", "struct ", "union ", "class "):
             spelling = spelling.removeprefix(qualifier)
+        if declaration is not None and spelling.startswith("(lambda at "):
+            spelling += _what_it_runs(declaration)
         plain = spelling.rsplit("::", 1)[-1] if "<" not in spelling else spelling
         if plain == "dim3":
             return DIM3

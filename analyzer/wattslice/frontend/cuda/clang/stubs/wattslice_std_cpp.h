@@ -148,7 +148,8 @@ using ::sqrtf; using ::expf; using ::logf; using ::powf; using ::sinf; using ::c
 template <class T> class initializer_list {
   const T* b; unsigned long n;
  public:
-  WS_HD unsigned long size() const; WS_HD const T* begin() const; WS_HD const T* end() const;
+  WS_HD constexpr unsigned long size() const { return n; }
+  WS_HD constexpr const T* begin() const { return b; } WS_HD constexpr const T* end() const { return b + n; }
 };
 struct random_access_iterator_tag {};
 struct input_iterator_tag {};
@@ -274,13 +275,13 @@ float stof(const string&, unsigned long* = nullptr); double stod(const string&, 
 unsigned long stoul(const string&, unsigned long* = nullptr, int = 10); unsigned long long stoull(const string&, unsigned long* = nullptr, int = 10);
 
 // <algorithm>, <numeric>
-template <class T> WS_HD constexpr const T& min(const T&, const T&);
-template <class T> WS_HD constexpr const T& max(const T&, const T&);
-template <class T, class F> WS_HD constexpr const T& min(const T&, const T&, F);
-template <class T, class F> WS_HD constexpr const T& max(const T&, const T&, F);
-template <class T> WS_HD constexpr T min(initializer_list<T>);
-template <class T> WS_HD constexpr T max(initializer_list<T>);
-template <class T> WS_HD constexpr const T& clamp(const T&, const T&, const T&);
+template <class T> WS_HD constexpr const T& min(const T& a, const T& b) { return b < a ? b : a; }
+template <class T> WS_HD constexpr const T& max(const T& a, const T& b) { return a < b ? b : a; }
+template <class T, class F> WS_HD constexpr const T& min(const T& a, const T& b, F f) { return f(b, a) ? b : a; }
+template <class T, class F> WS_HD constexpr const T& max(const T& a, const T& b, F f) { return f(a, b) ? b : a; }
+template <class T> WS_HD constexpr T min(initializer_list<T> of) { T least = *of.begin(); for (const T& one : of) least = min(least, one); return least; }
+template <class T> WS_HD constexpr T max(initializer_list<T> of) { T most = *of.begin(); for (const T& one : of) most = max(most, one); return most; }
+template <class T> WS_HD constexpr const T& clamp(const T& v, const T& low, const T& high) { return v < low ? low : high < v ? high : v; }
 #define WS_RANGE(R, F) template <class I, class... A> WS_HD R F(I, I, A&&...);
 WS_RANGE(void, sort) WS_RANGE(void, stable_sort) WS_RANGE(void, fill) WS_RANGE(void, generate)
 WS_RANGE(void, iota) WS_RANGE(void, reverse) WS_RANGE(void, shuffle) WS_RANGE(void, random_shuffle)
