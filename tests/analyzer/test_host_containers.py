@@ -58,6 +58,8 @@ def test_elements_and_lengths_are_known(tmp_path, body, expected):
 # each number was printed by what g++ makes of the statements
 ALGORITHMS = [
     ("iterators", "auto i = v.begin(); ++i; int a = *i * 10 + *(v.end() - 1);", 92),
+    ("written through one", "std::vector<long long> u = {1, 2, 3}; auto i = u.begin() + 1; *i = 7; *++i = 4;"
+     "int a = u[1] * 10 + u[2];", 74),
     ("a loop over them", "int a = 0; for (auto i = v.cbegin(); i < v.cend(); i++) a = a * 10 + *i;", 492),
     ("their distance", "int a = v.end() - v.begin() + std::distance(v.begin(), v.end());", 6),
     ("next", "int a = *std::next(v.begin()) * 10 + *std::prev(v.end());", 92),

@@ -161,13 +161,11 @@ class FactReader:
             found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
         if node.name == "move":
             found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
-        if node.name == "data" or node.name.startswith(
-            ir.ADDRESS_OF
-        ):  # what writes there writes the elements
-            for argument in node.arguments[:1]:
-                root, element = base_of(argument), node.type.element
-                if isinstance(root, ir.AddressOf) and element is not None:
-                    self.reached.append((root.variable, scalar_types(element)))
+        given_back = node.type.element
+        for argument in node.arguments if given_back is not None else ():
+            root = base_of(argument)
+            if isinstance(root, ir.AddressOf) and given_back is not None:
+                self.reached.append((root.variable, scalar_types(given_back)))  # what writes there writes it
         if any(is_file(argument.type) for argument in node.arguments):
             found.uses.add(_FILES)
             found.defines.add(_FILES)
