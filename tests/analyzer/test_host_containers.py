@@ -179,7 +179,8 @@ LONG = [
     ("assigned",
      "std::vector<int> v(512); for (int i = 0; i < n; i++) v = std::vector<int>(i);", "v.size() + 1", 1 << 20),
     ("of a member",
-     "Two t; for (int i = 0; i < n; i++) { if (far()) t.w.push_back(1); }", "t.w.size() + 1", None),
+     "Two t; for (int i = 0; i < n; i++) { if (far()) t.w.push_back(1); }",
+     "t.w.size() + 1", None),
 ]  # fmt: skip
 
 
