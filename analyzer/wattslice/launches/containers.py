@@ -5,14 +5,13 @@ An array holds its elements from its start on; a vector elsewhere in its object,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.command_line import text_of
 from wattslice.launches.memory import (
-    MOST_ELEMENTS,
     Memory,
     Pointer,
     Record,
@@ -35,18 +34,6 @@ _ARRAYS = ("std::array<", "array<")
 def is_vector(type_: ir.Type) -> bool:
     """True for `std::vector` and Thrust's."""
     return type_.kind is ir.TypeKind.RECORD and type_.name.removeprefix("const ").startswith(_VECTORS)
-
-
-def vectors_in(type_: ir.Type, start: int = 0) -> Iterator[int]:
-    """Where vectors, and maps, lie in an object at `start`; of an array in the first elements."""
-    if is_vector(type_) or type_.name.startswith(ir.KEYED_CLASSES):
-        yield start
-    elif type_.kind is ir.TypeKind.RECORD:
-        for member in type_.fields:
-            yield from vectors_in(member.type, start + member.offset_bytes)
-    elif type_.kind is ir.TypeKind.ARRAY and type_.element is not None and type_.element.fields:
-        for at in range(min(type_.length or 0, MOST_ELEMENTS)):
-            yield from vectors_in(type_.element, start + at * type_.element.size_bytes)
 
 
 def is_array(type_: ir.Type) -> bool:
@@ -240,17 +227,17 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
         case "insert" | "erase" | "emplace" | "push_back" | "emplace_back" if is_vector(type_):
             memory.forget_elements(start, Unknown(f"set by {node.name}()"))
             return Unknown(f"the result of {node.name}()")
-        case "data" | "begin" | "cbegin":
+        case "data" | "begin" | "cbegin" if node.type.kind is ir.TypeKind.POINTER:
             return start
-        case "end" | "cend":
+        case "end" | "cend" if node.type.kind is ir.TypeKind.POINTER:
             size = 0 if node.type.element is None else node.type.element.size_bytes
             if not isinstance(length, int) or not size:
                 return replace(condition_of(length), around=(start,))
             return replace(start, offset=start.offset + length * size)
-        case "rbegin" | "rend":
+        case "begin" | "end" | "rbegin" | "rend":  # objects of a class that is not followed
             memory.forget_behind(start, Unknown("an element that is reached by an iterator"))
             return Unknown(f"the result of {node.name}()")
-        case "reserve":
+        case "reserve" | "cbegin" | "cend":
             return Unknown(f"the result of {node.name}()")
         case _:
             return None

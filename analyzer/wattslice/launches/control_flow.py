@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph, read_by_condition
-from wattslice.launches.containers import vectors_in
 from wattslice.launches.evaluator import BudgetExceededError, Evaluator
 from wattslice.launches.long_loops import jumps_of
 from wattslice.launches.memory import (
@@ -31,7 +30,6 @@ from wattslice.launches.memory import (
     Value,
     condition_of,
     joined,
-    length_cell,
     places_of,
     truth,
 )
@@ -372,8 +370,6 @@ class ControlFlow(Evaluator):
         elif variable.type.name.endswith("dim3"):  # dim3 d; is (1, 1, 1)
             for axis in range(3):
                 self.memory.write(storage, 4 * axis, 1, ir.UINT32)
-        for place in vectors_in(variable.type) if initial is None else ():  # which are empty
-            self.memory.set_cell(*length_cell(Pointer(storage, place)), 0)
 
     def _declare_static(self, variable: ir.Variable, value: ir.Expr | None) -> None:
         storage, is_initialized = self.memory.static(variable)

@@ -158,7 +158,8 @@ def keyed_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> V
     if found is None:
         if not node.callee.startswith("_ZNK"):
             memory.forget_elements(start, Unknown(f"set by {node.name}()"))
-        return Unknown(f"the result of {node.name}()", around=(start,) if node.type.element else ())
+        around = (start,) if node.type.element else ()
+        return Unknown(f"the result of {node.name}()", around=around, is_anywhere=True)
     return found
 
 
