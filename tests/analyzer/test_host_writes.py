@@ -69,9 +69,9 @@ LOST = [
     ("a line's end", 'std::stringstream s; s << 1 << std::endl; int a = s.str().size();'),
     ("an unknown key", "std::map<int, int> m = {{1, 2}}; int i; std::cin >> i; m[i] = 4; int a = m[1];"),
     ("a text nobody reads", "std::vector<int> v((3 <=> 4) < 0 ? 3 : 4); int a = v.size() + 1;"),
-    ("by an iterator of a class", "thrust::device_vector<int> v(8); auto i = v.begin(); thrust::fill(i, i + 8, 3);"
-     "int a = v[1] + 1;"),
-    ("by a closure in a long loop", "std::vector<int> v(512), w = {1}; for (int i = 0; i < 1000000; i++)"
+    ("by an iterator of a class", "thrust::device_vector<int> v(8); auto i = v.begin();"
+     "thrust::fill(i, i + 8, 3); int a = v[1] + 1;"),
+    ("by a closure in a long loop", "std::vector<int> v(512), w = {1}; for (int i = 0; i < 99999; i++)"
      "std::for_each(w.begin(), w.end(), [&](int x) { v.push_back(x); }); int a = v.size();"),
     ("in no order", "std::unordered_map<int, int> m = {{1, 2}, {3, 4}}; int a = m.begin()->second;"),
     ("a key that is not there", "std::map<int, int> m = {{1, 2}}; int a = m.at(3);"),

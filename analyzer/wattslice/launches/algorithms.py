@@ -7,7 +7,7 @@ function that it is given is nobody's here, `std::greater` and its kin aside.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
@@ -49,7 +49,7 @@ class _Range(Struct, frozen=True):
         known = [value for value in self.values if isinstance(value, (int, float))]
         return known if len(known) == self.number else None
 
-    def write(self, target: Pointer, values: list[Value]) -> Pointer:
+    def write(self, target: Pointer, values: Sequence[Value]) -> Pointer:
         """Store values from an address on; where the last one ends."""
         parts = [{0: convert(value, self.type)} for value in values]
         store_elements(self.memory, target, parts, self.type.size_bytes)
@@ -141,9 +141,9 @@ def _find(r: _Range) -> Value | None:
 
 
 def _count(r: _Range) -> Value | None:
-    numbers = r.numbers
-    is_known = numbers is not None and isinstance(r.given[0], (int, float))
-    return numbers.count(r.given[0]) if is_known and numbers is not None else Unknown("the result of count()")
+    numbers, wanted = r.numbers, r.given[0]
+    is_known = numbers is not None and isinstance(wanted, (int, float))
+    return sum(number == wanted for number in numbers or ()) if is_known else Unknown("the result of count()")
 
 
 def _bound(r: _Range) -> Value | None:
@@ -181,18 +181,19 @@ _OF_RANGES: dict[str, tuple[int, Callable[[_Range], Value | None]]] = {
 def algorithm_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
     """Value of an algorithm, after its effect; None where it is none or not known."""
     name = node.name.removeprefix("std::")
-    first = arguments[0] if len(arguments) > 1 and node.callee.startswith("_ZSt") else None
-    type_ = node.arguments[0].type.element if first is not None else None
+    if len(arguments) < 2 or not node.callee.startswith("_ZSt"):
+        return None
+    (first, second), given = arguments[:2], arguments[2:]
+    type_ = node.arguments[0].type.element
     if not isinstance(first, Pointer) or type_ is None or not type_.size_bytes:
         return None
     array = node.arguments[1].type.element
     if name in ("begin", "end") and array is not None and array.kind is ir.TypeKind.ARRAY:
         length = 0 if name == "begin" else array.size_bytes
         return replace(first, offset=first.offset + length)
-    if name in ("next", "prev") and isinstance(arguments[1], int):
-        step = arguments[1] if name == "next" else -arguments[1]
+    if name in ("next", "prev") and isinstance(second, int):
+        step = second if name == "next" else -second
         return replace(first, offset=first.offset + step * type_.size_bytes)
-    second = arguments[1]
     number = second
     if isinstance(second, Pointer) and second.storage is first.storage:
         number = (second.offset - first.offset) // type_.size_bytes
@@ -204,5 +205,4 @@ def algorithm_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
         return None
     if type_.kind not in _SCALARS or type_.lanes != 1 or not 0 <= number <= MOST_MOVED:
         return None
-    given = arguments[2:]
     return None if len(given) < least else function(_Range(memory, first, number, type_, node, given))

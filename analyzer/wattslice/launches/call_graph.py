@@ -526,10 +526,9 @@ def _written_by_name(kernel: ir.Kernel) -> frozenset[ir.Variable] | None:
     read = {host_api.base_of(node.place.address) for node in nodes if isinstance(node, ir.Load)}
     for node in nodes:
         named = node.variable if isinstance(node, ir.AddressOf) else ir.read_variable(node)
-        is_there = named is not None and named.role is ir.VariableRole.FILE_SCOPE
         if isinstance(node, ir.Call) or (isinstance(node, ir.Intrinsic) and node.is_opaque_call):
             return None
-        if is_there and _may_hold_addresses(named.type):
+        if named is not None and named.role is ir.VariableRole.FILE_SCOPE and _may_hold_addresses(named.type):
             return None
     return frozenset(v for node in nodes if node not in read and (v := _written(node)) is not None)
 

@@ -289,7 +289,7 @@ def _found(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None
 def _token(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """strtok and strtok_r: the next word, with a 0 behind it; where the rest begins is kept."""
     marks = text_of(arguments[1]) if len(arguments) > 1 else None
-    place = arguments[2] if node.name == "strtok_r" else Pointer(memory.global_named("strtok()"), 0)
+    place = arguments[-1] if node.name == "strtok_r" else Pointer(memory.global_named("strtok()"), 0)
     if not isinstance(place, Pointer) or len(arguments) < 2:
         return None
     start = arguments[0] if isinstance(arguments[0], Pointer) else place.storage.cells.get(place.offset, 0)

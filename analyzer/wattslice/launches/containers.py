@@ -217,7 +217,7 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
             memory.write(other.storage, other.offset, mine, type_)
             return 0
         case "fill" if is_array(type_) and isinstance(length, int):
-            fill(memory, start, length, arguments[1], type_.fields[0].type.element or ir.UNKNOWN_TYPE)
+            fill(memory, start, length, arguments[-1], type_.fields[0].type.element or ir.UNKNOWN_TYPE)
             return 0
         case "assign" if len(arguments) == 3 and is_vector(type_):
             memory.forget_behind(start, Unknown("an element of a vector that was assigned"))
@@ -317,6 +317,8 @@ def _inserted(node: ir.Call, arguments: tuple[Value, ...], element: ir.Type) -> 
             is_same = (given.kind, given.bits, given.signed) == (element.kind, element.bits, element.signed)
             if is_same and 0 <= number <= MOST_MOVED:
                 return elements(first, number, element.size_bytes)
+        case _:
+            pass
     return None
 
 

@@ -142,9 +142,13 @@ class _Map(Struct, frozen=True):
         parts = self.parts() or []
         place = len(parts)
         if self.pairs.is_ordered:
-            place = sum(part[0] < key for part in parts)  # pyright: ignore[reportOperatorIssue]
+            place = sum(_rank(part[0]) < _rank(key) for part in parts)
         self.store([*parts[:place], {0: key, self.pairs.second: self.pairs.value_of(value)}, *parts[place:]])
         return place
+
+
+def _rank(key: Value) -> tuple[int, str]:
+    return (key, "") if isinstance(key, int) else (0, str(key))
 
 
 def keyed_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
@@ -182,9 +186,10 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
         case "begin" | "cbegin" if pairs.is_ordered or len(parts) < 2:
             return known.start
         case "operator[]" if node.callee == ir.NEXT_ELEMENT:
-            if not isinstance(arguments[1], int) or not (pairs.is_ordered or len(parts) < 2):
+            index = arguments[-1]
+            if not isinstance(index, int) or not (pairs.is_ordered or len(parts) < 2):
                 return None
-            place = known.at(arguments[1])
+            place = known.at(index)
             return place if node.name != name else memory.read(place.storage, place.offset, node.type)
         case "count" | "contains" if key is not None:
             return int(known.find(key) is not None)
