@@ -288,9 +288,11 @@ def _found(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None
 
 def _token(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """strtok and strtok_r: the next word, with a 0 behind it; where the rest begins is kept."""
-    marks = text_of(arguments[1]) if len(arguments) > 1 else None
+    if len(arguments) < 2:
+        return None
+    marks = text_of(arguments[1])
     place = arguments[-1] if node.name == "strtok_r" else Pointer(memory.global_named("strtok()"), 0)
-    if not isinstance(place, Pointer) or len(arguments) < 2:
+    if not isinstance(place, Pointer):
         return None
     start = arguments[0] if isinstance(arguments[0], Pointer) else place.storage.cells.get(place.offset, 0)
     text = text_of(start)

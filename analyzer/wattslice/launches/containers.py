@@ -216,8 +216,8 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
             memory.write(this.storage, this.offset, theirs, type_)
             memory.write(other.storage, other.offset, mine, type_)
             return 0
-        case "fill" if is_array(type_) and isinstance(length, int):
-            fill(memory, start, length, arguments[-1], type_.fields[0].type.element or ir.UNKNOWN_TYPE)
+        case "fill" if is_array(type_) and isinstance(length, int) and len(arguments) == 2:
+            fill(memory, start, length, arguments[1], type_.fields[0].type.element or ir.UNKNOWN_TYPE)
             return 0
         case "assign" if len(arguments) == 3 and is_vector(type_):
             memory.forget_behind(start, Unknown("an element of a vector that was assigned"))

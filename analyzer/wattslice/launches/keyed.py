@@ -186,7 +186,7 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
         case "begin" | "cbegin" if pairs.is_ordered or len(parts) < 2:
             return known.start
         case "operator[]" if node.callee == ir.NEXT_ELEMENT:
-            index = arguments[-1]
+            index = arguments[1] if len(arguments) == 2 else None
             if not isinstance(index, int) or not (pairs.is_ordered or len(parts) < 2):
                 return None
             place = known.at(index)
