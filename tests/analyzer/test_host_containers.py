@@ -179,6 +179,7 @@ LONG = [
     ("assigned",
      "std::vector<int> v(512); for (int i = 0; i < n; i++) v = std::vector<int>(i);",
      "v.size() + 1", 1 << 20),
+    ("given as a whole", "Two t; t.w.resize(512); while (far()) touch(t);", "t.w.size()", None),
     ("of a member",
      "Two t; for (int i = 0; i < n; i++) { if (far()) t.w.push_back(1); }",
      "t.w.size() + 1", None),
@@ -190,6 +191,7 @@ def test_long_loops_leave_lengths_that_they_do_not_change(tmp_path, body, size, 
     more = """int far();
     struct Two { std::vector<int> v; std::vector<float> w; int n;
         thrust::device_ptr<int> d; void add() { v.push_back(1); } };
+    void touch(Two &);
     void grow(std::vector<int> &v) { v.push_back(2); }
     void filled(Two &t, int n) {
         t.v.resize(n); for (int i = 0; i < n; i++) { t.v[i] = far(); t.w.push_back(1); } }
