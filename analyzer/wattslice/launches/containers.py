@@ -348,7 +348,7 @@ def _address(
     if not isinstance(index, int) or index < 0:
         why = index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
         memory.forget_behind(start, why)
-        return why
+        return replace(why, around=(start,))
     size = 0 if node.type.element is None else node.type.element.size_bytes
     return replace(start, offset=start.offset + index * size)
 

@@ -38,6 +38,7 @@ from wattslice.launches.memory import (
     Value,
     condition_of,
     convert,
+    is_length,
     offset_of,
     places_of,
 )
@@ -185,7 +186,7 @@ class Interpreter(HostLoops):
         for variable in self._relevance.escaped:
             for storage in self.memory.places_named(variable):
                 for key, value in tuple(storage.cells.items()):
-                    if isinstance(value, kind):
+                    if isinstance(value, kind) and not is_length(key):
                         self.memory.set_cell(storage, key, why)
 
     def _graph_node(self, node: ir.Call, arguments: tuple[Value, ...]) -> Unknown:

@@ -18,18 +18,14 @@ class LoopWrites(Struct, frozen=True):
     """What a loop may write: `steady` by the same amount in each iteration, and `others`.
 
     `may_end_early`: a jump out of it depends on what it writes. `members`: of others, the scalar members that
-    are written where nothing else of the variable is. `declared`: in its body. `moves`: it may write
-    one element after the other. `resized`: vectors that may get another length, by the variable and the place
-    in it, None for any place; None for any vector. `grown`: those that get one element in each iteration.
+    are written where nothing else of the variable is. `grown`: vectors that get one element more in each
+    iteration.
     """
 
     steady: frozenset[ir.Variable]
     others: frozenset[ir.Variable]
     may_end_early: bool
     members: Mapping[ir.Variable, frozenset[tuple[str, ...]]]
-    declared: frozenset[ir.Variable]
-    moves: bool
-    resized: frozenset[tuple[ir.Variable, int | None]] | None
     grown: frozenset[ir.Variable]
 
 
@@ -64,10 +60,7 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
         frozenset(written) - steady,
         _may_end_early(loop.body, set(written)),
         {variable: frozenset(paths) for variable, paths in members.items() if variable not in whole},
-        frozenset(s.variable for s in ir.walk_statements(loop.body) if isinstance(s, ir.Declare)),
-        any(map(_moves, expressions)),
-        resized := _resized(expressions),
-        frozenset() if resized is None or is_skipping else _grown(loop, expressions),
+        frozenset() if is_skipping or not _names_vectors(expressions) else _grown(loop, expressions),
     )
 
 
@@ -76,44 +69,25 @@ _KEEP_LENGTHS = frozenset(
 )
 
 
-def _resized(expressions: Iterable[ir.Expr]) -> frozenset[tuple[ir.Variable, int | None]] | None:
-    """The vectors that may get another length, as `LoopWrites` says."""
-    found: set[tuple[ir.Variable, int | None]] = set()
+def _names_vectors(expressions: Iterable[ir.Expr]) -> bool:
+    """Whether each vector that may get another length is named there, and none reached by a pointer."""
     for expr in expressions:
-        if isinstance(expr, ir.Assign) and _may_hold_vectors(expr.target.type):
-            if not isinstance(expr.target, ir.RegisterPlace):
-                return None
-            found.add((expr.target.variable, None))
+        is_object = isinstance(expr, ir.Assign) and _may_hold_vectors(expr.target.type)
+        if isinstance(expr, ir.Assign) and is_object and not isinstance(expr.target, ir.RegisterPlace):
+            return False
         if not isinstance(expr, ir.Call) or expr.name.removeprefix(ir.ADDRESS_OF) in _KEEP_LENGTHS:
             continue
-        member = _member_at(expr.arguments[0]) if expr.arguments else None
-        if member is not None:
-            found.add(member)
-        given = expr.arguments[member is not None :]
-        for inner in (inner for argument in given for inner in ir.walk_expressions(argument)):
+        for inner in (inner for argument in expr.arguments for inner in ir.walk_expressions(argument)):
             pointed = inner.type.element
-            if isinstance(inner, ir.AddressOf):
-                found.add((inner.variable, None))
-            elif isinstance(inner, ir.Read) and _may_hold_vectors(inner.type):
-                found.add((inner.place.variable, None))
-            elif not isinstance(inner, (ir.Text, ir.Constant, ir.Construct)) and (
-                (pointed is not None and _may_hold_vectors(pointed))
-                or (isinstance(inner, ir.Load) and _may_hold_vectors(inner.type))
+            if isinstance(inner, (ir.Text, ir.Constant, ir.Construct, ir.AddressOf)):
+                continue
+            if isinstance(base_of(inner), ir.AddressOf):  # one of these expressions
+                continue
+            if (pointed is not None and _may_hold_vectors(pointed)) or (
+                isinstance(inner, ir.Load) and _may_hold_vectors(inner.type)
             ):
-                if isinstance(base_of(inner), ir.AddressOf):  # one of these expressions
-                    continue
-                return None
-    return frozenset(found)
-
-
-def _member_at(this: ir.Expr) -> tuple[ir.Variable, int] | None:
-    """The variable and the place in it where an object of a method of the library is."""
-    offset, pointed = 0, this.type.element
-    if pointed is None or not pointed.name.startswith(ir.VECTOR_CLASSES):
-        return None
-    while isinstance(this, ir.PointerOffset) and this.index is None:
-        this, offset = this.pointer, offset + this.offset_bytes
-    return (this.variable, offset) if isinstance(this, ir.AddressOf) and offset else None
+                return False
+    return True
 
 
 def _may_hold_vectors(type_: ir.Type) -> bool:
@@ -146,19 +120,6 @@ def _grown(loop: ir.Loop, expressions: Iterable[ir.Expr]) -> frozenset[ir.Variab
         variable for expr in expressions if isinstance(expr, ir.Assign) for variable in _written_by(expr)
     }
     return frozenset(v for v in added if added.count(v) == named.count(v) == 1 and v not in assigned)
-
-
-def _moves(expr: ir.Expr) -> bool:
-    """Whether an expression may name one element after the other."""
-    match expr:
-        case ir.PointerOffset(index=index):
-            return index is not None and not isinstance(index, ir.Constant)
-        case ir.Call(name=name, arguments=arguments) if name.startswith(ir.ADDRESS_OF):
-            return not all(isinstance(argument, ir.Constant) for argument in arguments[1:])
-        case ir.Assign(target=target) | ir.Increment(target=target):
-            return target.type.kind is ir.TypeKind.POINTER
-        case _:
-            return False
 
 
 def _member_written(expr: ir.Expr) -> tuple[str, ...]:

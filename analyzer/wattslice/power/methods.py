@@ -46,6 +46,7 @@ from wattslice.slicing.features import (
     without_improbable,
 )
 from wattslice.slicing.slices import Slice
+from wattslice.slicing.statements import ArmChain, links
 from wattslice.workload.instructions.loops import TripCounts, loop_trips
 from wattslice.workload.launch_work import LaunchWork, Residency, launch_work
 from wattslice_models.access_power import access_power_factors
@@ -107,9 +108,11 @@ def branch_density(
     counts = profile.thread_counts
     low, high = DIVIDING
     statements = tuple(statement for part in slices for statement in part.statements)
-    arms = {arm for statement in statements for arm in statement.arms}
-    dividing = {arm for arm in arms if low < arm_probability((arm,), known, counts) < high}
-    divided = (s for s in statements if not dividing.isdisjoint(s.arms))
+    is_divided: dict[ArmChain | None, bool] = {None: False}
+    for chain in links(statement.arms for statement in statements):
+        divides = low < arm_probability(chain.arm, known, counts) < high
+        is_divided[chain] = divides or is_divided[chain.around]
+    divided = (s for s in statements if is_divided[s.arms])
     total = executed_length(statements, counts)
     return BranchDensity(executed_length(divided, counts) / total if total else 0.0, threshold)
 
