@@ -179,6 +179,8 @@ LONG = [
     ("assigned",
      "std::vector<int> v(512); for (int i = 0; i < n; i++) v = std::vector<int>(i);",
      "v.size() + 1", 1 << 20),
+    ("put and cleared", "std::vector<int> v; for (int i = 0; i < n; i++) { v.push_back(i);"
+     "if (i % 7 == 6) v.clear(); }", "v.size() + 1", None),
     ("given as a whole", "Two t; t.w.resize(512); while (far()) touch(t);", "t.w.size()", None),
     ("of a member",
      "Two t; for (int i = 0; i < n; i++) { if (far()) t.w.push_back(1); }",

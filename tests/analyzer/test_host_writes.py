@@ -201,6 +201,12 @@ def test_a_launch_through_one_of_two_pointers_is_listed_beside_others(tmp_path, 
     assert ["perhaps" in "".join(a.message for a in one.assumptions) for one in found] == [0, 1, 1, 0]
 
 
+def test_a_pointer_that_may_hold_any_kernel_is_listed_for_each(tmp_path):
+    body = "auto f = k; if (asked()) f = chosen(); f<<<16, 64>>>(7); auto g = k3; g<<<4, 32>>>(7);"
+    found = launches(tmp_path, f"{TWO}void (*chosen())(int);\nint main() {{ {body} }}")
+    assert {one.kernel.name for one in found if one.grid[0] == 16} == {"k", "k3"}
+
+
 WRITTEN = [
     ("the length stays", "std::vector<int> v = {3, 1}; std::iota(v.begin(), v.end(), 4);"
      "int a = v.size();", 2),
