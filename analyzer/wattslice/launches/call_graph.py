@@ -508,8 +508,6 @@ def _holds_functions(type_: ir.Type) -> bool:
 def _written(expr: ir.Expr) -> ir.Variable | None:
     if isinstance(expr, ir.AddressOf):
         return expr.variable
-    if isinstance(expr, ir.Atomic):
-        return expr.place.root
     if isinstance(expr, (ir.Assign, ir.Increment)):
         return expr.target.variable if isinstance(expr.target, ir.RegisterPlace) else expr.target.root
     return None
