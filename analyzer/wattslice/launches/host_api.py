@@ -134,6 +134,11 @@ _TAKE_A_GRAPH = (
 )
 
 
+RUNS_A_GRAPH = ("cudaGraphLaunch", "cuGraphLaunch")
+ABOUT_GRAPHS = frozenset((*CAPTURES, *RUNS_A_GRAPH))
+"""Functions that decide when launches are made."""
+
+
 def takes_a_graph(node: ir.Call) -> bool:
     """Whether a call may keep the nodes of a graph as they are: what changes them later comes beside."""
     if node.name.startswith("cudaGraph"):
@@ -406,6 +411,8 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
         return arguments[0]
     if name in ALLOCATIONS:
         return fresh_memory(name)
+    if name in ("get", "raw_pointer_cast") and node.arguments and _is_device_pointer(node.arguments[0].type):
+        return Unknown("an address on the device")
     if name in _CHOICES:
         return _one_of(memory, node, _CHOICES[name], arguments)
     for prefix, effect in _EFFECTS.items():
@@ -424,6 +431,10 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
     if name in _OF_ONE_PROCESS:
         return _of_one_process(memory, name, arguments)
     return None
+
+
+def _is_device_pointer(type_: ir.Type) -> bool:
+    return (type_.element or type_).name.removeprefix("const ").startswith("thrust::device_ptr<")
 
 
 def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
