@@ -278,6 +278,8 @@ STAYS = [
     ("what a function of OpenGL is given", "P p; int n = 5; glBindBuffer(7, n); p.n = n;"),
     ("the plans of a long loop", "P q[4]; q[1].x = (int *)malloc(4000); q[1].n = 5;"
      "for (int i = 0; i < 1000; i++) q[1].x[i] = i; P p; p.n = q[1].n;"),
+    ("what is beside memory that a long loop fills", "P p; p.n = 5; int *n = &p.n, *d;"
+     "cudaMallocManaged(&d, 40000); for (int i = 0; i < 10000; i++) d[i] = i;"),
 ]  # fmt: skip
 
 
@@ -294,6 +296,32 @@ def test_what_is_behind_the_start_of_an_object_is_lost(tmp_path, written):
     (launch,) = launches(
         tmp_path, f"{KERNEL}{types} int main() {{ P p; p.n = 5; fill({written}); k<<<2, 32>>>(p.n); }}"
     )
+    assert launch.arguments == (None,)
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "d[i] = i;",
+        "if (i == 77) d[700] = 9;",
+        "if (i == 77) *far = &n; d[0] = 9;",
+        "if (i == 77) d = &n; d[0] = 9;",
+        "if (i == 77) lead(far, &n); d[0] = 9;",
+    ],
+)
+def test_what_a_long_loop_may_write_through_a_pointer_is_lost(tmp_path, fill):
+    """In memory of its own, or in a variable that the pointer has come to lead to."""
+    body = f"""int n = 5, *d, **far = &d; cudaMallocManaged(&d, 40000); int *e = d; d[700] = 5; e[0] = 5;
+    for (int i = 0; i < 10000; i++) {{ {fill} }}
+    k<<<2, 32>>>({"e[700]" if "700" in fill or "[i]" in fill else "n"});"""
+    (launch,) = launches(tmp_path, f"{KERNEL} void lead(int **, int *); int main() {{ {body} }}")
+    assert launch.arguments == (None,)
+
+
+def test_an_array_that_a_long_loop_fills_by_a_pointer_is_lost_as_a_whole(tmp_path):
+    fill = "void fill(int *p) { for (int i = 0; i < 5000; i++) p[i] = i; }"
+    body = "int a[5000]; a[700] = 5; fill(a); k<<<2, 32>>>(a[700]);"
+    (launch,) = launches(tmp_path, f"{KERNEL} {fill} int main() {{ {body} }}")
     assert launch.arguments == (None,)
 
 

@@ -47,7 +47,7 @@ from wattslice.counting.iterations import (
 )
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.pieces import representatives
-from wattslice.counting.sampling import Mask
+from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import BudgetExceededError, LoopFrame, Meeting, StandIns, State
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
@@ -93,6 +93,12 @@ FEWEST_RUN = 8
 FEWEST_AT_LAST = 8
 """Iterations of a loop that may stand for the others at least; at the second attempt, when the first has
 taken too many steps."""
+
+FEW_APART = 32
+"""Iterations up to which each is run, of a loop with loops inside that lanes of a warp leave one by one."""
+
+MANY_WARPS = 0.1
+"""Share of warps from which on that is so of a loop: at the end of a grid-stride loop it is of few."""
 
 MAX_STEPPED_ITERATIONS = 4096
 
@@ -552,7 +558,14 @@ class Loops(ExpressionEvaluator):
             half, middle = longest / 2, (longest - 1) / 2
             low, high = round(middle - aside), round(middle + aside)
             return [_Stratum(low, 0, half), _Stratum(high, half, longest)]
-        if not shape.iterations_differ:
+        if (
+            shape.has_loops
+            and longest <= FEW_APART
+            and longest * shape.size <= allowance
+            and _lanes_part(trips)
+        ):
+            number = longest
+        elif not shape.iterations_differ:
             number = 2 if isinstance(trips, int) else 3
         elif longest * shape.size <= allowance:
             number = longest
@@ -636,7 +649,7 @@ class Loops(ExpressionEvaluator):
         state = self.state
         state.is_limited = True
         most = max(FEWEST_RUN if self.allowance else FEWEST_AT_LAST, int(self.allowance // shape.size))
-        rests_on = self._decisive(shape.loop, known, mask, most)
+        rests_on = self._decisive(shape.loop, mask, most)
         before = self._plans.get(shape.loop)
         if before is not None and before.cost <= state.survey_left and identical(before.rests_on, rests_on):
             state.survey_left -= before.cost
@@ -652,12 +665,14 @@ class Loops(ExpressionEvaluator):
         self._plans[shape.loop] = _KnownPlan(rests_on, found, left - state.survey_left)
         return found
 
-    def _decisive(self, loop: ir.Loop, known: _Trip, mask: Mask, most: int) -> tuple[object, ...]:
-        """All that the plan of a loop rests on, which is entered again and again inside others."""
+    def _decisive(self, loop: ir.Loop, mask: Mask, most: int) -> tuple[object, ...]:
+        """All that the plan of a loop rests on, which is entered again and again inside others; its trips
+        follow from it.
+        """
         environment, variables = self.state.environment, needed(loop).variables | deciding(loop)[1]
         held = {k: v for k, v in environment.items() if (k[0] if isinstance(k, tuple) else k) in variables}
         fixed = self._fixed(loop, mask)
-        return (most, len(environment), known.trips, mask.weights, *held, *held.values(), *fixed)
+        return (most, len(environment), mask.weights, *held, *held.values(), *fixed)
 
     def _run_all_at_once(self, shape: LoopShape, known: _Trip, mask: Mask) -> Mask:
         """Runs a loop for its counts alone, all its iterations at once."""
@@ -1014,6 +1029,14 @@ def _plain(trips: _Trips) -> _Trips:
     array = np.asarray(trips)
     first = int(array.flat[0])
     return first if bool((array == first).all()) else array
+
+
+def _lanes_part(trips: _Trips) -> bool:
+    """Whether the lanes of many warps run differently often: an iteration has other lanes than the next."""
+    if isinstance(trips, int) or trips.size == 1:
+        return False
+    warps = trips.reshape(-1, WARP_SIZE)
+    return float((warps.max(axis=1) != warps.min(axis=1)).mean()) > MANY_WARPS
 
 
 def _spread(start: int, end: int, number: int) -> list[_Stratum]:

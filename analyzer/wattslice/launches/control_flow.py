@@ -17,9 +17,8 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches import host_api
-from wattslice.launches.call_graph import CallGraph, read_by_condition
+from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.evaluator import BudgetExceededError, Evaluator
-from wattslice.launches.long_loops import jumps_of
 from wattslice.launches.memory import (
     Cell,
     Delta,
@@ -128,10 +127,6 @@ class ControlFlow(Evaluator):
         self._handled: LeftError | None = None
         self._protected = 0  # how many such blocks are around
         self._perhaps: list[tuple[LeftError, Unknown]] = []  # what may have been thrown in the innermost
-        self._varying: frozenset[ir.Variable] = (
-            frozenset()
-        )  # what long loops write of which not all is visited
-        self._elsewhere: dict[Cell, None] = {}  # what iterations that are not visited write
 
     @abstractmethod
     def _loop(self, stmt: ir.Loop) -> Flow:
@@ -406,21 +401,8 @@ class ControlFlow(Evaluator):
             return self._either(stmt.then, stmt.otherwise, condition_of(condition))
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
         if other is not None:
-            self._not_taken(other, stmt.condition)
-        if not self._varies(stmt.condition):
-            return Flow.NEXT if taken is None else self.execute(taken)
-        times, self._times = self._times, None
-        try:
-            flow = Flow.NEXT if taken is None else self.execute(taken)
-        finally:
-            self._times = times
-        if other is not None and any(isinstance(jump, ir.Continue) for jump in jumps_of(other)):
-            self._may_have_left(Flow.CONTINUE, Unknown("a long loop may go on"))
-        return flow
-
-    def _varies(self, condition: ir.Expr, counter: ir.Variable | None = None) -> bool:
-        """Whether iterations of a long loop that are not visited may decide otherwise, `counter` aside."""
-        return bool(self._varying) and bool(self._varying & read_by_condition(condition) - {counter})
+            self._speculate(other, stmt.condition)
+        return Flow.NEXT if taken is None else self.execute(taken)
 
     def _try(
         self, stmt: ir.Stmt | None, why: Unknown | None = None, *, is_run: bool = False
@@ -499,38 +481,22 @@ class ControlFlow(Evaluator):
             self._return(way.value)
         return way.flow
 
-    def _not_taken(self, stmt: ir.Stmt, condition: ir.Expr) -> None:
-        """What a condition keeps from being run, in this iteration of a long loop at least."""
-        if not self._varies(condition):
-            self._speculate(stmt, condition)
-            return
-        _, changes = self._try(stmt, Unknown("a long loop may throw"))
-        self._elsewhere.update(dict.fromkeys(changes))
-
-    def _speculate(
-        self, stmt: ir.Stmt, condition: ir.Expr | None, counter: ir.Variable | None = None
-    ) -> None:
+    def _speculate(self, stmt: ir.Stmt, condition: ir.Expr | None) -> None:
         """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects.
 
-        `condition` is what keeps it from being run; None: a return before it. `counter`: what a loop begins
-        with there.
+        `condition` is what keeps it from being run; None: a return before it.
         """
-        varies = condition is not None and self._varies(condition, counter)
-        launches = self._graph.launches_in(stmt)
-        if not (launches if varies else self.unseen(launches)):
+        if not self.unseen(self._graph.launches_in(stmt)):
             return
         self.spend()
         returned, left = list(self._returned), self._jumps()
-        if varies:
-            self._try(stmt, Unknown("a long loop may throw"))  # other iterations run it
-        else:
-            self._speculating.append(condition)
-            thrown = self._thrown, self._handled
-            perhaps, self._perhaps = self._perhaps, []
-            self._try_within_steps(stmt)
-            self._perhaps = perhaps
-            self._thrown, self._handled = thrown
-            self._speculating.pop()
+        self._speculating.append(condition)
+        thrown = self._thrown, self._handled
+        perhaps, self._perhaps = self._perhaps, []
+        self._try_within_steps(stmt)
+        self._perhaps = perhaps
+        self._thrown, self._handled = thrown
+        self._speculating.pop()
         self._returned[:] = returned
         self._forget_jumps(left)
 
@@ -600,7 +566,7 @@ class ControlFlow(Evaluator):
             if chosen and index >= chosen[0] and flow is Flow.NEXT:
                 flow = self.execute(case.body)
             else:
-                self._not_taken(case.body, stmt.selector)
+                self._speculate(case.body, stmt.selector)
         return flow
 
 

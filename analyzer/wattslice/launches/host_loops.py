@@ -7,8 +7,7 @@ they change is unknown behind them unless every iteration changes it by the same
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -16,7 +15,7 @@ from wattslice import ir
 from wattslice.ir.loops import Bound, constant_trips, shape_of, whole_limit
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.control_flow import ControlFlow, Flow, LeftError
-from wattslice.launches.instances import LaunchInstance
+from wattslice.launches.instances import LaunchInstance, values_of
 from wattslice.launches.long_loops import LoopWrites, writes_of
 from wattslice.launches.memory import (
     Cell,
@@ -25,6 +24,7 @@ from wattslice.launches.memory import (
     Unknown,
     Value,
     condition_of,
+    moved,
     offset_of,
     places_of,
     same,
@@ -41,6 +41,8 @@ SHARE_OF_LOOP = 0.25
 MOST_SAMPLED = 4
 MAX_LOOP_STEPS = 8_000
 """Steps of one loop without a launch in it."""
+MOST_REPEATS = 2
+"""Iterations of it in a row that change nothing: those that follow would not, either."""
 _Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
 """A launch, the calls that lead to it, and the kernel of a pointer."""
 
@@ -52,6 +54,7 @@ class HostLoops(ControlFlow):
         super().__init__(graph, relevance, memory, gpu, budget)
         self.instances: list[LaunchInstance] = []
         self._unknown_loops = 0
+        self._is_any = False  # what is visited stands for any iteration of a loop around it
         self._loop_depth = 0
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
 
@@ -74,11 +77,13 @@ class HostLoops(ControlFlow):
             ends_early = writes.may_end_early or self._may_be_thrown_in(stmt)
             return self._visit_once(stmt) if ends_early else self._sample(stmt, trips, writes)
         mark, known = self.memory.mark(), len(self.instances)
-        begin = self.steps_left
-        least = 0 if self._graph.launches_in(stmt.body) else begin - MAX_LOOP_STEPS
+        begin, repeats = self.steps_left, 0
+        has_launches = bool(self._graph.launches_in(stmt.body))
+        least = 0 if has_launches else begin - MAX_LOOP_STEPS
         for iteration in range(limit + 1):
-            if self.steps_left < least:
-                return self._unfinished(stmt, mark)
+            if self.steps_left < least or repeats == MOST_REPEATS:
+                return self._unfinished(stmt, mark, known)
+            before = self.memory.mark()
             if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
                 is_long = (begin - self.steps_left) * (trips - 1) > self.steps_left * SHARE_OF_LOOP
                 ends_early = (writes := self._writes(stmt)).may_end_early or self._may_be_thrown_in(stmt)
@@ -103,8 +108,9 @@ class HostLoops(ControlFlow):
                 return self._stopped(flow)
             if stmt.step is not None:
                 self.evaluate(stmt.step)
-        self._visit_once(stmt)
-        return self._unfinished(stmt, mark)
+            if bound is None and not has_launches:
+                repeats = repeats + 1 if self.memory.is_as_at(before) else 0
+        return self._unfinished(stmt, mark, known)
 
     def _may_be_thrown_in(self, stmt: ir.Loop) -> bool:
         return self._protected > 0 and self._graph.may_throw(stmt)
@@ -112,15 +118,14 @@ class HostLoops(ControlFlow):
     def _iteration(self, stmt: ir.Loop) -> Flow:
         return self._inside(Flow.CONTINUE, lambda: self.execute(stmt.body))
 
-    def _unfinished(self, stmt: ir.Loop, mark: int) -> Flow:
+    def _unfinished(self, stmt: ir.Loop, mark: int, begin: int) -> Flow:
         """A loop that is not followed to its end: nothing is known of what it has changed, or may yet."""
-        for storage, key in self.memory.changes_since(mark):
-            lost = Unknown(f"'{storage.name}' changes in a loop that is too long to follow")
-            self.memory.apply({(storage, key): lost})
-        writes = self._writes(stmt)
-        for variable in writes.steady | writes.others:
-            lost = Unknown(f"'{variable.name}' changes in a loop that is too long to follow")
-            self.memory.forget(self.memory.storage(variable), lost)
+        reason = "changes in a loop that is too long to follow"
+        changes = self.memory.changes_since(mark)
+        _, others, rest = self._any_iteration(stmt, changes, reason)
+        for cell in {**changes, **others}:
+            self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
+        self._add(rest, begin)
         return Flow.NEXT
 
     def _visit_never(self, stmt: ir.Loop, bound: Bound | None) -> None:
@@ -130,11 +135,11 @@ class HostLoops(ControlFlow):
         if counter is not None:
             why = Unknown(f"'{counter.name}' counts a loop that never runs")
             self.memory.write(self.memory.storage(counter), 0, why, counter.type)
-        self._speculate(stmt.body, stmt.condition, counter)
+        self._speculate(stmt.body, stmt.condition)
         self.memory.roll_back(mark)
 
     def _visit_once(self, stmt: ir.Loop, why: Unknown | None = None) -> Flow:
-        """A loop of unknown length: its body is seen in the first iteration, what it changes is unknown.
+        """A loop of unknown length: its first iteration is seen, then any; what it changes is unknown.
 
         `why`: nobody knows whether it goes on.
         """
@@ -143,73 +148,127 @@ class HostLoops(ControlFlow):
             reason += f": {why.reason.rpartition(f'{reason}: ')[2]}"
         if self._may_be_thrown_in(stmt):
             self._may_throw(LeftError(frozenset({ir.ANY_TYPE})), why or Unknown("a long loop may throw"))
-        self._unknown_loops += 1
-        writes, varying = self._writes(stmt), self._varying
-        self._varying |= writes.steady | writes.others
-        around, self._elsewhere = self._elsewhere, {}
-        jumps, mark, times, self._times = self._jumps(), self.memory.mark(), self._times, None
-        flow = Flow.NEXT
-        try:
-            flow = self._iteration(stmt)
-            if stmt.step is not None:
-                self.evaluate(stmt.step)
-        except LeftError as error:
-            self._may_throw(error, why or Unknown(reason))
-            flow = Flow.NEXT if error.names else Flow.EXIT
-        finally:
-            self._unknown_loops -= 1
-            self._varying = varying
-            self._times = times
-            changes = self.memory.changes_since(mark)
-            self.memory.roll_back(mark)
-            elsewhere, self._elsewhere = self._elsewhere, {**around, **self._elsewhere}
+        begin, jumps, changes = len(self.instances), self._jumps(), Delta()
+        flow: Flow | None = None
+        if not self._is_any:
+            self._unknown_loops += 1
+            try:
+                flow, changes = self._visit(stmt, None, why or Unknown(reason))
+            finally:
+                self._unknown_loops -= 1
+        flow_of_any, others, rest = self._any_iteration(stmt, changes, reason, why)
+        flow = flow_of_any if flow is None else flow
+        self._add(rest, begin)
         if why is not None and why.is_option:  # a run without options does not come in
             self._forget_jumps(jumps)
             self.memory.merge({}, changes, why)
             return flow if flow is Flow.EXIT else Flow.NEXT
-        first: Delta = {}
-        for cell in self._all_written(changes, elsewhere, writes):
-            before, after = self.memory.current(cell), changes.get(cell)
-            is_known_later = cell[0].is_static and cell[1] >= 0  # a static that was set there first
-            if after is None or is_known_later or not same(before, after):
-                is_unset = cell[1] not in cell[0].cells
-                if is_unset and cell[1] >= 0 and not is_known_later and after is not None:
-                    first[cell] = after
-                else:
-                    places = places_of(before, *(() if after is None else (after,)))
-                    self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}", around=places)})
-        if first:
-            self._apply_steady(stmt, writes, first, reason)
+        for cell in {**changes, **others}:
+            before = self.memory.current(cell)
+            values = [known[cell] for known in (changes, others) if cell in known]
+            is_static = cell[0].is_static  # which may be set there first
+            if cell[1] >= 0 and not is_static and cell[1] not in cell[0].cells:
+                before = values[0]
+            if all(same(value, before) for value in values):
+                value = before
+            else:
+                places = places_of(before, *values)
+                value = Unknown(f"'{cell[0].name}' {reason}", around=places)
+            if value is not self.memory.current(cell):
+                self.memory.apply({cell: value})
         return flow if flow is Flow.EXIT else Flow.NEXT
 
-    def _all_written(self, changes: Delta, elsewhere: Mapping[Cell, None], writes: LoopWrites) -> list[Cell]:
-        """What all iterations of a loop may write, from what the one that is visited has."""
-        cells = dict.fromkeys((*changes, *elsewhere))
-        if writes.moves:
-            by_name = {self.memory.storage(variable) for variable in writes.members}
-            moving = {storage for storage, _ in cells if not storage.is_scalar} - by_name
-            cells.update(dict.fromkeys((storage, key) for storage in moving for key in storage.cells))
-        return list(cells)
+    def _visit(self, stmt: ir.Loop, times: int | None, why: Unknown) -> tuple[Flow, Delta]:
+        """One iteration, made perhaps: how it ends, and what it changes, undone."""
+        mark, outer, self._times = self.memory.mark(), self._times, times
+        flow = Flow.NEXT
+        try:
+            if self._is_any and stmt.condition is not None:
+                self.evaluate(stmt.condition)
+            flow = self._iteration(stmt)
+            if stmt.step is not None:
+                self.evaluate(stmt.step)
+        except LeftError as error:
+            self._may_throw(error, why)
+            flow = Flow.NEXT if error.names else Flow.EXIT
+        finally:
+            self._times = outer
+            changes = self.memory.changes_since(mark)
+            self.memory.roll_back(mark)
+        return flow, changes
 
-    def _apply_steady(self, stmt: ir.Loop, writes: LoopWrites, first: Delta, reason: str) -> None:
-        """Give what had no value before a loop that of the first iteration, if a later one gives the same."""
-        inside = {self.memory.storage(variable) for variable in writes.declared}
-        if all(storage in inside for storage, _ in first):
-            self.memory.apply(first)
-            return
-        mark, known, seen = self.memory.mark(), len(self.instances), set(self._seen)
-        again: Delta = {}
-        times, self._times = self._times, None
-        with suppress(LeftError):
-            self._iteration(stmt)
-        self._times = times
-        again = self.memory.changes_since(mark)
-        self.memory.roll_back(mark)
-        del self.instances[known:]
-        self._seen = seen
-        for cell, value in first.items():
-            is_same = cell[0] in inside or same(again.get(cell, value), value)
-            self.memory.apply({cell: value if is_same else Unknown(f"'{cell[0].name}' {reason}")})
+    def _any_iteration(
+        self,
+        stmt: ir.Loop,
+        changed: Iterable[Cell],
+        reason: str,
+        why: Unknown | None = None,
+        times: int | None = None,
+    ) -> tuple[Flow, Delta, list[LaunchInstance]]:
+        """What any iteration may do: of all that the loop changes nothing is known there.
+
+        `changed`: by iterations that were visited. How it ends, what it changes, undone, and its launches.
+        """
+        begin, jumps, returned = len(self.instances), self._jumps(), list(self._returned)
+        seen, is_any, self._is_any = set(self._seen), self._is_any, True
+        lost = dict.fromkeys(changed)
+        try:
+            while True:  # what it is seen to change is lost before it, too
+                mark = self.memory.mark()
+                lost.update(self._lose(stmt, lost, reason))
+                flow, changes = self._visit(stmt, times, why or Unknown(reason))
+                self.memory.roll_back(mark)
+                rest = self.instances[begin:]
+                del self.instances[begin:]
+                more = [
+                    cell
+                    for cell, value in changes.items()
+                    if cell not in lost
+                    and (cell[1] in cell[0].cells or cell[0].is_static)
+                    and not same(value, self.memory.current(cell))
+                ]
+                if not more:
+                    return flow, changes, rest
+                lost.update(dict.fromkeys(more))
+                self._forget_jumps(jumps)
+                self._returned[:] = returned
+                self._seen = set(seen)
+        finally:
+            self._is_any = is_any
+
+    def _lose(self, stmt: ir.Loop, cells: Iterable[Cell], reason: str) -> Delta:
+        """Forget what a loop writes by names, and `cells`; all that is lost."""
+        writes, lost = self._writes(stmt), dict.fromkeys(cells)
+        for variable in writes.steady | writes.others:
+            where = self.memory.declared(variable)
+            if where is None or where.storage.is_given:
+                continue
+            paths = writes.members.get(variable, ())
+            offsets = [moved(offset_of(variable.type, path), where.offset) for path in paths]
+            lost.update(dict.fromkeys((where.storage, key) for key in offsets or where.storage.cells))
+        places = places_of(*(self.memory.current(cell) for cell in lost))
+        mark = self.memory.mark()
+        for cell in lost:
+            around = places if places_of(self.memory.current(cell)) else ()
+            value = Unknown(f"'{cell[0].name}' {reason}", around=around, is_derived=True)
+            self.memory.apply({cell: value})
+        return self.memory.changes_since(mark)
+
+    def _add(self, rest: Sequence[LaunchInstance], begin: int) -> None:
+        """Launches of any iteration, beside those of the iterations that were visited, from `begin`.
+
+        How many there are of those that have no number there, nobody knows.
+        """
+        uncounted = {_site(one) for one in rest if one.times is None}
+        certain = {_site(one) for one in rest if one.is_certain}
+        visited = [one for one in self.instances[begin:] if one.is_certain or _site(one) not in certain]
+        known = {(_site(one), values_of(one)) for one in visited if one.is_certain}
+        self.instances[begin:] = [
+            replace(one, times=None) if _site(one) in uncounted else one for one in visited
+        ]
+        self.instances += [
+            one for one in rest if one.times is None and (_site(one), values_of(one)) not in known
+        ]
 
     def _trips(self, stmt: ir.Loop, bound: Bound) -> int | None:
         """Iterations of a counted loop, from its bound at the start and the first step of its counter.
@@ -245,19 +304,11 @@ class HostLoops(ControlFlow):
 
         `first`: where the instances of the iteration before these begin, if there was one.
         """
-        varying, self._varying = self._varying, self._varying | writes.steady | writes.others
-        try:
-            return self._sampled(stmt, trips, writes, first)
-        finally:
-            self._varying = varying
-
-    def _sampled(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None) -> Flow:
-        times, around, self._elsewhere = self._times, self._elsewhere, {}
+        times = self._times
         try:
             return self._first_middle_last(stmt, trips, writes, first)
         finally:
             self._times = times
-            self._elsewhere.update(around)
 
     def _first_middle_last(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None) -> Flow:
         assert stmt.step is not None
@@ -270,32 +321,24 @@ class HostLoops(ControlFlow):
         visited.append((len(self.instances), 1))
         flow = self._once(stmt)
         after_second = self.memory.changes_since(mark)
+        reason = "changes in a long loop"
+        _, others, rest = self._any_iteration(stmt, after_second, reason, times=None if times is None else 1)
         steady = {self.memory.storage(variable) for variable in writes.steady}
         for iteration, stands_for in ((trips // 2, trips - 3), (trips - 1, 1)):
             visited.append((len(self.instances), stands_for))
             self._times = None if times is None else times * stands_for
-            for variable in writes.others:
-                storage = self.memory.storage(variable)
-                lost = Unknown(f"'{variable.name}' changes in a long loop")
-                for path in writes.members.get(variable, ()):
-                    self.memory.set_cell(storage, offset_of(variable.type, path), lost)
-                if variable not in writes.members:
-                    self.memory.forget(storage, lost)
-            for storage in {storage for storage, _ in after_second if storage.is_allocated}:
-                self.memory.forget(storage, Unknown("memory that changes in a long loop"))
-            for cell, second in after_second.items():
-                value: Value = Unknown(f"'{cell[0].name}' changes in a long loop")
+            for cell in {**after_second, **others}:
+                value: Value = Unknown(f"'{cell[0].name}' {reason}")
                 if cell[0] in steady:
-                    value = _extrapolated(after_first.get(cell), second, iteration - 2)
+                    if cell not in after_second:
+                        continue
+                    value = _extrapolated(after_first.get(cell), after_second[cell], iteration - 2)
                 self.memory.apply({cell: value})
             flow = self._once(stmt)
             if flow is not Flow.NEXT:
                 break
-        self._times = times
-        for cell in self._all_written({}, self._elsewhere, writes):
-            if cell[0] not in steady:
-                self.memory.apply({cell: Unknown(f"'{cell[0].name}' changes in a long loop")})
         self._uncount_irregular(visited)
+        self._add(rest, visited[0][0])
         return flow if flow is Flow.EXIT else Flow.NEXT
 
     def _uncount_irregular(self, visited: Sequence[tuple[int, int]]) -> None:

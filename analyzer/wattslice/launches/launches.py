@@ -52,6 +52,8 @@ def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
     mean = sum(threads for _, threads in known) / len(known)
     distances = [abs(threads - mean) for _, threads in known]
     nearest = [instance for (instance, _), far in zip(known, distances, strict=True) if far == min(distances)]
+    unknown = [sum(isinstance(value, Unknown) for value in one.arguments) for one in nearest]
+    nearest = [one for one, number in zip(nearest, unknown, strict=True) if number == min(unknown)]
     return nearest[len(nearest) // 2]
 
 
@@ -348,17 +350,16 @@ def _loop_assumptions(
     ]
     differing = {name: what for name in known if (what := _differs(f"argument {name}", numbers[name]))}
     arguments = list(differing)
-    if extents or arguments:
-        what = [*extents, *differing.values()]
-        message = (
-            f"{kernel.name} is launched from a loop, with {' and '.join(what)} in each iteration; shown is "
-            f"{_of_many(geometries, is_same=not extents)}, {_configuration(kernel, grid, block)}"
-        )
-    elif chosen.in_unknown_loop and known:
-        arguments = known
-        message = f"{kernel.name} is launched from a loop of unknown length; arguments of its first iteration"
-    else:
+    if not extents and not arguments:
         return []
+    what = [*extents, *differing.values()]
+    loop, shown = "a loop", _of_many(geometries, is_same=not extents)
+    if chosen.in_unknown_loop:
+        loop, shown = "a loop of unknown length", "the one of its first iteration"
+    message = (
+        f"{kernel.name} is launched from {loop}, with {' and '.join(what)} in each iteration; shown is "
+        f"{shown}, {_configuration(kernel, grid, block)}"
+    )
     fix = _by_launch(kernel) if extents else f"--set {kernel.name}.{arguments[0]}=VALUE"
     return [Assumption("PW011", line, message, fix)]
 

@@ -18,16 +18,13 @@ class LoopWrites(Struct, frozen=True):
     """What a loop may write: `steady` by the same amount in each iteration, and `others`.
 
     `may_end_early`: a jump out of it depends on what it writes. `members`: of others, the scalar members that
-    are written where nothing else of the variable is. `declared`: in its body. `moves`: it may write
-    one element after the other.
+    are written where nothing else of the variable is.
     """
 
     steady: frozenset[ir.Variable]
     others: frozenset[ir.Variable]
     may_end_early: bool
     members: Mapping[ir.Variable, frozenset[tuple[str, ...]]]
-    declared: frozenset[ir.Variable]
-    moves: bool
 
 
 def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
@@ -61,22 +58,7 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
         frozenset(written) - steady,
         _may_end_early(loop.body, set(written)),
         {variable: frozenset(paths) for variable, paths in members.items() if variable not in whole},
-        frozenset(s.variable for s in ir.walk_statements(loop.body) if isinstance(s, ir.Declare)),
-        any(map(_moves, expressions)),
     )
-
-
-def _moves(expr: ir.Expr) -> bool:
-    """Whether an expression may name one element after the other."""
-    match expr:
-        case ir.PointerOffset(index=index):
-            return index is not None and not isinstance(index, ir.Constant)
-        case ir.Call(name=name, arguments=arguments) if name.startswith(ir.ADDRESS_OF):
-            return not all(isinstance(argument, ir.Constant) for argument in arguments[1:])
-        case ir.Assign(target=target) | ir.Increment(target=target):
-            return target.type.kind is ir.TypeKind.POINTER
-        case _:
-            return False
 
 
 def _member_written(expr: ir.Expr) -> tuple[str, ...]:

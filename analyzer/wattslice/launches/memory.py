@@ -18,7 +18,7 @@ class Unknown(Struct, frozen=True, eq=False):
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
     `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
-    in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `overflows`:
+    in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `is_derived`:
     other values that it is computed from settle it, not the variable that holds it.
     """
 
@@ -28,7 +28,7 @@ class Unknown(Struct, frozen=True, eq=False):
     likely: int | float | None = None
     least: int | None = None  # no number below it is possible: argc is at least 1
     around: tuple[Pointer, ...] = ()
-    overflows: bool = False
+    is_derived: bool = False
     is_anywhere: bool = False
 
     def __eq__(self, other: object) -> bool:
@@ -203,7 +203,7 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
         return Unknown(f"{left} {op.value} {right} in the host code has no value")
     exact = EXACT[op](left, right) if op in _MAY_OVERFLOW and type(result) is int else result
     if exact != result and operand_type.signed:
-        return Unknown(f"{left} {op.value} {right} overflows {operand_type.bits} bits", overflows=True)
+        return Unknown(f"{left} {op.value} {right} overflows {operand_type.bits} bits", is_derived=True)
     return result if op in ir.COMPARISONS else convert(result, operand_type)
 
 
@@ -338,7 +338,8 @@ def moved(key: int, by: int) -> int:
 class Memory:
     """Storages of all live variables; every write can be undone.
 
-    `pins` are values by variable name (from `--set`) that no assignment changes.
+    `pins` are values by variable name (from `--set`) that no assignment changes. `asked`: those that were
+    read, and names that have none (None): others would change nothing of what was done.
     """
 
     def __init__(self, pins: Mapping[str, int | float]) -> None:
@@ -346,6 +347,7 @@ class Memory:
         self._globals: Frame = {}
         self._shared: dict[str, Storage] = {}
         self._pins = pins
+        self.asked: dict[str, int | float | None] = {}
         self._log: list[tuple[Storage, int, Value | None]] = []
         self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
 
@@ -375,11 +377,9 @@ class Memory:
             storage.class_name = variable.type.name
             storage.overlaps = self._overlaps_of(variable.type)
         pin = self._pins.get(variable.name)
-        if (
-            pin is not None
-            and not is_aggregate(variable.type)
-            and variable.type.kind is not ir.TypeKind.POINTER
-        ):
+        if pin is None:
+            self.asked[variable.name] = None
+        elif not is_aggregate(variable.type) and variable.type.kind is not ir.TypeKind.POINTER:
             value = convert(pin, variable.type)
             storage.pinned = value if isinstance(value, (int, float)) else None
         (self.frames[-1] if frame is None else frame)[variable] = storage
@@ -409,7 +409,8 @@ class Memory:
 
     def pin(self, name: str) -> int | float | None:
         """The value that is fixed for what goes by this name; None where none is."""
-        return self._pins.get(name)
+        self.asked[name] = found = self._pins.get(name)
+        return found
 
     def global_named(self, name: str) -> Storage:
         """The storage of the file-scope variable of this name, which code may declare later."""
@@ -419,6 +420,11 @@ class Memory:
         """Where a variable is, also one that names a part of another."""
         storage = self.storage(variable)
         return Pointer(storage, 0) if storage.part_of is None else storage.part_of
+
+    def declared(self, variable: ir.Variable) -> Pointer | None:
+        """Where a variable is that was declared already."""
+        known = self.frames[-1].get(variable) or self._globals.get(variable)
+        return None if known is None else known.part_of or Pointer(known, 0)
 
     def alias(self, variable: ir.Variable, where: Pointer) -> None:
         """Let a reference parameter of the current call name an object of the caller."""
@@ -442,6 +448,7 @@ class Memory:
             cells = ((_inside(key, offset, end), value) for key, value in storage.cells.items())
             return Record({key: value for key, value in cells if key is not None})
         if storage.pinned is not None and offset == 0:
+            self.asked[storage.name] = self._pins[storage.name]
             return storage.pinned
         found = storage.cells.get(offset)
         if found is None or found is _MISSING:
@@ -561,6 +568,14 @@ class Memory:
         """The present value of every cell written since `mark`."""
         return {(storage, key): storage.cells.get(key, _MISSING) for storage, key, _ in self._log[mark:]}
 
+    def is_as_at(self, mark: int) -> bool:
+        """Whether every cell that had a value at `mark` has it again, or is unknown for the same reason."""
+        before: Delta = {}
+        for storage, key, old in self._log[mark:]:
+            before.setdefault((storage, key), _MISSING if old is None else old)
+        values = ((old, self.current(cell)) for cell, old in before.items() if old is not _MISSING)
+        return all(type(old) is type(now) and old == now for old, now in values)
+
     def roll_back(self, mark: int) -> None:
         """Undo every write since `mark`."""
         while len(self._log) > mark:
@@ -627,7 +642,7 @@ def _is_in_parts(storage: Storage) -> bool:
 
 def _named(value: Value, storage: Storage) -> Value:
     """An unknown value remembers the first variable that held it: what --set can settle."""
-    if isinstance(value, Unknown) and value.variable is None and storage.is_scalar and not value.overflows:
+    if isinstance(value, Unknown) and value.variable is None and storage.is_scalar and not value.is_derived:
         return replace(value, variable=storage.name)
     return value
 

@@ -14,22 +14,23 @@ from wattslice.ir.accesses import MemoryAccess, follows_data, loaded_registers, 
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import DataKind, KernelLaunch
 from wattslice.workload.instructions import InstructionKind, InstructionMix, Isa, isa_of, lower_instructions
-from wattslice.workload.instructions.loops import loop_trips
+from wattslice.workload.instructions.loops import TripCounts, loop_trips
 from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
-from wattslice.workload.registers import estimate_registers
+from wattslice.workload.registers import LIKELY_ERROR, estimate_registers
 from wattslice.workload.traffic import Traffic, traffic, traffic_of_blocks
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import ASSUMED_TRIPS, Instructions, Workload
 
 
 class Residency(Struct, frozen=True):
-    """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
-    the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring, and how much
-    L2 holds (None: unknown), how many blocks run at a time on the whole GPU. `local_l1_bytes`: what the L1 of
-    one SM has for local memory, beside the shared memory of the blocks on it.
+    """How a launch sits on a GPU: registers per thread (estimated, and as taken), shared bytes per block, Sa
+    of Def. 4, the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring,
+    how much L2 holds (None: unknown), how many blocks run at a time on the whole GPU. `local_l1_bytes`: what
+    the L1 of one SM has for local memory, beside the shared memory of the blocks on it.
     """
 
+    estimated_registers: int
     registers: int
     shared_bytes: int
     occupancy: Occupancy
@@ -52,13 +53,17 @@ class LaunchWork(Struct, frozen=True):
 
 def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
     """Registers, shared memory, occupancy and SM saturation of `launch` on `gpu`."""
-    registers = estimate_registers(launch.kernel, gpu)
+    estimated = registers = estimate_registers(launch.kernel, gpu)
     shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
     held = occupancy(gpu, launch.block, registers, shared, shared_bytes(launch.kernel, 0))
+    while held.failure and registers > estimated - LIKELY_ERROR:  # who launches it has seen it run
+        registers -= 1
+        held = occupancy(gpu, launch.block, registers, shared, shared_bytes(launch.kernel, 0))
     taken = held.blocks_per_sm * (shared + gpu.shared_memory_reserved_bytes_per_block)
     taken *= gpu.architecture.l1_shares_shared_memory
     return Residency(
-        registers,
+        estimated,
+        estimated if held.failure else registers,
         shared,
         held,
         sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak,
@@ -86,10 +91,13 @@ def resident_traffic(
     )
 
 
-def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionProfile) -> LaunchWork:
-    """What a counted launch executes and moves."""
+def launch_work(
+    launch: KernelLaunch, resident: Residency, profile: ExecutionProfile, trips: TripCounts | None = None
+) -> LaunchWork:
+    """What a counted launch executes and moves. `trips`: those that its code is made for, if not its own."""
     counts = total_counts(launch.kernel, profile)
-    mix = lower_instructions(launch.kernel, profile, resident.isa)
+    trips = loop_trips(launch.kernel, profile) if trips is None else trips
+    mix = lower_instructions(launch.kernel, profile, resident.isa, trips)
     moved = resident_traffic(launch, resident, profile, mix.requests)
     if resident.occupancy.failure:
         return LaunchWork(counts, mix, moved, None)
@@ -100,13 +108,17 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
             workload(launch, own, total_counts(launch.kernel, own), own_mix, own_moved, warps),
             blocks=max(1, round(share * launch.blocks)),
         )
-        for share, own, own_mix, own_moved in _kinds(launch, resident, profile, moved)
+        for share, own, own_mix, own_moved in _kinds(launch, resident, profile, moved, trips)
     )
     return LaunchWork(counts, mix, moved, replace(work, kinds=kinds))
 
 
 def _kinds(
-    launch: KernelLaunch, resident: Residency, profile: ExecutionProfile, moved: Traffic
+    launch: KernelLaunch,
+    resident: Residency,
+    profile: ExecutionProfile,
+    moved: Traffic,
+    trips: TripCounts,
 ) -> Iterator[tuple[float, ExecutionProfile, InstructionMix, Traffic]]:
     """The kinds of blocks: their share of the grid, and what they execute and move.
 
@@ -115,7 +127,6 @@ def _kinds(
     rounds = launch.blocks / resident.resident_blocks
     if not profile.kinds or profile.kinds[0].size * MANY_ROUNDS < rounds:
         return
-    trips = loop_trips(launch.kernel, profile)
     for kind in profile.kinds:
         own = replace(
             profile,
