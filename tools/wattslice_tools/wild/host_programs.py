@@ -614,11 +614,10 @@ def runs(
         ["g++", "-std=c++17", "-O0", "-w", "-fsanitize=undefined", source, "-o", folder / "all"], check=True
     )
     for seed in programs:
-        ran = subprocess.run(
-            [folder / "all", str(seed)], capture_output=True, text=True, timeout=60, check=False
-        )
+        limited = ["timeout", "10", folder / "all", str(seed)]
+        ran = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
         if ran.returncode or ran.stderr:
-            continue  # an exception that nobody catches, or undefined behaviour: no program to judge by
+            continue  # no end, an exception that nobody catches, undefined behaviour: no program to judge by
         for line in ran.stdout.splitlines():
             if not line.startswith("@ "):
                 continue  # what the program prints
