@@ -277,6 +277,7 @@ WRITTEN = [
     ("printed and set", 'int a = 3; fprintf(stderr, "%s %d", "of", a += 6);', 9),
     ("by a stream", 'int a = 3; std::cout << "a" << a++ << std::endl << (a *= 2);', 8),
     ("by a function that is printed", 'int a = 3; printf("%f", 2.0 * put(a, 8));', 8),
+    ("an element that a map makes", "std::map<int, int> m; std::cout << m[2]; int a = m.size();", 1),
     ("by one of two that a stream gets", "int a = 3; std::cout << (a > 2 ? put(a, 5) : put(a, 6));", 5),
     ("by a closure that is printed", "int a = 3; auto f = [&](int n) { return a = n; };"
      "std::cout << f(6) << f(7);", 7),

@@ -242,6 +242,8 @@ def _only_asks(body: Body, node: Node) -> bool:
     is_method = callee.kind == C.CXX_METHOD and not callee.is_static
     if is_method and name not in ir.ELEMENT_METHODS and not callee.mangled_name.startswith("_ZNK"):
         return False
+    if name == "operator[]" and body.type(node.arguments[0]).name.startswith(ir.KEYED_CLASSES):
+        return False  # it makes an element where there is none
     is_all = len(node.arguments) <= len(info.parameters) + is_method * name.startswith("operator")
     types = (parameter.node.type.canonical for parameter in info.parameters)
     return is_all and all(map(_is_for_reading, types)) and not handed_over(body, node, callee)
