@@ -24,6 +24,7 @@ from wattslice.launches.memory import (
     Unknown,
     Value,
     condition_of,
+    is_aggregate,
     moved,
     offset_of,
     places_of,
@@ -231,15 +232,15 @@ class HostLoops(ControlFlow):
             self._is_any = is_any
 
     def _lose(self, stmt: ir.Loop, cells: Iterable[Cell], reason: str) -> Delta:
-        """Forget what a loop writes by names, and `cells`; all that is lost."""
+        """Forget what a loop writes by names, whole objects aside, and `cells`; all that is lost."""
         writes, lost = self._writes(stmt), dict.fromkeys(cells)
         for variable in writes.steady | writes.others:
             where = self.memory.declared(variable)
             if where is None or where.storage.is_given:
                 continue
-            paths = writes.members.get(variable, ())
-            offsets = [moved(offset_of(variable.type, path), where.offset) for path in paths]
-            lost.update(dict.fromkeys((where.storage, key) for key in offsets or where.storage.cells))
+            paths = writes.members.get(variable, () if is_aggregate(variable.type) else ((),))
+            for path in paths:
+                lost[where.storage, moved(offset_of(variable.type, path), where.offset)] = None
         places = places_of(*(self.memory.current(cell) for cell in lost))
         mark = self.memory.mark()
         for cell in lost:

@@ -168,6 +168,7 @@ class Program(Struct):
     fresh: int = 0
     loops: int = 0
     has_outside: bool = False  # asks functions that only the run has
+    has_long_loops: bool = False  # most statements are loops of many iterations
 
     def name(self, stem: str = "t") -> str:
         """A new name."""
@@ -356,6 +357,37 @@ def references(p: Program) -> str:
     return f"{{ {p.draw.choice(forms)} }}"
 
 
+def uncounted(p: Program) -> str:
+    """Loops of more than 64 iterations, most of them not counted: time steps, residuals, generators, depths."""
+    x, t, u = p.name("w"), p.variable(), p.variable()
+    a, n, m = expression(p, 1), p.number(), p.number(4)
+    every, at = p.draw.choice((7, 20, 40, 90)), p.draw.randint(0, 4)
+    now, c = f"{x}t", f"{x}c"
+    p.names.append(c)
+    inner = [
+        f"if (++{c} % {every} == {at}) {{ {launch(p)}; }}", f"if ({c}++ == {every + 30}) {launch(p)}; else {{ {t} = {n}; }}", f"{c} += 1; {launch(p)}; if ({c} % {every} == {at}) {t} = {c};", f"switch (++{c} % {every}) {{ case {at}: {launch(p)}; break; case 5: {u} = {c}; }}",
+        f"{c}++; if ({c} % 3 == 1) continue; {launch(p)};", f"{c}++; if ({c} == {every}) {{ {t} = {a}; }} if ({t} == {n}) {{ {launch(p)}; }}", f"++{c} % {every} == {at} && ({t} = {c}); {launch(p)};", f"for (int i = 0; i < {c}++ % 3; i++) {{ {launch(p)}; }}",
+        f"if ({x}.tick()) {{ {launch(p)}; }} {c} = {x}.n;", f"{x}.tick(); if ({x}.on) {launch(p)}; {c} = {x}.n - {x}.on;", f"static int own = {n}; if (++own == {every}) {{ {launch(p)}; }} {c} = own;", f"{x}v[++{c} % 9]++; if ({x}v[{at}] == {m}) {launch(p)};",
+        f"raise({c}, 1); if ({c} > {every}) {{ {launch(p)}; }} {t} = ({t} + {m}) % 90;", f"std::swap({t}, {u}); {launch(p)}; {c}++;", f"std::swap({x}p, {x}q); ++*{x}p; {c} = *{x}q; {launch(p)};", f"{c}++; if ({c} % {every} == {at}) {{ {block(p, MOST_NESTED)} }}", f"{{ {block(p, MOST_NESTED)} }} {c}++;",
+        f"double in = 1; while (in > 0.5) {{ in *= 0.99; if (++{c} % {every} == {at}) {{ {launch(p)}; }} }}",
+    ]  # fmt: skip
+    body = p.draw.choice(inner)
+    p.names.remove(c)
+    end = p.draw.choice(("0.7", "1.0", "2.5"))
+    loops = [
+        f"for (double {now} = 0; {now} < {end}; {now} += 0.01) {{ {body} }}", f"double {now} = 0; while ({now} < {end}) {{ {now} += 0.01; {body} }}", f"double {now} = 1; do {{ {now} *= 0.95; {body} }} while ({now} > 1e-3);", f"double {now} = 0; for (;;) {{ if ({now} >= {end}) break; {now} += 0.01; {body} }}",
+        f"for (int {now} = 0; {now} < {p.draw.choice((60, 70, 200))}; {now}++) {{ {body} }}", f"while ({x}.next()) {{ {body} }}", f"std::vector<int> {now}(150, {m}); for (int q : {now}) {{ {t} = ({t} + q) % 91; {body} }}", f"auto {now} = [&](double end) {{ for (double now = 0; now < end; now += 0.01) {{ {body} }} }}; {now}({end}); {now}(0.3);",
+        f"int {now} = 1 << 30; for (int i = 0; {now}; i++) {{ if (i % 9 == 8) {now} >>= 1; {body} }}", f"for (int {now} = 0; {now} < 90; {now}++) {{ if ({c} > {every + 20}) break; {body} }}",
+    ]  # fmt: skip
+    made = f"struct {{ int n = {m}, on = 0, left = 99; int tick() {{ if (++n % {every} == {at}) on = 1; else if (n % 10 == 3) on = 0; return n % 17 == {m}; }} bool next() {{ return --left > 0; }} }} {x}; int {x}v[9] = {{}}, {c} = 0, {x}a = {n}, {x}b = {m}, *{x}p = &{x}a, *{x}q = &{x}b;"
+    p.names.append(c)
+    after = p.draw.choice([f"{launch(p)};", f"if ({c} > {every}) {launch(p)};", ""])
+    p.names.remove(c)
+    return (
+        f"{{ {made} {p.draw.choice(loops)} {after} {u} = ({c} + {x}.n + {x}.on + {x}v[{at}] + *{x}p) % 97; }}"
+    )
+
+
 def texts(p: Program) -> str:
     """Statements whose numbers hang on texts, on functions that are given, or on what a library calls."""
     x, y, t, u = p.name("s"), p.name("s"), p.variable(), p.variable()
@@ -415,6 +447,8 @@ def statement(p: Program, depth: int) -> str:
     """One or more statements."""
     if p.has_outside and p.draw.random() < 0.4:
         return jumps(p)
+    if p.has_long_loops and depth < 2 and p.draw.random() < 0.7:
+        return uncounted(p)
     pick = p.draw.random()
     if depth < MOST_NESTED and pick < 0.1:
         name = p.name("i")
@@ -440,6 +474,8 @@ def statement(p: Program, depth: int) -> str:
         return texts(p)
     if pick < 0.7:
         return exceptions(p)
+    if pick < 0.715 and depth < 2:
+        return uncounted(p)
     if pick < 0.74:
         name = p.name("n")
         text = f"int {name} = {expression(p)};"
@@ -473,12 +509,14 @@ def expression_of(p: Program, names: list[str]) -> str:
     return text
 
 
-def program(seed: int, *, is_short: bool = False, has_outside: bool = False) -> tuple[str, int]:
+def program(
+    seed: int, *, is_short: bool = False, has_outside: bool = False, has_long_loops: bool = False
+) -> tuple[str, int]:
     """Text of a program, with launches as `LAUNCH(kernel; grid; block; m; n)`, and their number.
 
     `is_short`: of one statement, then what it has changed.
     """
-    p = Program(random.Random(seed), has_outside=has_outside)
+    p = Program(random.Random(seed), has_outside=has_outside, has_long_loops=has_long_loops)
     draw = p.draw
 
     def body(*forms: str) -> str:
@@ -520,12 +558,10 @@ Made = Counter[tuple[str, tuple[int, ...], tuple[int, ...]]]
 """How often each kernel is launched with each geometry and arguments."""
 
 
-def runs(
-    first: int, number: int, folder: Path, *, is_short: bool, has_outside: bool
-) -> Iterator[tuple[int, str, int, Made]]:
+def runs(first: int, number: int, folder: Path, **forms: bool) -> Iterator[tuple[int, str, int, Made]]:
     """Programs with their launches as g++ and the processor make them."""
     seeds = range(first, first + number)
-    programs = {seed: program(seed, is_short=is_short, has_outside=has_outside) for seed in seeds}
+    programs = {seed: program(seed, **forms) for seed in seeds}
     made: dict[int, Made] = {seed: Counter() for seed in programs}
     texts, calls = [_HEADERS, _RUN_HEAD, _OUTSIDE], list[str]()
     for seed, (text, _) in programs.items():
@@ -596,9 +632,7 @@ def check(
     first: int,
     number: int,
     show: Callable[[str], None],
-    *,
-    is_short: bool = False,
-    has_outside: bool = False,
+    **forms: bool,
 ) -> tuple[int, int, int, int]:
     """Judges programs; how many, launched kernels in them, those known with arguments and times, and faults."""
     gpu = load_gpu("v100")
@@ -607,7 +641,7 @@ def check(
         folder = Path(name)
         for start in range(first, first + number, TOGETHER):
             together = min(TOGETHER, first + number - start)
-            made_of = runs(start, together, folder, is_short=is_short, has_outside=has_outside)
+            made_of = runs(start, together, folder, **forms)
             for seed, text, launches, made in made_of:
                 path = folder / f"p{seed}.cu"
                 path.write_text(cuda_text(text, launches))
@@ -636,8 +670,9 @@ def main() -> None:
     )
     parser.add_argument("--short", action="store_true", help="programs of one statement")
     parser.add_argument("--outside", action="store_true", help="programs that ask what only their run tells")
+    parser.add_argument("--loops", action="store_true", help="programs with many long loops")
     options = parser.parse_args()
-    forms = {"is_short": options.short, "has_outside": options.outside}
+    forms = {"is_short": options.short, "has_outside": options.outside, "has_long_loops": options.loops}
     if options.text:
         print(cuda_text(*program(options.first, **forms)))
         return
