@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattslice.counting.sampling import complete, sample_threads, threads_of
-from wattslice.counting.sites import Patterns, bank_passes, sectors_per_request
+from wattslice.counting.sites import ROW_BYTES, Patterns, bank_passes, patterns_of, sectors_per_request
 from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import memory_accesses
 
@@ -191,3 +191,16 @@ def test_kinds_of_addresses_are_kept_as_far_as_there_is_room(blocks, looks):
     for stride in (*range(1, 41), *range(1, 41)):
         patterns.cost(lanes * stride * 4, every, 4, MemorySpace.SHARED, threads, slice(0, 64))
     assert patterns.looked == looks
+
+
+def test_what_requests_cost_does_not_tell_where_they_begin():
+    """Looked at once for all kernels of the same threads: neither near nor far are these neighbours even."""
+    threads = sample_threads((5000, 1, 1), (64, 1, 1))
+    lanes = np.arange(threads.exists.size)
+    uneven = lanes * 4 + lanes // 64 % 2 * 640
+    for begin in (0, 1 << 40):
+        asked = (uneven + begin, threads.exists, 4, MemorySpace.GLOBAL, threads, slice(0, 64))
+        assert Patterns().cost(*asked).bytes_per_row == ROW_BYTES
+        assert patterns_of(threads).cost(*asked) == Patterns().cost(*asked)
+    assert patterns_of(threads).looked == 1
+    assert patterns_of(sample_threads((5000, 1, 1), (32, 1, 1))).looked == 0

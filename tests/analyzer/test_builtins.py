@@ -39,7 +39,7 @@ def test_each_name_has_one_row():
     ] == []
     assert {row.instruction for row in rows} - {""} <= {kind.value for kind in InstructionKind}
     declared = {name for row in rows if row.declared for name in row.names.split()}
-    computed = {name for row in rows if row.value or row.on_cpu for name in row.names.split()}
+    computed = {name for row in rows if row.value for name in row.names.split()}
     assert computed <= declared
 
 
@@ -47,7 +47,7 @@ _ROW = """
 from types import MappingProxyType
 import wattslice.ir.builtins as table
 row = table.Builtin("__thrice", table.Cost.INT, declared="unsigned(unsigned)", value=lambda a: 3 * a,
-                    instruction="imad", on_cpu="3 * a")
+                    instruction="imad")
 table._ROWS += (row,)
 table.BUILTINS = MappingProxyType(table._by_name())
 """
@@ -116,8 +116,3 @@ text = "__global__ void k(unsigned *x) {{ x[threadIdx.x] = __thrice(threadIdx.x 
 print(run_kernel(Path("."), text, np.zeros(3, np.uint32), block=3).arrays[0].tolist())
 """
     assert _run(script, tmp_path).strip() == "[4294967293, 0, 3]"
-
-
-def test_one_row_is_defined_for_probes_on_a_cpu(tmp_path: Path):
-    found = _run("print(table.definitions_on_cpu())", tmp_path)
-    assert "inline unsigned __thrice(unsigned a) { return 3 * a; }" in found

@@ -11,8 +11,7 @@ pytest.importorskip("scipy")
 
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
-from wattslice.training.evaluation import Counted, Request, calibrated, counted, evaluate, fit, steps
-from wattslice.training.evaluation import counters_held_out as hold_out_counters
+from wattslice.training.evaluation import Request, evaluate, steps
 from wattslice.training.examples import examples
 from wattslice.training.judging import errors, judge, judge_held_out, spearman
 from wattslice_corpora.manifest import VariantRole, load_manifest
@@ -27,6 +26,8 @@ from wattslice_models.store import SHIPPED, load, power_model
 from wattslice_models.types import Prediction
 from wattslice_tools.accuracy.accuracy_page import begin_marker, gpu_section, plot_evaluations, update
 from wattslice_tools.accuracy.accuracy_page import main as accuracy_page
+from wattslice_tools.accuracy.counters import Counted, calibrated, counted, fit, with_counters
+from wattslice_tools.accuracy.counters import counters_held_out as hold_out_counters
 from wattslice_tools.accuracy.variants import SignScore, sign_score
 
 from .learning_data import campaign
@@ -44,12 +45,12 @@ def test_runs():
 
 @pytest.fixture(scope="module")
 def quick():
-    return evaluate(Request(V100, ("mean", "energy"), retrain=False))
+    return with_counters(evaluate(Request(V100, ("mean", "energy"), retrain=False)))
 
 
 def test_without_scipy_counters_are_left_out_and_it_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy", None)
-    found = evaluate(Request(V100, MEANS))
+    found = with_counters(evaluate(Request(V100, MEANS)))
     assert len(found.protocols) >= 2
     for protocol in found.protocols:
         assert {score.name for score in protocol.scores} == set(MEANS)

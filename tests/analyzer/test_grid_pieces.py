@@ -276,6 +276,18 @@ def test_loops_that_depend_on_the_block_are_summed_exactly(tmp_path, body, launc
     assert profile.sampling is None
 
 
+def test_rows_of_warps_that_grow_and_begin_again_are_summed_exactly(tmp_path):
+    """A warp a row, 128 blocks until rows repeat: row r of 1 024 takes r / 4 and r + 1 elements."""
+    head = "int lane = threadIdx.x % 32, row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, r = row % w;\n"
+    body = head + "if (row >= n) return;\nfor (int j = lane; j < r / 4; j += 32) x[j] = 1;\n"
+    body += "if (r / 4 * 4 + lane <= r) x[0] = 1;\nfor (int j = lane; j <= r; j += 32) x[j] = 1;\n"
+    launch = launch_of(tmp_path, body, "k=6144:256", "k.n=49152", "k.w=1024")
+    found, profile = stores(launch)
+    assert profile.sampling is None
+    assert found == 48 * sum(r // 4 + r % 4 + 1 + r + 1 for r in range(1024))
+    assert [loop.trip_count for loop in profile.loops] == [127.5 / 32, 512.5 / 32]
+
+
 def test_the_same_work_on_a_larger_grid_is_the_same_work(tmp_path):
     body = PLACE + "if (c < w && r < h) x[r*w+c] = 1;"
     exact = stores(launch_of(tmp_path, body, "k=47,35:32,32", "k.w=1500", "k.h=1100"))[0]
@@ -335,16 +347,20 @@ RARE = [
     "unsigned g = blockIdx.x * 2654435761u >> 12; int m = 1; g % 2000 == 7 ? m = 5000 : m = 2; LOOP(m)",
     "unsigned g = blockIdx.x * 2654435761u >> 12; int m = 1; if (g % 2000 == 7) m++; m *= 50; LOOP(m)",
     "unsigned g = blockIdx.x * 2654435761u >> 12; int m = long_one(g); LOOP(m)",
+    "unsigned g = blockIdx.x * 2654435761u >> 12; int m; set_long(g, m); LOOP(m)",
     "unsigned g = blockIdx.x * 2654435761u >> 12; __shared__ int s; s = g % 2000 == 7 ? 900 : 1; LOOP(s)",
 ]
-ONE_OF_MANY = "int long_one(unsigned g) { int m = 900; if (g % 2000 == 7) return m; m = 2; return m; }"
+ONE_OF_MANY = """
+__device__ int long_one(unsigned g) { int m = 900; if (g % 2000 == 7) return m; m = 2; return m; }
+__device__ void set_long(unsigned g, int &m) { m = 900; if (g % 2000 == 7) return; m = 2; }
+"""
 
 
 @pytest.mark.parametrize("body", RARE)
 def test_no_bound_is_told_where_rare_blocks_may_run_a_loop_longer(tmp_path, body):
     at = body.index("LOOP(")
     text = f"{body[:at]}for (int j = 0; j < {body[at + 5 : -1]}; j++) x[j] = 1;"
-    launch = launch_of(tmp_path, f"{text} x[0] = 2;", "k=9000:64", before=f"__device__ {ONE_OF_MANY}")
+    launch = launch_of(tmp_path, f"{text} x[0] = 2;", "k=9000:64", before=ONE_OF_MANY)
     _, profile = stores(launch)
     assert profile.sampling is not None
     assert profile.sampling.relative_error is None
@@ -357,7 +373,7 @@ def test_no_bound_is_told_where_rare_blocks_may_run_a_loop_longer(tmp_path, body
 def test_rare_blocks_are_found_where_all_can_be_counted(tmp_path, monkeypatch, body):
     at = body.index("LOOP(")
     text = f"{body[:at]}for (int j = 0; j < {body[at + 5 : -1]}; j++) x[j] = 1;"
-    launch = launch_of(tmp_path, f"{text} x[0] = 2;", "k=900,5:64", before=f"__device__ {ONE_OF_MANY}")
+    launch = launch_of(tmp_path, f"{text} x[0] = 2;", "k=900,5:64", before=ONE_OF_MANY)
     monkeypatch.setattr(counting, "WORK_OF_KINDS", 1 << 40)
     monkeypatch.setattr(counting, "LANES_TOGETHER", 1 << 16)
     _, profile = stores(launch)

@@ -314,6 +314,14 @@ def test_a_pointer_in_two_members_is_one_array(tmp_path):
     assert moved(tmp_path, text).dram_bytes == pytest.approx(4 * 3)
 
 
+def test_a_pointer_that_an_unread_function_may_have_set_is_the_one_that_the_text_shows(tmp_path):
+    body = f"R s = r; unread(&s); {INDEX} {{ r.a[i] = 1; s.a[i] = 2; }}"
+    text = f"""struct R {{ {FIVE} }}; __device__ void unread(R *);
+__global__ void k(R r, int n) {{ {body} }}
+{MAIN} k<<<n / 256, 256>>>(R{{a, b, c, d, o}}, n); }}"""
+    assert moved(tmp_path, text).footprint_bytes == 4 * N
+
+
 def test_launches_that_share_arrays_are_other_launches(tmp_path):
     both = SHARED.replace("GIVEN", "a, b, c, o, n")
     told = both.replace("MORE", "sum<<<n / 256, 256>>>(a, a, a, o, n); sum<<<n / 256, 256>>>(b, c, d, o, n);")

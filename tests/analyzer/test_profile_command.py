@@ -2,16 +2,12 @@
 
 import hashlib
 import json
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from wattslice.branch_profile.files import read_branch_profile
-from wattslice.branch_profile.profile import ArmCount
 from wattslice.cli import main
-from wattslice.profiling.probes.counts import NotProbed
-from wattslice.profiling.probes.running import Build, Counted
 
 SOURCE = """\
 __device__ int clamped(int v) { return v < 0 ? 0 : v > 9 ? 9 : v; }
@@ -201,7 +197,6 @@ def test_a_skeleton_runs_as_it_is(kernel, capsys):
         (("--data", "k.toml"), SPEC.replace("launch =", "# "), "the grid and block of k cannot be read"),
         ((), SPEC, "--data SPEC says what the kernels are to run on"),
         (("--data", "k.toml", "--skeleton"), SPEC, "--data and --skeleton exclude each other"),
-        (("--data", "k.toml", "--", "3"), SPEC, "arguments are for the program that --build runs"),
         (("--data", "k.toml", "-o", "no/p.json"), SPEC, "cannot be written"),
         (("--counts", "k.toml"), SPEC, "is no file of counts"),
     ],
@@ -228,46 +223,6 @@ int main(int argc, char **argv) {
 """
 
 
-def test_a_program_with_probes_and_two_runs(tmp_path, monkeypatch, capsys):
-    missing = (NotProbed("h.cuh", 3, 1, "in an included file"),)
-
-    class Program:
-        not_probed = missing
-
-        def run(self, arguments):
-            taken = int(arguments[0])
-            arms = (
-                ArmCount("k", "p.cu", 4, 36, "then", 32, taken),
-                ArmCount("k", "p.cu", 4, 36, "else", 32, 32 - taken),
-            )
-            return Counted(arms, "", missing)
-
-    @contextmanager
-    def built(path, options, build, flags, sources):
-        assert (str(path), build, flags) == ("p.cu", Build.CPU, ("-O1",))
-        assert sources == (Path("more.cu"),)
-        yield Program()
-
-    monkeypatch.setattr("wattslice.profiling.instrumented.build_probed", built)
-    monkeypatch.chdir(tmp_path)
-    Path("p.cu").write_text(PROGRAM)
-    options = ("--build", "cpu", "--flag=-O1", "--source", "more.cu", "-o", "p.json")
-    words = ("profile", "p.cu", *options, "--", "8", "-x", "--", "24")
-    status, out, err = run(capsys, *words)
-    assert (status, err) == (0, "wattslice: h.cuh:3: this branch is not counted: in an included file\n")
-    assert "25 % to 75 %" in out
-    document = json.loads(Path("p.json").read_text())
-    assert document["made"] == "probes cpu"
-    assert [data["name"] for data in document["data_sets"]] == ["8 -x", "24"]
-    then = next(arm for arm in document["branches"] if arm["arm"] == "then")
-    assert (then["visits"], then["taken"], then["probability"]) == ([32, 32], [8, 24], 0.5)
-    status, _, err = run(capsys, *words[:2], "--kernel", "kk", *words[2:])
-    assert (status, err.splitlines()[-1]) == (
-        2,
-        "wattslice: p.cu: no branch of a kernel 'kk' was counted (there are k)",
-    )
-
-
 def test_probes_are_emitted_and_their_counts_read(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("p.cu").write_text(PROGRAM)
@@ -289,6 +244,8 @@ def test_counts_of_a_program_built_by_hand(tmp_path, monkeypatch, capsys):
     profile = read_branch_profile(Path("p.json"))
     assert [data.name for data in profile.data_sets] == ["small", "large"]
     assert (profile.arms[0].file, profile.arms[0].probability) == ("p.cu", 0.5)
+    status, _, err = run(capsys, *words, "--kernel", "kk")
+    assert (status, err) == (2, "wattslice: p.cu: no branch of a kernel 'kk' was counted (there are k)\n")
     Path("p.cu").write_text(PROGRAM + "// edited\n")
     status, _, err = run(capsys, *words)
     assert (status, err) == (
@@ -304,7 +261,6 @@ def test_counts_of_a_program_built_by_hand(tmp_path, monkeypatch, capsys):
         (("--data", "k.toml", "-o", "link.json"), "k.cu"),
         (("--data", "k.toml", "-o", "keys.npy"), "keys.npy"),  # which the spec may name
         (("--counts", "c.txt", "-o", "c.txt"), "c.txt"),
-        (("--build", "cpu", "--source", "more.cu", "-o", "more.cu"), "more.cu"),
         (("--emit-probes", "k.cu"), "k.cu"),
         (("--emit-probes", "header.cuh"), "header.cuh"),
         (("--skeleton", "-o", "k.cu"), "k.cu"),
@@ -312,7 +268,7 @@ def test_counts_of_a_program_built_by_hand(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_nothing_of_the_user_is_overwritten(kernel, capsys, words, kept):
-    for name in ("keys.npy", "c.txt", "more.cu", "header.cuh"):
+    for name in ("keys.npy", "c.txt", "header.cuh"):
         Path(name).write_text(f"// {name}")
     Path("link.json").symlink_to("k.cu")
     before = Path(kept).read_bytes()

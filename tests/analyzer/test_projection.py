@@ -32,6 +32,12 @@ from .samples import ANALYSIS
 EXAMPLES = Path(wattslice_corpora.__file__).parent / "workflows"
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "project.md").read_text(encoding="utf-8")
 
+ONE_CORE, FOURTEEN_CORES = (
+    f"{{ cores = {cores}, clock_mhz = 2600, flop_per_s = {flops}, l1_bytes_per_s = 1e11, "
+    f"l2_bytes_per_s = 8e10, l3_bytes_per_s = 3e10, dram_bytes_per_s = {dram} }}"
+    for cores, flops, dram in ((1, 20.8e9, 13.436e9), (14, 291.2e9, 56.768e9))
+)
+CPU = f"[nodes.c]\nrates = [{ONE_CORE}, {FOURTEEN_CORES}]\n"
 BASE = """
 [nodes.c]
 cores = [1, 2]
@@ -40,9 +46,7 @@ package_idle_w = 10
 memory_idle_w = 1
 full_power = [{ cores = 1, package_w = 20, memory_w = 2 }, { cores = 3, package_w = 40, memory_w = 4 }]
 [nodes.h]
-cpu = "e5-2697v3"
-cores = 1
-clocks_mhz = [2600]
+rates = [RATES]
 [nodes.g]
 gpu = "v100"
 gpus = [1, 2]
@@ -54,7 +58,7 @@ nodes = [1, 2]
 node = "c"
 cores = 1
 time_s = 5
-"""
+""".replace("RATES", ONE_CORE)
 KERNEL = """
 __global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }
 int main() { float* x; twice<<<1, 32>>>(x); twice<<<2, 32>>>(x); }
@@ -195,28 +199,19 @@ def test_our_own_analysis_is_asked(projected):
     assert found.components[1].ways[0].source == "static analysis"
 
 
-def test_loops_on_published_rates(projected):
-    node = '[nodes.c]\ncpu = "e5-2697v3"\ncores = [1, 14]\nclocks_mhz = 2600\n'
+def test_loops_on_rates(projected):
     loops = "[components.a]\nloops = [{ work_flop = 20.8e9, U = 0.5, traffic_bytes = 13.436e9, Z = 1 }]\n"
-    one, fourteen = all_of(projected(node + loops))
+    one, fourteen = all_of(projected(CPU + loops))
     assert one.time_s == pytest.approx(2)  # 20.8 Gflop at half of 20.8 Gflop/s; 1 s of DRAM
     assert fourteen.time_s == pytest.approx(13.436 / 56.768)  # DRAM
     assert one.energy_j is None
 
 
-def test_published_characteristics_are_those_of_table_18(projected):
-    node = '[nodes.g]\ngpu = "gtx_970"\nhost_idle_w = 50\ngpu_idle_w = 10\n[components.a.published]\n'
-    (entry,) = all_of(projected(node + 'name = "acraneb2"\ncells = 3_200_000\ngpu_power_w = { g = 91 }\n'))
-    assert entry.time_s == pytest.approx(11.9, rel=0.01)
-    assert entry.energy_j == pytest.approx(entry.time_s * 141)
-
-
 def test_a_loop_whose_rate_is_not_above_zero_has_no_time(projected):
-    node = '[nodes.c]\ncpu = "e5-2697v3"\ncores = [1, 14]\nclocks_mhz = 2600\n'
     loops = (
         "[components.a]\nloops = [{ work_flop = 1e9, U = 1, S_flop_per_s = -1e11, traffic_bytes = 1, Z = 1 }]"
     )
-    found = projected(node + loops)
+    found = projected(CPU + loops)
     assert [way.cores for way in found.components[0].ways] == [14]
     assert (
         "with 1 cores at 2600 MHz components.a.loops[0]: P U + S = -7.92e+10 flop/s: not" in found.problems[0]
@@ -247,12 +242,6 @@ def test_own_characteristics_are_not_doubled(projected):
     assert entry.energy_j is None
     with pytest.raises(WattsliceError, match="memory_efficiency = 0: must be positive"):
         projected(node + CHARACTERISTICS.replace("efficiency = 1", "efficiency = 0"))
-
-
-def test_published_loops_are_spherical_harmonics(projected):
-    node = '[nodes.c]\ncpu = "e5-2697v3"\ncores = 1\nclocks_mhz = 2600\n[components.a.published]\n'
-    (entry,) = all_of(projected(node + 'name = "spherical-harmonics-tco639"\n'))
-    assert entry.time_s > 1000
 
 
 NETWORK = "[network]\nlatency_s = 0\nbandwidth_bytes_per_s = 100\n"
@@ -313,7 +302,8 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ('"v100"', '"v1000"', "nodes.g.gpu: unknown GPU 'v1000' .did you mean v100"),
         ('"v100"', '"mine.toml"', "nodes.g.gpu: .*mine.toml: cannot be read"),
         ("host_idle_w = 50", "", "nodes.g: 'host_idle_w' is missing"),
-        ("clocks_mhz = 2600", "cpu = 'e5-2697v3'\nclocks_mhz = 2700", "known are 1200, 1400"),
+        ("clocks_mhz = 2600", f"rates = [{ONE_CORE}]\nclocks_mhz = 2700", "known are 2600 MHz"),
+        ("[nodes.g]", f"[nodes.x]\nrates = [{ONE_CORE}, {ONE_CORE}]\n[nodes.g]", "a pair of cores and clock"),
         ("clocks_mhz = 2600", "clocks_mhz = [2000, 2600]", "full_power: at which of 2000, 2600 MHz"),
         ("nodes = [1, 2]", "nodes = []", "components.a.nodes: names no nodes"),
         ("nodes = [1, 2]", 'nodes = "1..1000000000"', "is no range of nodes"),
@@ -340,7 +330,7 @@ def test_nodes_with_more_gpus_are_other_machines(projected):
         ("[components.a]", "[components.b]\nkernels = [{ source = 'no.cu' }]\n[components.a]", "is no file"),
         ("[components.a]", "[components.b]\nloops = [{ traffic_bytes = 5 }]\n[components.a]", "move a byte"),
         ("[components.a]", "[components.b]\nloops = [{ traffic_bytes = 5, Z = 1 }]\non = 'c'\n[components.a]",
-         "runs on none of the node kinds .*give nodes.c.cpu or rates"),
+         "runs on none of the node kinds .*give nodes.c.rates"),
         ("[components.a]", "[components.b]\nkernels = [{source = 'k.cu', kernel = 'x'}]\n[components.a]",
          "no kernel 'x' in .*there are twice"),
         ("[components.a]", "[components.b]\nkernels = [{source='k.cu', kernel='twice'}]\n[components.a]",
@@ -502,8 +492,7 @@ def test_the_front_is_that_of_what_keeps_the_limits(projected):
 
 
 def test_without_energies_the_objective_that_needs_none_is_named(write, capsys):
-    node = '[nodes.c]\ncpu = "e5-2697v3"\ncores = 14\nclocks_mhz = 2600\n'
-    path = write(node + "[components.a]\nloops = [{ traffic_bytes = 1e9, Z = 1 }]\n")
+    path = write(CPU + "cores = 14\n[components.a]\nloops = [{ traffic_bytes = 1e9, Z = 1 }]\n")
     assert main(["project", str(path)]) == 1
     told = 'no best configuration: no energy is known (objective = "least-time" needs none)'
     assert told in capsys.readouterr().err
@@ -511,7 +500,7 @@ def test_without_energies_the_objective_that_needs_none_is_named(write, capsys):
 
 def test_a_clock_is_not_cut_to_whole_mhz(projected):
     text = BASE.replace("clocks_mhz = 2600\npackage", "clocks_mhz = 1380.5\npackage").replace(
-        "{ cores = 1,", "{ clock_mhz = 1380.5, cores = 1,"
+        "{ cores = 1, package", "{ clock_mhz = 1380.5, cores = 1, package"
     )
     entry = all_of(projected(text))[0]
     assert entry.parts[0].clock_mhz == 1380.5

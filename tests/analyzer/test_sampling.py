@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattslice.counting.estimates import BlockCounts
-from wattslice.counting.pieces import representatives
-from wattslice.counting.sampling import Masks, sample_threads
+from wattslice.counting.pieces import Split, Structure, representatives
+from wattslice.counting.sampling import Masks, planned, sample_threads
 
 
 @given(extent=st.integers(1, 5000), number=st.integers(1, 20))
@@ -54,3 +54,15 @@ def test_each_block_has_counts_of_its_own():
         counts.add(region, mask)
     assert counts.by_thread.tolist() == [[1.25, 0.25, 0.25], [2.0, 0.0, 0.0]]
     assert counts.by_warp.tolist() == [[1.5, 0.5, 0.5], [2.0, 0.0, 0.0]]
+
+
+def test_what_is_known_alike_is_planned_once():
+    def cut(at: int) -> Structure:
+        split = Split(np.array([[0], [0], [1]]), np.array([-at]), np.zeros(3, int), np.array([1, 1, 5000]))
+        return Structure((5000, 1, 1), splits=(split,))
+
+    plan = planned(cut(1234), (256, 1, 1))
+    assert planned(cut(1234), (256, 1, 1)) is plan
+    assert sample_threads((5000, 1, 1), (256, 1, 1)) is sample_threads((5000, 1, 1), (256, 1, 1))
+    for other in (planned(cut(1235), (256, 1, 1)), planned(cut(1234), (128, 1, 1))):
+        assert not other.same_blocks(plan)

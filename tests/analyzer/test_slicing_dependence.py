@@ -5,7 +5,7 @@ import pytest
 
 from wattslice.ir import Kernel
 from wattslice.slicing.slices import dependence_graph
-from wattslice.slicing.statements import StatementKind
+from wattslice.slicing.statements import StatementKind, links
 
 from .source_text import kernel_of
 
@@ -14,7 +14,7 @@ def definition_lines(kernel: Kernel, line: int) -> set[int]:
     """Lines that the statements on `line` take register values or memory contents from."""
     graph = dependence_graph(kernel)
     here = [s.index for s in graph.statements if s.span.line == line]
-    return {graph.statements[j].span.line for i in here for j in graph.data[i]} - {line}
+    return {graph.statements[j].span.line for i in here for j in graph.sources(i)} - {line}
 
 
 def test_a_definition_that_is_overwritten_does_not_reach():
@@ -77,7 +77,7 @@ def test_statements_after_an_early_return_depend_on_it():
     graph = dependence_graph(kernel)
     store = next(s for s in graph.statements if s.kind is StatementKind.ACCESS)
     assert [graph.statements[i].span.line for i in graph.control[store.index]] == [3]
-    assert [(arm.negated) for arm in store.arms] == [True]
+    assert [chain.arm.negated for chain in links((store.arms,))] == [True]
 
 
 @pytest.mark.parametrize(

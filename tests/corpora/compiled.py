@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from wattslice.profiling.probes.cuda_on_cpu.rewriting import (
+from wattslice_tools.cuda_on_cpu.rewriting import (
     _matching,
     _split,
     _without_text,
     rewritten,
 )
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, must_run
+from wattslice_tools.cuda_on_cpu.toolchain import PLAIN, Toolchain, must_run
 
 CHECKING = (*PLAIN, "-g1", "-fsanitize=address", "-fno-sanitize-recover=all")
 """Flags that let a program end at its first access beyond an array; half as fast as `PLAIN`."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain
+from wattslice_tools.cuda_on_cpu.toolchain import Toolchain
 
 from .compiled import CHECKING, checking_toolchain, with_snapshots
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain
+from wattslice_tools.cuda_on_cpu.rewriting import rewritten
+from wattslice_tools.cuda_on_cpu.toolchain import PLAIN, Toolchain
 
 from .compiled import checking_toolchain, run
 

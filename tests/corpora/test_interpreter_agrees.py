@@ -7,8 +7,8 @@ import pytest
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.profiling.interpreter.launch import Budget
 from wattslice.profiling.interpreter.run import interpret
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
+from wattslice_tools.cuda_on_cpu.toolchain import Toolchain
 
 from .compiled import run
 from .programs import each

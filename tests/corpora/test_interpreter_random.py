@@ -16,7 +16,7 @@ from wattslice.frontend.cuda.read import read_cuda
 from wattslice.profiling.interpreter.launch import Launch
 from wattslice.profiling.interpreter.machine import DeviceMemory
 from wattslice.profiling.interpreter.run import interpret
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain
+from wattslice_tools.cuda_on_cpu.toolchain import Toolchain
 
 from .compiled import run
 from .random_kernels import GRID, INPUTS, block_of, program

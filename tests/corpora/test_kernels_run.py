@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import Toolchain
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
+from wattslice_tools.cuda_on_cpu.toolchain import Toolchain
 
 from .compiled import run
 from .programs import each

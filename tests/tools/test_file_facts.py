@@ -17,3 +17,23 @@ def test_a_launch_is_read_from_host_code_with_the_arguments_of_a_run(tmp_path, s
     (tmp_path / "Makefile").write_text("k: k.cu\n\tnvcc -o k k.cu\nrun: k\n\t./k 64\n")
     (kernel,) = examine(FileQuestion(path, "v100")).kernels
     assert kernel.geometry_read == is_read
+
+
+@pytest.mark.parametrize(
+    ("loop", "why"),
+    [
+        (
+            "int m = (blockIdx.x * 2654435761u >> 12) % 2000 == 7 ? 900 : 2; for (int j = 0; j < m; j++)",
+            "blocks",
+        ),
+        ("for (int j = 0; j < 9; j++) if (x[j] < 0) break; else", "leaving the loop here depends on data"),
+    ],
+)
+def test_why_the_trips_of_a_loop_are_unknown(tmp_path, loop, why):
+    path = tmp_path / "k.cu"
+    launch = "int main() { float *x; k<<<200000, 256>>>(x); }"
+    path.write_text(f"__global__ void k(float *x) {{\n{loop} x[j] = 1; }}\n{launch}\n")
+    (kernel,) = examine(FileQuestion(path, "v100")).kernels
+    ((line, known, said),) = [(one.line, one.known, one.why) for one in kernel.loops]
+    assert (line, known) == (2, False)
+    assert said.startswith(why)

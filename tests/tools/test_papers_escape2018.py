@@ -2,7 +2,6 @@ from statistics import stdev
 
 import pytest
 
-from wattslice.projection.escape_published import published_rates
 from wattslice_corpora.published.escape2018 import escape2018_path, escape2018_roofline
 from wattslice_corpora.published.escape2018_cpu import escape2018_skylake_states
 from wattslice_corpora.published.escape2018_energy import (
@@ -18,6 +17,7 @@ from wattslice_tools.papers.escape2018_energy import (
     fitted_coefficients,
     spherical_node_energies,
 )
+from wattslice_tools.papers.escape2018_inputs import published_rates
 from wattslice_tools.papers.escape2018_nodes import spherical_time_s
 from wattslice_tools.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
 from wattslice_tools.papers.markdown import relative_error, rms

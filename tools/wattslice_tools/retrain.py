@@ -32,6 +32,7 @@ from wattslice_tools.accuracy.joint_training import public_readings, train_joint
 from wattslice_tools.pages import write_page
 from wattslice_tools.public_sets.__main__ import main as public_sets
 from wattslice_tools.public_sets.checkout import find_recipes
+from wattslice_tools.rooflines.__main__ import main as rooflines
 from wattslice_tools.wild import gate_ratios
 
 PAGE = Path(__file__).parents[2] / "docs" / "appendix" / "accuracy.md"
@@ -118,8 +119,7 @@ def _slices() -> None:
 
 def _rooflines() -> None:
     for path in sorted(SHIPPED.glob("*/roofline.json")):
-        gpu_id = path.parent.name
-        _train("--gpu", gpu_id, "--model", "roofline", "--out", str(path.parent))
+        _done(rooflines([path.parent.name, "--out", str(path.parent)]), "fitting")
 
 
 def _train(*words: str) -> None:

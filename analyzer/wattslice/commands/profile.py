@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wattslice.config.config import Config
     from wattslice.profiling.interpreted import DataSetRun
 
-_WAYS = ("--data", "--build", "--counts", "--emit-probes", "--skeleton")
+_WAYS = ("--data", "--counts", "--emit-probes", "--skeleton")
 _WORDS = "wattslice.words"
 _PROBES_HEAD = "// Written by wattslice: counts which way branches go."
 
@@ -36,7 +36,6 @@ class _Remembering(click.Command):
 
 @click.command(cls=_Remembering, context_settings=CONTEXT)
 @click.argument("file", type=FILE, metavar="FILE")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]")
 @click.option("--kernel", metavar="NAME", help="Profile this kernel only.  [default: all that is run]")
 @click.option("--data", type=FILE, metavar="SPEC", help="Interpret the kernels on this data (TOML).")
 @click.option("--skeleton", is_flag=True, help="Write a data spec to start from, to stdout or -o.")
@@ -56,22 +55,6 @@ class _Remembering(click.Command):
     help=f"Memory for the arrays of a data set.  [default: {MAX_MEMORY_MIB}]",
 )
 @click.option(
-    "--build",
-    type=click.Choice(("cpu", "nvcc")),
-    help="Build the program with counters in it, for the CPU or with nvcc, and run it with ARGS.",
-)
-@click.option(
-    "--flag", "flags", multiple=True, metavar="FLAG", help="For the compiler of --build. Repeatable."
-)
-@click.option(
-    "--source",
-    "sources",
-    multiple=True,
-    type=FILE,
-    metavar="FILE",
-    help="Another source file of the program that --build makes. Repeatable.",
-)
-@click.option(
     "--emit-probes", type=FILE, metavar="OUT.cu", help="Write the program with counters, to build yourself."
 )
 @click.option(
@@ -80,16 +63,12 @@ class _Remembering(click.Command):
 @some_options("include", "define", "std", "compile-commands")
 def profile(
     file: Path,
-    arguments: tuple[str, ...],
     kernel: str | None,
     data: Path | None,
     skeleton: bool,
     output: Path | None,
     steps: int,
     memory_mib: int,
-    build: str | None,
-    flags: tuple[str, ...],
-    sources: tuple[Path, ...],
     emit_probes: Path | None,
     counts: tuple[Path, ...],
     **parsing: object,
@@ -97,21 +76,18 @@ def profile(
     """Count which way the branches of kernels go on test data, for `analyze --profile`.
 
     With --data the kernels are interpreted: neither a GPU nor a compiler is needed, and nothing of the file
-    is executed. --build and --emit-probes take the data of the program's own main; each further `--` in ARGS
-    begins the arguments of another run.
+    is executed. --emit-probes is for the data of the program's own main: build what it writes and run it.
     """
     from wattslice.config.config import make_config
     from wattslice.config.sources import is_ptx
 
-    _check_way(dict(zip(_WAYS, (data, build, counts, emit_probes, skeleton), strict=True)))
-    if arguments and build is None:
-        raise click.UsageError(f"{arguments[0]!r}: arguments are for the program that --build runs")
+    _check_way(dict(zip(_WAYS, (data, counts, emit_probes, skeleton), strict=True)))
     if file.is_dir():
         raise WattsliceError("is a folder", path=file, remedy="profile one file")
     if is_ptx(file):
         raise WattsliceError("PTX cannot be profiled", path=file, remedy="name its CUDA source")
     if not skeleton:
-        inputs = tuple(path for path in (file, data, *counts, *sources) if path is not None)
+        inputs = tuple(path for path in (file, data, *counts) if path is not None)
         _check_output(output, inputs, '"made": ')
         _check_output(emit_probes, inputs, _PROBES_HEAD)
     config = make_config(options_from({"paths": (file,), **parsing}))
@@ -121,8 +97,6 @@ def profile(
         return _emit(file, config, emit_probes)
     if data is not None:
         made = _interpret(file, config, data, kernel, steps, memory_mib)
-    elif build is not None:
-        made = _run(file, config, build, arguments, flags, sources, kernel)
     else:
         made = _read_counts(file, counts, kernel)
     return _finish(made, output)
@@ -167,7 +141,7 @@ def _check_way(given: dict[str, object]) -> None:
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} exclude each other")
     if not chosen:
-        remedy = "--skeleton writes one to start from; --build runs the program's own main"
+        remedy = "--skeleton writes one to start from; --emit-probes is for the program's own main"
         raise click.UsageError(f"--data SPEC says what the kernels are to run on ({remedy})")
 
 
@@ -202,29 +176,6 @@ def _interpret(
     for note in (*dict.fromkeys(run.note for run in runs if run.note), *hardly_met(runs)):
         message(note)
     return _Made(counted_by(runs), Making.INTERPRETER, runs)
-
-
-def _run(
-    file: Path,
-    config: Config,
-    build: str,
-    arguments: tuple[str, ...],
-    flags: tuple[str, ...],
-    sources: tuple[Path, ...],
-    kernel: str | None,
-) -> _Made:
-    from wattslice.branch_profile.profile import Making
-    from wattslice.profiling.instrumented import run_program
-    from wattslice.profiling.probes.running import Build
-
-    runs: list[tuple[str, ...]] = [()]
-    for word in arguments:
-        if word == "--":
-            runs.append(())
-        else:
-            runs[-1] = (*runs[-1], word)
-    counted = run_program(file, config, Build(build), runs, flags, sources, kernel, message)
-    return _Made(counted, Making(f"probes {build}"))
 
 
 def _read_counts(file: Path, counts: tuple[Path, ...], kernel: str | None) -> _Made:

@@ -1,7 +1,4 @@
-"""`wattslice train` and `wattslice evaluate`.
-
-`train --model roofline` is a fit of its own: it is no candidate for predicting kernels.
-"""
+"""`wattslice train`, `calibrate` and `evaluate`."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ if TYPE_CHECKING:
     from wattslice.training.calibration import Calibration
     from wattslice.training.evaluation import GpuEvaluation, Request
     from wattslice.training.training import TrainingResult
-    from wattslice_models.gpu import Gpu
 
 
 _OF_VARIANTS = (*("launch", "set", "include", "define", "std", "args"), "core-mhz", "mem-mhz", "jobs")
@@ -58,7 +54,7 @@ _OF_VARIANTS = (*("launch", "set", "include", "define", "std", "args"), "core-mh
     "--model",
     default="auto",
     metavar="NAME",
-    help="auto, one model, or roofline: an intensity sweep.  [default: auto]",
+    help="auto, or one model.  [default: auto]",
 )
 @click.option("--out", type=FILE, metavar="DIR", help="Write there.  [default: the user's data folder]")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
@@ -84,7 +80,6 @@ def train(
     from wattslice_models.contract import NotEnoughDataError
     from wattslice_models.gpu import load_gpu
     from wattslice_models.learners import GENERAL, MEANS, NAMES, MissingPackageError
-    from wattslice_models.roofline_store import NAME as ROOFLINE
     from wattslice_models.user_folder import user_models
 
     if not gpu_ids:
@@ -95,19 +90,13 @@ def train(
         return _teach(source, variants, gpu_ids[0], out, values)
     if given := [name for name, value in (("SOURCE", source), *values.items()) if not is_silent(value)]:
         raise click.UsageError(f"without --variants there is no use for {', '.join(given)}")
-    if model not in (AUTO, ROOFLINE, *NAMES):
-        raise click.UsageError(f"--model: no model {model!r}; one of {AUTO}, {', '.join(NAMES)}, {ROOFLINE}")
-    if model == ROOFLINE and len(gpu_ids) > 1:
-        raise click.UsageError("--model roofline is of one --gpu")
+    if model not in (AUTO, *NAMES):
+        raise click.UsageError(f"--model: no model {model!r}; one of {AUTO}, {', '.join(NAMES)}")
     if files and len(gpu_ids) > 1:
         raise click.UsageError("--data is for one --gpu")
     gpus = tuple(load_gpu(known_gpu(gpu_id)) for gpu_id in dict.fromkeys(gpu_ids))
     folder = out or user_models() / (gpus[0].id if len(gpus) == 1 else GENERAL)
     try:
-        if model == ROOFLINE:
-            _check_folder(folder)
-            fit_and_write(gpus[0], files, folder)
-            return FINE
         check_packages(model, gpus)
         _check_folder(folder)
         try:
@@ -353,7 +342,7 @@ def _calibrated(found: Calibration, written: Path, file: TextIO) -> None:
 def evaluate(
     gpu_ids: tuple[str, ...], names: tuple[str, ...], file: Path | None, trained_only: bool, seed: int
 ) -> int:
-    """Compare predicted with measured watts, beside the constant mean and counters.
+    """Compare predicted with measured watts, beside means, which know nothing of a kernel.
 
     Models trained before are asked about applications that they never saw; then models are trained anew
     without each application in turn. Needs more packages: pip install '.[train,report]' in the checkout.
@@ -401,27 +390,3 @@ def _evaluate(requests: list[Request], *, optional: bool) -> list[GpuEvaluation]
                     raise
                 message(str(error))
     return found
-
-
-CARD_NAME = "roofline.md"
-
-
-def fit_and_write(gpu: Gpu, files: tuple[Path, ...], folder: Path) -> None:
-    """Fit, write ``roofline.json`` and its card into `folder`, and print the card.
-
-    Raises as `train_roofline` does.
-    """
-    from wattslice.training.roofline_card import roofline_card
-    from wattslice.training.roofline_training import train_roofline
-    from wattslice_models.roofline_store import save_roofline
-
-    try:
-        result = train_roofline(gpu, files)
-    except OSError as error:
-        raise of_system(error, "cannot be read", None, "check --data") from None
-    written = save_roofline(folder, result.trained)
-    card = roofline_card(result)
-    (folder / CARD_NAME).write_text(card, encoding="utf-8")
-    for entry in result.left_out:
-        message(f"{entry.runs} runs left out ({entry.benchmark}): {entry.reason}")
-    write_result(f"{card}\n{len(result.trained.fits)} clocks fitted; {written} and {CARD_NAME}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from wattslice.commands.common import analysis_options, configured, options_from
 from wattslice.commands.output import CONTEXT, message, write_result
 from wattslice.commands.table import FINE
 from wattslice.errors import WattsliceError
+from wattslice.frontend.source_files import FileState, file_state, look_again
 from wattslice.units import energy, power
 from wattslice.units import time as seconds
 
@@ -59,20 +59,8 @@ class _File:
     """One file: its launches as they were told last, and the state of every path that it was read with."""
 
     def __init__(self) -> None:
-        self.stamps: dict[str, _Stamp] = {}
+        self.stamps: dict[str, FileState] = {}
         self.records: tuple[LaunchRecord, ...] | None = None
-
-
-_Stamp = tuple[int, int, int] | None
-"""Inode, time of change and size; None where there is nothing."""
-
-
-def _stamp(path: str) -> _Stamp:
-    try:
-        found = os.stat(path)  # noqa: PTH116  (hundreds of them, twice a second)
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 class Watcher:
@@ -96,7 +84,6 @@ class Watcher:
         A file that is seen for the first time only has its problems told.
         """
         from wattslice.config.sources import source_files
-        from wattslice.frontend.source_files import look_again
 
         look_again()
         try:
@@ -109,7 +96,7 @@ class Watcher:
             yield f"{path}: gone"
         for path in paths:
             file = self.files.setdefault(path, _File())
-            if not file.stamps or any(_stamp(name) != stamp for name, stamp in file.stamps.items()):
+            if not file.stamps or any(file_state(name) != stamp for name, stamp in file.stamps.items()):
                 yield from self._again(path, file)
 
     def _again(self, path: Path, file: _File) -> Iterator[str]:
@@ -118,7 +105,7 @@ class Watcher:
 
         # Before they are read: an edit meanwhile is one more change. A new file beside it may call it.
         own = (str(path), str(path.parent))
-        file.stamps = {name: _stamp(name) for name in (*own, *file.stamps)}
+        file.stamps = {name: file_state(name) for name in (*own, *file.stamps)}
         with recorded() as recording:
             try:
                 text = file_bytes(path).decode("utf-8", "replace")
@@ -130,7 +117,7 @@ class Watcher:
                 yield str(error)
                 return
         for name in recording.paths:
-            file.stamps.setdefault(name, _stamp(name))
+            file.stamps.setdefault(name, file_state(name))
         before, file.records = file.records, records_of(analysis, str)
         if before is not None:
             yield from _differences(path, before, file.records) or (f"{path}: no launch changes",)

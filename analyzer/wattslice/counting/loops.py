@@ -636,7 +636,7 @@ class Loops(ExpressionEvaluator):
         state = self.state
         state.is_limited = True
         most = max(FEWEST_RUN if self.allowance else FEWEST_AT_LAST, int(self.allowance // shape.size))
-        rests_on = self._decisive(shape.loop, known, mask, most)
+        rests_on = self._decisive(shape.loop, mask, most)
         before = self._plans.get(shape.loop)
         if before is not None and before.cost <= state.survey_left and identical(before.rests_on, rests_on):
             state.survey_left -= before.cost
@@ -652,12 +652,14 @@ class Loops(ExpressionEvaluator):
         self._plans[shape.loop] = _KnownPlan(rests_on, found, left - state.survey_left)
         return found
 
-    def _decisive(self, loop: ir.Loop, known: _Trip, mask: Mask, most: int) -> tuple[object, ...]:
-        """All that the plan of a loop rests on, which is entered again and again inside others."""
+    def _decisive(self, loop: ir.Loop, mask: Mask, most: int) -> tuple[object, ...]:
+        """All that the plan of a loop rests on, which is entered again and again inside others; its trips
+        follow from it.
+        """
         environment, variables = self.state.environment, needed(loop).variables | deciding(loop)[1]
         held = {k: v for k, v in environment.items() if (k[0] if isinstance(k, tuple) else k) in variables}
         fixed = self._fixed(loop, mask)
-        return (most, len(environment), known.trips, mask.weights, *held, *held.values(), *fixed)
+        return (most, len(environment), mask.weights, *held, *held.values(), *fixed)
 
     def _run_all_at_once(self, shape: LoopShape, known: _Trip, mask: Mask) -> Mask:
         """Runs a loop for its counts alone, all its iterations at once."""

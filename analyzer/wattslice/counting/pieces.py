@@ -52,6 +52,12 @@ class Split(Struct, frozen=True, eq=False):
         """What two equal splits have in common."""
         return tuple(part.tobytes() for part in (self.coefficients, self.constants, self.low, self.high))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Split) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
 
 class Axis(Struct, frozen=True):
     """One axis of the coordinates: of grid axis `real` the remainder by `period`, or the quotient."""
@@ -61,7 +67,7 @@ class Axis(Struct, frozen=True):
     is_remainder: bool
 
 
-class Structure(Struct, frozen=True, eq=False):
+class Structure(Struct, frozen=True):
     """What is known of how the blocks of a grid differ.
 
     `periods`, `degrees`: per axis of the grid; the degree of what loops and ramps of conditions add up.

@@ -21,7 +21,7 @@ from wattslice.counting.pieces import Plan, Planner, Structure, TooManyPiecesErr
 WARP_SIZE = 32
 FULL_LAUNCH_LANES = 4096
 SAMPLED_LANES = 4096
-MOST_LANES = 1 << 16
+MOST_LANES = 1 << 17
 """Lanes that the pieces of a grid may take; a grid in more pieces is sampled."""
 
 
@@ -78,8 +78,12 @@ def complete(grid: tuple[int, int, int]) -> Plan:
     return Planner(Structure(grid), max(grid), math.prod(grid)).plan()
 
 
+@lru_cache(maxsize=64)
 def planned(structure: Structure, block: tuple[int, int, int]) -> Plan:
-    """The blocks to evaluate for what is known. Raises TooManyPiecesError."""
+    """The blocks to evaluate for what is known. Raises TooManyPiecesError.
+
+    Kept, as the threads below are: launches of a file often have one geometry, and guards in one place.
+    """
     lanes = padded_lanes(block)
     if is_complete(structure.grid, block):
         return complete(structure.grid)
@@ -95,12 +99,12 @@ def planned(structure: Structure, block: tuple[int, int, int]) -> Plan:
         structure = more
 
 
-@lru_cache(maxsize=64)
 def sample_threads(grid: tuple[int, int, int], block: tuple[int, int, int]) -> SampledThreads:
     """Sampled threads of a launch of which nothing is known; `grid` in blocks, `block` in threads."""
     return threads_of(planned(Structure(grid), block), block)
 
 
+@lru_cache(maxsize=4)
 def threads_of(plan: Plan, block: tuple[int, int, int]) -> SampledThreads:
     """All threads of the planned blocks."""
     threads = block[0] * block[1] * block[2]

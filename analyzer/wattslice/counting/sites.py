@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct, field
@@ -115,8 +116,9 @@ def bytes_per_row(
     places = places_of_blocks(threads)[met // threads.block_lanes]
     if places.shape[1] == 1:
         return min(ROW_BYTES, alone)
-    slopes, _, rank, _ = np.linalg.lstsq(places, offsets[met], rcond=None)
-    if rank < places.shape[1] or not np.allclose(places @ slopes, offsets[met], atol=1.0):
+    distances = offsets[met] - offsets[met[0]]  # wherever they begin, the answer is the same
+    slopes, _, rank, _ = np.linalg.lstsq(places, distances, rcond=None)
+    if rank < places.shape[1] or not np.allclose(places @ slopes, distances, atol=1.0):
         return ROW_BYTES
     apart = abs(round(float(slopes[0])))
     together = ROW_BYTES / apart if 0 < apart < ROW_BYTES else 1.0
@@ -258,6 +260,12 @@ class Patterns:
         return found.cost
 
 
+@lru_cache(maxsize=2)
+def patterns_of(threads: SampledThreads) -> Patterns:
+    """Those of the evaluations of these threads: kernels of one file often have the same addresses."""
+    return Patterns()
+
+
 def _looked_at(
     size_bytes: int,
     space: ir.MemorySpace,
@@ -318,8 +326,7 @@ class _Reached(Struct):
 class SiteTally:
     """Running sums of one access site, weighted by warp requests."""
 
-    def __init__(self, patterns: Patterns) -> None:
-        self._patterns = patterns
+    def __init__(self) -> None:
         self._size_bytes = self._request_bytes = 0
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
@@ -420,7 +427,7 @@ class SiteTally:
         if space is ir.MemorySpace.LOCAL:  # consecutive words belong to consecutive threads
             lane = np.arange(active.size) % WARP_SIZE
             apart = offsets // BANK_BYTES * (WARP_SIZE * BANK_BYTES) + lane * BANK_BYTES
-            cost = self._patterns.cost(apart, active, BANK_BYTES, space, threads, inner_block)
+            cost = patterns_of(threads).cost(apart, active, BANK_BYTES, space, threads, inner_block)
             self._sectors += weight * cost.sectors * -(-self._request_bytes // BANK_BYTES)
             self._passes += weight
             self._distinct += weight
@@ -440,9 +447,9 @@ class SiteTally:
             lanes = inner_block.stop - inner_block.start
             self._distinct += weight * 32 / lanes * self._fresh(whole / one)
             return
-        cost = self._patterns.cost(offsets, active, self._request_bytes, space, threads, inner_block)
+        cost = patterns_of(threads).cost(offsets, active, self._request_bytes, space, threads, inner_block)
         if self._request_bytes < self._size_bytes and space is not ir.MemorySpace.SHARED:
-            whole = self._patterns.cost(offsets, active, self._size_bytes, space, threads, inner_block)
+            whole = patterns_of(threads).cost(offsets, active, self._size_bytes, space, threads, inner_block)
             fresh = self._fresh(whole.sectors / cost.sectors)
             cost = replace(cost, distinct_share=cost.distinct_share * fresh)
         self._passes += weight * cost.passes

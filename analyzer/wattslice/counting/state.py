@@ -16,7 +16,7 @@ from wattslice.counting.boundaries import Boundaries
 from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import BlockKind, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
-from wattslice.counting.sites import Patterns, SiteTally
+from wattslice.counting.sites import SiteTally
 from wattslice.counting.values import VARYING, Lanes, Value, join, select, unset_member
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
@@ -164,8 +164,7 @@ class Tallies:
         self.thread_counts = [0.0] * kernel.region_count
         self.warp_counts = [0.0] * kernel.region_count
         self.loops: dict[int, LoopTally] = {}
-        patterns = Patterns()
-        self.sites = [SiteTally(patterns) for _ in range(kernel.site_count)]
+        self.sites = [SiteTally() for _ in range(kernel.site_count)]
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}

@@ -118,6 +118,19 @@ class SourceFiles:
         return self._listing.includers()
 
 
+FileState = tuple[int, int, int] | None
+"""Inode, time of change and size; None where there is nothing."""
+
+
+def file_state(path: Path | str) -> FileState:
+    """What changes when a file is written anew."""
+    try:
+        found = os.stat(path)  # noqa: PTH116  (hundreds of them, twice a second)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 class Stamp(NamedTuple):
     """What changes with a file or with the names in a folder; `changed_ns` None: too young to rely on."""
 

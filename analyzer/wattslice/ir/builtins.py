@@ -2,8 +2,8 @@
 
 A row says what one call costs in source operations, what is known of its value, and how the prelude declares
 it. All who have to know a function go by its row: the stubs, the lowering of calls, the values that counting,
-host code and the interpreter compute, the instructions that a call becomes, and probes on a CPU. Conventions
-of counting: docs/counting.md.
+host code and the interpreter compute, and the instructions that a call becomes. Conventions of counting:
+docs/counting.md.
 
 A new function is one more row of `_ROWS`. What it becomes in instructions is measured into `expansions.txt`
 under its name; until then a call costs one instruction for each source operation.
@@ -46,7 +46,6 @@ class Builtin(Struct, frozen=True):
     macro of `wattslice_cuda_math.cuh`; empty for what a stub declares itself. `outputs`: indices of arguments
     that it writes through. `fixed`: its operations where no `cost` tells them. `value` gives the value for
     plain numbers, each of the declared type. `instruction`: the kind of the one instruction that it is.
-    `on_cpu`: the value in C++ of the parameters `a`, `b`, `c`.
     """
 
     names: str
@@ -57,7 +56,6 @@ class Builtin(Struct, frozen=True):
     fixed: tuple[OperationCount, ...] = ()
     value: Callable[..., Number] | None = None
     instruction: str = ""
-    on_cpu: str = ""
 
 
 _S = Semantics
@@ -347,16 +345,4 @@ def declarations() -> str:
             else:
                 found = _SIGNATURE.findall(row.declared)
                 lines.extend(f"WS_D {result.strip()} {name}({taken});" for result, taken in found)
-    return "\n".join(lines) + "\n"
-
-
-def definitions_on_cpu() -> str:
-    """The rows that say what they are in C++, as functions (`builtins.h` of probes on a CPU)."""
-    lines = ["#pragma once"]
-    for row in _ROWS:
-        for name in row.names.split() if row.on_cpu else ():
-            for result, taken in _SIGNATURE.findall(row.declared):
-                types = [type_.strip() for type_ in taken.split(",")]
-                parameters = ", ".join(f"{t} {p}" for t, p in zip(types, "abc", strict=False))
-                lines.append(f"inline {result.strip()} {name}({parameters}) {{ return {row.on_cpu}; }}")
     return "\n".join(lines) + "\n"

@@ -251,19 +251,24 @@ def _writes_another_member(
     variable: Variable, written: set[tuple[str, ...]], read: set[tuple[str, ...]]
 ) -> bool:
     """Whether a member is written that shares bytes with another that is read: those of unions do."""
-    if variable.type.kind is not TypeKind.RECORD:
+    if variable.type.kind is not TypeKind.RECORD or not written or not read:
         return False
-    for path in written:
-        for other in read:
+    spans: list[tuple[int, int, bool, tuple[str, ...]]] = []
+    for is_written, paths in ((True, written), (False, read)):
+        spans += (
+            (part[0], part[0] + part[1].size_bytes, is_written, path)
+            for path in paths
+            if (part := part_of(variable.type, path)) is not None
+        )
+    open_: list[tuple[int, int, bool, tuple[str, ...]]] = []  # those that reach where the next begins
+    for span in sorted(spans):
+        at, _, is_written, path = span
+        open_ = [one for one in open_ if one[1] > at]
+        for _, _, other_is_written, other in open_:
             depth = min(len(path), len(other))
-            if path[:depth] == other[:depth]:
-                continue
-            one, two = part_of(variable.type, path), part_of(variable.type, other)
-            if one is None or two is None:
-                continue
-            (at, type_), (at_other, of_other) = one, two
-            if at < at_other + of_other.size_bytes and at_other < at + type_.size_bytes:
+            if is_written != other_is_written and path[:depth] != other[:depth]:
                 return True
+        open_.append(span)
     return False
 
 

@@ -338,7 +338,8 @@ def moved(key: int, by: int) -> int:
 class Memory:
     """Storages of all live variables; every write can be undone.
 
-    `pins` are values by variable name (from `--set`) that no assignment changes.
+    `pins` are values by variable name (from `--set`) that no assignment changes. `asked`: those that were
+    read, and names that have none (None): others would change nothing of what was done.
     """
 
     def __init__(self, pins: Mapping[str, int | float]) -> None:
@@ -346,6 +347,7 @@ class Memory:
         self._globals: Frame = {}
         self._shared: dict[str, Storage] = {}
         self._pins = pins
+        self.asked: dict[str, int | float | None] = {}
         self._log: list[tuple[Storage, int, Value | None]] = []
         self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
 
@@ -375,11 +377,9 @@ class Memory:
             storage.class_name = variable.type.name
             storage.overlaps = self._overlaps_of(variable.type)
         pin = self._pins.get(variable.name)
-        if (
-            pin is not None
-            and not is_aggregate(variable.type)
-            and variable.type.kind is not ir.TypeKind.POINTER
-        ):
+        if pin is None:
+            self.asked[variable.name] = None
+        elif not is_aggregate(variable.type) and variable.type.kind is not ir.TypeKind.POINTER:
             value = convert(pin, variable.type)
             storage.pinned = value if isinstance(value, (int, float)) else None
         (self.frames[-1] if frame is None else frame)[variable] = storage
@@ -409,7 +409,8 @@ class Memory:
 
     def pin(self, name: str) -> int | float | None:
         """The value that is fixed for what goes by this name; None where none is."""
-        return self._pins.get(name)
+        self.asked[name] = found = self._pins.get(name)
+        return found
 
     def global_named(self, name: str) -> Storage:
         """The storage of the file-scope variable of this name, which code may declare later."""
@@ -447,6 +448,7 @@ class Memory:
             cells = ((_inside(key, offset, end), value) for key, value in storage.cells.items())
             return Record({key: value for key, value in cells if key is not None})
         if storage.pinned is not None and offset == 0:
+            self.asked[storage.name] = self._pins[storage.name]
             return storage.pinned
         found = storage.cells.get(offset)
         if found is None or found is _MISSING:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import product
 
 from msgspec import Struct
@@ -80,6 +81,7 @@ class _Reader:
         self._axes: dict[ir.Variable, frozenset[_Axis]] = {}
         self._given: dict[ir.Variable, ir.Expr] = {}
         self._unknown: set[ir.Variable] = set()
+        self._assigned_in: dict[ir.Stmt, set[ir.Variable]] = {}
         self._extents = extents
         self._rotated = _RotatedLoops(kernel.body)
         for parameter, value in zip(kernel.parameters, arguments, strict=True):
@@ -127,11 +129,30 @@ class _Reader:
 
     def _forget(self, stmt: ir.Stmt) -> None:
         """What a statement may assign is not followed any further."""
-        for node in ir.expressions_below(stmt):
-            if isinstance(node, ir.Assign | ir.Increment) and isinstance(node.target, ir.RegisterPlace):
-                variable = node.target.variable
-                self._given.pop(variable, None)
-                self._values[variable] = None
+        for variable in self._assigned(stmt):
+            self._given.pop(variable, None)
+            self._values[variable] = None
+
+    def _assigned(self, stmt: ir.Stmt) -> set[ir.Variable]:
+        """The registers that a statement may assign; what was asked for is kept."""
+        found: set[ir.Variable] = set()
+        waiting = [stmt]
+        while waiting:
+            inner = waiting.pop()
+            if (known := self._assigned_in.get(inner)) is not None:
+                found |= known
+                continue
+            for expr in ir.statement_expressions(inner):
+                for node in ir.walk_expressions(expr):
+                    if isinstance(node, ir.InlinedCall):
+                        waiting.append(node.body)
+                    elif isinstance(node, ir.Assign | ir.Increment) and isinstance(
+                        node.target, ir.RegisterPlace
+                    ):
+                        found.add(node.target.variable)
+            waiting += ir.nested_statements(inner)
+        self._assigned_in[stmt] = found
+        return found
 
     def _assign(self, variable: ir.Variable, value: ir.Expr) -> None:
         self._values[variable] = self._evaluate(value)
@@ -182,14 +203,21 @@ class _Reader:
     def _elements(self, index: ir.Expr) -> int | None:
         """Elements of the smallest array of known extent that the register `index` indexes."""
         variable = ir.read_variable(ir.strip_casts(index))
-        found: list[int] = []
-        for node in () if variable is None else ir.expressions_below(self._kernel.body):
+        return None if variable is None else self._elements_indexed.get(variable)
+
+    @cached_property
+    def _elements_indexed(self) -> dict[ir.Variable, int]:
+        """For each register that indexes an array of known extent, the elements of the smallest."""
+        found: dict[ir.Variable, int] = {}
+        for node in ir.expressions_below(self._kernel.body):
             if isinstance(node, ir.PointerOffset) and node.index is not None and not node.offset_bytes:
                 array = ir.read_variable(ir.strip_casts(node.pointer))
                 extent = None if array is None else self._extents.get(array)
-                if extent and ir.read_variable(ir.strip_casts(node.index)) is variable:
-                    found.append(extent // node.scale_bytes)
-        return min(found, default=None)
+                variable = ir.read_variable(ir.strip_casts(node.index))
+                if extent and variable is not None:
+                    elements = extent // node.scale_bytes
+                    found[variable] = min(elements, found.get(variable, elements))
+        return found
 
     def _solved(self, size: ir.Expr, needed: int) -> dict[ir.Variable, int]:
         """Values of the unknown parameters with which `size` is `needed`; empty where that is not seen."""

@@ -19,6 +19,7 @@ from wattslice.config.settings import find_settings
 from wattslice.documents import parse_toml
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import file_bytes
+from wattslice.frontend.source_files import FileState, file_state
 
 _NEW = "wattslice.toml"
 _MOST_BYTES = 1 << 16
@@ -75,12 +76,11 @@ def settings_file(path: Path, folders: tuple[Path, ...]) -> SettingsFile | None:
 
 
 _Mapping = MutableMapping[str, object]
-_Stamp = tuple[int, int, int]
 
 
 class _Pending(Struct, frozen=True):
     text: str
-    stamp: _Stamp | None
+    stamp: FileState
 
 
 class PendingTexts:
@@ -91,25 +91,17 @@ class PendingTexts:
 
     def applied(self, path: Path, text: str) -> None:
         """The editor has taken this text over, and perhaps created the empty file for it."""
-        self._known[path] = _Pending(text, _stamp(path))
+        self._known[path] = _Pending(text, file_state(path))
 
     def now(self, settings: SettingsFile) -> SettingsFile:
         """The file as the editor holds it."""
         pending = self._known.get(settings.path)
         if pending is None:
             return settings
-        if pending.stamp != _stamp(settings.path):
+        if pending.stamp != file_state(settings.path):
             del self._known[settings.path]
             return settings
         return replace(settings, text=pending.text)
-
-
-def _stamp(path: Path) -> _Stamp | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def with_entry(text: str, key: str, value: str, *, is_pyproject: bool) -> str | None:

@@ -30,6 +30,7 @@ from wattslice.frontend.inputs import open_text
 from wattslice.frontend.limits import MOST_S
 from wattslice.frontend.neighbours import caller_files, definition_files, linking_files
 from wattslice.frontend.project.runs import ProgramArguments
+from wattslice.frontend.source_files import FileState, file_state
 from wattslice.ir import Kernel, Program
 from wattslice.launches.data import check_data
 from wattslice.launches.launch import KernelLaunch
@@ -80,27 +81,17 @@ class _Answers(Generic[Answer]):
         return answer
 
 
-_Stamp = tuple[int, int, int] | None
-
-
 class _StampedCaller(Struct, frozen=True):
     """Host code of another file, and the state of the files it was read from."""
 
     caller: CallerProgram
-    stamps: tuple[_Stamp, ...]
+    stamps: tuple[FileState, ...]
 
 
-def _stamps(files: tuple[Path, ...]) -> tuple[_Stamp, ...]:
-    """Inode, time of change and size of each file; None for one that cannot be looked at."""
-
-    def stamp(file: Path) -> _Stamp:
-        if (text := open_text(file)) is not None:
-            return 0, hash(text), len(text)
-        try:
-            found = file.stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
+def _stamps(files: tuple[Path, ...]) -> tuple[FileState, ...]:
+    def stamp(file: Path) -> FileState:
+        text = open_text(file)
+        return file_state(file) if text is None else (0, hash(text), len(text))
 
     return tuple(map(stamp, files))
 

@@ -46,6 +46,8 @@ from wattslice.slicing.features import (
     without_improbable,
 )
 from wattslice.slicing.slices import Slice
+from wattslice.slicing.statements import ArmChain, links
+from wattslice.workload.instructions.loops import TripCounts, loop_trips
 from wattslice.workload.launch_work import LaunchWork, Residency, launch_work
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.gpu import Gpu
@@ -106,9 +108,11 @@ def branch_density(
     counts = profile.thread_counts
     low, high = DIVIDING
     statements = tuple(statement for part in slices for statement in part.statements)
-    arms = {arm for statement in statements for arm in statement.arms}
-    dividing = {arm for arm in arms if low < arm_probability((arm,), known, counts) < high}
-    divided = (s for s in statements if not dividing.isdisjoint(s.arms))
+    is_divided: dict[ArmChain | None, bool] = {None: False}
+    for chain in links(statement.arms for statement in statements):
+        divides = low < arm_probability(chain.arm, known, counts) < high
+        is_divided[chain] = divides or is_divided[chain.around]
+    divided = (s for s in statements if is_divided[s.arms])
     total = executed_length(statements, counts)
     return BranchDensity(executed_length(divided, counts) / total if total else 0.0, threshold)
 
@@ -157,7 +161,7 @@ class MethodAnswers(Struct):
         for known, found in self._asked:
             if (known.thread_counts, known.warp_counts) == (counts.thread_counts, counts.warp_counts):
                 return found
-        found = self._ask(counts)
+        found = answer(self.question(counts))
         self._asked.append((counts, found))
         return found
 
@@ -181,7 +185,8 @@ class MethodAnswers(Struct):
         """The watts by `method` if the expected counts were these; BSPM takes none that a profile made."""
         if method is Method.BSPM and self.config.facts.branch_profile is not None:
             return self.by(method).watts.power_w
-        return self._ask(self._made(method, expected)).watts.power_w
+        as_compiled = loop_trips(self.launch.kernel, self.expected)  # data move the counts, not the code
+        return answer(self.question(self._made(method, expected), as_compiled)).watts.power_w
 
     def _counts(self, method: Method) -> ExecutionProfile:
         return self._made(method, self.unprofiled() if method is Method.BSPM else self.expected)
@@ -191,15 +196,14 @@ class MethodAnswers(Struct):
             method, self.launch.kernel, self.slices, known, self.config.prediction.branch_threshold
         )
 
-    def _ask(self, counts: ExecutionProfile) -> PowerAnswer:
-        return answer(self.question(counts))
+    def _work(self, counts: ExecutionProfile, trips: TripCounts | None = None) -> LaunchWork:
+        if counts is self.expected:
+            return self.work
+        return launch_work(self.launch, self.resident, counts, trips)
 
-    def _work(self, counts: ExecutionProfile) -> LaunchWork:
-        return self.work if counts is self.expected else launch_work(self.launch, self.resident, counts)
-
-    def question(self, counts: ExecutionProfile) -> PowerQuestion:
-        """What the model is asked about these counts."""
-        work, features = self._work(counts), self.features
+    def question(self, counts: ExecutionProfile, trips: TripCounts | None = None) -> PowerQuestion:
+        """What the model is asked about these counts; `trips`: those that the code is made for."""
+        work, features = self._work(counts, trips), self.features
         if counts is not self.expected:
             factors = access_power_factors(self.gpu)
             features = slice_features(self.slices, counts, factors, self.resident.sm_saturation)

@@ -1,9 +1,8 @@
-"""Branch profiles from the program itself: instrumented source, run here or by the user."""
+"""Branch profiles from the program itself: instrumented source, which the user builds and runs."""
 
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.profiling.probes.counts import InstrumentedSource, NotProbed, ProbeError, read_counts
 from wattslice.profiling.probes.emit import emit_probes
-from wattslice.profiling.probes.running import Build, build_probed
 
 Tell = Callable[[str], None]
 _MOST_TOLD = 5
@@ -29,27 +27,6 @@ def instrumented(path: Path, config: Config, tell: Tell) -> InstrumentedSource:
         raise ProbeError("it, or a header, is not UTF-8 text", path=path, remedy="convert it") from None
     _tell_missing(source.not_probed, tell)
     return source
-
-
-def run_program(
-    path: Path,
-    config: Config,
-    build: Build,
-    runs: Sequence[tuple[str, ...]],
-    flags: Sequence[str],
-    sources: Sequence[Path],
-    kernel: str | None,
-    tell: Tell,
-) -> tuple[DataSetCounts, ...]:
-    """Builds the program and runs it once for each of `runs`, its arguments. Raises `WattsliceError`."""
-    with build_probed(path, config.parse, build, flags, sources) as program:
-        _tell_missing(program.not_probed, tell)
-        return tuple(
-            DataSetCounts(
-                shlex.join(arguments) or "run", _of_kernel(program.run(arguments).arms, kernel, path)
-            )
-            for arguments in runs
-        )
 
 
 def counted_elsewhere(path: Path, files: Sequence[Path], kernel: str | None) -> tuple[DataSetCounts, ...]:

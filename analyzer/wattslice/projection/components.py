@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable
 
 from wattslice.documents import Table, Value
-from wattslice.projection.escape_published import ACRANEB2, PROGRAMS
 from wattslice.projection.workflow import (
     FULL_LOAD,
     CharacterisedKernels,
@@ -21,7 +20,7 @@ from wattslice.projection.workflow import (
 )
 from wattslice_models.communication import Exchange, Pattern
 from wattslice_models.cpu_roofline import Loop, LoopCoefficients
-from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, KernelCharacteristics
+from wattslice_models.escape_time import KernelCharacteristics
 from wattslice_models.node_energy import PowerCoefficients
 
 MOST_NODES = 1_000_000
@@ -83,48 +82,21 @@ def read_kernel(value: Value) -> KernelUse:
 
 
 def read_characterised(component: Table, kinds: Iterable[str]) -> CharacterisedKernels | None:
-    """Kernels with ESCAPE's characteristics: the planner's own, or those of a published program."""
-    own, published = component.optional("characteristics"), component.optional("published")
-    if own is not None:
-        table = own.table()
-        table.only("cells", "kernels", "gpu_power_w")
-        kernels = tuple(_characteristics(entry) for entry in table.value("kernels").list())
-        if not kernels:
-            raise own.error("names no kernels", f"give [[{own.place}.kernels]]")
-        source, factor, place = "characteristics as given", 1.0, own
-    elif published is not None and _is_acraneb2(published):
-        table = published.table()
-        table.only("name", "cells", "gpu_power_w")
-        from wattslice.projection.escape_published import acraneb2
-
-        kernels, source = acraneb2(), "characteristics of ESCAPE D3.5, Table 9"
-        factor, place = PUBLISHED_CELLS_FACTOR, published
-    else:
+    """Kernels with ESCAPE's characteristics."""
+    own = component.optional("characteristics")
+    if own is None:
         return None
+    table = own.table()
+    table.only("cells", "kernels", "gpu_power_w")
+    kernels = tuple(_characteristics(entry) for entry in table.value("kernels").list())
+    if not kernels:
+        raise own.error("names no kernels", f"give [[{own.place}.kernels]]")
     powers: list[tuple[str, float]] = []
     if "gpu_power_w" in table:
         by_node = table.value("gpu_power_w").table()
         by_node.only(*kinds)
         powers = [(name, by_node.value(name).positive()) for name in by_node]
-    cells = table.value("cells").positive() * factor
-    return CharacterisedKernels(place.place, kernels, cells, tuple(powers), source)
-
-
-def read_loops(component: Table) -> tuple[Loop, ...]:
-    """Loops on CPUs: the planner's own, and those of a published program."""
-    published = component.optional("published")
-    known: tuple[Loop, ...] = ()
-    if published is not None and not _is_acraneb2(published):
-        published.table().only("name")
-        from wattslice.projection.escape_published import spherical_harmonics
-
-        known = spherical_harmonics()
-    return (*known, *(_loop(entry) for entry in component.list("loops")))
-
-
-def _is_acraneb2(published: Value) -> bool:
-    name = published.table().value("name")
-    return name.one_of(PROGRAMS, "published program") == ACRANEB2
+    return CharacterisedKernels(own.place, kernels, table.value("cells").positive(), tuple(powers))
 
 
 def _characteristics(value: Value) -> KernelCharacteristics:
@@ -182,7 +154,6 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
         "measured",
         "kernels",
         "characteristics",
-        "published",
         "loops",
         "power",
     )
@@ -207,16 +178,14 @@ def _component(name: str, value: Value, kinds: dict[str, NodeKind]) -> Component
         measured=measured,
         kernels=tuple(read_kernel(entry) for entry in table.list("kernels")),
         characterised=read_characterised(table, kinds),
-        loops=read_loops(table),
+        loops=tuple(_loop(entry) for entry in table.list("loops")),
         package=_coefficients(table, "package"),
         memory=_coefficients(table, "memory"),
     )
-    if (component.kernels and component.characterised) or (
-        "characteristics" in table and "published" in table
-    ):
-        raise value.error("two of kernels, characteristics and published tell the same", "keep one of them")
+    if component.kernels and component.characterised:
+        raise value.error("kernels and characteristics tell the same", "keep one of them")
     if not (component.measured or component.kernels or component.characterised or component.loops):
-        remedy = f"give [[{value.place}.kernels]], measured, loops, characteristics or published"
+        remedy = f"give [[{value.place}.kernels]], measured, loops or characteristics"
         raise value.error("nothing tells how long it takes", remedy)
     power = table.optional("power")
     if power is not None and not (

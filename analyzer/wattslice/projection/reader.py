@@ -9,14 +9,13 @@ from wattslice.documents import Table, Value, parse_toml
 from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes
 from wattslice.projection.components import MOST_NODES, counts, named_tables, read_components
-from wattslice.projection.escape_published import PUBLISHED_CPUS, published_states
 from wattslice.projection.workflow import CpuNode, CpuPower, CpuState, GpuNode, NodeKind, Workflow
 from wattslice_models.communication import Network
 from wattslice_models.cpu_roofline import CpuRates
 from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Limits, Objective
 
-_CPU_KEYS = ("cpu", "cores", "clocks_mhz", "rates", "package_idle_w", "memory_idle_w", "full_power")
+_CPU_KEYS = ("cores", "clocks_mhz", "rates", "package_idle_w", "memory_idle_w", "full_power")
 _GPU_KEYS = ("gpu", "gpus", "host_idle_w", "gpu_idle_w")
 _RATES = ("flop_per_s", "l1_bytes_per_s", "l2_bytes_per_s", "l3_bytes_per_s", "dram_bytes_per_s")
 
@@ -27,8 +26,8 @@ def _node_kind(name: str, value: Value) -> NodeKind:
         table.only(*_GPU_KEYS)
         return NodeKind(name, value.place, _gpu_node(table))
     table.only(*_CPU_KEYS, "gpu")
-    if "cpu" not in table and "cores" not in table:
-        raise value.error("neither a CPU nor a GPU", 'give gpu = "v100", or cpu = "e5-2697v3", or cores = 8')
+    if "rates" not in table and "cores" not in table:
+        raise value.error("neither a CPU nor a GPU", 'give gpu = "v100", or cores = 8')
     return NodeKind(name, value.place, _cpu_node(table))
 
 
@@ -52,7 +51,7 @@ def _gpu_node(table: Table) -> GpuNode:
 
 
 def _cpu_node(table: Table) -> CpuNode:
-    states, source = _states(table)
+    states = _states(table)
     clocks_given = table.optional("clocks_mhz")
     known = tuple(sorted({state.cores for state in states}))
     cores = table.get("cores", lambda value: counts(value, "cores"), known)
@@ -75,27 +74,17 @@ def _cpu_node(table: Table) -> CpuNode:
         cores=cores,
         clocks_mhz=clocks_mhz,
         states=states,
-        rates_source=source,
         package_idle_w=table.get("package_idle_w", Value.not_negative, None),
         memory_idle_w=table.get("memory_idle_w", Value.not_negative, None),
         full=full,
     )
 
 
-def _states(table: Table) -> tuple[tuple[CpuState, ...], str]:
-    """The rates of the CPU and where they come from."""
-    cpu, rates = table.optional("cpu"), table.list("rates")
-    if cpu is not None and rates:
-        raise cpu.error("rates are given as well", "keep one of cpu and rates")
-    if cpu is not None:
-        name = cpu.one_of(
-            tuple(PUBLISHED_CPUS), "CPU whose rates are published; give its own as rates = [...]"
-        )
-        return published_states(name)
-    states = tuple(_state(entry) for entry in rates)
+def _states(table: Table) -> tuple[CpuState, ...]:
+    states = tuple(_state(entry) for entry in table.list("rates"))
     if len({(state.cores, state.clock_mhz) for state in states}) < len(states):
         raise table.value("rates").error("a pair of cores and clock stands there twice", "remove one")
-    return states, "as given" if states else ""
+    return states
 
 
 def _state(value: Value) -> CpuState:

@@ -12,7 +12,6 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from wattslice.errors import WattsliceError
-from wattslice.projection.escape_published import characterised_source, characterised_time_s
 from wattslice.projection.kernels import STATIC, Analyses, kernels_on_gpu
 from wattslice.projection.workflow import (
     Component,
@@ -26,6 +25,7 @@ from wattslice.projection.workflow import (
 )
 from wattslice_models.cluster import OneNode
 from wattslice_models.cpu_roofline import loops_time_s
+from wattslice_models.escape_time import GpuCharacteristics, kernels_time_s
 from wattslice_models.gpu import load_gpu
 from wattslice_models.node_energy import PartPower, PowerCoefficients, part_power_w
 
@@ -160,9 +160,10 @@ class WaysOfComponent(Struct):
             self.problems += kernels.problems
             self.assumed += kernels.assumed
         elif known := component.characterised:
-            source = characterised_source(known, gpu.gpu_id)
+            source = "characteristics as given; GPU of the catalogue"
             try:
-                time_s = characterised_time_s(known, gpu.gpu_id)
+                board = GpuCharacteristics.from_gpu(load_gpu(gpu.gpu_id))
+                time_s = kernels_time_s(known.kernels, board, known.cells)
             except ValueError as error:
                 self._unknown(node, str(error))
                 return
@@ -229,7 +230,7 @@ class WaysOfComponent(Struct):
         if measured or not loops:
             return
         if not cpu.states:
-            self._unknown(node, f"the CPU's rates are unknown (give {node.place}.cpu or rates)")
+            self._unknown(node, f"the CPU's rates are unknown (give {node.place}.rates)")
         for state in cpu.states:
             cores, clock_mhz = state.cores, state.clock_mhz
             if cores not in cpu.cores or clock_mhz not in cpu.clocks_mhz:
@@ -241,7 +242,7 @@ class WaysOfComponent(Struct):
                 continue
             power_w = self._cpu_power_w(node, cpu, cores, clock_mhz)
             alone = OneNode(time_s * steps, power_w, power_w, power_w, idle)
-            yield Way(node.name, cores, clock_mhz, None, f"loops on {cpu.rates_source}", alone)
+            yield Way(node.name, cores, clock_mhz, None, "loops on rates as given", alone)
 
     def _cpu_power_w(self, node: NodeKind, cpu: CpuNode, cores: int | None, clock_mhz: float | None) -> float:
         component = self.component

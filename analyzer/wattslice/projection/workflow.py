@@ -40,14 +40,12 @@ class CpuPower(Struct, frozen=True):
 class CpuNode(Struct, frozen=True):
     """The CPU of a node kind: every pair of `cores` and `clocks_mhz` is a configuration.
 
-    `states` are its rates (empty: unknown), `rates_source` says where they come from. Powers in W;
-    None: unknown. `full` without entries: unknown.
+    `states` are its rates (empty: unknown). Powers in W; None: unknown. `full` without entries: unknown.
     """
 
     cores: tuple[int, ...]
     clocks_mhz: tuple[float, ...]
     states: tuple[CpuState, ...] = ()
-    rates_source: str = ""
     package_idle_w: float | None = None
     memory_idle_w: float | None = None
     full: tuple[CpuPower, ...] = ()
@@ -124,15 +122,13 @@ class KernelUse(Struct, frozen=True):
 class CharacterisedKernels(Struct, frozen=True):
     """Kernels whose ESCAPE characteristics are known (Table 8), on a domain of so many cells (N).
 
-    `gpu_power_w`: watts of one GPU by node kind; those that are not there are unknown. `source`: where the
-    characteristics come from.
+    `gpu_power_w`: watts of one GPU by node kind; those that are not there are unknown.
     """
 
     place: str
     kernels: tuple[KernelCharacteristics, ...]
     cells: float
     gpu_power_w: tuple[tuple[str, float], ...]
-    source: str
 
 
 class Component(Struct, frozen=True):

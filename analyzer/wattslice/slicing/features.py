@@ -14,7 +14,7 @@ from wattslice import ir
 from wattslice.counting.profile import KNOWN_TO_LANES, BranchArm, ExecutionProfile
 from wattslice.ir.operation_counts import SPACE_OF, OperationCounts, weighted_counts
 from wattslice.slicing.slices import Slice
-from wattslice.slicing.statements import Arm, LogicalStatement, StatementKind
+from wattslice.slicing.statements import Arm, ArmChain, LogicalStatement, StatementKind, links
 from wattslice_models.program_power import SubSlice, arithmetic_density, normalised_accesses
 from wattslice_models.types import AccessCounts, PowerFactors
 
@@ -61,13 +61,9 @@ def without_improbable(
     where there are none. What thread indices decide is known to happen: no chance, however rare.
     """
     arms = {arm.region: arm for arm in profile.arms if arm.source not in KNOWN_TO_LANES}
-    chains = {statement.arms for part in slices for statement in part.statements}
-
-    def probability(chain: tuple[Arm, ...]) -> float:
-        by_data = tuple(arm for arm in chain if arm.region in arms)
-        return arm_probability(by_data, arms, profile.thread_counts)
-
-    dropped = {chain for chain in chains if probability(chain) <= threshold}
+    chains = dict.fromkeys(statement.arms for part in slices for statement in part.statements)
+    probabilities = _probabilities(chains, arms, profile.thread_counts, listed_only=True)
+    dropped = {chain for chain in chains if probabilities[chain] <= threshold}
     if not dropped:
         return profile
     regions = {s.region for part in slices for s in part.statements if s.arms in dropped}
@@ -77,18 +73,30 @@ def without_improbable(
     return profile.with_counts(threads, warps)
 
 
-def arm_probability(
-    chain: tuple[Arm, ...], arms: dict[int, BranchArm], thread_counts: tuple[float, ...]
-) -> float:
-    """Probability that control takes every arm of `chain`: the product, by the chain rule.
+def _probabilities(
+    chains: Iterable[ArmChain | None],
+    arms: dict[int, BranchArm],
+    thread_counts: tuple[float, ...],
+    *,
+    listed_only: bool = False,
+) -> dict[ArmChain | None, float]:
+    """Probability that control takes every arm of each of `chains`: the product, by the chain rule.
 
-    Each factor is per visit of its branch, that is, given that control got there; no independence is assumed.
-    An arm that the profile does not list has the share of its visits among those of its branch.
+    `listed_only`: of those in `arms`. Each factor is per visit of its branch, that is, given that control got
+    there; no independence is assumed.
     """
-    return math.prod(_single(arm, arms, thread_counts) for arm in chain)
+    found: dict[ArmChain | None, float] = {None: 1.0}
+    for chain in links(chains):
+        is_left_out = listed_only and chain.arm.region not in arms
+        factor = 1.0 if is_left_out else arm_probability(chain.arm, arms, thread_counts)
+        found[chain] = found[chain.around] * factor
+    return found
 
 
-def _single(arm: Arm, arms: dict[int, BranchArm], thread_counts: tuple[float, ...]) -> float:
+def arm_probability(arm: Arm, arms: dict[int, BranchArm], thread_counts: tuple[float, ...]) -> float:
+    """Probability that a visit of its branch takes `arm`. One that is not in `arms`, which the profile lists,
+    has the share of its visits among those of its branch.
+    """
     if arm.region in arms:
         taken = arms[arm.region].probability
     else:
@@ -109,10 +117,10 @@ def _features(
     counts = _counts(statements, runs)
     accesses = access_counts(statements, runs)
     n_mem = normalised_accesses(accesses, factors)
-    chains: dict[tuple[Arm, ...], list[LogicalStatement]] = {}
+    chains: dict[ArmChain | None, list[LogicalStatement]] = {}
     for statement in statements:
         chains.setdefault(statement.arms, []).append(statement)
-    probabilities = {chain: arm_probability(chain, arms, runs) for chain in chains}
+    probabilities = _probabilities(chains, arms, runs)
     reaching = [s for s in statements if s.kind is StatementKind.ACCESS] or statements
     only = len(chains) == 1  # then the one sub-slice is the slice
     length = executed_length(statements, runs)

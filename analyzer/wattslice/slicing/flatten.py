@@ -14,6 +14,7 @@ from wattslice.ir.walking import child_regions, evaluations
 from wattslice.slicing.statements import (
     SLICED_SPACES,
     Arm,
+    ArmChain,
     Definition,
     Event,
     FlatKernel,
@@ -115,7 +116,7 @@ class Draft(Struct, eq=False):
     definitions: list[Definition] = field(default_factory=list[Definition])
     sources: list[int] = field(default_factory=list[int])
     controls: tuple[int, ...] = ()
-    arms: tuple[Arm, ...] = ()
+    arms: ArmChain | None = None
     is_binding: bool = False
 
 
@@ -131,7 +132,7 @@ class Context(Struct, frozen=True):
     """What governs a statement: innermost predicate and chain of branch arms."""
 
     predicate: int | None
-    arms: tuple[Arm, ...]
+    arms: ArmChain | None
 
 
 Visit = tuple[ir.Expr, int, Draft, Context]
@@ -181,7 +182,7 @@ def _finished(draft: Draft) -> LogicalStatement:
 def flatten(kernel: ir.Kernel) -> FlatKernel:
     """The logical statements of `kernel` with the bodies of inlined calls in place."""
     flattener = _Flattener(kernel)
-    flattener.statement(kernel.body, Context(None, ()))
+    flattener.statement(kernel.body, Context(None, None))
     return flattener.finished()
 
 
@@ -423,7 +424,7 @@ class _Flattener:
                         and ir.never_falls_through(inner.then)
                     ):
                         arm = Arm(inner.then.region, inner.region, negated=True)
-                        context = replace(context, arms=(*context.arms, arm))
+                        context = replace(context, arms=ArmChain(arm, context.arms))
                 self.then(*actions)
             case ir.ExprStmt(expr=expr):
                 self.root(expr, stmt.region, context)
@@ -450,7 +451,7 @@ class _Flattener:
         predicate = self.predicate(stmt, condition.span, stmt.region, context)
         actions: list[Action] = [(condition, stmt.region, predicate, context), predicate.index, Mark.BRANCH]
         for arm in arms:
-            inside = Context(predicate.index, (*context.arms, Arm(arm.region, stmt.region)))
+            inside = Context(predicate.index, ArmChain(Arm(arm.region, stmt.region), context.arms))
             actions.append(lambda arm=arm, inside=inside: self.statement(arm, inside))
             actions.append(Mark.NEXT_ARM)
         self.then(*actions, Mark.BRANCH_END)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heappop, heappush
 
-import numpy as np
 from msgspec import Struct, field
 
 from wattslice import ir
@@ -25,48 +24,61 @@ from wattslice.slicing.statements import (
 
 
 class DependenceGraph(Struct, frozen=True, eq=False):
-    """Logical statements and their dependences, all by statement index.
+    """Logical statements and their dependences, all by index.
 
-    `data[i]`: statements whose values i takes; `control[i]`: predicates and jumps that decide whether i runs.
+    `data[i]`: whose values statement i takes. Above the statements come meetings, where values of several
+    ways to a place are joined; `data[i]` of one: what meets there. So `n` writes under conditions and `n`
+    reads make `n` edges each, not their product. `control[i]`: the predicates and jumps that decide whether
+    i runs.
     """
 
     statements: tuple[LogicalStatement, ...]
     data: tuple[tuple[int, ...], ...]
     control: tuple[tuple[int, ...], ...]
 
+    def sources(self, index: int) -> tuple[int, ...]:
+        """The other statements whose values statement `index` takes, through whatever meetings."""
+        found: dict[int, None] = {}
+        waiting = list(self.data[index])
+        while waiting:
+            if (node := waiting.pop()) not in found:
+                found[node] = None
+                if node >= len(self.statements):
+                    waiting += self.data[node]
+        return tuple(sorted(node for node in found if node < len(self.statements) and node != index))
+
 
 def dependence_graph(kernel: ir.Kernel) -> DependenceGraph:
     """The dependence graph of `kernel`, inlined calls included; time about linear in its size."""
     flat = flatten(kernel)
     data = _ReachingDefinitions(flat).run()
-    return DependenceGraph(flat.statements, data, tuple(s.controls for s in flat.statements))
+    return DependenceGraph(flat.statements, data, tuple([s.controls for s in flat.statements]))
 
 
-_Values = int
-"""A set as bits: statement i is bit i; above them one token per loop for values of a previous iteration."""
+_Value = int | None
+"""Where a value comes from: a statement or a meeting; None: nothing in the kernel wrote it."""
 
 
 class _Region(Struct):
-    """A branch, loop or call being read: what was written in it, and the values from before."""
+    """A branch, loop or call being read: what was written in it, and the values from before.
 
-    before: dict[Key, _Values] = field(default_factory=dict[Key, _Values])
-    merged: dict[Key, _Values] = field(default_factory=dict[Key, _Values])
-    leaving: dict[Key, _Values] = field(default_factory=dict[Key, _Values])
-    token: _Values = 0
+    `heads`: of a loop, what it writes, with the meeting of the values from before and of the last iteration.
+    """
+
+    before: dict[Key, _Value] = field(default_factory=dict[Key, _Value])
+    merged: dict[Key, list[_Value]] = field(default_factory=dict[Key, list[_Value]])
+    leaving: dict[Key, dict[_Value, None]] = field(default_factory=dict[Key, dict[_Value, None]])
+    heads: dict[Key, int] | None = None
     is_branch: bool = False
 
 
 class _ReachingDefinitions:
     def __init__(self, flat: FlatKernel) -> None:
         self.flat = flat
-        self.values: dict[Key, _Values] = {}
+        self.values: dict[Key, _Value] = {}
         self.regions: list[_Region] = []
-        self.found: list[_Values] = [0] * len(flat.statements)
-        self.from_previous: list[tuple[int, Key, _Values]] = []  # statement, what it reads, tokens
-        self.previous_iteration: dict[tuple[_Values, Key], _Values] = {}
+        self.data: list[tuple[int, ...]] = [()] * len(flat.statements)
         self.written = _written_in_loops(flat.events, flat.statements)
-        self.next_token: _Values = 1 << len(flat.statements)
-        self.statement_bits = self.next_token - 1
 
     def run(self) -> tuple[tuple[int, ...], ...]:
         statements = self.flat.statements
@@ -75,34 +87,33 @@ class _ReachingDefinitions:
                 self.mark(event, position)
             else:
                 self.statement(statements[event])
-        resolved: dict[tuple[Key, _Values], _Values] = {}
-        for index, key, tokens in self.from_previous:
-            if (end := resolved.get((key, tokens))) is None:
-                end = resolved[(key, tokens)] = self.resolved(key, tokens)
-            self.found[index] |= end
-        return tuple([_indices(self.found[s.index] & ~(1 << s.index)) for s in statements])
+        return tuple(self.data)
 
     def statement(self, statement: LogicalStatement) -> None:
         index = statement.index
-        values = self.values
-        found = 0
-        for source in statement.sources:
-            found |= 1 << source
+        found = dict.fromkeys(statement.sources)
         for key in statement.uses:
-            reaching = values.get(key, 0)
-            found |= reaching
-            if reaching > self.statement_bits:
-                self.from_previous.append((index, key, reaching & ~self.statement_bits))
-        self.found[index] = found & self.statement_bits
+            if (value := self.values.get(key)) is not None:
+                found[value] = None
+        self.data[index] = tuple(found)
         for made in statement.definitions:
-            self.write(made.key, 1 << index if made.kills else values.get(made.key, 0) | 1 << index)
+            self.write(made.key, index if made.kills else self.meeting(self.values.get(made.key), index))
 
-    def write(self, key: Key, values: _Values) -> None:
+    def meeting(self, *values: _Value) -> _Value:
+        """What may be any of `values`."""
+        different = dict.fromkeys(values)
+        different.pop(None, None)
+        if len(different) > 1:
+            self.data.append(tuple(different))  # type: ignore[arg-type]
+            return len(self.data) - 1
+        return next(iter(different), None)
+
+    def write(self, key: Key, value: _Value) -> None:
         if self.regions:
             before = self.regions[-1].before
             if key not in before:
-                before[key] = self.values.get(key, 0)
-        self.values[key] = values
+                before[key] = self.values.get(key)
+        self.values[key] = value
 
     def mark(self, mark: Mark, position: int) -> None:
         match mark:
@@ -111,17 +122,18 @@ class _ReachingDefinitions:
             case Mark.CALL:
                 self.regions.append(_Region())
             case Mark.LOOP:
-                region = _Region(token=self.next_token)
-                self.next_token <<= 1
-                self.regions.append(region)
-                for key in self.written[position]:
-                    self.write(key, self.values.get(key, 0) | region.token)
+                keys = self.written[position]
+                heads = dict(zip(keys, range(len(self.data), len(self.data) + len(keys)), strict=True))
+                self.data += [()] * len(keys)  # what meets there is known at the end
+                self.regions.append(_Region(heads=heads))
+                for key, head in heads.items():
+                    self.write(key, head)
             case Mark.NEXT_ARM:
                 self.next_arm()
             case Mark.BRANCH_END:
                 region = self.regions.pop()
                 for key, values in region.merged.items():  # no arm may be taken: the old value survives
-                    self.write(key, values | self.values.get(key, 0))
+                    self.write(key, self.meeting(*values, self.values.get(key)))
             case Mark.LOOP_END | Mark.CALL_END:
                 self.close()
             case Mark.JUMP:
@@ -130,7 +142,7 @@ class _ReachingDefinitions:
     def next_arm(self) -> None:
         region = self.regions[-1]
         for key, old in region.before.items():
-            region.merged[key] = region.merged.get(key, 0) | self.values[key]
+            region.merged.setdefault(key, []).append(self.values[key])
             self.values[key] = old
         region.before.clear()
 
@@ -138,10 +150,11 @@ class _ReachingDefinitions:
         """End of a loop or call: join what falls out of its end with what jumped out of it."""
         region = self.regions.pop()
         for key, before in region.before.items():
-            end = self.values[key] | region.leaving.get(key, 0)
-            if region.token:
-                self.previous_iteration[(region.token, key)] = end
-                end |= before | region.token
+            end = self.meeting(self.values[key], *region.leaving.get(key, ()))
+            if region.heads is not None:
+                head = region.heads[key]
+                self.data[head] = tuple([value for value in (before, end) if value is not None])
+                end = self.meeting(end, head)
             self.values[key] = before
             self.write(key, end)
 
@@ -152,37 +165,9 @@ class _ReachingDefinitions:
             return
         for region in reversed(self.regions):
             for key in region.before:
-                target.leaving[key] = target.leaving.get(key, 0) | self.values[key]
+                target.leaving.setdefault(key, {})[self.values[key]] = None
             if region is target:
                 break
-
-    def resolved(self, key: Key, tokens: _Values) -> _Values:
-        """The statements behind `tokens`: what the loops leave in `key` at the end of an iteration."""
-        found = seen = 0
-        while tokens:
-            token = tokens & -tokens
-            seen |= token
-            found |= self.previous_iteration.get((token, key), 0)
-            tokens = found & ~self.statement_bits & ~seen | tokens & ~seen
-        return found & self.statement_bits
-
-
-_FEW = 8
-
-
-def _indices(bits: _Values) -> tuple[int, ...]:
-    """The members of a set, in order; of a large one all at once, since each costs a walk over all bits."""
-    if bits.bit_count() > _FEW:
-        bytes_ = bits.to_bytes(bits.bit_length() // 8 + 1, "little")
-        return tuple(
-            np.flatnonzero(np.unpackbits(np.frombuffer(bytes_, np.uint8), bitorder="little")).tolist()
-        )
-    found: list[int] = []
-    while bits:
-        lowest = bits & -bits
-        found.append(lowest.bit_length() - 1)
-        bits ^= lowest
-    return tuple(found)
 
 
 def _written_in_loops(
@@ -288,7 +273,11 @@ def _home(graph: DependenceGraph, present: tuple[ir.MemorySpace, ...]) -> ir.Mem
 def _shortest(
     data: tuple[tuple[int, ...], ...], control: tuple[tuple[int, ...], ...], criterion: tuple[int, ...]
 ) -> list[_Distance]:
-    """Shortest paths from `criterion`; any number of data dependences is shorter than one of control."""
+    """Shortest paths from `criterion` to every statement; a meeting on the way is no step.
+
+    Any number of data dependences is shorter than one of control.
+    """
+    statements = len(control)
     best = [_FAR] * len(data)
     for index in criterion:
         best[index] = 0
@@ -297,12 +286,16 @@ def _shortest(
         distance, index = heappop(waiting)
         if distance > best[index]:
             continue  # met again on a shorter way
-        for to_it, neighbours in ((distance + 1, data[index]), (distance + _CONTROL, control[index])):
-            for neighbour in neighbours:
-                if to_it < best[neighbour]:
-                    best[neighbour] = to_it
-                    heappush(waiting, (to_it, neighbour))
-    return best
+        for neighbour in data[index]:
+            to_it = distance + (neighbour < statements)
+            if to_it < best[neighbour]:
+                best[neighbour] = to_it
+                heappush(waiting, (to_it, neighbour))
+        for neighbour in control[index] if index < statements else ():
+            if distance + _CONTROL < best[neighbour]:
+                best[neighbour] = distance + _CONTROL
+                heappush(waiting, (distance + _CONTROL, neighbour))
+    return best[:statements]
 
 
 def _reversed(edges: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:

@@ -7,6 +7,7 @@ the unit of slice length.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 from msgspec import Struct
@@ -64,6 +65,28 @@ class Arm(Struct, frozen=True):
     negated: bool = False
 
 
+class ArmChain(Struct, frozen=True, eq=False):
+    """The branch arms around a statement: the innermost, and the chain `around` it (None: no more).
+
+    Identity is equality: what stands in the same arms has the same chain, so a chain costs one link.
+    """
+
+    arm: Arm
+    around: ArmChain | None
+
+
+def links(chains: Iterable[ArmChain | None]) -> tuple[ArmChain, ...]:
+    """These chains and all that are around them, each once and behind the one around it."""
+    found: dict[ArmChain, None] = {}
+    for chain in chains:
+        way: list[ArmChain] = []
+        while chain is not None and chain not in found:
+            way.append(chain)
+            chain = chain.around
+        found |= dict.fromkeys(reversed(way))
+    return tuple(found)
+
+
 class LogicalStatement(Struct, frozen=True, eq=False):
     """One logical statement. `index` is its place in the kernel's tuple of them.
 
@@ -71,7 +94,7 @@ class LogicalStatement(Struct, frozen=True, eq=False):
     `variable` are set for accesses; `variable` None: the root of the address is not evident; `access_bytes`:
     size of the accessed object in bytes, 0 when unknown. `sources` are
     logical statements of the same expression whose values it takes. `arms`: the chain of branch arms around
-    it, outermost first. `is_effective` False: it compiles to nothing by itself (a copy of a loaded value, an
+    it. `is_effective` False: it compiles to nothing by itself (a copy of a loaded value, an
     argument that is bound), so it has no length.
     """
 
@@ -87,7 +110,7 @@ class LogicalStatement(Struct, frozen=True, eq=False):
     definitions: tuple[Definition, ...]
     sources: tuple[int, ...]
     controls: tuple[int, ...]
-    arms: tuple[Arm, ...]
+    arms: ArmChain | None
     is_effective: bool
 
 

@@ -3,5 +3,4 @@
 `tables` finds measured runs and our features of them, `launch_rows` computes features of a launch, `examples`
 joins both. `training` learns, cross-validates and chooses, `model_card` shows it; `calibration` moves the
 joint model to one board. `judging` compares predictions with measurements, `evaluation` runs the protocols.
-`roofline_training` and `roofline_card` are the fit of an intensity sweep.
 """

@@ -1,18 +1,16 @@
 """How far power models are from measured watts: `wattslice evaluate`, a `Protocol` for each way to ask.
 
 Models trained before are asked about runs that they never saw, and models are trained anew without one
-application at a time. Beside them stand means, which know nothing of a kernel, and hardware counters.
+application at a time. Beside them stand means, which know nothing of a kernel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -21,11 +19,9 @@ from wattslice.training.examples import Examples, LeftOut, examples_of
 from wattslice.training.judging import Errors, Judgement, errors, judge, judge_held_out
 from wattslice.training.tables import measured_tables, tables_of_file
 from wattslice.training.training import MOST_FOLDS
-from wattslice_corpora.records import Use, read_utilisation, utilisation_path
+from wattslice_corpora.records import Use
 from wattslice_models.contract import (
-    UNCALIBRATED,
     Example,
-    Interval,
     ModelKind,
     NotEnoughDataError,
     PowerModel,
@@ -35,23 +31,21 @@ from wattslice_models.energy import Case
 from wattslice_models.energy_power import EnergyPowerModel
 from wattslice_models.gpu import Gpu
 from wattslice_models.joint_store import HeldOutRun, held_out_runs, joint_model
-from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner, package_of
+from wattslice_models.learners import MEANS, LearnerEntry, MissingPackageError, entry, learner
 from wattslice_models.store import power_model, trained_model, training_runs
 from wattslice_models.types import Prediction
 
-_RUN = attrgetter("dataset", "benchmark", "kernel", "arguments", "core_mhz", "memory_mhz")
-_RUN_OF_EXAMPLE = attrgetter(
+RUN = attrgetter("dataset", "benchmark", "kernel", "arguments", "core_mhz", "memory_mhz")
+RUN_OF_EXAMPLE = attrgetter(
     "dataset", "benchmark", "kernel", "arguments", "subject.clocks.core_mhz", "subject.clocks.memory_mhz"
 )
-COUNTERS = "counters"
-COUNTERS_TITLE = "DCGM counters of the same run"
 
 
 class Score(Struct, frozen=True):
     """What one predictor did. `about`: where its coefficients come from. `loses_to`: titles of the means that
     are nearer to the measured watts over the same runs.
 
-    `source_only` False: it was given something measured (counters, time), so it is no answer for a user.
+    `source_only` False: it was given something measured (time), so it is no answer for a user.
     """
 
     name: str
@@ -166,12 +160,11 @@ def _trained_before(
 ) -> Protocol:
     absent: list[str] = []
     scores = _answers(request, training, test, tell, absent)
-    scores += _counter_scores(training, test, request.gpu, absent)
     return Protocol(
         "Trained before, tested on applications",
         "Models trained on microbenchmarks only (or carried over), asked about applications that no fit "
         "saw; the energy model, which is trained on all public runs of all boards, as it is without these.",
-        _compared(scores),
+        compared(scores),
         tuple(absent),
     )
 
@@ -182,7 +175,7 @@ def _one_program(request: Request, examples: tuple[Example, ...], tell: Callable
     return Protocol(
         "One program, left out",
         "One program ran on this board: models that learn from single boards have nothing left without it.",
-        _compared(_answers(request, (), examples, tell, absent)),
+        compared(_answers(request, (), examples, tell, absent)),
         tuple(absent),
     )
 
@@ -197,7 +190,7 @@ def _on_training_runs(
     return Protocol(
         "On the runs it was trained on",
         f"No test: {these} taught the model.",
-        _compared(scores),
+        compared(scores),
         tuple(absent),
         is_test=False,
     )
@@ -210,8 +203,8 @@ def _seen(gpu: Gpu, name: str, test: tuple[Example, ...]) -> int:
     """
     if name in MEANS:
         return 0
-    known = {(_RUN(run), run.measured_w) for run in training_runs(gpu, name)}
-    return sum((_RUN_OF_EXAMPLE(example), example.power_w) in known for example in test)
+    known = {(RUN(run), run.measured_w) for run in training_runs(gpu, name)}
+    return sum((RUN_OF_EXAMPLE(example), example.power_w) in known for example in test)
 
 
 def _answers(
@@ -276,10 +269,10 @@ def _joint_scores(known: LearnerEntry, asked: tuple[Example, ...]) -> list[Score
     # Runs that differ by their board or by a clock that it chose stand in the order of the table.
     kept: dict[object, list[HeldOutRun]] = {}
     for run in held_out_runs():
-        kept.setdefault((run.gpu_id, _RUN(run)), []).append(run)
+        kept.setdefault((run.gpu_id, RUN(run)), []).append(run)
     runs = {key: iter(same) for key, same in kept.items()}
     pairs = [
-        (one, next(runs.get((one.subject.gpu.id, _RUN_OF_EXAMPLE(one)), iter(())), None)) for one in asked
+        (one, next(runs.get((one.subject.gpu.id, RUN_OF_EXAMPLE(one)), iter(())), None)) for one in asked
     ]
 
     def score(name: str, what: str, case: Case, watts: str, about: str = "") -> Score:
@@ -307,25 +300,6 @@ def _origin(gpu: Gpu, known: LearnerEntry, model: PowerModel) -> str:
     if isinstance(model, EnergyPowerModel):
         return str(model.model.case)
     return "trained on other GPUs"
-
-
-def _counter_scores(
-    training: tuple[Example, ...], test: tuple[Example, ...], gpu: Gpu, absent: list[str]
-) -> list[Score]:
-    taught, asked = counted(training, gpu), counted(test, gpu)
-    if not taught or not asked:
-        absent.append(f"{COUNTERS_TITLE}: not recorded")
-        return []
-    try:
-        model = calibrated(taught)
-    except MissingPackageError as error:
-        absent.append(f"{COUNTERS_TITLE}: {error}")
-        return []
-    predicted = tuple(HeldOut(run.example, model.predict(run)) for run in asked)
-    return [_COUNTER_SCORE("coefficients of the training runs", predicted, judge(predicted))]
-
-
-_COUNTER_SCORE = partial(Score, COUNTERS, COUNTERS_TITLE, source_only=False)
 
 
 def _several(examples: tuple[Example, ...]) -> bool:
@@ -356,13 +330,6 @@ def _left_out_each(
             absent.append(f"{known.title}: {error}")
             continue
         scores.append(Score(name, known.title, "", held_out, judge_held_out(held_out)))
-    counters = counted(examples, gpu)
-    if counters:
-        try:
-            held_out = counters_held_out(counters)
-            scores.append(_COUNTER_SCORE("coefficients of the others", held_out, judge_held_out(held_out)))
-        except MissingPackageError as error:
-            absent.append(f"{COUNTERS_TITLE}: {error}")
     parts = len(dealt(examples, folds, request.seed))
     what = "application" if applications else "benchmark"
     benchmarks = len({example.benchmark for example in examples})
@@ -371,7 +338,7 @@ def _left_out_each(
         f"Leave one {what} out" if parts == benchmarks else f"Leave {what}s out",
         f"Models trained anew on these runs without those they are asked about: {one}. Intervals are those "
         "that the other benchmarks give.",
-        _compared(scores),
+        compared(scores),
         tuple(absent),
     )
 
@@ -380,7 +347,7 @@ def _ask(model: PowerModel, examples: Sequence[Example]) -> tuple[HeldOut, ...]:
     return tuple(HeldOut(example, model.predict(example.subject)) for example in examples)
 
 
-def _compared(scores: Sequence[Score]) -> tuple[Score, ...]:
+def compared(scores: Sequence[Score]) -> tuple[Score, ...]:
     """The scores, each told which means beat it over the runs that it speaks about."""
     means = [score for score in scores if score.name in MEANS]
     return tuple(
@@ -448,106 +415,3 @@ def _time(gpu: Gpu, examples: Sequence[Example]) -> Errors | None:
     if not timed:
         return None
     return errors([model.time_s(example.subject) for example, _ in timed], [time_s for _, time_s in timed])
-
-
-_COLUMNS = (
-    "sm_active",
-    "sm_occupancy",
-    "dram_active",
-    "fp32_active",
-    "fp64_active",
-    "fp16_active",
-    "tensor_active",
-)
-_Clocks = tuple[float | None, float | None]
-
-
-class Counted(Struct, frozen=True):
-    """A measured run and the utilisations counted in it, in the order of the table's columns."""
-
-    example: Example
-    utilisations: tuple[float, ...]
-
-    @property
-    def clocks(self) -> _Clocks:
-        """Core and memory clock, MHz."""
-        clocks = self.example.subject.clocks
-        return clocks.core_mhz, clocks.memory_mhz
-
-
-class CounterModel(Struct, frozen=True):
-    """Watts at the clocks of the training runs: a constant, then one coefficient for each utilisation."""
-
-    coefficients: dict[_Clocks, tuple[float, ...]]
-    interval: Interval
-
-    def predict(self, run: Counted) -> Prediction:
-        """Watts of a run; unknown at a clock that no training run had."""
-        known = self.coefficients.get(run.clocks)
-        if known is None:
-            return Prediction.unknown("no training run at these clocks")
-        power_w = sum(c * u for c, u in zip(known, (1.0, *run.utilisations), strict=True))
-        return self.interval.around(power_w, in_domain=True)
-
-
-def counted(examples: Sequence[Example], gpu: Gpu) -> tuple[Counted, ...]:
-    """The examples of which all utilisations were recorded; none for a GPU without such a table.
-
-    Raises `RecordError`.
-    """
-    path = utilisation_path(gpu.id)
-    if not path.is_file():
-        return ()
-    rows: dict[tuple[object, ...], tuple[float, ...]] = {}
-    for row in read_utilisation(path):
-        values = tuple(getattr(row, column) for column in _COLUMNS)
-        if None not in values:
-            rows[_RUN(row)] = values
-    found = ((example, rows.get(_RUN_OF_EXAMPLE(example))) for example in examples)
-    return tuple(Counted(example, values) for example, values in found if values is not None)
-
-
-def fit(runs: Sequence[Counted]) -> CounterModel:
-    """The coefficients at each pair of clocks, uncalibrated.
-
-    Raises `NotEnoughDataError` without any run, `MissingPackageError` without scipy.
-    """
-    least_squares = _non_negative_least_squares()
-    if not runs:
-        raise NotEnoughDataError("no run with counters: at least 1 is needed")
-    by_clock: dict[_Clocks, list[Counted]] = {}
-    for run in runs:
-        by_clock.setdefault(run.clocks, []).append(run)
-    coefficients: dict[_Clocks, tuple[float, ...]] = {}
-    for clocks, here in by_clock.items():
-        columns = np.array([(1.0, *run.utilisations) for run in here])
-        watts = np.array([run.example.power_w for run in here])
-        found = least_squares(columns / watts[:, None], np.ones(len(here)))[0]
-        coefficients[clocks] = tuple(float(value) for value in found)
-    return CounterModel(coefficients, UNCALIBRATED)
-
-
-def _non_negative_least_squares() -> Any:  # noqa: ANN401  (scipy has no types)
-    try:
-        from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
-    except ModuleNotFoundError as error:
-        raise MissingPackageError("fitting them", package_of(error)) from None
-    untyped: Any = optimize
-    return untyped.nnls
-
-
-def counters_held_out(runs: Sequence[Counted]) -> tuple[HeldOut, ...]:
-    """Every run, predicted with its benchmark left out. Raises `NotEnoughDataError` with fewer than two."""
-    benchmarks = dict.fromkeys(run.example.benchmark for run in runs)
-    if len(benchmarks) < 2:
-        raise NotEnoughDataError(f"{len(benchmarks)} benchmark(s): at least 2 are needed to leave one out")
-    models = {
-        benchmark: fit([run for run in runs if run.example.benchmark != benchmark])
-        for benchmark in benchmarks
-    }
-    return tuple(HeldOut(run.example, models[run.example.benchmark].predict(run)) for run in runs)
-
-
-def calibrated(runs: Sequence[Counted]) -> CounterModel:
-    """The model of `runs` with the interval that cross-validation gives."""
-    return CounterModel(fit(runs).coefficients, calibrated_interval(counters_held_out(runs)))

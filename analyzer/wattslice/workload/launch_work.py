@@ -14,7 +14,7 @@ from wattslice.ir.accesses import MemoryAccess, follows_data, loaded_registers, 
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import DataKind, KernelLaunch
 from wattslice.workload.instructions import InstructionKind, InstructionMix, Isa, isa_of, lower_instructions
-from wattslice.workload.instructions.loops import loop_trips
+from wattslice.workload.instructions.loops import TripCounts, loop_trips
 from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
 from wattslice.workload.registers import estimate_registers
@@ -86,10 +86,13 @@ def resident_traffic(
     )
 
 
-def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionProfile) -> LaunchWork:
-    """What a counted launch executes and moves."""
+def launch_work(
+    launch: KernelLaunch, resident: Residency, profile: ExecutionProfile, trips: TripCounts | None = None
+) -> LaunchWork:
+    """What a counted launch executes and moves. `trips`: those that its code is made for, if not its own."""
     counts = total_counts(launch.kernel, profile)
-    mix = lower_instructions(launch.kernel, profile, resident.isa)
+    trips = loop_trips(launch.kernel, profile) if trips is None else trips
+    mix = lower_instructions(launch.kernel, profile, resident.isa, trips)
     moved = resident_traffic(launch, resident, profile, mix.requests)
     if resident.occupancy.failure:
         return LaunchWork(counts, mix, moved, None)
@@ -100,13 +103,17 @@ def launch_work(launch: KernelLaunch, resident: Residency, profile: ExecutionPro
             workload(launch, own, total_counts(launch.kernel, own), own_mix, own_moved, warps),
             blocks=max(1, round(share * launch.blocks)),
         )
-        for share, own, own_mix, own_moved in _kinds(launch, resident, profile, moved)
+        for share, own, own_mix, own_moved in _kinds(launch, resident, profile, moved, trips)
     )
     return LaunchWork(counts, mix, moved, replace(work, kinds=kinds))
 
 
 def _kinds(
-    launch: KernelLaunch, resident: Residency, profile: ExecutionProfile, moved: Traffic
+    launch: KernelLaunch,
+    resident: Residency,
+    profile: ExecutionProfile,
+    moved: Traffic,
+    trips: TripCounts,
 ) -> Iterator[tuple[float, ExecutionProfile, InstructionMix, Traffic]]:
     """The kinds of blocks: their share of the grid, and what they execute and move.
 
@@ -115,7 +122,6 @@ def _kinds(
     rounds = launch.blocks / resident.resident_blocks
     if not profile.kinds or profile.kinds[0].size * MANY_ROUNDS < rounds:
         return
-    trips = loop_trips(launch.kernel, profile)
     for kind in profile.kinds:
         own = replace(
             profile,

@@ -2,7 +2,7 @@
 
 Each streams through global memory, every address once, and does a chosen number of multiply-adds on what it
 reads, in single and in double precision, on the whole GPU. What a launch does is known to the last flop and
-byte; what it costs is for `wattslice measure` to find, and for `wattslice train --model roofline` to explain.
+byte; what it costs is for `wattslice measure` to find, and for `wattslice_tools.rooflines` to explain.
 """
 
 from __future__ import annotations

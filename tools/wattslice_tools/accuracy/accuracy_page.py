@@ -25,6 +25,7 @@ from wattslice_models.cross_validation import HeldOut
 from wattslice_models.gpu import load_gpu
 from wattslice_models.learners import MEANS, NAMES
 from wattslice_models.worth import save_worth, shipped_worth
+from wattslice_tools.accuracy.counters import with_counters
 from wattslice_tools.accuracy.variants import CLEAR, sign_score
 from wattslice_tools.accuracy.winners import MARKERS, winners_section, worth_elsewhere, worth_on
 
@@ -260,7 +261,7 @@ def main(arguments: list[str]) -> int:
     requests = [Request(load_gpu(gpu_id), NAMES) for gpu_id in arguments[1:] or measured_gpu_ids()]
     try:
         check_document(document, [request.gpu.id for request in requests])
-        found = [evaluate(request, lambda _step: None) for request in requests]
+        found = [with_counters(evaluate(request)) for request in requests]
         update(document, found, plot_evaluations(found, document.parent / "plots"))
         save_worth((*(row for one in found for row in worth_on(one)), *worth_elsewhere()))
         replace_section(document, *MARKERS, winners_section(tuple(shipped_worth().values())))

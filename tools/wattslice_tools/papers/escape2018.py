@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from wattslice.projection.escape_published import acraneb2, published_gpu, published_kernel
 from wattslice_corpora.published.escape2018 import (
     VerificationRow,
     escape2018_gpus,
@@ -23,6 +22,7 @@ from wattslice_corpora.published.escape2018_cpu import escape2018_loop_memory, e
 from wattslice_corpora.published.tables import table_source
 from wattslice_models.escape_time import PUBLISHED_CELLS_FACTOR, GpuTime, gpu_time, kernels_time_s
 from wattslice_tools.papers.escape2018_energy import escape2018_energy
+from wattslice_tools.papers.escape2018_inputs import acraneb2, published_gpu, published_kernel
 from wattslice_tools.papers.escape2018_nodes import escape2018_nodes
 from wattslice_tools.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
 from wattslice_tools.papers.markdown import mean, percent, relative_error, rms, table

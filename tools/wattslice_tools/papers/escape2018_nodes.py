@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wattslice.projection.escape_published import published_rates, spherical_harmonics
 from wattslice_corpora.published.escape2018_cpu import (
     escape2018_bifft_loops,
     escape2018_divided_work,
@@ -14,6 +13,7 @@ from wattslice_corpora.published.escape2018_cpu import (
     escape2018_spherical_cases,
 )
 from wattslice_models.cpu_roofline import loops_time_s
+from wattslice_tools.papers.escape2018_inputs import published_rates, spherical_harmonics
 from wattslice_tools.papers.markdown import percent, relative_error, table
 
 _NODES = (1, 2, 4, 8)

@@ -225,6 +225,7 @@ def _general(diagnostic: ir.Diagnostic, name: str) -> str:
 
 def _loops(launches: list[KernelAnalysis], others: list[KernelAnalysis]) -> Iterable[LoopFacts]:
     lines = sorted({loop.line for launch in launches for loop in launch.loops})
+    sampled = [launch for launch in launches if any(a.rule == "PW028" for a in launch.assumptions)]
     for line in lines:
         trips = [x.trip_count for launch in launches for x in launch.loops if x.line == line]
         varied = [x.trip_count for launch in others for x in launch.loops if x.line == line]
@@ -235,8 +236,13 @@ def _loops(launches: list[KernelAnalysis], others: list[KernelAnalysis]) -> Iter
             if a.line == line and a.rule in ("PW010", "PW012", "PW013", "PW015")
         ]
         known = None not in trips
-        # where data may end a loop early the analyzer says "unknown" whatever the bound is
-        otherwise = "its bound depends on one" if known else "leaving it before its bound depends on data"
+        is_sampled = any(x.line == line and x.trip_count is None for launch in sampled for x in launch.loops)
+        if known:
+            otherwise = "its bound depends on one"
+        elif is_sampled:
+            otherwise = "blocks run it differently often, and not all are counted"
+        else:  # the analyzer says "unknown" whatever the bound is
+            otherwise = "leaving it before its bound depends on data"
         yield LoopFacts(line, known, known and trips != varied, why[0] if why else otherwise)
 
 

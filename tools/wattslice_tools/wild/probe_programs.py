@@ -4,7 +4,7 @@
         [-o docs/appendix/public-code.md]
 
 A program is a `.cu` file that has `main`, and of whose kernels the analyzer reads at least one, in the file
-or in those that it includes. Each is built alone, as `wattslice profile FILE --build cpu` does, with the
+or in those that it includes. Each is built alone, as `python -m wattslice_tools.cuda_on_cpu` does, with the
 folders of `FOLDERS`, the macros of `DEFINES` and the other sources of `SOURCES`; and run with the arguments
 of `ARGUMENTS`, in a temporary folder, with nothing else than what the checkout has. `--results` keeps what
 was found in a file, and goes on from there; with `--only-results` nothing is run.
@@ -28,7 +28,7 @@ from msgspec.structs import asdict
 from wattslice.errors import WattsliceError
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.profiling.probes.counts import ProbeError
-from wattslice.profiling.probes.running import Build, build_probed
+from wattslice_tools.cuda_on_cpu.running import build_probed
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import write_section
 from wattslice_tools.wild.isolated import run_isolated
@@ -109,7 +109,7 @@ def examine(question: Question) -> Answer:
         os.chdir(folder)
         try:
             options = ParseOptions(include_dirs=folders, defines=DEFINES.get(checkout.name, ()))
-            with build_probed(path, options, Build.CPU, (), sources) as program:
+            with build_probed(path, options, (), sources) as program:
                 stage = "built"
                 arms = program.run(words, RUN_LIMIT_S).arms
             return Answer("ran", "", len({(arm.file, arm.line, arm.column) for arm in arms if arm.visits}))

@@ -14,7 +14,6 @@ from statistics import fmean, median
 
 from msgspec import Struct
 
-from wattslice.training.roofline_card import Estimate, estimates
 from wattslice_corpora.records import (
     measurements_path,
     option,
@@ -32,6 +31,7 @@ from wattslice_models.energy_roofline_fit import (
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.roofline_store import ClockFit, TrainedRoofline, load_roofline
 from wattslice_models.store import SHIPPED, energy_model
+from wattslice_tools.rooflines.card import Estimate, estimates
 from wattslice_tools.wild.document import publish
 
 GPU_IDS = ("v100_pcie", "quadro_rtx_8000")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -72,7 +73,9 @@ def _join_alike(parts: tuple[RowPart, ...], found: tuple[_Places, ...]) -> None:
     aligned = math.gcd(*(places.aligned for places in found))
     alone = sum(len(places.offsets) * part.requests for part, places in zip(parts, found, strict=True))
     fills = any(part.aligned > 1 and not part.is_store for part in parts)
-    together = min(_accesses(every, unit, aligned, fills=fills), alone)
+    base = min(every, default=0) // (ROW_WORDS * unit) * (ROW_WORDS * unit)
+    moved = frozenset(at - base for at in every)
+    together = min(_accesses(moved, unit, aligned, fills=fills), alone)
     total = sum(map(len, units))
     for part, places, own in zip(parts, found, units, strict=True):
         ((kind, before),) = part.value.cost
@@ -125,13 +128,18 @@ def _places(part: RowPart, starts: dict[Value, float]) -> _Places:
     return _Places(frozenset(unknown), frozenset(offsets), number, aligned, joined)
 
 
-def _accesses(units: set[int], unit: int, aligned: int, *, fills: bool) -> float:
+@lru_cache(maxsize=64)
+def _accesses(units: frozenset[int], unit: int, aligned: int, *, fills: bool) -> float:
     """Instructions that access all of `units`, which lie at multiples of `aligned` bytes from the object.
 
     `fills`: three of four words are loaded with the fourth, which nobody needs.
     """
     number = 0
-    ends = (at + unit for at in units if at // unit % ROW_WORDS == 2 and {at - unit, at - 2 * unit} <= units)
+    ends = (
+        at + unit
+        for at in units
+        if at // unit % ROW_WORDS == 2 and at - unit in units and at - 2 * unit in units
+    )
     left = units.union(ends) if fills else set(units)
     for count, least in ((ROW_WORDS, ROW_WORDS), (2, 2)):
         size = count * unit

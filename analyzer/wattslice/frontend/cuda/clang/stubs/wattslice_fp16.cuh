@@ -8,9 +8,9 @@ struct __nv_bfloat16_raw { unsigned short x; };
 // H: the scalar, V: the pair
 #define WS_HALF_TYPES(H, V, RAW)                                                                             \
   struct __attribute__((aligned(2))) H {                                                                     \
-    unsigned short ws_bits;                                                                                  \
+    unsigned short x;                                                                                        \
     H() = default;                                                                                           \
-    WS_HD constexpr H(RAW r) : ws_bits(r.x) {}                                                               \
+    WS_HD constexpr H(RAW r) : x(r.x) {}                                                                     \
     WS_HD H(float); WS_HD H(double); WS_HD H(int); WS_HD H(unsigned); WS_HD H(long); WS_HD H(unsigned long); \
     WS_HD H(short); WS_HD H(unsigned short); WS_HD H(long long); WS_HD H(unsigned long long);                \
     WS_HD operator float() const; WS_HD explicit operator int() const; WS_HD explicit operator bool() const; \

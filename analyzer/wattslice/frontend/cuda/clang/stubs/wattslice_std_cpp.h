@@ -34,7 +34,7 @@ WS_TRAIT(is_enum, __is_enum(T)) WS_TRAIT(is_signed, __is_signed(T)) WS_TRAIT(is_
 WS_TRAIT(is_const, __is_const(T)) WS_TRAIT(is_reference, __is_reference(T)) WS_TRAIT(is_pod, __is_pod(T))
 WS_TRAIT(is_trivially_copyable, __is_trivially_copyable(T)) WS_TRAIT(is_empty, __is_empty(T))
 WS_TRAIT(is_trivially_destructible, __is_trivially_destructible(T)) WS_TRAIT(is_function, __is_function(T))
-WS_TRAIT(is_standard_layout, __is_standard_layout(T)) WS_TRAIT(is_trivial, __is_trivial(T))
+WS_TRAIT(is_scalar, __is_scalar(T)) WS_TRAIT(is_standard_layout, __is_standard_layout(T)) WS_TRAIT(is_trivial, __is_trivial(T))
 WS_TRAIT_2(is_same, __is_same(T, U)) WS_TRAIT_2(is_base_of, __is_base_of(T, U))
 WS_TRAIT_2(is_convertible, __is_convertible_to(T, U)) WS_TRAIT_2(is_assignable, __is_assignable(T, U))
 template <class T, class... A> constexpr bool is_constructible_v = __is_constructible(T, A...);
@@ -57,6 +57,15 @@ template <class T> struct add_const { typedef const T type; };
 template <class T> struct make_unsigned { typedef __make_unsigned(T) type; };
 template <class T> struct make_signed { typedef __make_signed(T) type; };
 template <class T> using make_unsigned_t = typename make_unsigned<T>::type;
+template <class T> using make_signed_t = typename make_signed<T>::type;
+template <class T> struct add_pointer { typedef remove_reference_t<T>* type; };
+template <class T> using add_pointer_t = typename add_pointer<T>::type;
+template <class T> struct type_identity { typedef T type; };
+template <class...> struct conjunction : true_type {};
+template <class T, class... R> struct conjunction<T, R...> : conditional_t<bool(T::value), conjunction<R...>, false_type> {};
+template <class...> struct disjunction : false_type {};
+template <class T, class... R> struct disjunction<T, R...> : conditional_t<bool(T::value), true_type, disjunction<R...>> {};
+template <class T> struct negation : bool_constant<!bool(T::value)> {};
 template <class F, class... A> struct invoke_result { typedef decltype(declval<F>()(declval<A>()...)) type; };
 template <unsigned long N, unsigned long = 16> struct aligned_storage { struct type { unsigned char data[N]; }; };
 
@@ -82,10 +91,19 @@ template <class T, class... R> struct ws_nth<0, T, R...> { typedef T type; };
 template <unsigned long I, class T, class... R> struct ws_nth<I, T, R...> { typedef typename ws_nth<I - 1, R...>::type type; };
 template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type& get(tuple<T...>&);
 template <unsigned long I, class... T> WS_HD const typename ws_nth<I, T...>::type& get(const tuple<T...>&);
+template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type&& get(tuple<T...>&&);
+template <class... T> WS_HD tuple<T&&...> forward_as_tuple(T&&...);
+template <class... T, class... U> WS_HD tuple<T..., U...> tuple_cat(const tuple<T...>&, const tuple<U...>&);
+template <class F, class... T> WS_HD auto apply(F&& f, const tuple<T...>&) -> decltype(f(declval<T>()...));
 template <class T> struct tuple_size;
+template <class... T> struct tuple_size<tuple<T...>> : integral_constant<unsigned long, sizeof...(T)> {};
+template <unsigned long I, class T> struct tuple_element;
+template <unsigned long I, class... T> struct tuple_element<I, tuple<T...>> : ws_nth<I, T...> {};
+template <unsigned long I, class T> using tuple_element_t = typename tuple_element<I, T>::type;
 template <class T, T... I> struct integer_sequence {};
 template <unsigned long... I> using index_sequence = integer_sequence<unsigned long, I...>;
 template <unsigned long N> using make_index_sequence = __make_integer_seq<integer_sequence, unsigned long, N>;
+template <class... T> using index_sequence_for = make_index_sequence<sizeof...(T)>;
 template <class F> struct function;
 template <class R, class... A> struct function<R(A...)> {
   function(); template <class F> function(F); R operator()(A...) const; explicit operator bool() const;
@@ -142,7 +160,8 @@ WS_STD_MATH(WS_STD_USING)
   M(int8_t) M(int16_t) M(int32_t) M(int64_t) M(uint8_t) M(uint16_t) M(uint32_t) M(uint64_t) M(uintptr_t)     \
   M(intptr_t) M(labs) M(ssize_t)
 WS_STD_C(WS_STD_USING)
-using ::sqrtf; using ::expf; using ::logf; using ::powf; using ::sinf; using ::cosf; using ::fabsf;
+using ::sqrtf; using ::expf; using ::logf; using ::powf; using ::sinf; using ::cosf; using ::fabsf; using ::fmaxf; using ::fminf;
+using ::floorf; using ::ceilf; using ::tanhf; using ::fmodf; using ::atan2f; using ::exp2f; using ::log2f; using ::roundf;
 
 // <iterator>, <memory>, <initializer_list>, <string>, containers
 template <class T> class initializer_list {
@@ -244,7 +263,13 @@ template <class T, class C = vector<T>, class P = less<T>> struct priority_queue
 #define WS_SET(N) template <class K, class P = less<K>, class A = int, class B = int> struct N { WS_ASSOCIATIVE(N, K) };
 WS_MAP(map) WS_MAP(unordered_map) WS_MAP(multimap) WS_SET(set) WS_SET(unordered_set) WS_SET(multiset)
 template <unsigned long N> struct bitset { bitset(unsigned long = 0); bool operator[](unsigned long) const; bitset& set(unsigned long); unsigned long count() const; bool test(unsigned long) const; };
-template <class T> struct optional { optional(); optional(const T&); T& operator*(); T* operator->(); T& value(); bool has_value() const; explicit operator bool() const; };
+struct nullopt_t { explicit constexpr nullopt_t(int) {} }; inline constexpr nullopt_t nullopt{0};
+template <class T> struct optional {
+  typedef T value_type; optional(); optional(nullopt_t); optional(const T&); template <class U, class = enable_if_t<is_convertible<U, T>::value>> optional(const U&);
+  T& operator*(); const T& operator*() const; T* operator->(); const T* operator->() const; T& value(); const T& value() const; template <class U> T value_or(const U&) const;
+  bool has_value() const; explicit operator bool() const; void reset(); template <class... A> T& emplace(A&&...); bool operator==(nullopt_t) const; bool operator!=(nullopt_t) const;
+};
+template <class T> optional<T> make_optional(const T&);
 
 template <class C, class R = char_traits<C>, class A = allocator<C>> struct basic_string {
   WS_SEQUENCE(basic_string, C)

@@ -13,6 +13,31 @@ enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_R
 enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
 enum BlockLoadAlgorithm { BLOCK_LOAD_DIRECT, BLOCK_LOAD_STRIPED, BLOCK_LOAD_VECTORIZE, BLOCK_LOAD_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED };
 enum BlockStoreAlgorithm { BLOCK_STORE_DIRECT, BLOCK_STORE_STRIPED, BLOCK_STORE_VECTORIZE, BLOCK_STORE_TRANSPOSE, BLOCK_STORE_WARP_TRANSPOSE, BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED };
+template <int N> struct Int2Type { static const int VALUE = N; };
+template <int N, int C = N, int B = 0> struct Log2 { static const int VALUE = Log2<N, (C >> 1), B + 1>::VALUE; };
+template <int N, int B> struct Log2<N, 0, B> { static const int VALUE = (1 << (B - 1)) < N ? B : B - 1; };
+template <class T> struct Uninitialized { T value; WS_D T& Alias() { return value; } };
+#define CUB_WARP_THREADS(V) 32
+#define CUB_LOG_WARP_THREADS(V) 5
+#define CUB_PTX_WARP_THREADS 32
+#define CUB_MIN(A, B) ((A) < (B) ? (A) : (B))
+#define CUB_MAX(A, B) ((A) > (B) ? (A) : (B))
+WS_D inline unsigned LaneId() { return threadIdx.x & 31; }
+WS_D inline int RowMajorTid(int x, int y, int) { return threadIdx.x + x * (threadIdx.y + y * threadIdx.z); }
+template <int W> WS_D unsigned WarpMask(unsigned warp) { return W == 32 ? 0xffffffffu : ((1u << (W & 31)) - 1) << warp * W; }
+
+// What is not one register goes register by register.
+using ::__shfl_sync; using ::__shfl_up_sync; using ::__shfl_down_sync;
+#define WS_BY_PART(F)                                                                                        \
+  WS_D inline float2 F(unsigned m, float2 v, int at, int w = 32) { v.x = ::F(m, v.x, at, w); v.y = ::F(m, v.y, at, w); return v; } \
+  WS_D inline double2 F(unsigned m, double2 v, int at, int w = 32) { v.x = ::F(m, v.x, at, w); v.y = ::F(m, v.y, at, w); return v; } \
+  WS_D inline int2 F(unsigned m, int2 v, int at, int w = 32) { v.x = ::F(m, v.x, at, w); v.y = ::F(m, v.y, at, w); return v; } \
+  WS_D inline float4 F(unsigned m, float4 v, int at, int w = 32) { v.x = ::F(m, v.x, at, w); v.y = ::F(m, v.y, at, w); v.z = ::F(m, v.z, at, w); v.w = ::F(m, v.w, at, w); return v; } \
+  template <class K, class V> WS_D KeyValuePair<K, V> F(unsigned m, KeyValuePair<K, V> v, int at, int w = 32) { v.key = ::F(m, v.key, at, w); v.value = ::F(m, v.value, at, w); return v; }
+WS_BY_PART(__shfl_sync) WS_BY_PART(__shfl_up_sync) WS_BY_PART(__shfl_down_sync)
+template <int W, class T> WS_D T ShuffleIndex(T input, int lane, unsigned mask) { return __shfl_sync(mask, input, lane, W); }
+template <int W, class T> WS_D T ShuffleUp(T input, int offset, int, unsigned mask) { return __shfl_up_sync(mask, input, offset, W); }
+template <int W, class T> WS_D T ShuffleDown(T input, int offset, int, unsigned mask) { return __shfl_down_sync(mask, input, offset, W); }
 
 // One step of each of the log2(W) steps: a shuffle, and the operator where a partner is in the warp.
 template <class T, int W = 32, int P = 0> struct WarpReduce {
@@ -137,6 +162,33 @@ template <class T, int X, BlockScanAlgorithm A = BLOCK_SCAN_RAKING, int Y = 1, i
       before = after;
     }
   }
+  // What came before the block is asked once its total is known, by the first warp.
+  template <class Q> WS_D T Asked(Q& prefix) {
+    if (WS_THREAD(X, Y) < 32) {
+      T first = prefix(shared->total);
+      if (WS_THREAD(X, Y) == 0) shared->total = first;
+    }
+    __syncthreads();
+    return shared->total;
+  }
+  template <int I, class F, class Q> WS_D void Continued(T (&input)[I], T (&output)[I], F op, Q& prefix, bool exclusive) {
+    T sum = input[0];
+    for (int i = 1; i < I; ++i) sum = op(sum, input[i]);
+    T before = Scanned(sum, op, true);
+    T first = Asked(prefix);
+    before = WS_THREAD(X, Y) == 0 ? first : op(first, before);
+    for (int i = 0; i < I; ++i) {
+      T after = op(before, input[i]);
+      output[i] = exclusive ? before : after;
+      before = after;
+    }
+  }
+  template <int I, class F> WS_D void InclusiveScan(T (&input)[I], T (&output)[I], F op) { Several(input, output, op, false); }
+  template <int I, class F> WS_D void InclusiveScan(T (&input)[I], T (&output)[I], F op, T& total) { Several(input, output, op, false); total = shared->total; }
+  template <int I, class F, class Q> WS_D void InclusiveScan(T (&input)[I], T (&output)[I], F op, Q& prefix) { Continued(input, output, op, prefix, false); }
+  template <int I, class F> WS_D void ExclusiveScan(T (&input)[I], T (&output)[I], T, F op) { Several(input, output, op, true); }
+  template <int I, class F> WS_D void ExclusiveScan(T (&input)[I], T (&output)[I], T, F op, T& total) { Several(input, output, op, true); total = shared->total; }
+  template <int I, class F, class Q> WS_D void ExclusiveScan(T (&input)[I], T (&output)[I], F op, Q& prefix) { Continued(input, output, op, prefix, true); }
   template <int I> WS_D void InclusiveSum(T (&input)[I], T (&output)[I]) { Several(input, output, cub::Sum(), false); }
   template <int I> WS_D void ExclusiveSum(T (&input)[I], T (&output)[I]) { Several(input, output, cub::Sum(), true); }
   template <int I> WS_D void InclusiveSum(T (&input)[I], T (&output)[I], T& total) { Several(input, output, cub::Sum(), false); total = shared->total; }
@@ -194,6 +246,48 @@ template <class T, int X, int I, BlockStoreAlgorithm A = BLOCK_STORE_DIRECT, int
       for (int i = 0; i < I; ++i) if (thread * I + i < valid) to[thread * I + i] = items[i];
     }
   }
+};
+// Items change threads by way of shared memory; a place in 32 is left free where threads hold 8, 16, ... items.
+template <class T, int X, int I, bool S = false, int Y = 1, int Z = 1, int P = 0> struct BlockExchange {
+  static const bool PADDED = I > 4 && (I & (I - 1)) == 0;
+  struct TempStorage { T items[X * Y * Z * I + (PADDED ? X * Y * Z * I / 32 : 0)]; };
+  TempStorage* shared;
+  WS_D BlockExchange() { __shared__ TempStorage own; shared = &own; }
+  WS_D BlockExchange(TempStorage& storage) : shared(&storage) {}
+  WS_D static int At(int item) { return PADDED ? item + (item >> 5) : item; }
+  template <class U> WS_D void StripedToBlocked(const T (&input)[I], U (&output)[I]) {
+    int thread = WS_THREAD(X, Y);
+    for (int i = 0; i < I; ++i) shared->items[At(i * (X * Y * Z) + thread)] = input[i];
+    __syncthreads();
+    for (int i = 0; i < I; ++i) output[i] = shared->items[At(thread * I + i)];
+  }
+  template <class U> WS_D void BlockedToStriped(const T (&input)[I], U (&output)[I]) {
+    int thread = WS_THREAD(X, Y);
+    for (int i = 0; i < I; ++i) shared->items[At(thread * I + i)] = input[i];
+    __syncthreads();
+    for (int i = 0; i < I; ++i) output[i] = shared->items[At(i * (X * Y * Z) + thread)];
+  }
+  template <class U> WS_D void WarpStripedToBlocked(const T (&input)[I], U (&output)[I]) {
+    int thread = WS_THREAD(X, Y);
+    for (int i = 0; i < I; ++i) shared->items[At((thread >> 5) * 32 * I + i * 32 + (thread & 31))] = input[i];
+    __syncwarp();
+    for (int i = 0; i < I; ++i) output[i] = shared->items[At(thread * I + i)];
+  }
+  template <class U> WS_D void BlockedToWarpStriped(const T (&input)[I], U (&output)[I]) {
+    int thread = WS_THREAD(X, Y);
+    for (int i = 0; i < I; ++i) shared->items[At(thread * I + i)] = input[i];
+    __syncwarp();
+    for (int i = 0; i < I; ++i) output[i] = shared->items[At((thread >> 5) * 32 * I + i * 32 + (thread & 31))];
+  }
+};
+// Where each thread of a block leaves an item, and where one of the threads that rake finds its own.
+template <class T, int N> struct BlockRakingLayout {
+  static const int SHARED_ELEMENTS = N, MAX_RAKING_THREADS = N < 32 ? N : 32, SEGMENT_LENGTH = (N + MAX_RAKING_THREADS - 1) / MAX_RAKING_THREADS;
+  static const int RAKING_THREADS = (N + SEGMENT_LENGTH - 1) / SEGMENT_LENGTH, USE_SEGMENT_PADDING = (SEGMENT_LENGTH & 1) == 0 && SEGMENT_LENGTH > 2;
+  static const int GRID_ELEMENTS = RAKING_THREADS * (SEGMENT_LENGTH + USE_SEGMENT_PADDING), UNGUARDED = N % RAKING_THREADS == 0;
+  struct _TempStorage { T buff[GRID_ELEMENTS]; }; struct TempStorage : Uninitialized<_TempStorage> {};
+  WS_D static T* PlacementPtr(TempStorage& storage, unsigned thread) { return storage.Alias().buff + thread + (USE_SEGMENT_PADDING ? thread / SEGMENT_LENGTH : 0); }
+  WS_D static T* RakingPtr(TempStorage& storage, unsigned thread) { return storage.Alias().buff + thread * (SEGMENT_LENGTH + USE_SEGMENT_PADDING); }
 };
 #define WS_COLLECTIVE struct TempStorage { char bytes[128]; };
 template <class T, int X, int I, class V = void, int... P> struct BlockRadixSort { WS_COLLECTIVE WS_D BlockRadixSort(TempStorage&); template <class... A> WS_D void Sort(A&&...); template <class... A> WS_D void SortDescending(A&&...); };

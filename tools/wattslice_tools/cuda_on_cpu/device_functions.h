@@ -9,7 +9,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "builtins.h"
 #include "launch.h"
 
 // ---- barriers and fences ----

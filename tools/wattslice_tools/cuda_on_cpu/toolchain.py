@@ -11,9 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from wattslice.errors import WattsliceError, of_system
-from wattslice.ir.builtins import definitions_on_cpu
 from wattslice.patterns import regex
-from wattslice.profiling.probes.cuda_on_cpu.rewriting import rewritten
+from wattslice_tools.cuda_on_cpu.rewriting import rewritten
 
 HERE = Path(__file__).parent
 PLAIN = ("-std=c++17", "-O1", "-w", "-fpermissive", "-ffp-contract=off")
@@ -46,7 +45,6 @@ class Toolchain(Struct, frozen=True):
         """Compiles the runtime into `directory`. Raises `WattsliceError`."""
         for header in HERE.glob("*.h"):
             (directory / header.name).write_bytes(header.read_bytes())
-        (directory / "builtins.h").write_text(definitions_on_cpu(), encoding="utf-8")
         for name in _SAME_AS_RUNTIME:
             (directory / f"{name}.h").write_text('#include "cuda_runtime.h"\n', encoding="utf-8")
         (directory / "cooperative_groups").mkdir(exist_ok=True)
@@ -138,7 +136,6 @@ def _ran(*command: str | Path) -> subprocess.CompletedProcess[str]:
 _GXX = regex(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal error|error|Error): (?P<text>.*)$", re.M
 )
-_NVCC = regex(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?error: (?P<text>.*)$", re.M)
 _CAUSE = regex(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)?\s+required from here$", re.M)
 _UNDEFINED = regex(r"undefined reference to [`'](?P<name>[^'\n]+)'")
 _NO_HEADER = regex(r"(\S+): No such file or directory")
@@ -149,12 +146,12 @@ _UNKNOWN = regex(
 )
 _OF_CUDA = regex(r"(?:cuda|cu[A-Z]|cub|nv|__|tex|surf|cooperative_groups|thrust|wmma|atomic)")
 _PTX = regex(r"'asm'|^no such instruction|^invalid (?:character|instruction)|^bad register|^junk", re.M)
-ELSEWHERE = "--build nvcc has all of CUDA; --data SPEC needs no build"
-_MORE = "wattslice --debug shows all that it says"
+ELSEWHERE = "wattslice profile --emit-probes is for nvcc, --data needs no build"
+_MORE = "all that it says stands above"
 
 
 class CompilerOutput(Exception):  # noqa: N818  (no error of its own)
-    """All that a compiler printed: the cause of a `WattsliceError`, for those who ask for tracebacks."""
+    """All that a compiler printed: the cause of a `WattsliceError`, for those who want it whole."""
 
 
 def refusal(compiler: str, program: Path, output: str, stand_in: Path | None = None) -> WattsliceError:
@@ -165,7 +162,7 @@ def refusal(compiler: str, program: Path, output: str, stand_in: Path | None = N
 
 
 def _refusal(compiler: str, program: Path, output: str, stand_in: Path | None) -> WattsliceError:
-    found = _GXX.search(output) or _NVCC.search(output)
+    found = _GXX.search(output)
     if found is None:
         undefined = _UNDEFINED.search(output)
         if undefined is not None:

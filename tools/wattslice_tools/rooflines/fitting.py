@@ -51,7 +51,7 @@ LEAST_OF_BANDWIDTH = 0.1
 """One whose runs never move more bytes than that share of the bandwidth, too."""
 _REMEDY = (
     "measure a sweep: `wattslice measure --campaign --only roofline --out DIR`, then "
-    "`wattslice train --model roofline --gpu GPU --data DIR/measured.csv`"
+    "`python -m wattslice_tools.rooflines GPU --data DIR/measured.csv` in the checkout"
 )
 _IDLE_DATA = (
     "the programs computed on zeros and infinities, or on the same values in every thread: hardly a bit of "

@@ -435,7 +435,7 @@ int lane() { return static_cast<int>(running % warpSize); }
 
 void gridBarrier() {
     if (size_t{gridDim.x} * gridDim.y * gridDim.z > 1) {
-        fail("blocks run one after another here and cannot wait for each other; use --build nvcc, or --data",
+        fail("blocks run one after another here and cannot wait for each other; use a GPU, or --data",
              "a barrier of the whole grid");
     }
     blockBarrier(false);

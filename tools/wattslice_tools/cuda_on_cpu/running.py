@@ -1,4 +1,4 @@
-"""Builds and runs a program that counts its branches. Nothing else in wattslice runs what it analyses."""
+"""Builds and runs a program that counts its branches, on the stand-in for CUDA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import tempfile
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from enum import Enum
 from pathlib import Path
 from typing import IO
 
@@ -21,20 +20,13 @@ from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.patterns import regex
 from wattslice.profiling.probes.counts import FILE_VARIABLE, NotProbed, ProbeError, read_counts
-from wattslice.profiling.probes.cuda_on_cpu.toolchain import PLAIN, Toolchain, refusal
 from wattslice.profiling.probes.emit import emit_probes
+from wattslice_tools.cuda_on_cpu.toolchain import PLAIN, Toolchain
 
 TIMEOUT_S = 600.0
 _MOST_TOLD, _MOST_KEPT = 500, 64 * 1024
 # What the stand-in rewrites must be in the text that it gets, not in a header that the compiler reads.
 _REWRITTEN = regex(rb"<<<|\b__(?:shared|global|constant)__\b")
-
-
-class Build(Enum):
-    """What makes the program executable: g++ with our stand-in for CUDA, or nvcc and a GPU."""
-
-    CPU = "cpu"
-    NVCC = "nvcc"
 
 
 class Counted(Struct, frozen=True):
@@ -76,8 +68,7 @@ class ProbedProgram(Struct, frozen=True):
 @contextmanager
 def build_probed(
     path: Path,
-    options: ParseOptions | None,
-    build: Build,
+    options: ParseOptions | None = None,
     flags: Sequence[str] = (),
     sources: Sequence[Path] = (),
 ) -> Generator[ProbedProgram]:
@@ -86,45 +77,21 @@ def build_probed(
     `sources` are further files of the same program, compiled as they are; `flags` go to the compiler. Raises
     `WattsliceError` when there is no compiler, or it refuses the program.
     """
-    source = emit_probes(path, options, _REWRITTEN if build is Build.CPU else None)
+    source = emit_probes(path, options, _REWRITTEN)
     includes = options or ParseOptions()
     folders = (*includes.include_dirs, *source.include_dirs)
     more = (*(f"-D{define}" for define in includes.defines), *flags)
     with tempfile.TemporaryDirectory(prefix="wattslice-probes-", ignore_cleanup_errors=True) as folder:
         work = Path(folder)
-        if build is Build.CPU:
-            toolchain = Toolchain.build(_compiler("g++", "--build cpu"), work, (*PLAIN, *more))
-            executable = toolchain.compile(path, source.text, f"{path.stem}_probed", folders, sources)
-        else:
-            executable = work / f"{path.stem}_probed"
-            _run_nvcc(
-                path,
-                source.text,
-                (*(f"-I{one}" for one in (path.parent, *folders)), *more),
-                sources,
-                executable,
-            )
+        toolchain = Toolchain.build(_compiler(), work, (*PLAIN, *more))
+        executable = toolchain.compile(path, source.text, f"{path.stem}_probed", folders, sources)
         yield ProbedProgram(path, executable, source.not_probed)
 
 
-def _run_nvcc(path: Path, text: str, flags: Sequence[str], sources: Sequence[Path], executable: Path) -> None:
-    compiler = _compiler("nvcc", "--build nvcc")
-    written = Path(f"{executable}.cu")
-    written.write_text(text, encoding="utf-8", errors="surrogateescape")
-    told = " ".join(flag for flag in flags if not flag.startswith("-I"))
-    architecture = () if "arch" in told or "gencode" in told else ("-arch=native",)
-    command = (compiler, *architecture, "-O2", *flags, written, *sources, "-o", executable)
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode != 0:
-        raise refusal("nvcc", path, done.stdout + done.stderr)
-
-
-def _compiler(name: str, option: str) -> str:
-    found = shutil.which(name)
+def _compiler() -> str:
+    found = shutil.which("g++")
     if found is None:
-        raise ProbeError(
-            f"{option}: {name} is not on the PATH", remedy=f"install {name}, or use --emit-probes"
-        )
+        raise ProbeError("g++ is not on the PATH", remedy="install it")
     return found
 
 

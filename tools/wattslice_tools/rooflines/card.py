@@ -1,4 +1,4 @@
-"""What `wattslice train --model roofline` found, in Markdown: coefficients, errors, what they are worth."""
+"""What a fit found, in Markdown: coefficients, errors, what they are worth."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 
 from msgspec import Struct
 
-from wattslice.training.roofline_training import RooflineResult
 from wattslice_models.energy_roofline_fit import Coefficient, EnergyRooflineFit, SweepPrecision
 from wattslice_models.gpu import Gpu
 from wattslice_models.roofline_store import ClockFit
+from wattslice_tools.rooflines.fitting import RooflineResult
 
 _PICO = 1e12
 _MOST_DIGITS = 5
@@ -114,7 +114,7 @@ def roofline_card(result: RooflineResult) -> str:
         f"# Energy roofline of the {gpu.name} (`{gpu.id}`)",
         "",
         "Fitted to an intensity sweep by ordinary linear regression, as Choi et al. 2013 do (how:",
-        "`docs/roofline-fit.md`). Written by `wattslice train --model roofline`; do not edit.",
+        "`docs/roofline-fit.md`). Written by `python -m wattslice_tools.rooflines`; do not edit.",
         "",
         f"## At {clock_text(trained.reference)}",
         "",

@@ -1,4 +1,4 @@
-"""`wattslice train --model roofline`: from a campaign, and from the sweeps that come along."""
+"""`wattslice_tools.rooflines`: from a campaign, and from the sweeps that come along."""
 
 import json
 import sys
@@ -11,7 +11,6 @@ from msgspec.structs import replace
 pytest.importorskip("scipy")
 pytest.importorskip("pywt")
 
-from wattslice.cli import main
 from wattslice_corpora.measuring.bench import Configuration, Measured
 from wattslice_corpora.measuring.campaign import run_campaign
 from wattslice_corpora.measuring.journal import Journal
@@ -36,6 +35,7 @@ from wattslice_models.energy_roofline_fit import SweepPrecision
 from wattslice_models.gpu import load_gpu
 from wattslice_models.roofline_store import load_roofline, save_roofline, stored_roofline
 from wattslice_models.store import SHIPPED, ModelFileError
+from wattslice_tools.rooflines.__main__ import main
 
 from ..corpora.power_traces import Course
 
@@ -90,7 +90,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_campaign_gives_the_coefficients_of_its_board(campaign, tmp_path, capsys):
     table = campaign / "measured.csv"
-    words = ["train", "--gpu", "h200", "--model", "roofline", "--data", str(table), "--out", str(tmp_path)]
+    words = ["h200", "--data", str(table), "--out", str(tmp_path)]
     assert main(words) == 0
     out = capsys.readouterr().out
     assert "relative errors" in out
@@ -119,7 +119,7 @@ def test_a_campaign_gives_the_coefficients_of_its_board(campaign, tmp_path, caps
 
 
 def test_what_is_written_reads_back_and_is_the_same_each_time(campaign, tmp_path, capsys):
-    words = ["train", "--gpu", "h200", "--model", "roofline", "--data", str(campaign / "measured.csv")]
+    words = ["h200", "--data", str(campaign / "measured.csv")]
     for name in ("a", "b"):
         assert main([*words, "--out", str(tmp_path / name)]) == 0
     for name in ("roofline.json", "roofline.md"):
@@ -151,7 +151,7 @@ def changed(folder: Path, rows: list[MeasuredRow], sweep: str) -> None:
 
 def train_on(folder: Path) -> int:
     words = ["--data", str(folder / "measured.csv"), "--out", str(folder / "out")]
-    return main(["train", "--gpu", "h200", "--model", "roofline", *words])
+    return main(["h200", *words])
 
 
 def test_what_cannot_be_fitted_is_told_with_a_remedy(campaign, tmp_path, capsys):
@@ -179,18 +179,18 @@ def test_what_cannot_be_fitted_is_told_with_a_remedy(campaign, tmp_path, capsys)
     said = capsys.readouterr().err
     assert "no measured_sweep.csv" in said
     assert "wattslice measure --campaign --only roofline" in said
-    assert main(["train", "--gpu", "gtx_titan_x", "--model", "roofline", "--out", str(tmp_path)]) == 2
+    assert main(["gtx_titan_x", "--out", str(tmp_path)]) == 2
     assert "there is no gtx_titan_x_sweep.csv" in capsys.readouterr().err
 
 
 def test_rates_beyond_the_catalogue_are_doubted(campaign, tmp_path, capsys):
     """The runs of a board of 25 Tflop/s in double precision are not those of a Quadro."""
-    words = ["--model", "roofline", "--data", str(campaign / "measured.csv"), "--out", str(tmp_path)]
-    assert main(["train", "--gpu", "quadro_rtx_8000", *words]) == 0
+    words = ["--data", str(campaign / "measured.csv"), "--out", str(tmp_path)]
+    assert main(["quadro_rtx_8000", *words]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "double precision ran at best 2.5e+04 GFLOP/s where the catalogue has" in out
     assert "these are not runs of a Quadro RTX 8000" in out
-    assert main(["train", "--gpu", "h200", *words]) == 0
+    assert main(["h200", *words]) == 0
     assert "where the catalogue has" not in capsys.readouterr().out
 
 
@@ -207,16 +207,16 @@ def test_a_sweep_that_moves_next_to_nothing_is_doubted(campaign, tmp_path, capsy
 
 def test_training_that_fails_leaves_no_folder(tmp_path, capsys):
     out = tmp_path / "models" / "gtx_titan_x"
-    assert main(["train", "--gpu", "gtx_titan_x", "--model", "roofline", "--out", str(out)]) == 2
+    assert main(["gtx_titan_x", "--out", str(out)]) == 2
     assert list(tmp_path.iterdir()) == []
 
 
 def test_wrong_use_and_missing_packages_are_told(campaign, tmp_path, capsys, monkeypatch):
-    assert main(["train", "--gpu", "h200", "--gpu", "h100", "--model", "roofline"]) == 2
-    assert "--model roofline is of one --gpu" in capsys.readouterr().err
-    words = ["train", "--gpu", "h200", "--model", "roofline", "--out", str(tmp_path)]
+    assert main(["riva128"]) == 2
+    assert "unknown GPU 'riva128'" in capsys.readouterr().err
+    words = ["h200", "--out", str(tmp_path)]
     assert main([*words, "--data", str(tmp_path / "nothing.csv")]) == 2
-    assert "nothing.csv: cannot be read" in capsys.readouterr().err
+    assert "nothing.csv" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "scipy", None)
     assert main([*words, "--data", str(campaign / "measured.csv")]) == 2
     assert "needs scipy: pip install '.[train]' in the checkout" in capsys.readouterr().err

@@ -106,7 +106,7 @@ inline unsigned tileMask(unsigned size) {
 
 template <unsigned Size, class Parent = void>
 class thread_block_tile : public CudaOnCpuLanes {
-    static_assert(Size <= 32, "tiles of several warps: use --build nvcc, or --data");
+    static_assert(Size <= 32, "tiles of several warps: use a GPU, or --data");
 
 public:
     thread_block_tile() : CudaOnCpuLanes(detail::tileMask(Size)) {}

@@ -1,0 +1,1 @@
+"""Energy rooflines fitted to intensity sweeps."""
