@@ -244,8 +244,11 @@ class HostLoops(ControlFlow):
         places = places_of(*(self.memory.current(cell) for cell in lost))
         mark = self.memory.mark()
         for cell in lost:
-            around = places if places_of(self.memory.current(cell)) else ()
+            now = self.memory.current(cell)
+            around = places if places_of(now) else ()
             value = Unknown(f"'{cell[0].name}' {reason}", around=around, is_derived=True)
+            if isinstance(now, Unknown) and now.least is None and cell[1] in cell[0].cells:
+                value = replace(now, around=around) if around else now  # for a reason that is older
             self.memory.apply({cell: value})
         return self.memory.changes_since(mark)
 
