@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from msgspec.structs import replace
 
-from wattslice import ir
+from wattslice import analyze_text, ir
 from wattslice.frontend.c import read_c
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.workload.instructions.kinds import Isa
@@ -255,3 +255,23 @@ def test_registers_and_instructions_are_of_one_lowering(tmp_path):
     estimate_registers(one, V100)
     lower(one, ((one.body.statements[-1].region, 3.0),), Isa.IMAD)
     assert lower.cache_info().misses == 1
+
+
+@pytest.mark.parametrize(
+    ("elements", "taken", "is_told"), [(40, None, False), (52, 64, True), (96, None, False)]
+)
+def test_a_block_fits_within_the_error_of_the_estimate(elements, taken, is_told):
+    """Of an estimate that is a little too high for the block that the host code launches."""
+    text = f"""
+__global__ void k(const float *a, float *o) {{
+  float r[{elements}]; float s = 0;
+  for (int i = 0; i < {elements}; i++) r[i] = a[i * 32 + threadIdx.x];
+  for (int i = 0; i < {elements}; i++) s += r[i] * r[{elements - 1} - i];
+  o[threadIdx.x] = s;
+}}
+int main() {{ k<<<1, 1024>>>(0, 0); }}"""
+    analysis = analyze_text(text, gpu="v100")
+    (found,) = analysis.kernels
+    assert (found.power_w is None) == (elements == 96)
+    assert any("registers a thread estimated" in told.message for told in analysis.diagnostics) == is_told
+    assert taken in (None, found.registers_per_thread)

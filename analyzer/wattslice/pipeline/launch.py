@@ -36,7 +36,7 @@ from wattslice.roofline.kernels import make_roofline
 from wattslice.roofline.machines import machines_of
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
-from wattslice.workload.launch_work import LaunchWork, launch_work, residency
+from wattslice.workload.launch_work import LaunchWork, Residency, launch_work, residency
 from wattslice.workload.traffic import Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.execution_time import Resource
@@ -129,7 +129,18 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         ),
     )
     told = _diagnostics(kernel, found, gpu, config.prediction.model)
-    return LaunchResult(analysis, (*told, *_warm_l2(launch, work, analysis, gpu)))
+    return LaunchResult(analysis, (*told, *_fitted(launch, resident), *_warm_l2(launch, work, analysis, gpu)))
+
+
+def _fitted(launch: KernelLaunch, resident: Residency) -> tuple[Diagnostic, ...]:
+    """A block that fits only with fewer registers than estimated."""
+    if resident.registers == resident.estimated_registers:
+        return ()
+    text = (
+        f"{resident.estimated_registers} registers a thread estimated, {resident.registers} taken: "
+        f"a block of {launch.threads_per_block} threads would not fit"
+    )
+    return (_diagnostic("PW030", Severity.NOTE, launch.kernel, text),)
 
 
 def _warm_l2(

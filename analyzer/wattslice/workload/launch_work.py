@@ -17,19 +17,20 @@ from wattslice.workload.instructions import InstructionKind, InstructionMix, Isa
 from wattslice.workload.instructions.loops import TripCounts, loop_trips
 from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.occupancy import Occupancy, occupancy, shared_bytes, sm_saturation
-from wattslice.workload.registers import estimate_registers
+from wattslice.workload.registers import LIKELY_ERROR, estimate_registers
 from wattslice.workload.traffic import Traffic, traffic, traffic_of_blocks
 from wattslice_models.gpu import Gpu
 from wattslice_models.workload import ASSUMED_TRIPS, Instructions, Workload
 
 
 class Residency(Struct, frozen=True):
-    """How a launch sits on a GPU: registers per thread (estimated), shared bytes per block, Sa of Def. 4,
-    the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring, and how much
-    L2 holds (None: unknown), how many blocks run at a time on the whole GPU. `local_l1_bytes`: what the L1 of
-    one SM has for local memory, beside the shared memory of the blocks on it.
+    """How a launch sits on a GPU: registers per thread (estimated, and as taken), shared bytes per block, Sa
+    of Def. 4, the instruction set that its kernel is compiled to, whether L1 keeps what global loads bring,
+    how much L2 holds (None: unknown), how many blocks run at a time on the whole GPU. `local_l1_bytes`: what
+    the L1 of one SM has for local memory, beside the shared memory of the blocks on it.
     """
 
+    estimated_registers: int
     registers: int
     shared_bytes: int
     occupancy: Occupancy
@@ -52,13 +53,17 @@ class LaunchWork(Struct, frozen=True):
 
 def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
     """Registers, shared memory, occupancy and SM saturation of `launch` on `gpu`."""
-    registers = estimate_registers(launch.kernel, gpu)
+    estimated = registers = estimate_registers(launch.kernel, gpu)
     shared = shared_bytes(launch.kernel, launch.dynamic_shared_bytes)
     held = occupancy(gpu, launch.block, registers, shared, shared_bytes(launch.kernel, 0))
+    while held.failure and registers > estimated - LIKELY_ERROR:  # who launches it has seen it run
+        registers -= 1
+        held = occupancy(gpu, launch.block, registers, shared, shared_bytes(launch.kernel, 0))
     taken = held.blocks_per_sm * (shared + gpu.shared_memory_reserved_bytes_per_block)
     taken *= gpu.architecture.l1_shares_shared_memory
     return Residency(
-        registers,
+        estimated,
+        estimated if held.failure else registers,
         shared,
         held,
         sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak,

@@ -271,6 +271,10 @@ def features(pressure: RegisterPressure) -> tuple[float, ...]:
     )
 
 
+LIKELY_ERROR = 8
+"""Registers by which nine of ten estimates differ from ptxas at most (docs/appendix/instructions.md)."""
+
+
 def estimate_registers(kernel: ir.Kernel, gpu: Gpu) -> int:
     """Registers per thread, at most what `__launch_bounds__` and `__maxnreg__` leave and `gpu` has.
 
