@@ -133,6 +133,11 @@ _TAKE_A_GRAPH = (
 )
 
 
+RUNS_A_GRAPH = ("cudaGraphLaunch", "cuGraphLaunch")
+ABOUT_GRAPHS = frozenset((*CAPTURES, *RUNS_A_GRAPH))
+"""Functions that decide when launches are made."""
+
+
 def takes_a_graph(node: ir.Call) -> bool:
     """Whether a call may keep the nodes of a graph as they are: what changes them later comes beside."""
     if node.name.startswith("cudaGraph"):
@@ -365,6 +370,8 @@ def library_call(
         return arguments[0]
     if name in ALLOCATIONS:
         return fresh_memory(name)
+    if name in ("get", "raw_pointer_cast") and node.arguments and _is_device_pointer(node.arguments[0].type):
+        return Unknown("an address on the device")
     if name in _CHOICES:
         return _one_of(memory, node, _CHOICES[name], arguments)
     for prefix, effect in _EFFECTS.items():
@@ -404,6 +411,10 @@ def library_call(
     around = reached(arguments, everything=True) if node.type.element is not None else ()
     is_kept = not name.startswith(ir.ADDRESS_OF)  # an address that nobody gave the function in this call
     return Unknown(f"the result of {name}()", is_option=is_option, around=around, is_anywhere=is_kept)
+
+
+def _is_device_pointer(type_: ir.Type) -> bool:
+    return (type_.element or type_).name.removeprefix("const ").startswith("thrust::device_ptr<")
 
 
 def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:

@@ -25,6 +25,8 @@ from wattslice.launches.memory import (
     Value,
     condition_of,
     is_aggregate,
+    is_length,
+    length_cell,
     moved,
     offset_of,
     places_of,
@@ -206,7 +208,7 @@ class HostLoops(ControlFlow):
         """
         begin, jumps, returned = len(self.instances), self._jumps(), list(self._returned)
         seen, is_any, self._is_any = set(self._seen), self._is_any, True
-        lost = dict.fromkeys(changed)
+        lost = dict.fromkeys(cell for cell in changed if not is_length(cell[1]))  # which is seen to change
         try:
             while True:  # what it is seen to change is lost before it, too
                 mark = self.memory.mark()
@@ -247,7 +249,8 @@ class HostLoops(ControlFlow):
             now = self.memory.current(cell)
             around = places if places_of(now) else ()
             value = Unknown(f"'{cell[0].name}' {reason}", around=around, is_derived=True)
-            if isinstance(now, Unknown) and now.least is None and cell[1] in cell[0].cells:
+            is_set = cell[1] in cell[0].cells
+            if is_set and isinstance(now, Unknown) and now.least is None and not now.is_option:
                 value = replace(now, around=around) if around else now  # for a reason that is older
             self.memory.apply({cell: value})
         return self.memory.changes_since(mark)
@@ -322,12 +325,18 @@ class HostLoops(ControlFlow):
         reason = "changes in a long loop"
         _, others, rest = self._any_iteration(stmt, after_second, reason, times=None if times is None else 1)
         steady = {self.memory.storage(variable) for variable in writes.steady}
+        grown = {length_cell(self.memory.address(variable)) for variable in writes.grown}
+        changed = [
+            cell
+            for cell in {**after_second, **others}
+            if not is_length(cell[1]) or not same(others.get(cell, now := self.memory.current(cell)), now)
+        ]
         for iteration, stands_for in ((trips // 2, trips - 3), (trips - 1, 1)):
             visited.append((len(self.instances), stands_for))
             self._times = None if times is None else times * stands_for
-            for cell in {**after_second, **others}:
+            for cell in changed:
                 value: Value = Unknown(f"'{cell[0].name}' {reason}")
-                if cell[0] in steady:
+                if cell[0] in steady or cell in grown:
                     if cell not in after_second:
                         continue
                     value = _extrapolated(after_first.get(cell), after_second[cell], iteration - 2)

@@ -132,6 +132,45 @@ def _transposed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     return _made(Storage(shape.name, cells))
 
 
+def _permuted(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """x.permute({2, 0, 1}), which names every dimension."""
+    shape = _shape_of(memory, arguments[0])
+    order = _given(arguments[1]) if len(arguments) == 2 else arguments[1:]
+    whole = [at for at in order or () if isinstance(at, int)]
+    if shape is None or not order or len(whole) != len(order):
+        return None
+    whole = [at % len(whole) for at in whole]
+    if sorted(whole) != list(range(len(whole))):
+        return None
+    return _made(_of_sizes(shape.name, tuple(_size(memory, shape, at) for at in whole)))
+
+
+def _narrowed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """x.narrow(dimension, start, length), and x.select(dimension, index), x.squeeze(d), x.unsqueeze(d).
+
+    Its number of elements has a name of its own.
+    """
+    shape = _shape_of(memory, arguments[0])
+    at = arguments[1] if len(arguments) > 1 else None
+    if shape is None or not isinstance(at, int) or at < 0:
+        return None
+    count = shape.cells.get(_DIMENSIONS)
+    known = count if isinstance(count, int) else _MOST_DIMENSIONS
+    sizes = [_size(memory, shape, dimension) for dimension in range(known)]
+    if node.name == "narrow" and len(arguments) == 4 and at < known:
+        sizes[at] = arguments[3]
+    elif node.name == "unsqueeze" and at <= known:
+        sizes.insert(at, 1)
+    elif node.name in ("select", "squeeze") and at < known and (node.name == "select" or sizes[at] == 1):
+        del sizes[at]
+    else:
+        return None
+    found = _of_sizes(f"{shape.name}.{node.name}", tuple(sizes))
+    if not isinstance(count, int):
+        del found.cells[_DIMENSIONS]
+    return _made(found)
+
+
 def _asked_size(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """x.size(i), x.sizes()[i]; of sizes themselves size() is the number of dimensions."""
     shape = _shape_of(memory, arguments[0])
@@ -196,6 +235,8 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("empty", "zeros", "ones", "rand", "randn", "full"), _created),
     **dict.fromkeys(("view", "reshape"), _viewed),
     **dict.fromkeys(("transpose", "t"), _transposed),
+    **dict.fromkeys(("narrow", "select", "squeeze", "unsqueeze"), _narrowed),
+    "permute": _permuted,
     **dict.fromkeys(("size", "operator[]"), _asked_size),
     **dict.fromkeys(("dim", "ndimension"), _dimensions),
     **dict.fromkeys(("data_ptr", "mutable_data_ptr", "const_data_ptr", "data"), _data),

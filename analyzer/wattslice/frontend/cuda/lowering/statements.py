@@ -155,14 +155,28 @@ _NO_GEOMETRY = regex(
 def _is_beside_the_point(body: Body, node: Node) -> bool:
     """Host statements that time or print: nothing about a launch can come out of them.
 
-    What `<<` of a class in the source does to its object may.
+    What `<<` of a class in the source, or of a text, does to its object may.
     """
     while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
         node = node.children[0]
     if node.kind != C.CALL_EXPR or _NO_GEOMETRY.match(node.spelling) is None:
         return False
     callee = node.referenced if node.spelling == "operator<<" else None
+    if callee is not None and _may_be_a_text(body, node):
+        return False
     return callee is None or callee.kind != C.CXX_METHOD or body.unit.parsed.is_builtin(callee)
+
+
+def _may_be_a_text(body: Body, node: Node) -> bool:
+    """Whether what the first `<<` of a chain writes to is, or may be, a `std::stringstream`."""
+    while node.arguments and node.kind == C.CALL_EXPR and node.spelling == "operator<<":
+        node = node.arguments[0]
+    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
+        node = node.children[0]
+    name = body.type(node).name.removeprefix("const ")
+    return "stringstream" in name or (
+        name == "std::ostream" and node.spelling not in ("cout", "cerr", "clog")
+    )
 
 
 def block(body: Body, nodes: list[Node], span: Span, around: Node | None = None) -> Block:
@@ -763,7 +777,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if value is not None and body.is_host and node.is_static:  # once
         value = with_effects(body, mark, value)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
-        is_made = type_.name == "dim3" or type_.name.startswith((*ir.VECTOR_CLASSES, "std::basic_string<"))
+        made = (*ir.VECTOR_CLASSES, *ir.KEYED_CLASSES, "std::basic_string<")
+        is_made = type_.name == "dim3" or type_.name.startswith(made)
         value = value if is_made else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
