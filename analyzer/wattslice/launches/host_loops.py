@@ -7,7 +7,7 @@ they change is unknown behind them unless every iteration changes it by the same
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -24,11 +24,8 @@ from wattslice.launches.memory import (
     Unknown,
     Value,
     condition_of,
-    is_aggregate,
     is_length,
     length_cell,
-    moved,
-    offset_of,
     places_of,
     same,
     truth,
@@ -209,10 +206,13 @@ class HostLoops(ControlFlow):
         begin, jumps, returned = len(self.instances), self._jumps(), list(self._returned)
         seen, is_any, self._is_any = set(self._seen), self._is_any, True
         lost = dict.fromkeys(cell for cell in changed if not is_length(cell[1]))  # which is seen to change
+        steady = (self.memory.declared(variable) for variable in self._writes(stmt).steady)
+        lost.update(dict.fromkeys((where.storage, where.offset) for where in steady if where is not None))
+        found: Delta = {}
         try:
             while True:  # what it is seen to change is lost before it, too
                 mark = self.memory.mark()
-                lost.update(self._lose(stmt, lost, reason))
+                self._lose(lost, reason)
                 flow, changes = self._visit(stmt, times, why or Unknown(reason))
                 self.memory.roll_back(mark)
                 rest = self.instances[begin:]
@@ -225,7 +225,8 @@ class HostLoops(ControlFlow):
                     and not same(value, self.memory.current(cell))
                 ]
                 if not more:
-                    return flow, changes, rest
+                    return flow, {**found, **changes}, rest
+                found.update((cell, changes[cell]) for cell in more)
                 lost.update(dict.fromkeys(more))
                 self._forget_jumps(jumps)
                 self._returned[:] = returned
@@ -233,27 +234,17 @@ class HostLoops(ControlFlow):
         finally:
             self._is_any = is_any
 
-    def _lose(self, stmt: ir.Loop, cells: Iterable[Cell], reason: str) -> Delta:
-        """Forget what a loop writes by names, whole objects aside, and `cells`; all that is lost."""
-        writes, lost = self._writes(stmt), dict.fromkeys(cells)
-        for variable in writes.steady | writes.others:
-            where = self.memory.declared(variable)
-            if where is None or where.storage.is_given:
-                continue
-            paths = writes.members.get(variable, () if is_aggregate(variable.type) else ((),))
-            for path in paths:
-                lost[where.storage, moved(offset_of(variable.type, path), where.offset)] = None
+    def _lose(self, lost: Collection[Cell], reason: str) -> None:
+        """Forget what a loop changes; what was unknown before stays so for that reason."""
         places = places_of(*(self.memory.current(cell) for cell in lost))
-        mark = self.memory.mark()
         for cell in lost:
             now = self.memory.current(cell)
             around = places if places_of(now) else ()
             value = Unknown(f"'{cell[0].name}' {reason}", around=around, is_derived=True)
             is_set = cell[1] in cell[0].cells
             if is_set and isinstance(now, Unknown) and now.least is None and not now.is_option:
-                value = replace(now, around=around) if around else now  # for a reason that is older
+                value = replace(now, around=around) if around else now
             self.memory.apply({cell: value})
-        return self.memory.changes_since(mark)
 
     def _add(self, rest: Sequence[LaunchInstance], begin: int) -> None:
         """Launches of any iteration, beside those of the iterations that were visited, from `begin`.
