@@ -197,7 +197,7 @@ def test_what_requests_cost_does_not_tell_where_they_begin():
     """Looked at once for all kernels of the same threads: neither near nor far are these neighbours even."""
     threads = sample_threads((5000, 1, 1), (64, 1, 1))
     lanes = np.arange(threads.exists.size)
-    uneven = lanes * 4 + lanes // 64 % 2 * 640
+    uneven = lanes % 64 * 4 + threads.block_idx[0] * 1024 + lanes // 64 % 2 * 640
     for begin in (0, 1 << 40):
         asked = (uneven + begin, threads.exists, 4, MemorySpace.GLOBAL, threads, slice(0, 64))
         assert Patterns().cost(*asked).bytes_per_row == ROW_BYTES

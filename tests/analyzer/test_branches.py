@@ -57,6 +57,18 @@ def test_the_share_counts_executed_statements_and_the_threshold_can_be_moved():
         branch_density(slices, profile, 0.0)
 
 
+def test_what_stands_in_any_arm_inside_a_dividing_one_is_divided():
+    kernel, profile = launched(
+        "__global__ void k(float* a, int n) {\n"
+        "  if (threadIdx.x < 16)\n"
+        "    if (n > 0)\n"
+        "      a[1] = 2.0f;\n"
+        "}\nint main() { k<<<1, 32>>>(0, 1); }"
+    )
+    # A test of every thread; of half of them another and a store.
+    assert branch_density(slice_kernel(kernel), profile).divided_share == pytest.approx(1.0 / 2.0)
+
+
 def test_guards_that_nearly_all_threads_pass_do_not_divide():
     kernel, profile = launched(
         "__global__ void k(float* a, int n) {\n"

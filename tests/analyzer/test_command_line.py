@@ -243,7 +243,7 @@ def test_a_launch_that_the_run_makes_otherwise_is_not_that_without_options(tmp_p
 
 
 def test_a_library_that_is_begun_leaves_the_arguments(tmp_path):
-    head = "int MPI_Init(int *, char ***);\nint main(int argc, char **argv)"
+    head = 'extern "C" int MPI_Init(int *, char ***);\nint main(int argc, char **argv)'
     body = "MPI_Init(&argc, &argv); int n = argc > 1 ? atoi(argv[1]) : 6; k<<<n, 64>>>(0, n, 3);"
     assert launch(tmp_path, body, "5", head).grid == (5, 1, 1)
     assert launch(tmp_path, body, "", head).grid == (6, 1, 1)

@@ -159,3 +159,13 @@ def test_a_way_out_that_some_threads_never_meet(tmp_path: Path) -> None:
     text = f"__global__ void k(int* out, int n, int m) {{ for (int i = 0; i < 6; ++i) {{ {inner} }} }}"
     (kernel,) = lower(tmp_path, text).kernels
     assert not differences(kernel, RandomKernel(text, (5, 1, 1), (32, 1, 1), 1, 1))
+
+
+def test_lanes_that_leave_an_outer_loop_one_by_one_make_the_warps_of_the_inner_one(tmp_path: Path) -> None:
+    """Lane l runs l % 16 times from l to 24: in iteration i the warp runs as long as lane i + 1 does."""
+    inner = "for (int j = min((int)threadIdx.x, 20); j < 24; ++j) out[j] = i;"
+    text = (
+        f"__global__ void k(int* out, int n, int m) {{ for (int i = 0; i < threadIdx.x % 16; ++i) {inner} }}"
+    )
+    (kernel,) = lower(tmp_path, text).kernels
+    assert not differences(kernel, RandomKernel(text, (3, 1, 1), (32, 1, 1), 1, 1))

@@ -19,6 +19,9 @@ from .geometry import launches
 HEAD = "".join(
     f"#include <{name}>\n"
     for name in (
+        "cassert",
+        "cstdio",
+        "sys/time.h",
         "iostream",
         "fstream",
         "sstream",
@@ -46,6 +49,19 @@ void set(int &&r) { r = 12; }
 char *skip(char *s, char c) { while (*s && *s != c) s++; return s; }
 int first = 5, every[4] = {1, 2, 3, 4}, *where = &first;
 Config config = {1, 256};
+int put(int &to, int n) { return to = n; }
+struct Pool {
+  int used = 4;
+  void free(int n) { used -= n; }
+  void printf(const char *, int n) { used = n; }
+  void exit(int n) { used = n; }
+};
+Pool &operator<<(Pool &p, int n) { p.used += n; return p; }
+void cudaFreeAll(int *n) { *n = 9; }
+struct Elsewhere { void free(int *n); };
+void puts(int &n);
+int cudaPick(int n);
+extern "C" int MPI_Init_thread(int *, char ***, int, int *);
 int &named = first, &third = every[2], &size = config.n, &aimed = *where;
 """
 
@@ -85,6 +101,24 @@ LOST = [
     ("by a method behind a pointer", "L l{3}; int (L::*m)() = &L::f; (l.*m)(); int a = l.a;"),
     ("read by a pointer", "L l{3}; int L::*m = &L::a; int a = 5; a = l.*m;"),
     ("tied", "int a = 3, b = 1; std::tie(a, b) = std::make_tuple(9, 8);"),
+    ("an elapsed time", "float t = 0; cudaEvent_t s; cudaEventElapsedTime(&t, s, s); int a = t > 1 ? 9 : 3;"),
+    ("the best of elapsed times", "float ms = 0, best = 9; cudaEvent_t s; int a = 3;"
+     "for (int i = 4; i < 7; i++) { cudaEventElapsedTime(&ms, s, s); if (ms < best) { best = ms; a = i; } }"),
+    ("the clock", "timeval t = {}; gettimeofday(&t, 0); int a = t.tv_usec + 2;"),
+    ("a wait", "cudaEvent_t e; int a = 3; while (cudaEventQuery(e) == cudaErrorNotReady) a++;"),
+    ("a stream at work", "int a = 3; if (cudaStreamQuery(0) == cudaErrorNotReady) a = 9;"),
+    ("the pitch of a volume", "cudaPitchedPtr p = {}; cudaMalloc3D(&p, make_cudaExtent(100, 4, 4));"
+     "int a = p.pitch + 1;"),
+    ("what MPI provides", "int a = 3; MPI_Init_thread(0, 0, 2, &a);"),
+    ("what printf counts", 'int a = 3; printf("12345%n", &a);'),
+    ("what printf counts, of a result", 'int a = 3; if (printf("%5$n", &a) < 0) puts("");'),
+    ("a conversion that is not known", 'char t[9]; int a = 3; sscanf("ab,12", "%[^,],%d", t, &a);'),
+    ("by a method elsewhere with a name of C", "int a = 3; Elsewhere e; e.free(&a);"),
+    ("by a function elsewhere with a name of C", "int a = 3; puts(a);"),
+    ("of a function elsewhere that sounds like the runtime", "int a = cudaPick(3) + 3;"),
+    ("read in a test", 'int a = 3; assert(scanf("%d", &a) == 1);'),
+    ("of a closure that a library runs in what is printed", "int a = 3, v[2] = {1, 2};"
+     'printf("%d", (int)std::count_if(v, v + 2, [&](int q) { a++; return q > 1; }));'),
 ]  # fmt: skip
 
 
@@ -239,6 +273,28 @@ WRITTEN = [
     ("a member by its name", "size = 96; int a = config.n;", 96),
     ("what was pointed at", "aimed = 8; int a = first;", 8),
     ("read by its name", "every[2] = 6; int a = third;", 6),
+    ("printed", 'int a = 3; printf("%d", ++a);', 4),
+    ("printed and set", 'int a = 3; fprintf(stderr, "%s %d", "of", a += 6);', 9),
+    ("by a stream", 'int a = 3; std::cout << "a" << a++ << std::endl << (a *= 2);', 8),
+    ("by a function that is printed", 'int a = 3; printf("%f", 2.0 * put(a, 8));', 8),
+    ("by one of two that a stream gets", "int a = 3; std::cout << (a > 2 ? put(a, 5) : put(a, 6));", 5),
+    ("by a closure that is printed", "int a = 3; auto f = [&](int n) { return a = n; };"
+     "std::cout << f(6) << f(7);", 7),
+    ("by a method of the user", 'int a = 3; L l{a}; puts(l.f() > 4 ? "x" : "y"); a = l.a;', 5),
+    ("tested", "int a = 3; assert((a = 7) && put(a, 9));", 9),
+    ("freed", "int a = 3; free((a = 7, nullptr));", 7),
+    ("behind a comma", 'int a = 3; a = 5, printf("%d", ++a);', 6),
+    ("a count that is none", 'int a = 3; printf("%%n", &a);', 3),
+    ("characters that sscanf took", 'int b, a = 1; sscanf("12ab", "%d%n", &b, &a);', 2),
+    ("a pool of the user", "Pool p; p.free(1); int a = p.used;", 3),
+    ("a log of the user", 'Pool p; p.printf("%d", 9); int a = p.used;', 9),
+    ("a method of the user that is no exit", "Pool p; p.exit(11); int a = p.used;", 11),
+    ("a stream of the user", "Pool p; p << 3 << 4; int a = p.used;", 11),
+    ("a function of the user that frees", "int a = 3; cudaFreeAll(&a);", 9),
+    ("an event that is there", "cudaEvent_t e = 0; int a = 3; cudaEventCreate(&e); if (e) a = 5;", 5),
+    ("memory of a pool", "float *p = 0; int a = 3; cudaMallocFromPoolAsync(&p, 64, 0, 0); if (p) a = 5;", 5),
+    ("an element that is looked at", "int a = 3; std::vector<int> v = {1, a};"
+     "std::cout << v[1] << v.back() << v.size();", 3),
     ("an array of pointers", "int a = 3; int *all[2] = {&a, nullptr}; *all[0] = 9;", 9),
 ]  # fmt: skip
 
@@ -295,6 +351,8 @@ STAYS = [
     ("what a function of OpenGL is given", "P p; int n = 5; glBindBuffer(7, n); p.n = n;"),
     ("the plans of a long loop", "P q[4]; q[1].x = (int *)malloc(4000); q[1].n = 5;"
      "for (int i = 0; i < 1000; i++) q[1].x[i] = i; P p; p.n = q[1].n;"),
+    ("what is beside memory that a long loop fills", "P p; p.n = 5; int *n = &p.n, *d;"
+     "cudaMallocManaged(&d, 40000); for (int i = 0; i < 10000; i++) d[i] = i;"),
 ]  # fmt: skip
 
 
@@ -311,6 +369,32 @@ def test_what_is_behind_the_start_of_an_object_is_lost(tmp_path, written):
     (launch,) = launches(
         tmp_path, f"{KERNEL}{types} int main() {{ P p; p.n = 5; fill({written}); k<<<2, 32>>>(p.n); }}"
     )
+    assert launch.arguments == (None,)
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "d[i] = i;",
+        "if (i == 77) d[700] = 9;",
+        "if (i == 77) *far = &n; d[0] = 9;",
+        "if (i == 77) d = &n; d[0] = 9;",
+        "if (i == 77) lead(far, &n); d[0] = 9;",
+    ],
+)
+def test_what_a_long_loop_may_write_through_a_pointer_is_lost(tmp_path, fill):
+    """In memory of its own, or in a variable that the pointer has come to lead to."""
+    body = f"""int n = 5, *d, **far = &d; cudaMallocManaged(&d, 40000); int *e = d; d[700] = 5; e[0] = 5;
+    for (int i = 0; i < 10000; i++) {{ {fill} }}
+    k<<<2, 32>>>({"e[700]" if "700" in fill or "[i]" in fill else "n"});"""
+    (launch,) = launches(tmp_path, f"{KERNEL} void lead(int **, int *); int main() {{ {body} }}")
+    assert launch.arguments == (None,)
+
+
+def test_an_array_that_a_long_loop_fills_by_a_pointer_is_lost_as_a_whole(tmp_path):
+    fill = "void fill(int *p) { for (int i = 0; i < 5000; i++) p[i] = i; }"
+    body = "int a[5000]; a[700] = 5; fill(a); k<<<2, 32>>>(a[700]);"
+    (launch,) = launches(tmp_path, f"{KERNEL} {fill} int main() {{ {body} }}")
     assert launch.arguments == (None,)
 
 
@@ -406,3 +490,28 @@ def test_a_method_of_a_library_is_none_of_a_class_of_the_program(tmp_path):
     body = "B b{3}; thrust::device_vector<int> v(5); k<<<v.size(), 32>>>(b.size());"
     (launch,) = launches(tmp_path, f"{head}__global__ void k(int n) {{}}\nint main() {{ {body} }}")
     assert (launch.grid[0], launch.arguments, launch.source) == (5, (3,), LaunchSource.HOST_CODE)
+
+
+PRINTING = [
+    ("printed", 'go(2); printf("%f", go(3));', {2: 1, 3: 1}),
+    ("of a stream", 'go(2); std::cout << go(3) << "s" << (double)go(4) / 2;', {2: 1, 3: 1, 4: 1}),
+    ("only printed", 'printf("%f", go(20));', {20: 1}),
+    ("in a loop", 'for (int i = 0; i < 3; i++) printf("%f", go(2)); go(2);', {2: 4}),
+    ("tested", "assert(go(2) > 0);", {2: 1}),
+    ("on a condition", 'printf("%f", 1 > 2 ? go(2) : go(3));', {3: 1}),
+    ("by a manipulator", "std::cout << 1 << launching;", {6: None}),
+    ("beside what clang rejects", 'printf("%f %d", go(5), nothing);', {5: 1}),
+    ("by a function that is held", "std::function<float(int)> f = go; std::cout << f(7);", {7: 1}),
+    ("by a statement expression", 'printf("%f", ({ go(3); 1.0; }));', {3: 1}),
+]
+
+
+@pytest.mark.parametrize(("body", "grids"), [pytest.param(*case[1:], id=case[0]) for case in PRINTING])
+def test_what_is_printed_runs(tmp_path, body, grids):
+    head = "#include <functional>\n__global__ void k(int n) {}\n"
+    head += "float go(int n) { k<<<n, 32>>>(n); return 1; }\n" * ("go" in body)
+    if "launching" in body:
+        head += "std::ostream &launching(std::ostream &o) { k<<<6, 32>>>(1); return o; }\n"
+    found = launches(tmp_path, f"{HEAD}{head}int main() {{ {body} }}")
+    assert {one.grid[0]: one.times for one in found} == grids
+    assert {one.source for one in found} == {LaunchSource.HOST_CODE}

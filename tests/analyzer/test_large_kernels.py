@@ -5,6 +5,7 @@ import pytest
 from wattslice import analyze_text
 from wattslice.analysis import KernelAnalysis
 from wattslice.frontend.cuda.lowering import folding, program
+from wattslice.workload.instructions import pressure
 
 MAIN = "int main() {{ char *d; cudaMalloc(&d, 1 << 26); k<<<40, 128>>>({}); }}\n"
 
@@ -76,6 +77,19 @@ def test_folded_or_not_the_counts_are_the_same(statement: str, monkeypatch: pyte
     assert folded.counts_per_thread == whole.counts_per_thread
     assert folded.power_w == pytest.approx(whole.power_w, rel=0.15)
     assert folded.bytes_per_thread == whole.bytes_per_thread
+
+
+@pytest.mark.parametrize("body", ["s += x[t];", "for (int i = 0; i < 4; i++) s += x[t + i] * x[t - i];"])
+def test_code_beyond_what_registers_are_counted_of_has_watts(body: str, monkeypatch: pytest.MonkeyPatch):
+    """With loops, whose copies are then fewer, and with none that could have fewer."""
+    source = (
+        "__global__ void k(float *x) { int t = blockIdx.x * blockDim.x + threadIdx.x; float s = 0.f;"
+        f" {body * 3} x[t] = s; }}" + MAIN.format("(float *)d")
+    )
+    monkeypatch.setattr(pressure, "MOST_INSTRUCTIONS", 3)
+    analysis = analyze_text(source, gpu="v100")
+    assert not any(d.rule == "PW099" for d in analysis.diagnostics)
+    assert analysis.kernels[0].power_w is not None
 
 
 def _analysed_folded(lines: str, monkeypatch: pytest.MonkeyPatch) -> tuple[KernelAnalysis, int]:

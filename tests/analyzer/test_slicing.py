@@ -90,3 +90,14 @@ def test_a_dependence_is_looked_at_once_however_many_statements_share_it(monkeyp
     assert sum(len(graph.sources(s.index)) for s in graph.statements) > 1500
     assert sum(map(len, graph.data)) < 5 * len(graph.statements)
     assert len(noted) < len(graph.data)
+
+
+def test_a_value_is_as_near_by_two_ways_as_by_one():
+    """Line 2 feeds the shared store, and the global one where it meets line 4: a tie, won by global."""
+    kernel = kernel_of(
+        "__global__ void k(int* a, int n) {\n int v = n * 2;\n __shared__ int s[1]; s[0] = v;\n"
+        " if (n) v = 3;\n a[0] = v;\n}"
+    )
+    parts = {part.memory_space: part.lines for part in slice_kernel(kernel)}
+    assert 2 in parts[MemorySpace.GLOBAL]
+    assert 2 not in parts[MemorySpace.SHARED]

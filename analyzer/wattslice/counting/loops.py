@@ -47,7 +47,7 @@ from wattslice.counting.iterations import (
 )
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.pieces import representatives
-from wattslice.counting.sampling import Mask
+from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import BudgetExceededError, LoopFrame, Meeting, StandIns, State
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
@@ -93,6 +93,12 @@ FEWEST_RUN = 8
 FEWEST_AT_LAST = 8
 """Iterations of a loop that may stand for the others at least; at the second attempt, when the first has
 taken too many steps."""
+
+FEW_APART = 32
+"""Iterations up to which each is run, of a loop with loops inside that lanes of a warp leave one by one."""
+
+MANY_WARPS = 0.1
+"""Share of warps from which on that is so of a loop: at the end of a grid-stride loop it is of few."""
 
 MAX_STEPPED_ITERATIONS = 4096
 
@@ -552,7 +558,14 @@ class Loops(ExpressionEvaluator):
             half, middle = longest / 2, (longest - 1) / 2
             low, high = round(middle - aside), round(middle + aside)
             return [_Stratum(low, 0, half), _Stratum(high, half, longest)]
-        if not shape.iterations_differ:
+        if (
+            shape.has_loops
+            and longest <= FEW_APART
+            and longest * shape.size <= allowance
+            and _lanes_part(trips)
+        ):
+            number = longest
+        elif not shape.iterations_differ:
             number = 2 if isinstance(trips, int) else 3
         elif longest * shape.size <= allowance:
             number = longest
@@ -1016,6 +1029,14 @@ def _plain(trips: _Trips) -> _Trips:
     array = np.asarray(trips)
     first = int(array.flat[0])
     return first if bool((array == first).all()) else array
+
+
+def _lanes_part(trips: _Trips) -> bool:
+    """Whether the lanes of many warps run differently often: an iteration has other lanes than the next."""
+    if isinstance(trips, int) or trips.size == 1:
+        return False
+    warps = trips.reshape(-1, WARP_SIZE)
+    return float((warps.max(axis=1) != warps.min(axis=1)).mean()) > MANY_WARPS
 
 
 def _spread(start: int, end: int, number: int) -> list[_Stratum]:

@@ -473,6 +473,9 @@ def made_up_offset(name: str) -> int:
 ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 """Methods of containers that give a reference to an element."""
 
+COUNTS_CHARACTERS = regex(r"(?<!%)(?:%%)*%[^a-zA-Z%]*[hlqjzt]*n")
+"""The conversion of printf that writes."""
+
 VECTOR_CLASSES = ("std::vector<", "thrust::device_vector<", "thrust::host_vector<")
 """How the names of classes begin that hold as many elements as their length says."""
 
@@ -504,7 +507,8 @@ class Call(Struct, frozen=True, eq=False):
 
     `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
     `is_virtual`: the class of the object, its first argument, decides which function runs. `looked_at`: the
-    arguments that a function which is only declared takes as pointers to what is const.
+    arguments that a function which is only declared takes as pointers to what is const. `is_of_program`: it
+    is declared there, as a function of C++: it may have the name of one of a library, but is none.
     """
 
     callee: str
@@ -515,6 +519,7 @@ class Call(Struct, frozen=True, eq=False):
     function: Expr | None = None
     is_virtual: bool = False
     looked_at: frozenset[int] = frozenset()
+    is_of_program: bool = False
 
 
 class Text(Struct, frozen=True, eq=False):

@@ -119,9 +119,7 @@ class CallGraph:
 
     def never_returns(self, expr: ir.Expr) -> bool:
         """Whether an expression ends the program: a call of exit(), or of a function that always does."""
-        return isinstance(expr, ir.Call) and (
-            expr.name in host_api.EXITS or self.callee(expr) in self._ending
-        )
+        return isinstance(expr, ir.Call) and (host_api.ends(expr) or self.callee(expr) in self._ending)
 
     @cached_property
     def _ending(self) -> frozenset[ir.Function]:
@@ -132,9 +130,7 @@ class CallGraph:
             if isinstance(stmt, ir.Block):
                 return any(ends(inner) for inner in stmt.statements)
             called = stmt.expr if isinstance(stmt, ir.ExprStmt) else None
-            return isinstance(called, ir.Call) and (
-                called.name in host_api.EXITS or self.callee(called) in found
-            )
+            return isinstance(called, ir.Call) and (host_api.ends(called) or self.callee(called) in found)
 
         for _ in range(_MOST_ENDING):
             wider = {f for f in self.functions if ends(f.body) and not _may_return(f.body)}

@@ -182,7 +182,7 @@ def _clipped(number: int, type_: ir.Type) -> int:
     return min(max(number, -(1 << bits) if type_.signed else _SMALLEST), (1 << bits) - 1)
 
 
-_CONVERSION = regex(r"%(\*?)(\d*)(hh|h|ll|l|z|j|L)?([diuxXofeEgGsc%])|\s+|(.)", re.DOTALL)
+_CONVERSION = regex(r"%(\*?)(\d*)(hh|h|ll|l|z|j|L)?([diuxXofeEgGscn%])|\s+|([^%])", re.DOTALL)
 _SIZES = {"hh": 8, "h": 16, "": 32, "l": 64, "ll": 64, "z": 64, "j": 64}
 
 
@@ -191,11 +191,16 @@ def _sscanf(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     layout = text_of(arguments[1]) if len(arguments) > 1 else None
     if text is None or layout is None:
         return None
-    return scanned(memory, text, layout, arguments[2:])[0]
+    found = scanned(memory, text, layout, arguments[2:])
+    return None if found is None else found[0]
 
 
-def scanned(memory: Memory, text: str, layout: str, given: _Arguments) -> tuple[int, int]:
-    """What scanf stores where `given` points: how many values, and how many characters it takes."""
+def scanned(memory: Memory, text: str, layout: str, given: _Arguments) -> tuple[int, int] | None:
+    """What scanf stores where `given` points: how many values, and how many characters it takes; None where
+    a conversion is none of those that are known.
+    """
+    if _CONVERSION.sub("", layout):
+        return None
     targets = iter(given)
     position = assigned = 0
     for part in _CONVERSION.finditer(layout):
@@ -206,6 +211,11 @@ def scanned(memory: Memory, text: str, layout: str, given: _Arguments) -> tuple[
             if literal is not None and stripped == rest:
                 break
             position += len(rest) - len(stripped)
+            continue
+        if kind == "n":  # how many characters were taken
+            if isinstance(target := next(targets, None), Pointer):
+                counted = ir.Type(ir.TypeKind.INT, bits=_SIZES.get(size or "", 32), signed=True)
+                memory.write(target.storage, target.offset, position, counted)
             continue
         rest = rest[: int(width)] if width and kind != "s" else rest
         found = _converted(kind, size or "", rest)

@@ -203,9 +203,10 @@ class DataFiles:
         if found is None:
             return None
         storage, position, rest = found
-        assigned, taken = scanned(memory, rest.decode("latin-1"), layout, targets)
-        if taken == _WINDOW_BYTES:  # what is behind it may belong to the last word
+        read = scanned(memory, rest.decode("latin-1"), layout, targets)
+        if read is None or read[1] == _WINDOW_BYTES:  # what is behind it may belong to the last word
             return None
+        assigned, taken = read
         is_over = not (rest if "%c" in layout else rest.strip())
         behind = position + (len(rest) if is_over else taken)
         self._move(memory, storage, behind, meets_end=is_over or not layout.endswith("%c"))

@@ -32,17 +32,18 @@ class Growth(Struct, frozen=True):
     launches: int
 
 
-def outermost_loop(body: ir.Stmt, launch: ir.LaunchCall) -> ir.Loop | None:
-    """The loop around a launch that no loop is around."""
+def outermost_loops(body: ir.Stmt) -> dict[ir.LaunchCall, ir.Loop]:
+    """For each launch in loops, the loop around it that no loop is around."""
+    found: dict[ir.LaunchCall, ir.Loop] = {}
     waiting = [body]
     while waiting:
         stmt = waiting.pop()
-        if not any(node is launch for node in ir.expressions_below(stmt)):
-            continue
         if isinstance(stmt, ir.Loop):
-            return stmt
-        waiting = list(ir.nested_statements(stmt))
-    return None
+            launches = (node for node in ir.expressions_below(stmt) if isinstance(node, ir.LaunchCall))
+            found |= dict.fromkeys(launches, stmt)
+        else:
+            waiting += ir.nested_statements(stmt)
+    return found
 
 
 def repeats(loop: ir.Loop, launch: ir.LaunchCall) -> bool:

@@ -150,18 +150,19 @@ ALLOCATIONS = frozenset({"malloc", "calloc", "realloc", "operator new", "operato
 """Functions that return fresh memory."""
 
 ALLOCATIONS_BY_POINTER = frozenset(
-    {"cudaMalloc", "cudaMallocAsync", "cudaMallocHost", "cudaHostAlloc", "cudaMallocManaged"}
-)
+    {"cudaMalloc", "cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaMallocHost", "cudaHostAlloc",
+     "cudaMallocManaged"}
+)  # fmt: skip
 """Functions that store the address of fresh memory, of as many bytes as the second argument says, where the
 first points."""
 
 ON_A_THREAD = frozenset({"std::thread", "std::jthread", "async", "emplace_back"})
 """What calls of functions that a thread is begun with are named after."""
 
-ON_THE_DEVICE = frozenset({"cudaMalloc", "cudaMallocAsync", "cudaMallocPitch"})
+ON_THE_DEVICE = frozenset({"cudaMalloc", "cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaMallocPitch"})
 """Functions whose memory the GPU must hold as a whole."""
 
-KEEPS_ITS_ARGUMENTS = frozenset(
+_KEEPS_ITS_ARGUMENTS = frozenset(
     {
         "printf",
         "fprintf",
@@ -170,35 +171,44 @@ KEEPS_ITS_ARGUMENTS = frozenset(
         "cudaFree",
         "cudaMemPrefetchAsync",
         "cudaMemAdvise",
-        "cudaMalloc3D",
-        "cudaMallocArray",
-        "cudaEventCreate",
         "cudaEventRecord",
-        "cudaEventElapsedTime",
-        "cudaStreamCreate",
         "cudaMemcpyToSymbol",
         "cudaMemcpyToSymbolAsync",
-        "gettimeofday",
         "glutInit",
         "MPI_Init",
-        "MPI_Init_thread",
         "checkCmdLineFlag",
-        "sdkCreateTimer",
         "strcmp",
         "strlen",
     }
 )
-"""Functions that write no number the geometry could depend on, or none through their arguments."""
+"""Functions that write nothing through their arguments, but for what MPI_Init and glutInit take of argv."""
+
+_TELL_HOW_FAR_A_RUN_IS = ("cudaEventQuery", "cudaStreamQuery")
+
+
+def ends(node: ir.Call) -> bool:
+    """Whether a call does not return."""
+    return node.name in EXITS and not node.is_of_program
+
+
+def keeps_its_arguments(node: ir.Call) -> bool:
+    """Whether a call writes no number through its arguments that anything could depend on."""
+    if node.is_of_program or node.name.removeprefix("std::") not in _KEEPS_ITS_ARGUMENTS:
+        return False
+    texts = (text.value for text in node.arguments[:2] if isinstance(text, ir.Text))
+    return not node.name.endswith("printf") or not any(map(ir.COUNTS_CHARACTERS.search, texts))
 
 
 _LIBRARIES = ("cuda", "cublas", "cufft", "curand", "cusparse", "cusolver", "cudnn", "nvtx", "MPI_", "std",
               "gl", "operator", "clock", "omp_", "pthread_", "sdk")  # fmt: skip
 
 
-def is_known(name: str) -> bool:
-    """Whether a function is of a library, as far as its name tells."""
-    known = name in KEEPS_ITS_ARGUMENTS | EXITS | ALLOCATIONS | TEXT_TESTS or name in _NO_OPTION_GIVEN
-    return known or name.startswith(_LIBRARIES) or _plain(name) in _MATHEMATICS
+def is_known(node: ir.Call) -> bool:
+    """Whether a function is of a library, as far as its name and declaration tell."""
+    name = node.name.removeprefix("std::")
+    known = name in _KEEPS_ITS_ARGUMENTS | EXITS | ALLOCATIONS | TEXT_TESTS or name in _NO_OPTION_GIVEN
+    known = known or name.startswith(_LIBRARIES) or _plain(name) in _MATHEMATICS
+    return known and not node.is_of_program
 
 
 def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
@@ -357,6 +367,36 @@ def library_call(
     name = node.name.removeprefix("std::")
     if name == ir.UNREAD:
         return _unread(memory, node, arguments)
+    found = None if node.is_of_program else _of_library(memory, gpu, node, name, arguments)
+    if found is not None:
+        return found
+    is_option = _looks_at_options(name, node, arguments)
+    why = Unknown(f"set by {name}()", is_option=is_option)
+    first = arguments[0] if arguments else None
+    if name.endswith("scanf") and isinstance(first, Pointer):  # what a text is read from, its numbers are
+        told = first.storage.cells.get(first.offset)
+        why = told if isinstance(told, Unknown) else why
+    if not keeps_its_arguments(node):
+        is_const = node.callee.startswith("_ZNK")  # a method that leaves its object as it is
+        is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D" and not node.is_of_program
+        written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
+        const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
+        for pointer in reached(written, everything=calls or name == "operator()" or not is_known(node)):
+            if pointer not in const:
+                memory.forget_behind(pointer, why)
+    unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
+    if unknown is not None and name.startswith("ato"):
+        return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
+    is_status = name.startswith("cuda") and name not in _TELL_HOW_FAR_A_RUN_IS and not node.is_of_program
+    if is_status and node.type.is_integral:
+        return 0  # cudaSuccess: a run that fails is none to predict
+    around = reached(arguments, everything=True) if node.type.element is not None else ()
+    is_kept = not name.startswith(ir.ADDRESS_OF)  # an address that nobody gave the function in this call
+    return Unknown(f"the result of {name}()", is_option=is_option, around=around, is_anywhere=is_kept)
+
+
+def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _Arguments) -> Value | None:
+    """What a call of a function that is known gives, after its effect; None where it is none."""
     if (
         name == "make_pair"
         or name.startswith("make_cuda")
@@ -389,28 +429,7 @@ def library_call(
                 return 0
     if name in _OF_ONE_PROCESS:
         return _of_one_process(memory, name, arguments)
-    is_option = _looks_at_options(name, node, arguments)
-    why = Unknown(f"set by {name}()", is_option=is_option)
-    first = arguments[0] if arguments else None
-    if name.endswith("scanf") and isinstance(first, Pointer):  # what a text is read from, its numbers are
-        told = first.storage.cells.get(first.offset)
-        why = told if isinstance(told, Unknown) else why
-    if name not in KEEPS_ITS_ARGUMENTS:
-        is_const = node.callee.startswith("_ZNK")  # a method that leaves its object as it is
-        is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D"
-        written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
-        const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
-        for pointer in reached(written, everything=calls or name == "operator()" or not is_known(name)):
-            if pointer not in const:
-                memory.forget_behind(pointer, why)
-    unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
-    if unknown is not None and name.startswith("ato"):
-        return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
-    if node.name.startswith("cuda") and node.type.is_integral:
-        return 0  # cudaSuccess: a run that fails is none to predict
-    around = reached(arguments, everything=True) if node.type.element is not None else ()
-    is_kept = not name.startswith(ir.ADDRESS_OF)  # an address that nobody gave the function in this call
-    return Unknown(f"the result of {name}()", is_option=is_option, around=around, is_anywhere=is_kept)
+    return None
 
 
 def _is_device_pointer(type_: ir.Type) -> bool:
@@ -576,6 +595,24 @@ def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _
     return 0
 
 
+def _new_handle(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """An event, a stream, an array of textures: something that is there, where the first argument points."""
+    del gpu
+    first = arguments[0] if arguments else None
+    if not isinstance(first, Pointer):
+        return None
+    memory.write(first.storage, first.offset, fresh_memory(node.name), node.type)
+    return 0
+
+
+def _level_of_threads(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """MPI_Init_thread(&argc, &argv, required, &provided)."""
+    del gpu
+    if len(arguments) == 4 and isinstance(provided := arguments[3], Pointer):
+        memory.forget_behind(provided, Unknown(f"set by {node.name}()"))
+    return 0
+
+
 def _pitched_allocation(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
     """cudaMallocPitch(&pointer, &pitch, width, height): rows begin where textures may."""
     del gpu
@@ -621,6 +658,9 @@ _QUERIES: dict[str, tuple[int, Callable[[Gpu, _Arguments], tuple[Value, ...]]]] 
 """What queries store where their first arguments point, by the start of the name: how many arguments they
 need, and the numbers. Longest name first where one begins another."""
 
+_HANDLES = ("cudaEventCreate", "cudaStreamCreate", "cudaMallocArray", "cudaMalloc3DArray",
+            "cudaMallocMipmappedArray", "sdkCreateTimer")  # fmt: skip
+
 _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] = {
     "memcpy": _copy,
     "memmove": _copy,
@@ -632,6 +672,8 @@ _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] 
     "cudaGetDeviceProperties": _properties,
     "cudaFuncGetAttributes": _function_attributes,
     "cudaMallocPitch": _pitched_allocation,
+    **dict.fromkeys(_HANDLES, _new_handle),
+    "MPI_Init_thread": _level_of_threads,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
 }
 """Effects by the start of the name, longest first where one begins another."""

@@ -41,6 +41,8 @@ SHARE_OF_LOOP = 0.25
 MOST_SAMPLED = 4
 MAX_LOOP_STEPS = 8_000
 """Steps of one loop without a launch in it."""
+MOST_REPEATS = 2
+"""Iterations of it in a row that change nothing: those that follow would not, either."""
 _Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
 """A launch, the calls that lead to it, and the kernel of a pointer."""
 
@@ -75,11 +77,13 @@ class HostLoops(ControlFlow):
             ends_early = writes.may_end_early or self._may_be_thrown_in(stmt)
             return self._visit_once(stmt) if ends_early else self._sample(stmt, trips, writes)
         mark, known = self.memory.mark(), len(self.instances)
-        begin = self.steps_left
-        least = 0 if self._graph.launches_in(stmt.body) else begin - MAX_LOOP_STEPS
+        begin, repeats = self.steps_left, 0
+        has_launches = bool(self._graph.launches_in(stmt.body))
+        least = 0 if has_launches else begin - MAX_LOOP_STEPS
         for iteration in range(limit + 1):
-            if self.steps_left < least:
+            if self.steps_left < least or repeats == MOST_REPEATS:
                 return self._unfinished(stmt, mark, known)
+            before = self.memory.mark()
             if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
                 is_long = (begin - self.steps_left) * (trips - 1) > self.steps_left * SHARE_OF_LOOP
                 ends_early = (writes := self._writes(stmt)).may_end_early or self._may_be_thrown_in(stmt)
@@ -104,6 +108,8 @@ class HostLoops(ControlFlow):
                 return self._stopped(flow)
             if stmt.step is not None:
                 self.evaluate(stmt.step)
+            if bound is None and not has_launches:
+                repeats = repeats + 1 if self.memory.is_as_at(before) else 0
         return self._unfinished(stmt, mark, known)
 
     def _may_be_thrown_in(self, stmt: ir.Loop) -> bool:

@@ -262,7 +262,7 @@ class Interpreter(HostLoops):
         if node.name == ir.THROW:
             names = arguments[0] if arguments else ""
             self._throw(names if isinstance(names, str) else "", arguments[1] if len(arguments) > 1 else None)
-        if node.name in host_api.EXITS:
+        if host_api.ends(node):
             raise LeftError(frozenset())
         if node.name == ir.GRAPH_NODE:
             return self._graph_node(node, arguments)

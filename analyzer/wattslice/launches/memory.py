@@ -597,6 +597,14 @@ class Memory:
         """The present value of every cell written since `mark`."""
         return {(storage, key): storage.cells.get(key, _MISSING) for storage, key, _ in self._log[mark:]}
 
+    def is_as_at(self, mark: int) -> bool:
+        """Whether every cell that had a value at `mark` has it again, or is unknown for the same reason."""
+        before: Delta = {}
+        for storage, key, old in self._log[mark:]:
+            before.setdefault((storage, key), _MISSING if old is None else old)
+        values = ((old, self.current(cell)) for cell, old in before.items() if old is not _MISSING)
+        return all(type(old) is type(now) and old == now for old, now in values)
+
     def roll_back(self, mark: int) -> None:
         """Undo every write since `mark`."""
         while len(self._log) > mark:

@@ -169,7 +169,7 @@ class FactReader:
         if any(is_file(argument.type) for argument in node.arguments):
             found.uses.add(_FILES)
             found.defines.add(_FILES)
-        keeps = node.name.removeprefix("std::") in host_api.KEEPS_ITS_ARGUMENTS
+        keeps = host_api.keeps_its_arguments(node)
         if is_of_texts(node.name):
             found.uses.add(_CHARACTER)
         for argument in node.arguments:

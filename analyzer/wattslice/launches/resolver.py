@@ -447,7 +447,7 @@ def _undefined(program: ir.Program) -> frozenset[str]:
     functions = {
         call.name
         for call in calls
-        if call.name.isidentifier() and call.name not in _OF_C and not host_api.is_known(call.name)
+        if call.name.isidentifier() and call.name not in _OF_C and not host_api.is_known(call)
     }
     variables = {
         variable.name

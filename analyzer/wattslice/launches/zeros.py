@@ -16,7 +16,7 @@ from typing import TypeGuard
 from msgspec import Struct
 
 from wattslice import ir
-from wattslice.launches.growth import growth_of, is_at_an_end, outermost_loop, repeats
+from wattslice.launches.growth import growth_of, is_at_an_end, outermost_loops, repeats
 from wattslice.launches.host_api import ALLOCATIONS_BY_POINTER
 from wattslice.launches.launch import ArrayData, DataKind
 
@@ -112,13 +112,15 @@ class _Host:
         targets = {id(ir.strip_casts(node.arguments[0])) for node in nodes if _is_write(node)}
         self._arrays = set[ir.Variable]() if function.lambdas else arrays
         self._filled = set[ir.Variable]() if function.lambdas else self._seen(nodes, harmless | targets)
+        self._has_zeros = bool(cleared) or None in self._sizes.values()
         self._launches = [node for node in nodes if isinstance(node, ir.LaunchCall)]
+        self._loops = outermost_loops(function.body)
         self._kernels, self._written = kernels, written
 
     def zeros_at(self, launch: ir.LaunchCall) -> dict[ir.Variable, str]:
         """The arrays that are zero whenever control comes to a launch, and why."""
         found: dict[ir.Variable, str] = {}
-        for stmt in _before(self._body, launch):
+        for stmt in _before(self._body, launch) if self._has_zeros else ():
             for variable, values in ir.values_given(stmt).items():
                 if _is_call(values[0], "calloc"):
                     found[variable] = f"calloc in line {stmt.span.line}"
@@ -135,7 +137,7 @@ class _Host:
         """Whether in the loops around `launch`, which repeat it, nothing writes the array but kernels that
         bring it to its end, or to zero.
         """
-        loop = outermost_loop(self._body, launch)
+        loop = self._loops.get(launch)
         handed = [ir.read_variable(argument) for argument in launch.arguments]
         if loop is None or array not in self._filled or handed.count(array) > 1 or not repeats(loop, launch):
             return False
@@ -275,7 +277,7 @@ def _kept(
     written_by: _Written,
 ) -> set[ir.Variable]:
     """Those of `arrays` that no kernel which is handed them makes anything but zero, once they are."""
-    while True:
+    while arrays:
         written: set[ir.Variable] = set()
         for node in launches:
             variables = [ir.read_variable(argument) for argument in node.arguments]
@@ -288,8 +290,9 @@ def _kept(
             if given:
                 written.update(given[parameter] for parameter in written_by(kernel, frozenset(given)))
         if not written & arrays:
-            return arrays
+            break
         arrays = arrays - written
+    return arrays
 
 
 _Stored = tuple[ir.BinaryOp | None, ir.Expr | None]

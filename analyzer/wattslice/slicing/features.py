@@ -85,7 +85,7 @@ def _probabilities(
     `listed_only`: of those in `arms`. Each factor is per visit of its branch, that is, given that control got
     there; no independence is assumed.
     """
-    found: dict[ArmChain | None, float] = {None: 1.0}
+    found: dict[ArmChain | None, float] = {None: 1}
     for chain in links(chains):
         is_left_out = listed_only and chain.arm.region not in arms
         factor = 1.0 if is_left_out else arm_probability(chain.arm, arms, thread_counts)

@@ -33,10 +33,12 @@ MOST_NESTED = 3
 _HEADERS = """
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -44,6 +46,7 @@ _HEADERS = """
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <sys/time.h>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -53,11 +56,21 @@ _RUN_HEAD = """
 struct dim3 { unsigned x, y, z; dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {} };
 static int program;
 static void note(const char *name, dim3 g, dim3 b, long long m, long long n) {
-    printf("%d %s %u %u %u %u %u %u %lld %lld\\n", program, name, g.x, g.y, g.z, b.x, b.y, b.z, m, n);
+    std::cout << std::flush;
+    printf("\\n@ %d %s %u %u %u %u %u %u %lld %lld\\n", program, name, g.x, g.y, g.z, b.x, b.y, b.z, m, n);
 }
 """
-_OUTSIDE = "static unsigned asked; int outside(int x) { return (x ^ 5 * ++asked) % 5u; }\n"
-"""Nobody who reads a program alone knows what this returns."""
+_OUTSIDE = """static unsigned asked; int outside(int x) { return (x ^ 5 * ++asked) % 5u; }
+enum cudaError_t { cudaSuccess, cudaErrorNotReady }; typedef void *cudaEvent_t, *cudaStream_t;
+struct cudaExtent { size_t width, height, depth; }; struct cudaPitchedPtr { void *ptr; size_t pitch, xsize, ysize; };
+cudaError_t cudaEventCreate(cudaEvent_t *e) { *e = new int; return cudaSuccess; }
+cudaError_t cudaStreamCreate(cudaStream_t *s) { *s = new int; return cudaSuccess; }
+cudaError_t cudaEventQuery(cudaEvent_t) { return cudaError_t(outside(3) % 2); }
+cudaError_t cudaStreamQuery(cudaStream_t) { return cudaError_t(outside(2) % 2); }
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { *ms = outside(1) * 0.7f; return cudaSuccess; }
+cudaError_t cudaMalloc3D(cudaPitchedPtr *p, cudaExtent e) { *p = {new int, 448 + 64 * (size_t)outside(1), e.width, e.height}; return cudaSuccess; }
+"""
+"""Nobody who reads a program alone knows what these return, or write."""
 _LAUNCH = re.compile(r"LAUNCH\((\w+); (.*?); (.*?); (.*?); (.*?)\)")
 
 _CLASSES = """
@@ -420,6 +433,30 @@ def algorithms(p: Program) -> str:
     return f"{{ {made} {p.draw.choice([*forms, *(grown if more else [])])} }}"
 
 
+def printing(p: Program) -> str:
+    """Statements that print, test, free or measure, with something that runs in them, or by such a name."""
+    x, y, t, u = p.name("q"), p.name("q"), p.variable(), p.variable()
+    a, n, m = expression(p, 1), p.number(), p.number(4)
+    runs = f"auto {x} = [&](int q) {{ {launch(p)}; {t} = q; return q; }};"
+    box = f"Box {x}({n}, {m});"
+    forms = [
+        f'printf("%d\\n", ++{t});', f'printf("%d %d", {t} += {n}, 3);', f'std::cout << {t}++ << "\\n";', f"std::cout << ({t} = {a}) << std::endl;", f"assert(({t} = {n}) > 0);", f'puts(({t} += {n}) > 9 ? "a" : "b");', f'fprintf(stdout, "%*d", 3, {t} = {n});',
+        f'printf("%d\\n", next_id()); {t} = next_id();', f"std::cout << next_id() << fib({m}) << next_id(); {t} = next_id();", f'printf("%d", guarded(std::abs({a}))); {t} = g0;', f"{runs} printf(\"%d\", {x}({n}));", f"{runs} std::cout << {x}({n}) << ' ' << {x}({m}) << '\\n';",
+        f"{runs} assert({x}({n}) > 0);", f"{runs} for (int i = 0; i < {m}; i++) std::cout << {x}(i);", f"{runs} {a} > 4 ? printf(\"%d\", {x}({n})) : printf(\"b\");", f"{runs} if (printf(\"%d\", {x}({m}))) {u} = {n};", f"{runs} std::function<int(int)> {y} = {x}; std::cout << {y}({n});", f"{runs} assert({a} > 5 || {x}({n}));",
+        f'{box} printf("%d", {x}.add({m}).v); std::cout << {x}.sum() << {x}({n}); {t} = {x}.v;', f"{box} std::cout << by_value({x}) << Box({m}).v; {t} = gone + made;", f"{box} fprintf(stdout, \"%d\", ++{x} < Box({m})); {t} = {x}.v + gone;", f'{box} printf("%d", (by_reference({x}), {x}.w)); {t} = {x}.v;',
+        f'struct {x}s {{ int n = {m}; int printf(const char *, int v) {{ return n += v; }} void free(int v) {{ n -= v; }} void exit(int v) {{ n *= v; }} }} {y}; {y}.printf("a", {n}); {y}.free({m}); {y}.exit(2); {t} = {y}.n;', f"struct {x}s {{ int s = {n}; {x}s &operator<<(int v) {{ s = (s * 3 + v) % 97; return *this; }} }} {y}; {y} << {n} << {t}++ << {m}; {u} = {y}.s;",
+        f'int *{x} = (int *)malloc(12); {x}[0] = {n}; printf("%d", {x}[0]++); {t} = {x}[0]; free({x});', f'for (int {x} = 0; {x} < {m}; printf("%d", {x}++)) {t} += 1;', f'printf("%d", std::exchange({t}, {n}));', f'std::cout << std::max({t}, {u}) << std::min({{1, {n}}}) << std::string("ab").size() << std::to_string({t});', f"std::vector<int> {x} = {{{n}, {m}}}; std::cout << {x}[1]++ << {x}.back() << {x}.size(); {t} = {x}[1];",
+        f'printf("ab%n\\n", &{t});', f'sscanf("12ab", "%d%n", &{t}, &{u});', f'char {x}[8]; {u} = sscanf("ab 7", "%[a-z] %d", {x}, &{t});', f'std::map<int, int> {x}; std::cout << {x}[{m}]; {t} = (int){x}.size();',
+    ]  # fmt: skip
+    measured = [
+        f"cudaEvent_t {x}, {y}; cudaEventCreate(&{x}); cudaEventCreate(&{y}); float {x}t = -1; cudaEventElapsedTime(&{x}t, {x}, {y}); {t} = {x}t > 1 ? {n} : {m}; {u} += {n};",
+        f"cudaEvent_t {x} = nullptr; float {y} = 9, {y}b = 9; for (int i = 1; i < {m}; i++) {{ cudaEventElapsedTime(&{y}, {x}, {x}); if ({y} < {y}b) {{ {y}b = {y}; {t} = i; }} {launch(p)}; }}",
+        f"cudaEvent_t {x}; cudaEventCreate(&{x}); {t} = 0; while (cudaEventQuery({x}) == cudaErrorNotReady) {t}++;", f"cudaStream_t {x} = nullptr; cudaStreamCreate(&{x}); if ({x}) {t} = {n}; if (cudaStreamQuery({x}) != cudaSuccess) {u} = {m};",
+        f"cudaPitchedPtr {x} = {{}}; cudaMalloc3D(&{x}, cudaExtent{{100, 4, {m}}}); {t} = {x}.pitch / 64;", f"timeval {x} = {{}}; gettimeofday(&{x}, nullptr); {t} = {x}.tv_usec % 89; {u} = {x}.tv_sec > 9 ? {n} : {m};", f'int {x} = {n}; printf("%d", {x} += outside({m})); {t} = {x};', f"int {x} = {n}; assert(outside({m}) > 9 || ({x} = {m})); {t} = {x};",
+    ]  # fmt: skip
+    return f"{{ {p.draw.choice(forms + measured * p.has_outside)} }}"
+
+
 def texts(p: Program) -> str:
     """Statements whose numbers hang on texts, on functions that are given, or on what a library calls."""
     x, y, t, u = p.name("s"), p.name("s"), p.variable(), p.variable()
@@ -506,11 +543,13 @@ def statement(p: Program, depth: int) -> str:
         return texts(p)
     if pick < 0.67:
         return algorithms(p)
-    if pick < 0.7:
+    if pick < 0.71:
+        return printing(p)
+    if pick < 0.76:
         return exceptions(p)
-    if pick < 0.715 and depth < 2:
+    if pick < 0.775 and depth < 2:
         return uncounted(p)
-    if pick < 0.74:
+    if pick < 0.81:
         name = p.name("n")
         text = f"int {name} = {expression(p)};"
         p.names.append(name)
@@ -617,7 +656,9 @@ def runs(first: int, number: int, folder: Path, **forms: bool) -> Iterator[tuple
         if ran.returncode or ran.stderr:
             continue  # an exception that nobody catches, or undefined behaviour: no program to judge by
         for line in ran.stdout.splitlines():
-            _, name, *numbers = line.split()
+            if not line.startswith("@ "):
+                continue  # what the program prints
+            _, _, name, *numbers = line.split()
             values = tuple(map(int, numbers))
             made[seed][name, values[:6], values[6:]] += 1
         yield seed, *programs[seed], made[seed]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from heapq import heapify, heapreplace
 from itertools import accumulate, product
 
 from msgspec import Struct
@@ -329,13 +330,23 @@ class _StraightCode:
     def number_of_copies(self) -> dict[LoopLevel, int]:
         """How many copies stand for each loop: all, or fewer where there would be too much code."""
         found = {loop: max(1, round(loop.copies)) for loops in self.loops.values() for loop in loops}
-        while (
-            max(found.values(), default=1) > 1
-            and sum(math.prod(found[loop] for loop in loops) for loops in self.loops.values())
-            > MOST_INSTRUCTIONS
-        ):
-            largest = max(found, key=lambda loop: found[loop])
-            found[largest] //= 2
+        values = Counter(self.loops.values())
+        made = {loops: number * math.prod(found[loop] for loop in loops) for loops, number in values.items()}
+        total = sum(made.values())
+        inside: dict[LoopLevel, list[tuple[LoopLevel, ...]]] = defaultdict(list)
+        for loops in values:
+            for loop in loops:
+                inside[loop].append(loops)
+        largest = [(-copies, at, loop) for at, (loop, copies) in enumerate(found.items())]
+        heapify(largest)
+        while total > MOST_INSTRUCTIONS and largest and largest[0][0] < -1:
+            copies, at, loop = largest[0]
+            found[loop] = -copies // 2
+            heapreplace(largest, (-found[loop], at, loop))
+            for loops in inside[loop]:
+                total -= made[loops]
+                made[loops] = values[loops] * math.prod(found[loop] for loop in loops)
+                total += made[loops]
         return found
 
     def expanded(self, members: list[Value]) -> Iterator[tuple[tuple[float, ...], _Copy]]:

@@ -140,7 +140,7 @@ def _accesses(units: frozenset[int], unit: int, aligned: int, *, fills: bool) ->
         for at in units
         if at // unit % ROW_WORDS == 2 and at - unit in units and at - 2 * unit in units
     )
-    left = units.union(ends) if fills else set(units)
+    left = {*units, *ends} if fills else set(units)
     for count, least in ((ROW_WORDS, ROW_WORDS), (2, 2)):
         size = count * unit
         rows: dict[int, list[int]] = {}

@@ -521,6 +521,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         span,
         is_virtual=_is_virtual(node, callee),
         looked_at=_looked_at(body, callee, len(values) - len(arguments)),
+        is_of_program=callee.mangled_name.startswith("_Z") and not info.is_builtin and not info.is_made_up,
     )
 
 

@@ -10,8 +10,10 @@ from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import (
     FEWEST_FOLDED,
     STATEMENTS,
@@ -49,6 +51,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     bare,
     destroyed_within,
     every_part,
+    handed_over,
     initialises,
     lost_by,
     made_at,
@@ -129,8 +132,8 @@ def _is_statement(node: Node) -> bool:
 def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if node.kind >= 200 and node.kind < 280:
         raise LoweringError(f"statement of kind {node.kind} is not supported", node)
-    if body.is_host and _is_beside_the_point(body, node):
-        return []
+    if body.is_host and _is_beside_the_point(body, node := _within(node)):
+        return [stmt for effect in _effects_in(body, node) for stmt in lower(body, effect)]
     expr = body.expr(node)
     if isinstance(expr, ir.Call) and expr.name in body.unit.c_kernels and _is_in_main(body):
         one = Constant(1, ir.INT32, expr.span)
@@ -147,24 +150,108 @@ def _is_in_main(body: Body) -> bool:
 
 
 _NO_GEOMETRY = regex(
-    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cuda(Free|Event)\w*"
-    r"|cudaMalloc(3D|Array|3DArray|MipmappedArray|FromPoolAsync)|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)|operator<<)$"
+    r"^(assert|v?f?printf|f?puts|putchar|fflush|fclose|free|cudaFree(Host|Array|Async|MipmappedArray)?"
+    r"|cudaEvent(Record(WithFlags)?|Synchronize|Destroy)|cuda(Device|Thread|Stream)(Synchronize|Reset|Exit)"
+    r"|operator<<)$"
 )
 
 
 def _is_beside_the_point(body: Body, node: Node) -> bool:
-    """Host statements that time or print: nothing about a launch can come out of them.
-
-    What `<<` of a class in the source, or of a text, does to its object may.
-    """
-    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
-        node = node.children[0]
+    """Calls of a library that print, test, free or wait: nothing about a launch can come out of them."""
     if node.kind != C.CALL_EXPR or _NO_GEOMETRY.match(node.spelling) is None:
         return False
-    callee = node.referenced if node.spelling == "operator<<" else None
-    if callee is not None and _may_be_a_text(body, node):
+    callee = node.referenced
+    if node.spelling == "operator<<" and callee is not None and _may_be_a_text(body, node):
         return False
-    return callee is None or callee.kind != C.CXX_METHOD or body.unit.parsed.is_builtin(callee)
+    if callee is None:  # what clang could not resolve: of the library, unless an object of the user takes it
+        first = next((argument.type.canonical.declaration for argument in node.arguments), None)
+        return first is None or body.unit.parsed.is_builtin(first)
+    if not body.unit.function(callee).is_builtin:
+        return False
+    texts = map(_within, node.arguments[:2]) if node.spelling.endswith("printf") else ()
+    return not any(n.kind == C.STRING_LITERAL and ir.COUNTS_CHARACTERS.search(n.spelling) for n in texts)
+
+
+def _within(node: Node) -> Node:
+    """What stands in brackets and implicit conversions."""
+    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
+        node = node.children[0]
+    return node
+
+
+def _effects_in(body: Body, call: Node) -> list[Node]:
+    """Of what a call that prints is given: the parts that may run functions of the program, or write."""
+    found: list[Node] = []
+    for node in map(_within, call.arguments):
+        if node.kind in _LITERALS:
+            continue
+        if _is_beside_the_point(body, node):
+            found += _effects_in(body, node)
+        elif not _only_reads(body, node):
+            found.append(node)
+    return found
+
+
+def _only_reads(body: Body, node: Node) -> bool:
+    """Whether an expression runs nothing of the program and writes nothing."""
+    kind = node.kind
+    if kind in _LITERALS:
+        return True
+    if kind == C.CALL_EXPR:
+        if not _is_beside_the_point(body, node) and not _only_asks(body, node):
+            return False
+    elif kind == C.DECL_REF_EXPR:
+        callee = node.referenced if node.type.kind in _FUNCTIONS else None
+        return callee is None or body.unit.function(callee).is_builtin
+    elif kind == C.BINARY_OPERATOR:
+        if B.ASSIGN <= node.binary_operator <= B.OR_ASSIGN:
+            return False
+    elif kind == C.UNARY_OPERATOR:
+        if node.unary_operator <= UnaryOperator.PRE_DEC:
+            return False
+    elif (kind >= 100 and kind not in _VALUES) or (kind == C.UNEXPOSED_EXPR and len(node.children) > 1):
+        return False
+    return all(_only_reads(body, child) for child in node.children)
+
+
+_FUNCTIONS = (K.FUNCTIONPROTO, K.FUNCTIONNOPROTO)
+_LITERALS = (
+    C.STRING_LITERAL,
+    C.INTEGER_LITERAL,
+    C.FLOATING_LITERAL,
+    C.CHARACTER_LITERAL,
+    C.CXX_BOOL_LITERAL_EXPR,
+)
+_VALUES = frozenset(
+    (C.UNEXPOSED_EXPR, C.MEMBER_REF_EXPR, C.PAREN_EXPR, C.ARRAY_SUBSCRIPT_EXPR, C.CONDITIONAL_OPERATOR,
+     C.CSTYLE_CAST_EXPR, C.CXX_STATIC_CAST_EXPR, C.CXX_REINTERPRET_CAST_EXPR, C.CXX_FUNCTIONAL_CAST_EXPR,
+     C.CXX_UNARY_EXPR, C.CXX_THIS_EXPR, C.CXX_NULL_PTR_LITERAL_EXPR, C.GNU_NULL_EXPR)
+)  # fmt: skip
+
+
+def _only_asks(body: Body, node: Node) -> bool:
+    """Whether a call is one of a library that cannot write what it gets, or run something of the user."""
+    callee = node.referenced
+    if callee is None or callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONSTRUCTOR):
+        return False
+    name, info = callee.spelling, body.unit.function(callee)
+    if not info.is_builtin or info.is_made_up or node.type.kind == K.VOID or name == "operator()":
+        return False
+    if name.startswith("cu"):
+        return name.startswith("cudaGetErr")
+    is_method = callee.kind == C.CXX_METHOD and not callee.is_static
+    if is_method and name not in ir.ELEMENT_METHODS and not callee.mangled_name.startswith("_ZNK"):
+        return False
+    is_all = len(node.arguments) <= len(info.parameters) + is_method * name.startswith("operator")
+    types = (parameter.node.type.canonical for parameter in info.parameters)
+    return is_all and all(map(_is_for_reading, types)) and not handed_over(body, node, callee)
+
+
+def _is_for_reading(type_: ClangType) -> bool:
+    """Whether nothing can be written through a parameter of this type."""
+    if type_.kind in (K.POINTER, K.LVALUEREFERENCE):
+        return type_.pointee.canonical.is_const
+    return type_.kind < K.POINTER or type_.kind == K.ENUM
 
 
 def _may_be_a_text(body: Body, node: Node) -> bool:
