@@ -547,3 +547,41 @@ def test_a_cmake_file_has_the_variables_of_those_above_and_a_folder_without_one_
     assert read_cmake(inner / "none", tmp_path) is None
     (tmp_path / "CMakeLists.txt").write_text("set(FIRST two.cu)\n")
     assert read() == ((("two.cu",),), ["-DB=2"])
+
+
+@pytest.mark.parametrize(("text", "definitions"), [
+    ('Extension("a", ["main.cu"], extra_compile_args=["-O3", "-DN=5"])', ("N=5",)),
+    ('ext.CUDAExtension("a", ["csrc/x.cpp", "csrc/main.cu"],'
+     'extra_compile_args={"cxx": ["-DN=1"], "nvcc": ["-DN=2"]})', ("N=2",)),
+    ('CUDAExtension("a", ["other.cu"], extra_compile_args=["-DN=5"])', ()),
+    ('CUDAExtension("b", ["other.cu"], extra_compile_args=["-DN=1"]); CUDAExtension("a", ["main.cu"],'
+     'extra_compile_args=["-DN=2"])', ("N=2",)),
+    ('flags = ["-DN=5"]\nCUDAExtension("a", glob("*.cu"), extra_compile_args={"nvcc": flags + ["-DM"]})',
+     ("N=5", "M")),
+    ('CUDAExtension("a", sources, define_macros=[("N", "5"), ("M", None), ("K", asked())])', ("N=5", "M")),
+    ('if debug:\n    flags = ["-DN=5"]\nelse:\n    flags = []\nCUDAExtension("a", ["main.cu"],'
+     'extra_compile_args=flags + ["-DM"])', ("M",)),
+    ('flags = ["-DN=5"]\nflags += ["-DK"]\nCUDAExtension("a", ["main.cu"], extra_compile_args=flags)', ()),
+    ('flags = ["-DN=5"]\nflags.append("-DK")\nCUDAExtension("a", ["main.cu"], extra_compile_args=flags)', ()),
+    ('CUDAExtension("a", ["main.cu"], extra_compile_args=["-DM=%d" % n, f"-DN={n}", "-DK=" + n,'
+     '"-DL={}".format(n), "-DJ" if n else "-DI", "-DH"])', ("H",)),
+    ('CUDAExtension("a", ["main.cu"], extra_compile_args=["-DN=5"]', ()),
+    ("".join(f"a{n} = a{n + 1} + a{n + 1}\n" for n in range(60)) + 'a60 = ["-DN=5"]\n'
+     'CUDAExtension("a", ["main.cu"], extra_compile_args=a0)', ("N=5",)),
+    ("(" * 100000, ()),
+    ('a = "\\d"\nCUDAExtension("a", ["main.cu"], extra_compile_args=["-DN=5"])', ("N=5",)),
+])  # fmt: skip
+def test_flags_of_an_extension(tmp_path, text, definitions):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "setup.py").write_text(text)
+    assert compile_flags(source(tmp_path / "csrc")).definitions == definitions
+
+
+def test_folders_of_an_extension(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "include").mkdir()
+    text = 'CUDAExtension("a", ["main.cu"], include_dirs=["include", "/usr/include", found()])'
+    (tmp_path / "setup.py").write_text(text)
+    path = source(tmp_path / "csrc")
+    assert compile_flags(path).include_directories == ((tmp_path / "include").resolve(),)
+    assert folder_told_of("setup.py") == ""

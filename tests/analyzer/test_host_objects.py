@@ -49,6 +49,8 @@ KNOWN = [
     ("a member that is a reference", "int a = 3; Name f{a}; f.r = 9;", 9),
     ("a functor with one", "int a = 3; Functor f{a}; f();", 9),
     ("bound by a constructor", "int a = 3; Made m(a); m.set(9);", 9),
+    ("an element bound by a constructor", "std::vector<int> v = {4, 5}; Made m(v[1]); m.set(9);"
+     "int a = v[1];", 9),
     ("a name for a variable, handed on", "int a = 3; auto &r = a; auto g = [](int &q) { q = 9; }; g(r);", 9),
     ("setters in a chain", "Setter b{1, 2}; b.set(4).set(9); int a = b.v;", 9),
     ("what a method names", "Setter b{1, 2}; b.at(0) = 4; b.at(1) += 5; int a = b.v * 10 + b.w;", 47),

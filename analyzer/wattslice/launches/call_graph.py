@@ -108,10 +108,9 @@ class CallGraph:
 
         Behind these may stand the addresses of those that are given by reference.
         """
-        written = node.arguments[0]
-        if isinstance(written, ir.Text) and written.value in self._by_name:
-            return frozenset((self._by_name[written.value],))  # [&] { ... }()
-        type_ = written.type.element
+        if (run := self._run_here(node)) is not None:
+            return frozenset((run,))
+        type_ = node.arguments[0].type.element
         own = frozenset(() if type_ is None else self._lambdas.get(type_.name, ()))
         given = len(node.arguments) - 1
         every = (function for lambdas in self._lambdas.values() for function in lambdas)
@@ -221,10 +220,15 @@ class CallGraph:
             for function in self.functions
             for expr in self._tell[function.body]
             if isinstance(expr, ir.Call) and expr.function is None and self.callee(expr) is None
-            for argument in expr.arguments
+            for argument in expr.arguments[self._run_here(expr) is not None :]
             for node in ir.walk_expressions(argument)
             if isinstance(node, ir.Text) and node.type.name == "function" and node.value in self._by_name
         )
+
+    def _run_here(self, node: ir.Call) -> ir.Function | None:
+        """The lambda that is called where it is written: `[&] { ... }()`."""
+        written = node.arguments[0] if node.name == "operator()" and node.arguments else None
+        return self._by_name.get(written.value) if isinstance(written, ir.Text) else None
 
     def launches_from(self, function: ir.Function) -> frozenset[ir.LaunchCall]:
         """All launches in a function and in what it calls."""
@@ -254,7 +258,9 @@ class CallGraph:
             for function in self.functions
             for expr in self._tell[function.body]
             if isinstance(expr, ir.Call)
-            for callee in (self.callees(expr) if expr.is_virtual else (self.callee(expr),))
+            for callee in (
+                self.callees(expr) if expr.is_virtual else (self.callee(expr), self._run_here(expr))
+            )
             if callee not in (None, function)
         }
         return tuple(function for function in self.functions if function not in called)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import islice
+from pathlib import PurePath
 
 from msgspec.structs import replace
 
@@ -477,7 +478,7 @@ def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
 
 
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
-    lost = f"line {node.span.line}, which could not be read"
+    lost = f"line {node.span.line} of {PurePath(node.span.file).name}, which could not be read"
     places = reached(arguments, everything=True)
     for pointer in places:
         memory.forget_behind(pointer, Unknown(f"written on {lost}"))

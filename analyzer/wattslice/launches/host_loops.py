@@ -24,6 +24,7 @@ from wattslice.launches.memory import (
     Unknown,
     Value,
     condition_of,
+    is_aggregate,
     is_length,
     length_cell,
     places_of,
@@ -169,7 +170,7 @@ class HostLoops(ControlFlow):
             is_static = cell[0].is_static  # which may be set there first
             if cell[1] >= 0 and not is_static and cell[1] not in cell[0].cells:
                 before = values[0]
-            if all(same(value, before) for value in values):
+            if all(same(value, before) or value == before for value in values):
                 value = before
             else:
                 places = places_of(before, *values)
@@ -212,8 +213,9 @@ class HostLoops(ControlFlow):
         begin, jumps, returned = len(self.instances), self._jumps(), list(self._returned)
         seen, is_any, self._is_any = set(self._seen), self._is_any, True
         lost = dict.fromkeys(cell for cell in changed if not is_length(cell[1]))  # which is seen to change
-        steady = (self.memory.declared(variable) for variable in self._writes(stmt).steady)
-        lost.update(dict.fromkeys((where.storage, where.offset) for where in steady if where is not None))
+        numbers = (variable for variable in self._writes(stmt).names if not is_aggregate(variable.type))
+        named = (self.memory.declared(variable) for variable in numbers)
+        lost.update(dict.fromkeys((where.storage, where.offset) for where in named if where is not None))
         found: Delta = {}
         try:
             while True:  # what it is seen to change is lost before it, too
@@ -228,7 +230,8 @@ class HostLoops(ControlFlow):
                     for cell, value in changes.items()
                     if cell not in lost
                     and (cell[1] in cell[0].cells or cell[0].is_static)
-                    and not same(value, self.memory.current(cell))
+                    and not same(value, now := self.memory.current(cell))
+                    and not (isinstance(value, Unknown) and _is_lost(now))
                 ]
                 if not more:
                     return flow, {**found, **changes}, rest
@@ -247,8 +250,7 @@ class HostLoops(ControlFlow):
             now = self.memory.current(cell)
             around = places if places_of(now) else ()
             value = Unknown(f"'{cell[0].name}' {reason}", around=around, is_derived=True)
-            is_set = cell[1] in cell[0].cells
-            if is_set and isinstance(now, Unknown) and now.least is None and not now.is_option:
+            if isinstance(now, Unknown) and _is_lost(now) and cell[1] in cell[0].cells:
                 value = replace(now, around=around) if around else now
             self.memory.apply({cell: value})
 
@@ -383,6 +385,11 @@ class HostLoops(ControlFlow):
 
 def _site(instance: LaunchInstance) -> _Site:
     return instance.node, instance.path, instance.kernel
+
+
+def _is_lost(value: Value) -> bool:
+    """Whether a value may be any."""
+    return isinstance(value, Unknown) and value.least is None and not value.is_option
 
 
 def _extrapolated(first: Value | None, second: Value, iterations: int) -> Value:

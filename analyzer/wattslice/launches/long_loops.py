@@ -17,10 +17,11 @@ from wattslice.launches.host_api import base_of
 class LoopWrites(Struct, frozen=True):
     """What a loop writes: `steady` by the same amount in each iteration, `grown`: vectors by an element.
 
-    `may_end_early`: a jump out of it depends on what it writes.
+    `names`: the variables that it may write. `may_end_early`: a jump out of it depends on what it writes.
     """
 
     steady: frozenset[ir.Variable]
+    names: frozenset[ir.Variable]
     may_end_early: bool
     grown: frozenset[ir.Variable]
 
@@ -45,6 +46,7 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
     steady = {v for v, n in steps.items() if written[v] == n and (not is_skipping or v in in_step)}
     return LoopWrites(
         frozenset(steady),
+        frozenset(written),
         _may_end_early(loop.body, set(written)),
         frozenset() if is_skipping or not _names_vectors(expressions) else _grown(loop, expressions),
     )

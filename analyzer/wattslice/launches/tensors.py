@@ -15,6 +15,8 @@ from wattslice.launches.memory import Memory, Pointer, Record, Storage, Unknown,
 
 _DIMENSIONS = -1
 """Where a shape holds its number of dimensions; sizes are at 0, 1, ..."""
+_LOST = -2
+"""Where a shape holds why none of its sizes is known."""
 _MOST_DIMENSIONS = 16
 _TYPES = frozenset({"at::Tensor", "torch::Tensor", "Tensor", "c10::Tensor"})
 _ARRAYS = ("c10::ArrayRef<", "at::ArrayRef<", "ArrayRef<", "c10::IntArrayRef", "at::IntArrayRef")
@@ -49,6 +51,8 @@ def _made(shape: Storage) -> Record:
 
 def _named(memory: Memory, shape: Storage, what: str) -> Value:
     name = f"{shape.name}.{what}"
+    if (lost := shape.cells.get(_LOST)) is not None:
+        return lost
     known = memory.pin(name)
     return Unknown("given by whoever calls the extension", name) if known is None else int(known)
 
@@ -130,6 +134,18 @@ def _transposed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     cells = dict(shape.cells)
     cells[first], cells[second] = _size(memory, shape, second), _size(memory, shape, first)
     return _made(Storage(shape.name, cells))
+
+
+def _resized(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """x.resize_({n, m}), x.squeeze_(): x itself has other sizes from then on."""
+    tensor = arguments[0]
+    if not isinstance(tensor, Pointer):
+        return None
+    sizes = _given(arguments[1]) if node.name == "resize_" and len(arguments) == 2 else None
+    lost = Storage(tensor.storage.name, {_LOST: Unknown(f"what {node.name}() made of it")})
+    shape = lost if sizes is None else _of_sizes(tensor.storage.name, sizes)
+    memory.set_cell(tensor.storage, tensor.offset, Pointer(shape, 0))
+    return _made(shape)
 
 
 def _permuted(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -235,6 +251,7 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("empty", "zeros", "ones", "rand", "randn", "full"), _created),
     **dict.fromkeys(("view", "reshape"), _viewed),
     **dict.fromkeys(("transpose", "t"), _transposed),
+    **dict.fromkeys(("resize_", "set_", "squeeze_", "unsqueeze_", "t_", "transpose_"), _resized),
     **dict.fromkeys(("narrow", "select", "squeeze", "unsqueeze"), _narrowed),
     "permute": _permuted,
     **dict.fromkeys(("size", "operator[]"), _asked_size),

@@ -542,6 +542,8 @@ def statement(p: Program, depth: int) -> str:
     if pick < 0.64:
         return texts(p)
     if pick < 0.67:
+        return printing(p)
+    if pick < 0.70:
         return algorithms(p)
     if pick < 0.71:
         return printing(p)
@@ -650,11 +652,10 @@ def runs(first: int, number: int, folder: Path, **forms: bool) -> Iterator[tuple
         ["g++", "-std=c++17", "-O0", "-w", "-fsanitize=undefined", source, "-o", folder / "all"], check=True
     )
     for seed in programs:
-        ran = subprocess.run(
-            [folder / "all", str(seed)], capture_output=True, text=True, timeout=60, check=False
-        )
+        limited = ["timeout", "10", folder / "all", str(seed)]
+        ran = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
         if ran.returncode or ran.stderr:
-            continue  # an exception that nobody catches, or undefined behaviour: no program to judge by
+            continue  # no end, an exception that nobody catches, undefined behaviour: no program to judge by
         for line in ran.stdout.splitlines():
             if not line.startswith("@ "):
                 continue  # what the program prints

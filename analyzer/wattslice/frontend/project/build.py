@@ -366,7 +366,7 @@ _COMPILED = regex(r"\.(?:cu|cpp|cc|cxx|c|C)$")
 
 
 def compile_flags(source: Path) -> CompileFlags:
-    """What the Makefile or CMakeLists.txt nearest to a source says of how it is compiled."""
+    """What the Makefile, CMakeLists.txt or setup.py nearest to a source says of how it is compiled."""
     source = source.resolve()
     folders = folders_above(source)
     for folder in folders:
@@ -378,6 +378,12 @@ def compile_flags(source: Path) -> CompileFlags:
         cmake = read_cmake(folder, folders[-1])
         if cmake is not None:
             return _of_cmake(cmake, source)
+        if (script := text_of_file(f"{folder}/setup.py")) is not None:
+            from wattslice.frontend.project.setup_script import words_of  # imports Python's parser
+
+            words = words_of(script, source.name)
+            if words is not None:
+                return flags_in(list(words), folder, folders[-1])
     return CompileFlags()
 
 

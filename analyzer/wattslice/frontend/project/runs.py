@@ -73,7 +73,7 @@ def folder_told_of(path: str) -> str | None:
 
     `path` with slashes, from the top folder, which is the empty text.
     """
-    for name in (*reversed(DATABASES), *MAKEFILES, "CMakeLists.txt", *reversed(_SCRIPTS)):
+    for name in (*reversed(DATABASES), *MAKEFILES, "CMakeLists.txt", "setup.py", *reversed(_SCRIPTS)):
         if f"/{path}".endswith(f"/{name}"):
             return path.removesuffix(name).rstrip("/")
     if path.endswith(SUFFIXES):

@@ -59,9 +59,11 @@ from wattslice.frontend.cuda.lowering.memory import (
     read,
 )
 from wattslice.frontend.cuda.lowering.objects import (
+    PASSES_ON,
     Special,
     copied,
     default_initialisers,
+    elements_given,
     functions_of,
     handed_over,
     initialise_parameters,
@@ -129,7 +131,7 @@ def call(body: Body, node: Node) -> Expr:
         found = group_call(body, node, name, arguments, span)
         if found is not None:
             return found
-        if name.startswith("operator") and not name[8:9].isalnum():
+        if name.startswith("operator") and not name[8:9].isalnum() and info.body is None:
             found = builtin_operator(body, name, arguments, node, span)
             if found is not None:
                 return found
@@ -297,12 +299,8 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
     return dereference(body, address, type_)
 
 
-_PASSES_ON = ("move", "forward")
-"""Functions of the library that give the very object that they get."""
-
-
 def _passes_on(body: Body, callee: Node, arguments: list[Node]) -> bool:
-    return callee.spelling in _PASSES_ON and len(arguments) == 1 and body.unit.parsed.is_builtin(callee)
+    return callee.spelling in PASSES_ON and len(arguments) == 1 and body.unit.parsed.is_builtin(callee)
 
 
 _MEMBER_POINTERS = (B.PTR_MEM_D, B.PTR_MEM_I)
@@ -476,8 +474,9 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
     initialise_parameters(body, info.parameters, arguments[is_operator:])
-    elements = _elements_given(body, callee, arguments[is_operator:])
     written = arguments[is_operator:]
+    is_of_user = callee.kind in (C.FUNCTION_DECL, C.CXX_METHOD) and not body.unit.parsed.is_builtin(callee)
+    elements = elements_given(body, info.parameters if is_of_user else (), written)
     values = [
         _as_given(body, argument, value) if where is None else read(body, where, span)
         for argument, value, where in zip(
@@ -545,19 +544,6 @@ def _looked_at(body: Body, callee: Node, objects: int) -> frozenset[int]:
     )
 
 
-def _elements_given(body: Body, callee: Node, arguments: list[Node]) -> list[Location | None]:
-    """For each argument the element of a container that a function of the user gets by reference."""
-    found: list[Location | None] = [None] * len(arguments)
-    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD) or body.unit.parsed.is_builtin(callee):
-        return found
-    parameters = body.unit.function(callee).parameters
-    for at, (parameter, argument) in enumerate(zip(parameters, arguments, strict=False)):
-        is_moved = parameter.is_reference and argument.spelling in _PASSES_ON
-        if argument.kind == C.CALL_EXPR and (is_moved or must_name_an_object(parameter.node.type)):
-            found[at] = body.location(argument)
-    return found
-
-
 def _is_virtual(node: Node, callee: Node) -> bool:
     """Whether the object decides which function is called; `Base::f()` says which."""
     if callee.kind not in (C.CXX_METHOD, C.DESTRUCTOR) or not callee.is_virtual:
@@ -573,7 +559,7 @@ _OF_C = regex(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse|nccl|vk)[A-Z]|MPI_
 def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> list[Expr]:
     """Addresses of the objects that a function whose body is not here gets by reference, and may write."""
     info = body.unit.function(callee)
-    if info.is_builtin and (info.body is not None or info.name in _PASSES_ON):
+    if info.is_builtin and (info.body is not None or info.name in PASSES_ON):
         return []
     if info.body is not None:
         return []

@@ -18,6 +18,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     bound,
     dereference,
     member,
+    must_name_an_object,
     place_for_access,
     read,
 )
@@ -190,6 +191,22 @@ def initialise_parameters(body: Body, parameters: Sequence[ParameterInfo], argum
             body.after += lost_by(body, destroyed, body.span(argument))
 
 
+PASSES_ON = ("move", "forward")
+"""Functions of the library that give the very object that they get."""
+
+
+def elements_given(
+    body: Body, parameters: Sequence[ParameterInfo], arguments: Sequence[Node]
+) -> list[Location | None]:
+    """For each argument the element of a container that a function of the user gets by reference."""
+    found: list[Location | None] = [None] * len(arguments)
+    for at, (parameter, argument) in enumerate(zip(parameters, arguments, strict=False)):
+        is_moved = parameter.is_reference and argument.spelling in PASSES_ON
+        if argument.kind == C.CALL_EXPR and (is_moved or must_name_an_object(parameter.node.type)):
+            found[at] = body.location(argument)
+    return found
+
+
 def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] | None:
     """What the constructor that `node` calls does to an object of host code; None: its value is all."""
     node = bare(node)
@@ -204,7 +221,11 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
         return made_of_nothing(body, where, node.type, span)
     if not constructor.is_defaulted:
         initialise_parameters(body, info.parameters, arguments)
-        values = tuple(body.expr(argument) for argument in arguments)
+        elements = elements_given(body, info.parameters, arguments)
+        values = tuple(
+            body.expr(argument) if element is None else read(body, element, span)
+            for argument, element in zip(arguments, elements, strict=True)
+        )
         return [ran(body, constructor, where, values, span)]
     if not arguments:
         return made_of_nothing(body, where, node.type, span)

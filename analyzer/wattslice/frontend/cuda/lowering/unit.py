@@ -435,7 +435,7 @@ class Rejections:
 # How functions are called: with their namespaces and template arguments.
 
 
-_USR_VALUE = regex(r"#V([a-zA-Z])(-?\d+)")
+_USR_VALUE = regex(r"#V([a-zA-Z]|\$[@\w]*?)(-?\d+)(?=[#>])")
 _USR_FUNCTION = regex(r"#@F@(\w+)#")
 
 

@@ -1,0 +1,106 @@
+"""A setup.py that builds extensions: how they are compiled, read as a text and never run."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+
+from wattslice.frontend.project.makefile import fits
+from wattslice.patterns import regex
+
+_SOURCE = regex(r"\.(?:cu|cpp|cc|cxx|c|C)$")
+
+
+@lru_cache(maxsize=64)
+def words_of(script: str, source: str) -> tuple[str, ...] | None:
+    """`-D` and `-I` of the extension that a file of this name belongs to; None where none names it.
+
+    Of values that only a run tells, as under conditions, by calls or formats, none is read.
+    """
+    try:
+        with warnings.catch_warnings():  # of texts with strange escapes
+            warnings.simplefilter("ignore")
+            tree = ast.parse(script)
+        values = _values(tree)
+        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and _name(n.func).endswith("Extension")]
+        sources = [[t for t in _texts(call, values, calls=True) if _SOURCE.search(t)] for call in calls]
+        own = next(
+            (c for c, names in zip(calls, sources, strict=True) if any(fits(n, source) for n in names)), None
+        )
+        if own is None and len(calls) == 1 and not sources[0]:  # nobody knows of which sources
+            own = calls[0]
+        return None if own is None else tuple(_words(own, values, is_cuda=source.endswith(".cu")))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _name(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _values(tree: ast.Module) -> dict[str, ast.expr]:
+    """What names stand for that are given one value, under no condition, and are not changed."""
+    found: dict[str, ast.expr] = {}
+    changed: set[str] = set()
+    plain = {id(stmt) for owner in ast.walk(tree) if isinstance(owner, (ast.Module, ast.FunctionDef))
+             for stmt in owner.body}  # fmt: skip
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            changed |= {name} if name in found or id(node) not in plain else set()
+            found[name] = node.value
+        elif isinstance(node, (ast.AugAssign, ast.Attribute, ast.Subscript)):
+            owner = node.target if isinstance(node, ast.AugAssign) else node.value
+            changed |= {owner.id} if isinstance(owner, ast.Name) else set()
+    return {name: value for name, value in found.items() if name not in changed}
+
+
+def _words(call: ast.Call, values: dict[str, ast.expr], *, is_cuda: bool) -> Iterator[str]:
+    for keyword in call.keywords:
+        value = keyword.value
+        if isinstance(value, ast.Name):
+            value = values.get(value.id, value)
+        if keyword.arg == "extra_compile_args":
+            if isinstance(value, ast.Dict):
+                compiler = "nvcc" if is_cuda else "cxx"
+                of_compilers = zip(value.keys, value.values, strict=True)
+                parts = [v for k, v in of_compilers if isinstance(k, ast.Constant) and k.value == compiler]
+            else:
+                parts = [value]
+            for part in parts:
+                yield from (text for text in _texts(part, values) if text.startswith(("-D", "-I")))
+        elif keyword.arg == "include_dirs":
+            yield from (f"-I{text}" for text in _texts(value, values))
+        elif keyword.arg == "define_macros" and isinstance(value, ast.List):
+            for one in value.elts:
+                told = (
+                    [e.value for e in one.elts if isinstance(e, ast.Constant)]
+                    if isinstance(one, ast.Tuple)
+                    else []
+                )
+                if len(told) == 2:
+                    yield f"-D{told[0]}" if told[1] is None else f"-D{told[0]}={told[1]}"
+
+
+def _texts(node: ast.AST, values: dict[str, ast.expr], *, calls: bool = False) -> Iterator[str]:
+    """The texts in an expression; `calls`: also of those that functions are given."""
+    waiting, seen = [node], set[str]()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Constant):
+            if isinstance(one.value, str):
+                yield one.value
+        elif isinstance(one, ast.Name):
+            waiting += [values[one.id]] if one.id in values and one.id not in seen else []
+            seen.add(one.id)
+        elif not isinstance(one, (ast.IfExp, ast.JoinedStr)) and (calls or not isinstance(one, ast.Call)):
+            is_made = isinstance(one, ast.BinOp) and any(map(_is_text, (one.left, one.right)))
+            waiting += () if is_made else reversed(list(ast.iter_child_nodes(one)))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
