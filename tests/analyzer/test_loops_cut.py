@@ -90,6 +90,19 @@ def test_regular_launches_of_a_counted_loop_have_a_number(tmp_path):
     assert (k.times, e.times) == (900, None)
 
 
+COUNTS = [
+    "int c = 0, a = 6; for (int i = 0; i < 70; i++) { c++; if (c % 20 == 3) a++; }",
+    "int c = 0, a = 6; for (double t = 0; t < 1; t += 0.01) { c++; if (c % 90 == 3) a += 2; }",
+    "struct { int a = 6, c = 0; void go() { if (++c % 90 == 3) a++; } } s; for (int i = 0; i < 400; i++) s.go(); int a = s.a;",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", COUNTS)
+def test_a_count_under_a_condition_that_varies_is_unknown(tmp_path, body):
+    _, e = launches(tmp_path, text_of(f"{body} e<<<1, 32>>>(x, a);"))
+    assert e.arguments[1] is None
+
+
 SWAPS = [
     ("numbers", "int a = 4, b = 5; std::swap(a, b);", 5),
     ("elements", "int v[3] = {5, 2, 1}, i = 2, a; std::swap(v[0], v[i]); a = v[2];", 5),
