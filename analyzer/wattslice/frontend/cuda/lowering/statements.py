@@ -848,7 +848,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if initializer is not None and is_callable_type(body.type(initializer)):
         target = function_named(body, initializer)
         around = function_around(body) if type_.kind is TypeKind.POINTER and not node.type.is_const else None
-        if target is not None and (around is None or key not in changed_in(around)):
+        if target is not None and (around is None or key not in changed_in(body.unit, around)):
             body.functions[key] = target
     is_object = not node.is_static and type_.kind in (TypeKind.RECORD, TypeKind.ARRAY)
     if is_object and body.is_host and initializer is not None and _is_of_class(body, node):
