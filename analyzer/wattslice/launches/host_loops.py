@@ -7,7 +7,7 @@ they change is unknown behind them unless every iteration changes it by the same
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -24,10 +24,9 @@ from wattslice.launches.memory import (
     Unknown,
     Value,
     condition_of,
+    is_aggregate,
     is_length,
     length_cell,
-    moved,
-    offset_of,
     places_of,
     same,
     truth,
@@ -171,7 +170,7 @@ class HostLoops(ControlFlow):
             is_static = cell[0].is_static  # which may be set there first
             if cell[1] >= 0 and not is_static and cell[1] not in cell[0].cells:
                 before = values[0]
-            if all(same(value, before) for value in values):
+            if all(same(value, before) or value == before for value in values):
                 value = before
             else:
                 places = places_of(before, *values)
@@ -214,10 +213,14 @@ class HostLoops(ControlFlow):
         begin, jumps, returned = len(self.instances), self._jumps(), list(self._returned)
         seen, is_any, self._is_any = set(self._seen), self._is_any, True
         lost = dict.fromkeys(cell for cell in changed if not is_length(cell[1]))  # which is seen to change
+        numbers = (variable for variable in self._writes(stmt).names if not is_aggregate(variable.type))
+        named = (self.memory.declared(variable) for variable in numbers)
+        lost.update(dict.fromkeys((where.storage, where.offset) for where in named if where is not None))
+        found: Delta = {}
         try:
             while True:  # what it is seen to change is lost before it, too
                 mark = self.memory.mark()
-                lost.update(self._lose(stmt, lost, reason))
+                self._lose(lost, reason)
                 flow, changes = self._visit(stmt, times, why or Unknown(reason))
                 self.memory.roll_back(mark)
                 rest = self.instances[begin:]
@@ -227,10 +230,12 @@ class HostLoops(ControlFlow):
                     for cell, value in changes.items()
                     if cell not in lost
                     and (cell[1] in cell[0].cells or cell[0].is_static)
-                    and not same(value, self.memory.current(cell))
+                    and not same(value, now := self.memory.current(cell))
+                    and not (isinstance(value, Unknown) and _is_lost(now))
                 ]
                 if not more:
-                    return flow, changes, rest
+                    return flow, {**found, **changes}, rest
+                found.update((cell, changes[cell]) for cell in more)
                 lost.update(dict.fromkeys(more))
                 self._forget_jumps(jumps)
                 self._returned[:] = returned
@@ -238,24 +243,16 @@ class HostLoops(ControlFlow):
         finally:
             self._is_any = is_any
 
-    def _lose(self, stmt: ir.Loop, cells: Iterable[Cell], reason: str) -> Delta:
-        """Forget what a loop writes by names, and `cells`; all that is lost."""
-        writes, lost = self._writes(stmt), dict.fromkeys(cells)
-        for variable in writes.steady | writes.others:
-            where = self.memory.declared(variable)
-            if where is None or where.storage.is_given:
-                continue
-            paths = writes.members.get(variable, ())
-            offsets = [moved(offset_of(variable.type, path), where.offset) for path in paths]
-            keys = offsets or (key for key in where.storage.cells if not is_length(key))  # which is seen
-            lost.update(dict.fromkeys((where.storage, key) for key in keys))
+    def _lose(self, lost: Collection[Cell], reason: str) -> None:
+        """Forget what a loop changes; what was unknown before stays so for that reason."""
         places = places_of(*(self.memory.current(cell) for cell in lost))
-        mark = self.memory.mark()
         for cell in lost:
-            around = places if places_of(self.memory.current(cell)) else ()
+            now = self.memory.current(cell)
+            around = places if places_of(now) else ()
             value = Unknown(f"'{cell[0].name}' {reason}", around=around, is_derived=True)
+            if isinstance(now, Unknown) and _is_lost(now) and cell[1] in cell[0].cells:
+                value = replace(now, around=around) if around else now
             self.memory.apply({cell: value})
-        return self.memory.changes_since(mark)
 
     def _add(self, rest: Sequence[LaunchInstance], begin: int) -> None:
         """Launches of any iteration, beside those of the iterations that were visited, from `begin`.
@@ -388,6 +385,11 @@ class HostLoops(ControlFlow):
 
 def _site(instance: LaunchInstance) -> _Site:
     return instance.node, instance.path, instance.kernel
+
+
+def _is_lost(value: Value) -> bool:
+    """Whether a value may be any."""
+    return isinstance(value, Unknown) and value.least is None and not value.is_option
 
 
 def _extrapolated(first: Value | None, second: Value, iterations: int) -> Value:

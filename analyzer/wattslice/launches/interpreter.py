@@ -51,6 +51,8 @@ MAX_RECURSION_DEPTH = 40
 _MOST_RUNS = 6
 """Of a closure that may be called any number of times, until all is unknown that it changes."""
 _NO_PLACE = Unknown("a value without a name")
+_SWAP = "_ZSt4swap"
+_SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
 
@@ -295,6 +297,8 @@ class Interpreter(HostLoops):
         if node.name in READS_ARGV or node.name in READS_FILES:
             function = None
         if function is None and node.function is None and not node.is_virtual:
+            if node.callee.startswith(_SWAP) and self._swapped(node, arguments):
+                return Unknown("no value")
             for known in (text_call, tensor_call, self._files.call, algorithm_call):
                 value = known(self.memory, node, arguments)
                 if value is not None:
@@ -478,6 +482,17 @@ class Interpreter(HostLoops):
                     self.memory.forget_behind(perhaps, replace(condition_of(where), around=()))
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         return convert(self._body(function), type_)
+
+    def _swapped(self, node: ir.Call, arguments: tuple[Value, ...]) -> bool:
+        """Exchange two numbers or addresses, which are told with the places that hold them."""
+        types = [argument.type for argument in node.arguments[:2]]
+        places = [one for one in arguments[2:] if isinstance(one, Pointer)]
+        is_scalar = all(type_.kind in _SCALARS and type_.lanes == 1 for type_ in types)
+        if len(arguments) != 4 or len(places) != 2 or not is_scalar:
+            return False
+        for place, value, type_ in zip(places, (arguments[1], arguments[0]), types, strict=True):
+            self.memory.write(place.storage, place.offset, value, type_)
+        return True
 
     def _named_place(self, argument: ir.Expr) -> Value:
         """The address of what is passed by reference, in the frame of the caller."""

@@ -6,7 +6,7 @@ them. Of any other that the loop may write nothing is known once iterations are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -15,38 +15,27 @@ from wattslice.launches.host_api import base_of
 
 
 class LoopWrites(Struct, frozen=True):
-    """What a loop may write: `steady` by the same amount in each iteration, and `others`.
+    """What a loop writes: `steady` by the same amount in each iteration, `grown`: vectors by an element.
 
-    `may_end_early`: a jump out of it depends on what it writes. `members`: of others, the scalar members that
-    are written where nothing else of the variable is. `grown`: vectors that get one element more in each
-    iteration.
+    `names`: the variables that it may write. `may_end_early`: a jump out of it depends on what it writes.
     """
 
     steady: frozenset[ir.Variable]
-    others: frozenset[ir.Variable]
+    names: frozenset[ir.Variable]
     may_end_early: bool
-    members: Mapping[ir.Variable, frozenset[tuple[str, ...]]]
     grown: frozenset[ir.Variable]
 
 
 def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
     """`callees`: the functions that its body may call."""
     written: dict[ir.Variable, int] = {}
-    members: dict[ir.Variable, set[tuple[str, ...]]] = {}
-    whole: set[ir.Variable] = set()
     expressions = (*_expressions(loop), *(e for f in callees for e in ir.expressions_below(f.body)))
     for expr in expressions:
         for variable in _written_by(expr):
             written[variable] = written.get(variable, 0) + 1
-            path = _member_written(expr)
-            if path:
-                members.setdefault(variable, set()).add(path)
-            else:
-                whole.add(variable)
     for stmt in ir.walk_statements(loop.body):
         if isinstance(stmt, ir.Declare) and stmt.variable.role is not ir.VariableRole.STATIC_LOCAL:
             written.setdefault(stmt.variable, 1)
-            whole.add(stmt.variable)
     steps: dict[ir.Variable, int] = {}
     for expr in (*_always_run(loop.body), *(() if loop.step is None else ir.comma_parts(loop.step))):
         variable = _stepped(expr, written)
@@ -57,9 +46,8 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
     steady = {v for v, n in steps.items() if written[v] == n and (not is_skipping or v in in_step)}
     return LoopWrites(
         frozenset(steady),
-        frozenset(written) - steady,
+        frozenset(written),
         _may_end_early(loop.body, set(written)),
-        {variable: frozenset(paths) for variable, paths in members.items() if variable not in whole},
         frozenset() if is_skipping or not _names_vectors(expressions) else _grown(loop, expressions),
     )
 
@@ -120,13 +108,6 @@ def _grown(loop: ir.Loop, expressions: Iterable[ir.Expr]) -> frozenset[ir.Variab
         variable for expr in expressions if isinstance(expr, ir.Assign) for variable in _written_by(expr)
     }
     return frozenset(v for v in added if added.count(v) == named.count(v) == 1 and v not in assigned)
-
-
-def _member_written(expr: ir.Expr) -> tuple[str, ...]:
-    """The scalar member that an expression writes; empty where it may write more."""
-    if not isinstance(expr, (ir.Assign, ir.Increment)) or not isinstance(expr.target, ir.RegisterPlace):
-        return ()
-    return expr.target.path if expr.target.type.kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT) else ()
 
 
 def _expressions(loop: ir.Loop) -> Iterator[ir.Expr]:

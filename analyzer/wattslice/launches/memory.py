@@ -529,6 +529,8 @@ class Memory:
                 for other in overlap.others:
                     self._set(storage, other, lost)
                 value = value if type_.size_bytes >= overlap.widest_bytes else lost
+            if isinstance(value, Unknown) and value is storage.cells.get(offset):
+                value = replace(value)  # which was written, though nobody knows what
             self._set(storage, offset, value)
 
     def forget_object(self, storage: Storage, offset: int, type_: ir.Type, why: Unknown) -> None:

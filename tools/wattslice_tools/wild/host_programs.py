@@ -183,6 +183,7 @@ class Program(Struct):
     fresh: int = 0
     loops: int = 0
     has_outside: bool = False  # asks functions that only the run has
+    has_long_loops: bool = False  # most statements are loops of many iterations
 
     def name(self, stem: str = "t") -> str:
         """A new name."""
@@ -371,28 +372,35 @@ def references(p: Program) -> str:
     return f"{{ {p.draw.choice(forms)} }}"
 
 
-def printing(p: Program) -> str:
-    """Statements that print, test, free or measure, with something that runs in them, or by such a name."""
-    x, y, t, u = p.name("q"), p.name("q"), p.variable(), p.variable()
+def uncounted(p: Program) -> str:
+    """Loops of more than 64 iterations, most of them not counted: time steps, residuals, generators, depths."""
+    x, t, u = p.name("w"), p.variable(), p.variable()
     a, n, m = expression(p, 1), p.number(), p.number(4)
-    runs = f"auto {x} = [&](int q) {{ {launch(p)}; {t} = q; return q; }};"
-    box = f"Box {x}({n}, {m});"
-    forms = [
-        f'printf("%d\\n", ++{t});', f'printf("%d %d", {t} += {n}, 3);', f'std::cout << {t}++ << "\\n";', f"std::cout << ({t} = {a}) << std::endl;", f"assert(({t} = {n}) > 0);", f'puts(({t} += {n}) > 9 ? "a" : "b");', f'fprintf(stdout, "%*d", 3, {t} = {n});',
-        f'printf("%d\\n", next_id()); {t} = next_id();', f"std::cout << next_id() << fib({m}) << next_id(); {t} = next_id();", f'printf("%d", guarded(std::abs({a}))); {t} = g0;', f"{runs} printf(\"%d\", {x}({n}));", f"{runs} std::cout << {x}({n}) << ' ' << {x}({m}) << '\\n';",
-        f"{runs} assert({x}({n}) > 0);", f"{runs} for (int i = 0; i < {m}; i++) std::cout << {x}(i);", f"{runs} {a} > 4 ? printf(\"%d\", {x}({n})) : printf(\"b\");", f"{runs} if (printf(\"%d\", {x}({m}))) {u} = {n};", f"{runs} std::function<int(int)> {y} = {x}; std::cout << {y}({n});", f"{runs} assert({a} > 5 || {x}({n}));",
-        f'{box} printf("%d", {x}.add({m}).v); std::cout << {x}.sum() << {x}({n}); {t} = {x}.v;', f"{box} std::cout << by_value({x}) << Box({m}).v; {t} = gone + made;", f"{box} fprintf(stdout, \"%d\", ++{x} < Box({m})); {t} = {x}.v + gone;", f'{box} printf("%d", (by_reference({x}), {x}.w)); {t} = {x}.v;',
-        f'struct {x}s {{ int n = {m}; int printf(const char *, int v) {{ return n += v; }} void free(int v) {{ n -= v; }} void exit(int v) {{ n *= v; }} }} {y}; {y}.printf("a", {n}); {y}.free({m}); {y}.exit(2); {t} = {y}.n;', f"struct {x}s {{ int s = {n}; {x}s &operator<<(int v) {{ s = (s * 3 + v) % 97; return *this; }} }} {y}; {y} << {n} << {t}++ << {m}; {u} = {y}.s;",
-        f'int *{x} = (int *)malloc(12); {x}[0] = {n}; printf("%d", {x}[0]++); {t} = {x}[0]; free({x});', f'for (int {x} = 0; {x} < {m}; printf("%d", {x}++)) {t} += 1;', f'printf("%d", std::exchange({t}, {n}));', f'std::cout << std::max({t}, {u}) << std::min({{1, {n}}}) << std::string("ab").size() << std::to_string({t});', f"std::vector<int> {x} = {{{n}, {m}}}; std::cout << {x}[1]++ << {x}.back() << {x}.size(); {t} = {x}[1];",
-        f'printf("ab%n\\n", &{t});', f'sscanf("12ab", "%d%n", &{t}, &{u});', f'char {x}[8]; {u} = sscanf("ab 7", "%[a-z] %d", {x}, &{t});', f'std::map<int, int> {x}; std::cout << {x}[{m}]; {t} = (int){x}.size();',
+    every, at = p.draw.choice((7, 20, 40, 90)), p.draw.randint(0, 4)
+    now, c = f"{x}t", f"{x}c"
+    p.names.append(c)
+    inner = [
+        f"if (++{c} % {every} == {at}) {{ {launch(p)}; }}", f"if ({c}++ == {every + 30}) {launch(p)}; else {{ {t} = {n}; }}", f"{c} += 1; {launch(p)}; if ({c} % {every} == {at}) {t} = {c};", f"switch (++{c} % {every}) {{ case {at}: {launch(p)}; break; case 5: {u} = {c}; }}",
+        f"{c}++; if ({c} % 3 == 1) continue; {launch(p)};", f"{c}++; if ({c} == {every}) {{ {t} = {a}; }} if ({t} == {n}) {{ {launch(p)}; }}", f"++{c} % {every} == {at} && ({t} = {c}); {launch(p)};", f"for (int i = 0; i < {c}++ % 3; i++) {{ {launch(p)}; }}",
+        f"if ({x}.tick()) {{ {launch(p)}; }} {c} = {x}.n;", f"{x}.tick(); if ({x}.on) {launch(p)}; {c} = {x}.n - {x}.on;", f"static int own = {n}; if (++own == {every}) {{ {launch(p)}; }} {c} = own;", f"{x}v[++{c} % 9]++; if ({x}v[{at}] == {m}) {launch(p)};",
+        f"raise({c}, 1); if ({c} > {every}) {{ {launch(p)}; }} {t} = ({t} + {m}) % 90;", f"std::swap({t}, {u}); {launch(p)}; {c}++;", f"std::swap({x}p, {x}q); ++*{x}p; {c} = *{x}q; {launch(p)};", f"{c}++; if ({c} % {every} == {at}) {{ {block(p, MOST_NESTED)} }}", f"{{ {block(p, MOST_NESTED)} }} {c}++;",
+        f"double in = 1; while (in > 0.5) {{ in *= 0.99; if (++{c} % {every} == {at}) {{ {launch(p)}; }} }}",
     ]  # fmt: skip
-    measured = [
-        f"cudaEvent_t {x}, {y}; cudaEventCreate(&{x}); cudaEventCreate(&{y}); float {x}t = -1; cudaEventElapsedTime(&{x}t, {x}, {y}); {t} = {x}t > 1 ? {n} : {m}; {u} += {n};",
-        f"cudaEvent_t {x} = nullptr; float {y} = 9, {y}b = 9; for (int i = 1; i < {m}; i++) {{ cudaEventElapsedTime(&{y}, {x}, {x}); if ({y} < {y}b) {{ {y}b = {y}; {t} = i; }} {launch(p)}; }}",
-        f"cudaEvent_t {x}; cudaEventCreate(&{x}); {t} = 0; while (cudaEventQuery({x}) == cudaErrorNotReady) {t}++;", f"cudaStream_t {x} = nullptr; cudaStreamCreate(&{x}); if ({x}) {t} = {n}; if (cudaStreamQuery({x}) != cudaSuccess) {u} = {m};",
-        f"cudaPitchedPtr {x} = {{}}; cudaMalloc3D(&{x}, cudaExtent{{100, 4, {m}}}); {t} = {x}.pitch / 64;", f"timeval {x} = {{}}; gettimeofday(&{x}, nullptr); {t} = {x}.tv_usec % 89; {u} = {x}.tv_sec > 9 ? {n} : {m};", f'int {x} = {n}; printf("%d", {x} += outside({m})); {t} = {x};', f"int {x} = {n}; assert(outside({m}) > 9 || ({x} = {m})); {t} = {x};",
+    body = p.draw.choice(inner)
+    p.names.remove(c)
+    end = p.draw.choice(("0.7", "1.0", "2.5"))
+    loops = [
+        f"for (double {now} = 0; {now} < {end}; {now} += 0.01) {{ {body} }}", f"double {now} = 0; while ({now} < {end}) {{ {now} += 0.01; {body} }}", f"double {now} = 1; do {{ {now} *= 0.95; {body} }} while ({now} > 1e-3);", f"double {now} = 0; for (;;) {{ if ({now} >= {end}) break; {now} += 0.01; {body} }}",
+        f"for (int {now} = 0; {now} < {p.draw.choice((60, 70, 200))}; {now}++) {{ {body} }}", f"while ({x}.next()) {{ {body} }}", f"std::vector<int> {now}(150, {m}); for (int q : {now}) {{ {t} = ({t} + q) % 91; {body} }}", f"auto {now} = [&](double end) {{ for (double now = 0; now < end; now += 0.01) {{ {body} }} }}; {now}({end}); {now}(0.3);",
+        f"int {now} = 1 << 30; for (int i = 0; {now}; i++) {{ if (i % 9 == 8) {now} >>= 1; {body} }}", f"for (int {now} = 0; {now} < 90; {now}++) {{ if ({c} > {every + 20}) break; {body} }}",
     ]  # fmt: skip
-    return f"{{ {p.draw.choice(forms + measured * p.has_outside)} }}"
+    made = f"struct {{ int n = {m}, on = 0, left = 99; int tick() {{ if (++n % {every} == {at}) on = 1; else if (n % 10 == 3) on = 0; return n % 17 == {m}; }} bool next() {{ return --left > 0; }} }} {x}; int {x}v[9] = {{}}, {c} = 0, {x}a = {n}, {x}b = {m}, *{x}p = &{x}a, *{x}q = &{x}b;"
+    p.names.append(c)
+    after = p.draw.choice([f"{launch(p)};", f"if ({c} > {every}) {launch(p)};", ""])
+    p.names.remove(c)
+    return (
+        f"{{ {made} {p.draw.choice(loops)} {after} {u} = ({c} + {x}.n + {x}.on + {x}v[{at}] + *{x}p) % 97; }}"
+    )
 
 
 def algorithms(p: Program) -> str:
@@ -423,6 +431,30 @@ def algorithms(p: Program) -> str:
     if p.draw.random() < 0.25:
         return f"{{ {p.draw.choice(others)} }}"
     return f"{{ {made} {p.draw.choice([*forms, *(grown if more else [])])} }}"
+
+
+def printing(p: Program) -> str:
+    """Statements that print, test, free or measure, with something that runs in them, or by such a name."""
+    x, y, t, u = p.name("q"), p.name("q"), p.variable(), p.variable()
+    a, n, m = expression(p, 1), p.number(), p.number(4)
+    runs = f"auto {x} = [&](int q) {{ {launch(p)}; {t} = q; return q; }};"
+    box = f"Box {x}({n}, {m});"
+    forms = [
+        f'printf("%d\\n", ++{t});', f'printf("%d %d", {t} += {n}, 3);', f'std::cout << {t}++ << "\\n";', f"std::cout << ({t} = {a}) << std::endl;", f"assert(({t} = {n}) > 0);", f'puts(({t} += {n}) > 9 ? "a" : "b");', f'fprintf(stdout, "%*d", 3, {t} = {n});',
+        f'printf("%d\\n", next_id()); {t} = next_id();', f"std::cout << next_id() << fib({m}) << next_id(); {t} = next_id();", f'printf("%d", guarded(std::abs({a}))); {t} = g0;', f"{runs} printf(\"%d\", {x}({n}));", f"{runs} std::cout << {x}({n}) << ' ' << {x}({m}) << '\\n';",
+        f"{runs} assert({x}({n}) > 0);", f"{runs} for (int i = 0; i < {m}; i++) std::cout << {x}(i);", f"{runs} {a} > 4 ? printf(\"%d\", {x}({n})) : printf(\"b\");", f"{runs} if (printf(\"%d\", {x}({m}))) {u} = {n};", f"{runs} std::function<int(int)> {y} = {x}; std::cout << {y}({n});", f"{runs} assert({a} > 5 || {x}({n}));",
+        f'{box} printf("%d", {x}.add({m}).v); std::cout << {x}.sum() << {x}({n}); {t} = {x}.v;', f"{box} std::cout << by_value({x}) << Box({m}).v; {t} = gone + made;", f"{box} fprintf(stdout, \"%d\", ++{x} < Box({m})); {t} = {x}.v + gone;", f'{box} printf("%d", (by_reference({x}), {x}.w)); {t} = {x}.v;',
+        f'struct {x}s {{ int n = {m}; int printf(const char *, int v) {{ return n += v; }} void free(int v) {{ n -= v; }} void exit(int v) {{ n *= v; }} }} {y}; {y}.printf("a", {n}); {y}.free({m}); {y}.exit(2); {t} = {y}.n;', f"struct {x}s {{ int s = {n}; {x}s &operator<<(int v) {{ s = (s * 3 + v) % 97; return *this; }} }} {y}; {y} << {n} << {t}++ << {m}; {u} = {y}.s;",
+        f'int *{x} = (int *)malloc(12); {x}[0] = {n}; printf("%d", {x}[0]++); {t} = {x}[0]; free({x});', f'for (int {x} = 0; {x} < {m}; printf("%d", {x}++)) {t} += 1;', f'printf("%d", std::exchange({t}, {n}));', f'std::cout << std::max({t}, {u}) << std::min({{1, {n}}}) << std::string("ab").size() << std::to_string({t});', f"std::vector<int> {x} = {{{n}, {m}}}; std::cout << {x}[1]++ << {x}.back() << {x}.size(); {t} = {x}[1];",
+        f'printf("ab%n\\n", &{t});', f'sscanf("12ab", "%d%n", &{t}, &{u});', f'char {x}[8]; {u} = sscanf("ab 7", "%[a-z] %d", {x}, &{t});', f'std::map<int, int> {x}; std::cout << {x}[{m}]; {t} = (int){x}.size();',
+    ]  # fmt: skip
+    measured = [
+        f"cudaEvent_t {x}, {y}; cudaEventCreate(&{x}); cudaEventCreate(&{y}); float {x}t = -1; cudaEventElapsedTime(&{x}t, {x}, {y}); {t} = {x}t > 1 ? {n} : {m}; {u} += {n};",
+        f"cudaEvent_t {x} = nullptr; float {y} = 9, {y}b = 9; for (int i = 1; i < {m}; i++) {{ cudaEventElapsedTime(&{y}, {x}, {x}); if ({y} < {y}b) {{ {y}b = {y}; {t} = i; }} {launch(p)}; }}",
+        f"cudaEvent_t {x}; cudaEventCreate(&{x}); {t} = 0; while (cudaEventQuery({x}) == cudaErrorNotReady) {t}++;", f"cudaStream_t {x} = nullptr; cudaStreamCreate(&{x}); if ({x}) {t} = {n}; if (cudaStreamQuery({x}) != cudaSuccess) {u} = {m};",
+        f"cudaPitchedPtr {x} = {{}}; cudaMalloc3D(&{x}, cudaExtent{{100, 4, {m}}}); {t} = {x}.pitch / 64;", f"timeval {x} = {{}}; gettimeofday(&{x}, nullptr); {t} = {x}.tv_usec % 89; {u} = {x}.tv_sec > 9 ? {n} : {m};", f'int {x} = {n}; printf("%d", {x} += outside({m})); {t} = {x};', f"int {x} = {n}; assert(outside({m}) > 9 || ({x} = {m})); {t} = {x};",
+    ]  # fmt: skip
+    return f"{{ {p.draw.choice(forms + measured * p.has_outside)} }}"
 
 
 def texts(p: Program) -> str:
@@ -484,6 +516,8 @@ def statement(p: Program, depth: int) -> str:
     """One or more statements."""
     if p.has_outside and p.draw.random() < 0.4:
         return jumps(p)
+    if p.has_long_loops and depth < 2 and p.draw.random() < 0.7:
+        return uncounted(p)
     pick = p.draw.random()
     if depth < MOST_NESTED and pick < 0.1:
         name = p.name("i")
@@ -511,9 +545,13 @@ def statement(p: Program, depth: int) -> str:
         return printing(p)
     if pick < 0.70:
         return algorithms(p)
-    if pick < 0.74:
+    if pick < 0.71:
+        return printing(p)
+    if pick < 0.76:
         return exceptions(p)
-    if pick < 0.77:
+    if pick < 0.775 and depth < 2:
+        return uncounted(p)
+    if pick < 0.81:
         name = p.name("n")
         text = f"int {name} = {expression(p)};"
         p.names.append(name)
@@ -546,12 +584,14 @@ def expression_of(p: Program, names: list[str]) -> str:
     return text
 
 
-def program(seed: int, *, is_short: bool = False, has_outside: bool = False) -> tuple[str, int]:
+def program(
+    seed: int, *, is_short: bool = False, has_outside: bool = False, has_long_loops: bool = False
+) -> tuple[str, int]:
     """Text of a program, with launches as `LAUNCH(kernel; grid; block; m; n)`, and their number.
 
     `is_short`: of one statement, then what it has changed.
     """
-    p = Program(random.Random(seed), has_outside=has_outside)
+    p = Program(random.Random(seed), has_outside=has_outside, has_long_loops=has_long_loops)
     draw = p.draw
 
     def body(*forms: str) -> str:
@@ -593,12 +633,10 @@ Made = Counter[tuple[str, tuple[int, ...], tuple[int, ...]]]
 """How often each kernel is launched with each geometry and arguments."""
 
 
-def runs(
-    first: int, number: int, folder: Path, *, is_short: bool, has_outside: bool
-) -> Iterator[tuple[int, str, int, Made]]:
+def runs(first: int, number: int, folder: Path, **forms: bool) -> Iterator[tuple[int, str, int, Made]]:
     """Programs with their launches as g++ and the processor make them."""
     seeds = range(first, first + number)
-    programs = {seed: program(seed, is_short=is_short, has_outside=has_outside) for seed in seeds}
+    programs = {seed: program(seed, **forms) for seed in seeds}
     made: dict[int, Made] = {seed: Counter() for seed in programs}
     texts, calls = [_HEADERS, _RUN_HEAD, _OUTSIDE], list[str]()
     for seed, (text, _) in programs.items():
@@ -670,9 +708,7 @@ def check(
     first: int,
     number: int,
     show: Callable[[str], None],
-    *,
-    is_short: bool = False,
-    has_outside: bool = False,
+    **forms: bool,
 ) -> tuple[int, int, int, int]:
     """Judges programs; how many, launched kernels in them, those known with arguments and times, and faults."""
     gpu = load_gpu("v100")
@@ -681,7 +717,7 @@ def check(
         folder = Path(name)
         for start in range(first, first + number, TOGETHER):
             together = min(TOGETHER, first + number - start)
-            made_of = runs(start, together, folder, is_short=is_short, has_outside=has_outside)
+            made_of = runs(start, together, folder, **forms)
             for seed, text, launches, made in made_of:
                 path = folder / f"p{seed}.cu"
                 path.write_text(cuda_text(text, launches))
@@ -710,8 +746,9 @@ def main() -> None:
     )
     parser.add_argument("--short", action="store_true", help="programs of one statement")
     parser.add_argument("--outside", action="store_true", help="programs that ask what only their run tells")
+    parser.add_argument("--loops", action="store_true", help="programs with many long loops")
     options = parser.parse_args()
-    forms = {"is_short": options.short, "has_outside": options.outside}
+    forms = {"is_short": options.short, "has_outside": options.outside, "has_long_loops": options.loops}
     if options.text:
         print(cuda_text(*program(options.first, **forms)))
         return

@@ -1,0 +1,121 @@
+"""Loops of host code that are not followed to their end: what is said of launches that later iterations make."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+
+from .geometry import launches
+
+HEAD = """
+#include <utility>
+#include <vector>
+__global__ void k(float *x, int n) {}
+__global__ void e(float *x, int n) {}
+float *x;
+int outside();
+"""
+CLOCK = "struct Clock { int n = 0, on = 0; double t = 0; bool next() { t += 0.01; return t < 2; } void tick() { if (on) e<<<5, 32>>>(x, 7); if (++n == 70) on = 1; } };"
+STEP = "void step(int i) { if (i % 300 == 150) e<<<5, 32>>>(x, 7); }"
+ANY_NUMBER = [
+    ("a count in the condition", "int c = 0; double t = 1; while (t > 1e-4) { t *= 0.95; if (++c % 50 == 0) e<<<5, 32>>>(x, 7); }"),
+    ("a count elsewhere", "int c = 0; for (double t = 0; t < 1; t += 0.002) { ++c; if (c % 50 == 0) e<<<5, 32>>>(x, 7); }"),
+    ("no bound", "double t = 0; int c = 0; for (;;) { if (t >= 2.5) break; t += 0.01; if (c++ % 20 == 0) e<<<5, 32>>>(x, 7); }"),
+    ("a do loop, another arm", "double t = 0; int c = 0; do { t += 0.01; if (c++ % 90 != 89) k<<<1, 32>>>(x, 1); else e<<<5, 32>>>(x, 7); } while (t < 5);"),
+    ("a generator", "Clock c; int s = 0; while (c.next()) if (s++ % 8 == 0) e<<<5, 32>>>(x, 7);"),
+    ("a member that a later iteration sets", "Clock c; for (double t = 0; t < 1; t += 0.005) c.tick();"),
+    ("a static", "for (double t = 0; t < 1; t += 0.005) { static int c = 0; if (++c % 60 == 0) e<<<5, 32>>>(x, 7); }"),
+    ("a switch", "int c = 0; for (double t = 0; t < 1; t += 0.005) switch (c++ % 40) { case 3: e<<<5, 32>>>(x, 7); break; case 9: k<<<1, 32>>>(x, 1); }"),
+    ("an operator", "int c = 0; auto go = [] { e<<<5, 32>>>(x, 7); return 1; }; for (double t = 0; t < 1; t += 0.005) ++c % 60 == 0 && go();"),
+    ("a loop in a loop", "for (int i = 0; i < 3; i++) { int c = 0; for (double t = 0; t < 1; t += 0.01) if (++c % 30 == 0) e<<<5, 32>>>(x, 7); }"),
+    ("an inner loop of more iterations", "int c = 0; for (double t = 0; t < 1; t += 0.01) for (int i = 0; i < ++c % 70; i++) e<<<5, 32>>>(x, 7);"),
+    ("a range", "std::vector<int> v(200, 1); int c = 0; for (int q : v) { c += q; if (c % 100 == 99) e<<<5, 32>>>(x, 7); }"),
+    ("a counted loop", "int c = 0; for (int i = 0; i < 1000; i++) if (c++ % 90 == 7) e<<<5, 32>>>(x, 7);"),
+    ("a function", "for (int i = 0; i < 1000; i++) step(i);"),
+    ("a loop of unknown length", "int c = 0; while (outside()) if (c++ % 90 == 7) e<<<5, 32>>>(x, 7);"),
+    ("a jump over it", "int c = 0; for (double t = 0; t < 1; t += 0.005) { if (++c % 3) continue; e<<<5, 32>>>(x, 7); }"),
+    ("a launch behind the loop", "int c = 0; for (double t = 0; t < 1; t += 0.005) c++; if (c > 150) e<<<5, 32>>>(x, 7);"),
+    ("a loop behind the loop", "int c = 0; for (double t = 0; t < 1; t += 0.005) { k<<<1, 32>>>(x, 1); c++; } for (int i = 0; i < c; i++) e<<<5, 32>>>(x, 7);"),
+]  # fmt: skip
+
+
+def text_of(body: str) -> str:
+    used = CLOCK * ("Clock" in body) + STEP * ("step(" in body)
+    return f"{HEAD} {used} int main() {{ {body} }}"
+
+
+@pytest.mark.parametrize("body", [body for _, body in ANY_NUMBER], ids=[name for name, _ in ANY_NUMBER])
+def test_nobody_knows_how_often_iterations_that_are_not_followed_launch(tmp_path, body):
+    found = launches(tmp_path, text_of(body))
+    (one,) = [one for one in found if one.kernel.name == "e" and one.line is not None]
+    assert (one.grid, one.arguments[1], one.source) == ((5, 1, 1), 7, LaunchSource.HOST_CODE)
+    assert one.times is None
+    assert not one.assumptions
+
+
+LATER = [
+    ("int c = 0; double t = 0; while (t < 1) { t += 0.002; if (++c % 90 == 0) e<<<c, 32>>>(x, c); }", None),
+    ("int c = 0; double t = 0; while (t < 3) { if (c % 40 == 0 && c > 0) e<<<c, 32>>>(x, c); c++; t += 0.01; }", 40),
+    ("for (int i = 0; i < 1000; i++) if (i % 90 == 7) e<<<i, 32>>>(x, i);", None),
+    ("int c = 0; while (outside()) { if (c % 40 == 3) e<<<c + 1, 32>>>(x, c); c++; }", None),
+    ("int c = 0; while (outside()) { e<<<c + 1, 32>>>(x, c); c++; }", 1),
+    ("int a = 0; for (int i = 0; i < 500; i++) { if (i % 100 == 37) a = i; if (a == 137) e<<<a, 32>>>(x, a); }", None),
+    ("int c = 0; for (double t = 0; t < 1; t += 0.005) c++; e<<<c, 32>>>(x, c);", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "grid"), LATER)
+def test_a_geometry_is_that_of_an_iteration_that_was_followed(tmp_path, body, grid):
+    found = launches(tmp_path, text_of(body))
+    (one,) = [one for one in found if one.kernel.name == "e" and one.line is not None]
+    is_known = one.source is LaunchSource.HOST_CODE
+    assert (one.grid[0] if is_known else None) == grid
+    assert one.assumptions
+    assert "not always known" in one.assumptions[0].message or not is_known
+
+
+def test_what_no_iteration_changes_is_known_in_all(tmp_path):
+    body = "int n = 90; double t = 1; while (t > 1e-4) { t *= 0.95; int m = n / 3; k<<<m, 32>>>(x, m); if (n > 100) e<<<5, 32>>>(x, 7); } while (outside()) e<<<n, 32>>>(x, n);"
+    k, e = launches(tmp_path, text_of(body))
+    assert (k.grid, k.arguments[1], k.times, k.assumptions) == ((30, 1, 1), 30, None, ())
+    assert (e.grid, e.arguments[1], e.times, e.assumptions) == ((90, 1, 1), 90, None, ())
+
+
+def test_regular_launches_of_a_counted_loop_have_a_number(tmp_path):
+    body = "for (int i = 0; i < 900; i++) { int m = 4; if (m > 2) k<<<m, 32>>>(x, m); if (i % 90 == 7) e<<<5, 32>>>(x, 7); }"
+    k, e = launches(tmp_path, text_of(body))
+    assert (k.times, e.times) == (900, None)
+
+
+COUNTS = [
+    "int c = 0, a = 6; for (int i = 0; i < 70; i++) { c++; if (c % 20 == 3) a++; }",
+    "int c = 0, a = 6; for (double t = 0; t < 1; t += 0.01) { c++; if (c % 90 == 3) a += 2; }",
+    "struct { int a = 6, c = 0; void go() { if (++c % 90 == 3) a++; } } s; for (int i = 0; i < 400; i++) s.go(); int a = s.a;",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", COUNTS)
+def test_a_count_under_a_condition_that_varies_is_unknown(tmp_path, body):
+    _, e = launches(tmp_path, text_of(f"{body} e<<<1, 32>>>(x, a);"))
+    assert e.arguments[1] is None
+
+
+SWAPS = [
+    ("numbers", "int a = 4, b = 5; std::swap(a, b);", 5),
+    ("elements", "int v[3] = {5, 2, 1}, i = 2, a; std::swap(v[0], v[i]); a = v[2];", 5),
+    ("addresses", "int u = 3, v = 5; int *p = &u, *q = &v; std::swap(p, q); int a = *p;", 5),
+    ("objects behind addresses", "Clock c, d; c.n = 3; d.n = 5; Clock *p = &c, *q = &d; for (int i = 0; i < 7; i++) std::swap(p, q); int a = p->n;", 5),
+    ("floats", "double c = 2.5, d = 3; std::swap(c, d); int a = int(d * 2);", 5),
+    ("of any number", "int u = 3, v = 5; int *p = &u, *q = &v; while (outside()) std::swap(p, q); int a = *p;", None),
+    ("of many", "int u = 3, v = 5; int *p = &u, *q = &v; for (double t = 0; t < 1; t += 0.005) { std::swap(p, q); ++*p; } int a = u;", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "value"), [entry[1:] for entry in SWAPS], ids=[entry[0] for entry in SWAPS])
+def test_what_the_library_exchanges(tmp_path, body, value):
+    found = launches(tmp_path, text_of(f"{body} e<<<1, 32>>>(x, a);"))
+    (one,) = [one for one in found if one.kernel.name == "e" and one.line is not None and one.grid[0] == 1]
+    assert one.arguments[1] == value
