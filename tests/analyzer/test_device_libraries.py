@@ -244,3 +244,47 @@ __global__ void k(const float *x, float *y) {
     )
     assert (found.grid[0], found.block[0]) == (100, 128)
     assert found.counts_per_thread.global_load == 5
+
+
+EXCHANGES = [("StripedToBlocked", 1), ("BlockedToStriped", 1), ("BlockedToWarpStriped", 1)]
+
+
+@pytest.mark.parametrize(("way", "barriers"), EXCHANGES, ids=[way for way, _ in EXCHANGES])
+def test_an_exchange_goes_by_way_of_shared_memory(way, barriers):
+    found = kernel(
+        f"""
+#include <cub/block/block_exchange.cuh>
+__global__ void k(const float *x, float *y) {{
+    __shared__ cub::BlockExchange<float, 128, 4>::TempStorage shared;
+    float items[4] = {{x[threadIdx.x], 1, 2, 3}};
+    cub::BlockExchange<float, 128, 4>(shared).{way}(items, items);
+    y[threadIdx.x] = items[0] + items[3];
+}}""",
+        "k<<<1, 128>>>(0, 0)",
+    )
+    counts = found.counts_per_thread
+    assert (counts.shared_store, counts.shared_load, counts.barrier) == (4, 4, barriers)
+
+
+def test_a_scan_asks_once_a_block_for_what_came_before():
+    found = kernel(
+        """
+#include <cub/block/block_scan.cuh>
+struct Op {
+    __device__ float2 operator()(float2 a, float2 b) const { return make_float2(a.x * b.x, a.y * b.x + b.y); }
+};
+struct Before {
+    float2 kept;
+    __device__ float2 operator()(float2 total) { float2 old = kept; kept = total; return old; }
+};
+__global__ void k(const float2 *x, float2 *y) {
+    float2 items[2] = {x[threadIdx.x], x[threadIdx.x + 128]};
+    Before before{make_float2(1, 0)};
+    cub::BlockScan<float2, 128>().InclusiveScan(items, items, Op(), before);
+    y[threadIdx.x] = items[1];
+}""",
+        "k<<<1, 128>>>(0, 0)",
+    )
+    assert found.counts_per_thread.barrier == 3  # two of the scan, one for what came before
+    shuffles = {one.name: one.number for one in found.instructions_per_thread}["shfl"]
+    assert shuffles * 128 == 2 * 6 * 32  # both halves, by one warp

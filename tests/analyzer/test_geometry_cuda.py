@@ -333,3 +333,16 @@ def test_what_the_runtime_says_of_the_device_is_known(tmp_path, query, blocks):
     text = f"__global__ void k(int x) {{}}\nint main() {{ int n; {query} k<<<n, 32>>>(1); }}"
     (launch,) = launches(tmp_path, text)
     assert (launch.grid, launch.source) == ((blocks, 1, 1), LaunchSource.HOST_CODE)
+
+
+ENUMERATORS = """
+namespace n9 { enum class Q2 { A, B }; }
+enum R { A, B, C };
+template <class T, R r, bool h, n9::Q2 q, int i> __global__ void k(T *x) {}
+int main() { k<float, A, true, n9::Q2::B, 1><<<1, 32>>>(0); k<float, C, false, n9::Q2::A, -7><<<1, 32>>>(0); }
+"""
+
+
+def test_names_of_kernels_tell_enumerators_and_booleans_apart(tmp_path) -> None:
+    names = [launch.kernel.qualified_name for launch in launches(tmp_path, ENUMERATORS)]
+    assert names == ["k<float, 0, true, 1, 1>", "k<float, 2, false, 0, -7>"]

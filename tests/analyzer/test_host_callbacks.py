@@ -147,8 +147,32 @@ int main() {
 
 def test_lambdas_that_one_macro_writes_are_different(tmp_path):
     """All of them are at the place where the outermost macro is used."""
-    known = [one for one in launches(tmp_path, DISPATCH) if one.arguments != (None,)]
-    assert {(one.kernel.qualified_name, one.grid, one.arguments) for one in known} == {
+    found = launches(tmp_path, DISPATCH)
+    assert {(one.kernel.qualified_name, one.grid, one.arguments) for one in found if one.times == 1} == {
         ("k<true, false, 2>", (782, 1, 1), (100000,)),
         ("k<true, true, 4>", (40, 1, 1), (5000,)),
     }
+
+
+def test_what_a_dispatch_does_not_choose_is_as_it_is_written_there(tmp_path):
+    """Its lambda is run where it stands and nobody else may call it: its variables have values."""
+    others = [one for one in launches(tmp_path, DISPATCH) if one.times is None]
+    grids = {(one.kernel.qualified_name.rpartition(" ")[2], one.grid) for one in others}
+    assert (len(others), grids) == (6, {("2>", (782, 1, 1)), ("4>", (40, 1, 1))})
+    assert all("does not come with the values read" in one.assumptions[0].message for one in others)
+
+
+ASKED = """
+bool go(int *h);
+bool step(int &n, int *h) { k<<<2, 32>>>(1); n *= 2; return go(h); }
+"""
+
+
+@pytest.mark.parametrize(
+    "loop", ["while (step(n, &h)) {}", "do { h = 0; } while (step(n, &h));", "for (; step(n, &h);) {}"]
+)
+def test_what_the_condition_of_a_loop_does_is_done_as_often_as_it_is_asked(tmp_path, loop) -> None:
+    code = f"{HEAD}{ASKED}int main() {{ int h = 0, n = 4; {loop} k<<<n, 64>>>(7); }}"
+    asked, behind = sorted(launches(tmp_path, code), key=lambda one: one.line)
+    assert (asked.grid, asked.times) == ((2, 1, 1), None)
+    assert "'n' changes in a loop of unknown length" in behind.assumptions[0].message

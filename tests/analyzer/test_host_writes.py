@@ -33,6 +33,11 @@ HEAD = "".join(
         "cstring",
         "tuple",
         "utility",
+        "functional",
+        "map",
+        "unordered_map",
+        "thrust/device_vector.h",
+        "thrust/fill.h",
     )
 )
 KERNEL = """__global__ void k(int n) {}
@@ -65,17 +70,32 @@ LOST = [
     ("standard input", "int a = 3; std::cin >> a;"),
     ("two of a stream", "int a = 3, b; std::cin >> b >> a;"),
     ("a file", 'int a = 3; std::ifstream f("x"); f >> a;'),
-    ("a text", 'int a = 3; std::stringstream ss("7"); ss >> a;'),
-    ("sorted", "std::vector<int> v = {3, 1}; std::sort(v.begin(), v.end()); int a = v[0];"),
-    ("reversed", "std::vector<int> v = {3, 1}; std::reverse(v.begin(), v.end()); int a = v[0];"),
-    ("an array filled", "std::array<int, 2> v = {3, 1}; std::fill(v.begin(), v.end(), 4); int a = v[0];"),
-    ("by pointer", "std::vector<int> v = {3, 1}; std::sort(v.data(), v.data() + 2); int a = v[0];"),
-    ("by address", "std::vector<int> v = {3, 1}; std::sort(&v[0], &v[0] + 2); int a = v[0];"),
-    ("by iterator", "std::vector<int> v = {3, 1}; for (auto i = v.begin(); i != v.end(); ++i) *i *= 4;"
-     "int a = v[0];"),
+    ("a word that is no number", 'int a = 3; std::stringstream ss("x"); ss >> a;'),
     ("an element nobody knows", "std::vector<int> v = {3, 1}; int i; std::cin >> i; v[i] = 9; int a = v[0];"),
     ("moved", "std::vector<int> v = {3, 1}; auto w = std::move(v); int a = v.size() + 1;"),
     ("exchanged", "int a = 3; int b = std::exchange(a, 9);"),
+    ("by a comparison of its own", "std::vector<int> v = {3, 1};"
+     "std::sort(v.begin(), v.end(), [](int x, int y) { return x > y; }); int a = v[0];"),
+    ("backwards", "std::vector<int> v = {3, 1}; *v.rbegin() = 4; int a = v[1];"),
+    ("resized by what nobody knows", "std::vector<int> v = {3, 1}; int i; std::cin >> i; v.resize(i);"
+     "v.resize(2); int a = v[1];"),
+    ("a text written over", 'std::stringstream s("12"); s << "3"; int a; s >> a;'),
+    ("a text with a number", 'std::stringstream s; s << 1.5; int a = s.str().size();'),
+    ("a text read to its end", 'std::stringstream s; int a; s << 1; s >> a; s << 2; s >> a;'),
+    ("the rest of a text", 'std::stringstream s("5 6"); int b; s >> b; int a = s.str().size();'),
+    ("a line's end", 'std::stringstream s; s << 1 << std::endl; int a = s.str().size();'),
+    ("an unknown key", "std::map<int, int> m = {{1, 2}}; int i; std::cin >> i; m[i] = 4; int a = m[1];"),
+    ("a text nobody reads", "std::vector<int> v((3 <=> 4) < 0 ? 3 : 4); int a = v.size() + 1;"),
+    ("by an iterator of a class", "thrust::device_vector<int> v(8); auto i = v.begin();"
+     "thrust::fill(i, i + 8, 3); int a = v[1] + 1;"),
+    ("by a closure in a long loop", "std::vector<int> v(512), w = {1}; for (int i = 0; i < 99999; i++)"
+     "std::for_each(w.begin(), w.end(), [&](int x) { v.push_back(x); }); int a = v.size();"),
+    ("in no order", "std::unordered_map<int, int> m = {{1, 2}, {3, 4}}; int a = m.begin()->second;"),
+    ("a key that is not there", "std::map<int, int> m = {{1, 2}}; int a = m.at(3);"),
+    ("keys in an order of their own", "std::map<int, int, std::greater<int>> m = {{1, 2}, {3, 4}};"
+     "int a = m.begin()->second;"),
+    ("words by marks nobody knows", 'char s[] = "3,4"; const char *m = getenv("x"); strtok(s, m);'
+     "int a = strlen(s);"),
     ("a member by pointer", "L l{3}; int L::*m = &L::a; l.*m = 40; int a = l.a;"),
     ("of an object behind a pointer", "L l{3}, *p = &l; int L::*m = &L::a; p->*m = 40; int a = l.a;"),
     ("of one in brackets", "L l{3}, *p = &l; int L::*m = &L::a; (*p).*m = 40; int a = l.a;"),
@@ -126,6 +146,14 @@ struct Far { int m() const; };
 struct Near { int m() const { return 3; } };
 int near() { return Near().m(); }
 __managed__ int total;
+__managed__ int *far;
+__device__ void added(int *p) { atomicAdd(p, 2); }
+__global__ void sets() { total = 9; }
+__global__ void adds() { added(&total); }
+__global__ void elsewhere() { *far = 9; }
+__global__ void calls() { unseen(); }
+__global__ void none() {}
+__global__ void reads(int *c) { *c = total; }
 __global__ void v(Config *c) { c->n = 9; }
 __global__ void w(int *c) { *c = 77; }
 """
@@ -146,7 +174,17 @@ DOUBTFUL = [
     ("a number behind a loop", "int a = asked(); for (int i = asked(); i--;) a = 5;"),
     ("managed", "int *c; cudaMallocManaged(&c, 64); c[0] = 2; w<<<1, 1>>>(c); int a = c[0];"),
     ("managed, a member", "Config *c; cudaMallocManaged(&c, 8); c->n = 2; v<<<1, 1>>>(c); int a = c->n;"),
-    ("managed, by its name", "total = 4; k<<<1, 1>>>(7); int a = total;"),
+    ("managed, by its name", "total = 4; sets<<<1, 1>>>(); int a = total;"),
+    ("managed, by a function", "total = 4; adds<<<1, 1>>>(); int a = total;"),
+    ("managed, by a pointer beside it", "total = 4; elsewhere<<<1, 1>>>(); int a = total;"),
+    ("managed, by what is not read", "total = 4; calls<<<1, 1>>>(); int a = total;"),
+    ("managed, by a kernel elsewhere", "extern __global__ void other(int); total = 4; other<<<1, 1>>>(7);"
+     "int a = total;"),
+    ("managed, by one of two kernels", "total = 4; auto f = none; if (asked()) f = sets; f<<<1, 1>>>();"
+     "int a = total;"),
+    ("managed, by a graph", "cudaStream_t s; cudaGraph_t g; cudaGraphExec_t e; cudaStreamBeginCapture(s,"
+     "cudaStreamCaptureModeGlobal); sets<<<1, 1, 0, s>>>(); cudaStreamEndCapture(s, &g);"
+     "cudaGraphInstantiate(&e, g, 0); total = 4; cudaGraphLaunch(e, s); int a = total;"),
     ("pinned", "int *c; cudaMallocHost(&c, 64); *c = 8; w<<<1, 1>>>(c); int a = *c;"),
     ("set on the device", "int *c; cudaMallocManaged(&c, 64); c[0] = 5; cudaMemset2D(c, 8, 1, 8, 2);"
      "int a = c[0];"),
@@ -169,6 +207,41 @@ def test_what_only_the_run_knows_is_unknown(tmp_path, body):
     (launch,) = (one for one in found if one.kernel.name == "k" and one.block[0] == 32)
     assert launch.source is LaunchSource.ASSUMED
     assert launch.assumptions
+
+
+def test_managed_variables_stay_behind_kernels_that_do_not_write_them(tmp_path):
+    body = "total = 4; reads<<<1, 1>>>(nullptr); k<<<1, 1>>>(7); none<<<1, 1>>>(); k<<<total, 32>>>(7);"
+    found = launches(tmp_path, f"{HEAD}{KERNEL}{DOUBTS}int main() {{ {body} }}")
+    (launch,) = (one for one in found if one.kernel.name == "k" and one.block[0] == 32)
+    assert (launch.grid[0], launch.source) == (4, LaunchSource.HOST_CODE)
+
+
+TWO = """__global__ void k(int n) { if (threadIdx.x < n) __syncthreads(); }
+__global__ void k2(int n) { if (threadIdx.x < n) __syncthreads(); }
+__global__ void k3(int n) { if (threadIdx.x < n) __syncthreads(); }
+int asked();
+void (*every[2])(int) = {k, k2};
+"""
+
+
+@pytest.mark.parametrize("body", [
+    "auto f = k; if (asked()) f = k2; f<<<16, 64>>>(7);",
+    "(asked() ? k : k2)<<<16, 64>>>(7);",
+    "auto f = k; if (asked()) { if (asked()) f = k2; } f<<<16, 64>>>(7);",
+    "every[asked()]<<<16, 64>>>(7);",
+])  # fmt: skip
+def test_a_launch_through_one_of_two_pointers_is_listed_beside_others(tmp_path, body):
+    found = launches(tmp_path, f"{TWO}int main() {{ auto g = k3; g<<<4, 32>>>(7); k<<<4, 32>>>(7); {body} }}")
+    assert [(one.kernel.name, one.grid[0], one.times) for one in found] == [
+        ("k", 4, 1), ("k", 16, None), ("k2", 16, None), ("k3", 4, 1)
+    ]  # fmt: skip
+    assert ["perhaps" in "".join(a.message for a in one.assumptions) for one in found] == [0, 1, 1, 0]
+
+
+def test_a_pointer_that_may_hold_any_kernel_is_listed_for_each(tmp_path):
+    body = "auto f = k; if (asked()) f = chosen(); f<<<16, 64>>>(7); auto g = k3; g<<<4, 32>>>(7);"
+    found = launches(tmp_path, f"{TWO}void (*chosen())(int);\nint main() {{ {body} }}")
+    assert {one.kernel.name for one in found if one.grid[0] == 16} == {"k", "k3"}
 
 
 WRITTEN = [
@@ -409,8 +482,8 @@ def test_launches_that_are_known_are_kept_before_assumed_ones(tmp_path):
 
 def test_a_word_that_another_function_gets_is_lost(tmp_path):
     path = tmp_path / "a.cu"
-    main = 'int main(int argc, char **argv) { strtok(argv[1], "="); k<<<strlen(argv[1]), 32>>>(7); }'
-    path.write_text(f"{HEAD}{KERNEL}{main}")
+    main = 'int main(int argc, char **argv) { split(argv[1], "="); k<<<strlen(argv[1]), 32>>>(7); }'
+    path.write_text(f"{HEAD}{KERNEL}char *split(char *, const char *);\n{main}")
     around = Neighbours(arguments=lambda _: ProgramArguments(("n=5",), "--args"))
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
     assert launch.source is LaunchSource.ASSUMED

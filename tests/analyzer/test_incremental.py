@@ -299,3 +299,29 @@ def test_a_cancelled_analysis_ends_between_launches_and_leaves_no_trace(many: Pa
     assert analyzer.analyze(many, MANY) == IncrementalAnalyzer(Config((many,), GpuChoice("v100"))).analyze(
         many, MANY
     )
+
+
+_GUARDED = """__managed__ int n;
+__global__ void k(float *x, int n) { if (blockIdx.x * blockDim.x + threadIdx.x < n) x[threadIdx.x] = 1; }
+"""
+
+
+@pytest.mark.parametrize(("text", "old", "new"), [
+    ("__global__ void k(float *x) { x[threadIdx.x] = 1; }", "threadIdx.x", "threadIdx.y"),
+    (_GUARDED + "int main() { k<<<512, 256>>>(0, asked()); }", "< n", "< 2 * n"),
+    (_GUARDED + "int main() { n = 3; k<<<1, 1>>>(0, 1); k<<<n, 32>>>(0, 1); }", "x[threadIdx.x]", "::n"),
+    ("__global__ void k(float *x) { x[threadIdx.x] = 0; }\nint main() { float *x; cudaMalloc(&x, 1024);"
+     "cudaMemset(x, 0, 1024); k<<<1, 256>>>(x); k<<<1, 256>>>(x); }", "= 0", "= 1.5f"),
+    ("__global__ void k(float *x) { x[threadIdx.x] += 2; }\nint main() { float *x; cudaMalloc(&x, 1024);"
+     "for (int i = 0; i < 5000; i++) k<<<1, 256>>>(x); }", "+=", "*="),
+])  # fmt: skip
+def test_what_is_told_of_launches_follows_the_bodies_of_kernels(
+    tmp_path: Path, text: str, old: str, new: str
+) -> None:
+    path = tmp_path / "a.cu"
+    config, edit = Config((path,), GpuChoice("v100")), text.replace(old, new)
+    analyzer = IncrementalAnalyzer(config)
+    before = repr(analyzer.analyze(path, text))
+    assert (
+        repr(analyzer.analyze(path, edit)) == repr(IncrementalAnalyzer(config).analyze(path, edit)) != before
+    )

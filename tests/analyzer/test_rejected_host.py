@@ -68,7 +68,7 @@ def test_every_kind_of_place_is_forgotten(tmp_path, before, body):
 def test_the_line_that_could_not_be_read_is_named(tmp_path):
     text = f"{KERNEL}int main() {{\n int n = 64;\n n = int::size();\n k<<<4, n>>>(n);\n}}"
     (launch,) = launches(tmp_path, text)
-    assert "'n' is written on line 4, which could not be read" in launch.assumptions[0].message
+    assert "'n' is written on line 4 of a.cu, which could not be read" in launch.assumptions[0].message
 
 
 LOST = [

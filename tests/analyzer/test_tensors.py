@@ -72,6 +72,15 @@ def test_a_size_is_a_named_assumption():
         ("torch::zeros({5, 1024}).size(1)", [], 4),
         ("torch::zeros({5, 300}).size(-1)", [], 2),
         ("x.transpose(0, 1).size(0)", ["x.size1=300"], 2),
+        ("x.permute({2, 0, 1}).size(0)", ["x.size2=300"], 2),
+        ("torch::empty({300, 5, 700}).permute({1, 2, 0}).size(1)", [], 3),
+        ("x.narrow(1, 0, 300).size(1)", [], 2),
+        ("x.narrow(1, 0, 300).size(0)", ["x.size0=700"], 3),
+        ("torch::empty({4, 5, 60}).narrow(2, 0, 20).numel()", [], 2),
+        ("torch::empty({700, 300}).select(0, 3).size(0)", [], 2),
+        ("x.unsqueeze(0).size(1)", ["x.size0=700"], 3),
+        ("torch::empty({1, 700}).squeeze(0).size(0)", [], 3),
+        ("torch::empty({300, 2, 3}).permute({1, 2, 0}).contiguous().view({-1, 4}).size(0)", [], 2),
         ("torch::zeros({6, 1024}).view({-1, 512}).size(0) * 100", [], 5),
     ],
 )
@@ -103,3 +112,90 @@ def test_a_tensor_that_is_none(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["kernels"][0]["grid"] == [2, 1, 1]
     assert run(["analyze", str(path), "--no-cache", "--set", "z.numel=512"]) == 2
     assert "no kernel 'z'" in capsys.readouterr().err
+
+
+INTERFACE = """
+using torch::autograd::AutogradContext;
+using torch::autograd::Variable;
+struct Add : torch::autograd::Function<Add> {
+    static torch::autograd::variable_list forward(AutogradContext *ctx, Variable x, int64_t dim) {
+        ctx->saved_data["dim"] = dim; ctx->save_for_backward({x});
+        return {x};
+    }
+};
+torch::Tensor added(torch::Tensor x, const c10::optional<torch::Tensor>& bias, std::optional<int64_t> size) {
+    at::TensorArg x_t{x, "x", 1};
+    at::checkAllSameGPU("added", {x_t, x_t});
+    c10::cuda::MaybeSetDevice(x.get_device());
+    if (at::globalContext().deterministicAlgorithms()) TORCH_WARN("slow")
+    const auto& b = bias.has_value() ? bias.value() : x;
+    auto y = 2 * (x + b) * 0.5 - 1 == 0;
+    y.masked_fill_(y > x, 3).max().item<float>();
+    std::optional<torch::Tensor> none = std::nullopt;
+    auto [first, second] = std::make_tuple(y, none);
+    auto out = torch::zeros({x.size(0)}, at::device(x.device()).dtype(at::ScalarType::Int));
+    for (auto i : c10::irange(3)) x += i;
+    return Add::apply(out, size.value_or(0))[0];
+}
+static auto registry = torch::RegisterOperators().op("a::added", &added);
+struct Held { int n; };
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+    pybind11::class_<Held, std::shared_ptr<Held>>(m, "Held").def(py::init<>()).def_readwrite("n", &Held::n);
+    m.def("added", &added, py::arg("x"), py::arg("size") = 0, py::call_guard<py::gil_scoped_release>());
+    m.attr("EPS") = py::float_(1e-6f);
+}
+"""
+INCLUDES = """
+#include <Python.h>
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/TensorAccessor.h>
+#include <ATen/cuda/detail/IndexUtils.cuh>
+#include <ATen/cuda/detail/TensorInfo.cuh>
+#include <c10/util/complex.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/python.h>
+"""
+
+
+def test_what_extensions_use_of_the_interface_is_declared():
+    text = INCLUDES + INTERFACE + SCALE.replace("BODY", "x.size(0)")
+    (kernel,) = analysed(text, set=["x.size0=512"])
+    assert (kernel.grid, kernel.launch_source) == ((2, 1, 1), LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    ("change", "grid"),
+    [
+        ("resize_({64, 3})", 64),
+        ("resize_(64)", None),
+        ("squeeze_()", None),
+        ("unsqueeze_(0)", None),
+        ("t_()", None),
+    ],
+)
+def test_sizes_that_a_tensor_is_given_later_are_not_those_that_it_had(change, grid):
+    body = f"0; auto z = torch::zeros({{6, 1024}}); z.{change}; n = z.size(0) * 256"
+    (kernel,) = analysed(SCALE.replace("BODY", body))
+    if grid is None:
+        assert f"what {change.partition('(')[0]}() made of it" in kernel.assumptions[0].message
+    else:
+        assert (kernel.grid, kernel.launch_source) == ((grid, 1, 1), LaunchSource.HOST_CODE)
+
+
+STRIDED = """
+__global__ void strided(at::cuda::detail::TensorInfo<float, int> x, c10::complex<float> *z, int n) {
+    int i = threadIdx.x;
+    x.data[at::cuda::detail::IndexToOffset<float, int, 2>::get(i, x)] = 1;
+    z[i] = z[i] * z[i + n] + z[i];
+}
+void launched(torch::Tensor x, c10::complex<float> *z) {
+    strided<<<1, 32>>>(at::cuda::detail::getTensorInfo<float, int>(x), z, 32);
+}
+"""
+
+
+def test_strided_tensors_and_complex_numbers_cost_what_their_formulas_cost():
+    (kernel,) = analysed(STRIDED)
+    assert kernel.counts_per_thread.fp32 == 8  # 4 products, 2 sums; 2 sums
+    assert kernel.counts_per_thread.global_store == 3

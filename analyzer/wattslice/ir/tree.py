@@ -479,6 +479,12 @@ COUNTS_CHARACTERS = regex(r"(?<!%)(?:%%)*%[^a-zA-Z%]*[hlqjzt]*n")
 VECTOR_CLASSES = ("std::vector<", "thrust::device_vector<", "thrust::host_vector<")
 """How the names of classes begin that hold as many elements as their length says."""
 
+KEYED_CLASSES = ("std::map<", "std::unordered_map<")
+"""How the names of classes begin that hold values by keys."""
+
+NEXT_ELEMENT = "_ZNSt6vectorix"
+"""How the linker knows the operator[] of vectors: the loop over a range of any container asks it."""
+
 BIT_FIELD = "bit-field"
 """The intrinsic that gives a bit-field of its argument, which is the whole member: width and place in it are
 not kept."""
@@ -686,7 +692,6 @@ class Continue(Struct, frozen=True, eq=False):
 
 
 Stmt = ExprStmt | Declare | Block | If | Loop | Switch | Return | Break | Continue
-
 
 DEVICE_LAUNCH = "launch from device code: the kernel it starts is not part of this one's figures"
 """The message of the diagnostic (PW006) of a launch in a kernel or what it calls."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property, lru_cache
 
 from msgspec import Struct
@@ -21,6 +22,8 @@ class CallGraph:
 
     def __init__(self, program: ir.Program) -> None:
         self._globals = program.globals
+        self._has_children = any(d.message == ir.DEVICE_LAUNCH for d in program.diagnostics)
+        self._written_by_kernels: dict[str, Collection[ir.Variable]] = {}
         self.kernels = {name: k for k in program.kernels for name in (k.name, k.mangled_name)}
         self._by_name: dict[str, ir.Function] = {}
         for function in program.functions:
@@ -63,6 +66,15 @@ class CallGraph:
         """Variables of the device, which the host reads where they are managed."""
         return tuple(v for v in self._globals if v.space is ir.MemorySpace.GLOBAL)
 
+    def written_on_the_device(self, kernel: str) -> Collection[ir.Variable]:
+        """Variables of the device that a kernel may write by name: all where its text does not tell."""
+        known = self._written_by_kernels.get(kernel)
+        if known is None:
+            found = self.kernels.get(kernel)
+            known = None if found is None or self._has_children else _written_by_name(found)
+            known = self._written_by_kernels[kernel] = self.managed if known is None else known
+        return known
+
     def named(self, name: str) -> ir.Function | None:
         """The function of this program that a function pointer with this value runs."""
         return self._by_name.get(name)
@@ -96,10 +108,9 @@ class CallGraph:
 
         Behind these may stand the addresses of those that are given by reference.
         """
-        written = node.arguments[0]
-        if isinstance(written, ir.Text) and written.value in self._by_name:
-            return frozenset((self._by_name[written.value],))  # [&] { ... }()
-        type_ = written.type.element
+        if (run := self._run_here(node)) is not None:
+            return frozenset((run,))
+        type_ = node.arguments[0].type.element
         own = frozenset(() if type_ is None else self._lambdas.get(type_.name, ()))
         given = len(node.arguments) - 1
         every = (function for lambdas in self._lambdas.values() for function in lambdas)
@@ -209,10 +220,15 @@ class CallGraph:
             for function in self.functions
             for expr in self._tell[function.body]
             if isinstance(expr, ir.Call) and expr.function is None and self.callee(expr) is None
-            for argument in expr.arguments
+            for argument in expr.arguments[self._run_here(expr) is not None :]
             for node in ir.walk_expressions(argument)
             if isinstance(node, ir.Text) and node.type.name == "function" and node.value in self._by_name
         )
+
+    def _run_here(self, node: ir.Call) -> ir.Function | None:
+        """The lambda that is called where it is written: `[&] { ... }()`."""
+        written = node.arguments[0] if node.name == "operator()" and node.arguments else None
+        return self._by_name.get(written.value) if isinstance(written, ir.Text) else None
 
     def launches_from(self, function: ir.Function) -> frozenset[ir.LaunchCall]:
         """All launches in a function and in what it calls."""
@@ -242,7 +258,9 @@ class CallGraph:
             for function in self.functions
             for expr in self._tell[function.body]
             if isinstance(expr, ir.Call)
-            for callee in (self.callees(expr) if expr.is_virtual else (self.callee(expr),))
+            for callee in (
+                self.callees(expr) if expr.is_virtual else (self.callee(expr), self._run_here(expr))
+            )
             if callee not in (None, function)
         }
         return tuple(function for function in self.functions if function not in called)
@@ -495,6 +513,30 @@ def _written(expr: ir.Expr) -> ir.Variable | None:
     if isinstance(expr, (ir.Assign, ir.Increment)):
         return expr.target.variable if isinstance(expr.target, ir.RegisterPlace) else expr.target.root
     return None
+
+
+def _written_by_name(kernel: ir.Kernel) -> frozenset[ir.Variable] | None:
+    """The variables that a kernel writes, or whose addresses it keeps; None where it may write any other.
+
+    What its arguments point to is no concern.
+    """
+    nodes = ir.expressions_below(kernel.body)
+    if not kernel.body_is_complete or kernel.machine_instructions:
+        return None
+    read = {host_api.base_of(node.place.address) for node in nodes if isinstance(node, ir.Load)}
+    for node in nodes:
+        named = node.variable if isinstance(node, ir.AddressOf) else ir.read_variable(node)
+        if isinstance(node, ir.Call) or (isinstance(node, ir.Intrinsic) and node.is_opaque_call):
+            return None
+        if named is not None and named.role is ir.VariableRole.FILE_SCOPE and _may_hold_addresses(named.type):
+            return None
+    return frozenset(v for node in nodes if node not in read and (v := _written(node)) is not None)
+
+
+def _may_hold_addresses(type_: ir.Type) -> bool:
+    while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
+        type_ = type_.element
+    return type_.kind not in _NUMBERS
 
 
 def _may_return(stmt: ir.Stmt) -> bool:

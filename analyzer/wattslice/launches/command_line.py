@@ -16,7 +16,17 @@ from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
-from wattslice.launches.memory import Memory, Pointer, Record, Storage, Unknown, Value, is_text_object
+from wattslice.launches.memory import (
+    TEXT_STREAMS,
+    Memory,
+    Pointer,
+    Record,
+    Storage,
+    Unknown,
+    Value,
+    convert,
+    is_text_object,
+)
 from wattslice.patterns import regex
 
 _POINTER_BYTES = 8
@@ -286,6 +296,33 @@ def _found(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None
     return 0 if place < 0 else _behind(arguments[0], place)
 
 
+def _token(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """strtok and strtok_r: the next word, with a 0 behind it; where the rest begins is kept."""
+    if len(arguments) < 2:
+        return None
+    marks = text_of(arguments[1])
+    place = arguments[-1] if node.name == "strtok_r" else Pointer(memory.global_named("strtok()"), 0)
+    if not isinstance(place, Pointer):
+        return None
+    start = arguments[0] if isinstance(arguments[0], Pointer) else place.storage.cells.get(place.offset, 0)
+    text = text_of(start)
+    if marks is None or text is None or not isinstance(start, Pointer):
+        for perhaps in (start, arguments[0]):
+            if isinstance(perhaps, Pointer):
+                memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
+        memory.set_cell(place.storage, place.offset, Unknown(f"set by {node.name}()"))
+        return None if start != 0 else 0
+    begin = next((at for at, char in enumerate(text) if char not in marks), None)
+    if begin is None:
+        memory.set_cell(place.storage, place.offset, _behind(start, len(text)))
+        return 0
+    end = next((at for at in range(begin, len(text)) if text[at] in marks), len(text))
+    if end < len(text):
+        memory.set_cell(start.storage, start.offset + end, 0)
+    memory.set_cell(place.storage, place.offset, _behind(start, min(end + 1, len(text))))
+    return _behind(start, begin)
+
+
 def _length(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     del memory
     text = text_of(arguments[0]) if arguments else None
@@ -406,6 +443,101 @@ def _character(test: Callable[[str], int]) -> _Function:
         return test(chr(char)) if isinstance(char, int) and 0 <= char < 128 else None
 
     return evaluated
+
+
+# ----------------------------------------------------------------------------- texts as streams
+
+
+def _stream_call(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """Reading and writing of a `std::stringstream` and its kin, kept as the text that is left to read.
+
+    None where it is none; where nobody knows what is read, the text is unknown from then on.
+    """
+    streams = (v for v in arguments if isinstance(v, Pointer) and v.storage.class_name in TEXT_STREAMS)
+    place = next(streams, None)
+    if place is None or place.offset:
+        return None
+    name, cells = node.name.removeprefix("std::"), place.storage.cells
+    is_fresh = not cells
+    text = "" if is_fresh and name == "operator<<" else text_of(place)
+    if name == "str" and len(arguments) == 1 and text is not None and cells.get(_WAS_READ, 0) == 0:
+        return Record({0: text})
+    if name == "operator<<" and not is_fresh and cells.get(_IS_WRITTEN) != 1:
+        text = None  # over what it was made of, or not at all behind its end
+    done = None if text is None else _STREAMED.get(name, _not_streamed)(memory, node, arguments, text)
+    if done is None:
+        memory.set_cell(place.storage, place.offset, Unknown("what is left of a text"))
+        return None
+    left, is_good = done
+    memory.set_cell(place.storage, place.offset, left)
+    if name == "operator<<":
+        memory.set_cell(place.storage, _IS_WRITTEN, 1)
+    else:
+        memory.set_cell(place.storage, _WAS_READ, 1)
+        memory.set_cell(place.storage, _IS_WRITTEN, int(bool(left) and cells.get(_IS_WRITTEN) == 1))
+    return place if is_good else 0
+
+
+_WAS_READ, _IS_WRITTEN = -5, -6
+"""Where a stream keeps whether something was read, and whether what is written next is put at its end."""
+_Streamed = tuple[str, bool] | None
+"""The text that is left, and whether the stream is good behind it."""
+
+
+def _not_streamed(memory: Memory, node: ir.Call, arguments: _Arguments, text: str) -> _Streamed:
+    del memory, node, arguments, text
+    return None
+
+
+def _read_from(memory: Memory, node: ir.Call, arguments: _Arguments, text: str) -> _Streamed:
+    """`stream >> number`, `stream >> word`: where the last argument points."""
+    target, type_ = arguments[-1], node.arguments[-1].type.element or ir.UNKNOWN_TYPE
+    if (
+        not isinstance(target, Pointer)
+        or len(arguments) < 2
+        or (type_.size_bytes < 4 and type_.kind is ir.TypeKind.INT)
+    ):
+        return None
+    kind = "s" if is_text_object(type_) else "f" if type_.is_float else "d"
+    if kind != "s" and type_.kind not in (ir.TypeKind.INT, ir.TypeKind.FLOAT):
+        return None
+    found = _converted(kind, "", text)
+    if found is None:
+        return None if text.strip() else ("", False)
+    value, length, _ = found
+    if isinstance(value, str):
+        memory.set_cell(target.storage, target.offset, value)
+    elif convert(value, type_) == value or type_.is_float:
+        memory.write(target.storage, target.offset, value, type_)
+    else:
+        return None
+    return text[length:], True
+
+
+def _line_from(memory: Memory, node: ir.Call, arguments: _Arguments, text: str) -> _Streamed:
+    """getline(stream, text, mark): up to the mark, which is taken too; where the last argument points."""
+    target, given = arguments[-1], zip(node.arguments, arguments, strict=False)
+    mark = next((value for part, value in given if part.type.kind is ir.TypeKind.INT), ord("\n"))
+    if not isinstance(target, Pointer) or not isinstance(mark, int):
+        return None
+    word, found, left = text.partition(chr(mark))
+    if not text:
+        return "", False
+    memory.set_cell(target.storage, target.offset, word)
+    return left if found else "", True
+
+
+def _written_to(memory: Memory, node: ir.Call, arguments: _Arguments, text: str) -> _Streamed:
+    """`stream << text`, `stream << integer`."""
+    del memory
+    type_, value = node.arguments[-1].type, arguments[-1]
+    if type_.kind is ir.TypeKind.BOOL or type_.is_float or type_.name == "function":
+        return None
+    added = str(value) if isinstance(value, int) and type_.bits > 8 else _added(value)
+    return None if added is None else (text + added, True)
+
+
+_STREAMED = {"operator>>": _read_from, "operator<<": _written_to, "getline": _line_from}
 
 
 # ----------------------------------------------------------------------------- options
@@ -573,6 +705,7 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("find", "rfind", "find_first_of", "find_last_of"), _place),
     **dict.fromkeys(("operator+=", "append", "push_back", "pop_back", "clear"), _edited),
     **dict.fromkeys(("operator[]", "at", "front", "back"), _at),
+    **dict.fromkeys(("strtok", "strtok_r"), _token),
     "operator+": _joined,
     "to_string": _written_out,
     **dict.fromkeys(("getopt", "getopt_long", "getopt_long_only"), _getopt),
@@ -596,12 +729,14 @@ READS_ARGV = frozenset(_SAMPLES)
 
 def is_of_texts(name: str) -> bool:
     """Whether a function reads texts, if it gets any."""
-    return name.removeprefix("std::") in _FUNCTIONS
+    return name.removeprefix("std::") in (*_FUNCTIONS, *_STREAMED)
 
 
 def text_call(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """Value of a call that reads texts, after its effect; None where it is none or a text is unknown."""
     name = node.name.removeprefix("std::")
+    if (streamed := _stream_call(memory, node, arguments)) is not None:
+        return streamed
     function = _FUNCTIONS.get(name)
     if name in _OF_OBJECTS and not any(map(_is_about_text, node.arguments[:2])):
         return None

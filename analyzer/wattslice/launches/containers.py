@@ -5,11 +5,24 @@ An array holds its elements from its start on; a vector elsewhere in its object,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.command_line import text_of
-from wattslice.launches.memory import Memory, Pointer, Record, Unknown, Value, elements_of, moved
+from wattslice.launches.memory import (
+    Memory,
+    Pointer,
+    Record,
+    Unknown,
+    Value,
+    condition_of,
+    convert,
+    elements_of,
+    is_text_object,
+    moved,
+)
 
 _ELEMENTS = elements_of(0)
 _LENGTH = _ELEMENTS - 1
@@ -45,6 +58,10 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     if not values:
         return Record({_LENGTH: 0})
     first, given = values[0], node.arguments[0].type
+    if len(values) == 1 and isinstance(first, int) and (zero := zero_of(node.type)) is not None:
+        value, type_ = convert(*zero), zero[1]
+        places = range(min(max(first, 0), _MOST_FILLED))
+        return Record({_LENGTH: first, **{_ELEMENTS + at * type_.size_bytes: value for at in places}})
     if isinstance(first, Record):
         if given.kind is ir.TypeKind.ARRAY:
             elements = {moved(key, _ELEMENTS): cell for key, cell in first.cells.items()}
@@ -54,13 +71,14 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         return Record({_LENGTH: first})
     if isinstance(first, Pointer) and len(values) == 2:
         length = _length_of_range(first, values[1], given)
-        return Record({**_words(node.type, first, length), _LENGTH: length})
+        words = _words(node.type, first, length)
+        return Record({**(words or _copied(first, length, given)), _LENGTH: length})
     if not isinstance(first, int) or len(values) > 2:
         return Unknown("a vector made of something else")
     cells: dict[int, Value] = {_LENGTH: first}
     if len(values) == 2 and (size := node.arguments[1].type.size_bytes):
         parts = values[1].cells if isinstance(values[1], Record) else {0: values[1]}
-        for number in range(min(max(first, 0), 64)):
+        for number in range(min(max(first, 0), _MOST_FILLED)):
             cells.update({moved(key, _ELEMENTS + number * size): part for key, part in parts.items()})
     return Record(cells)
 
@@ -74,6 +92,78 @@ def _words(type_: ir.Type, first: Pointer, length: Value) -> dict[int, Value]:
 
 
 _MOST_WORDS = 256
+_MOST_FILLED = 64
+"""Elements of a vector that are all given the same value."""
+MOST_MOVED = 1024
+"""Elements of a sequence that is changed as a whole."""
+
+
+def _copied(first: Pointer, length: Value, type_: ir.Type) -> dict[int, Value]:
+    """The elements of a vector that is made of a range."""
+    size = 0 if type_.element is None else type_.element.size_bytes
+    if not isinstance(length, int) or not 0 < length <= MOST_MOVED:
+        return {}
+    parts = elements(first, length, size)
+    return {
+        moved(key, _ELEMENTS + at * size): cell for at, part in enumerate(parts) for key, cell in part.items()
+    }
+
+
+Element = dict[int, Value]
+"""The scalars of an element, by their offsets in it."""
+
+
+def elements(first: Pointer, number: int, size: int) -> list[Element]:
+    """So many elements of `size` bytes from an address on; of one that was never set nothing."""
+    found: list[Element] = [{} for _ in range(number)]
+    for key, cell in first.storage.cells.items():
+        at, offset = divmod(key - first.offset, size or 1)
+        if 0 <= at < number:
+            found[at][offset] = cell
+    return found
+
+
+def store_elements(memory: Memory, first: Pointer, parts: Iterable[Element], size: int) -> None:
+    """Elements from an address on, each as a whole."""
+    for at, part in enumerate(parts):
+        start = first.offset + at * size
+        for offset in range(size) if part.keys() != {0} else ():
+            if offset not in part and start + offset in first.storage.cells:
+                memory.set_cell(first.storage, start + offset, Unknown("an element that was never set"))
+        for offset, cell in part.items():
+            memory.set_cell(first.storage, start + offset, cell)
+
+
+_SCALARS = {
+    **dict.fromkeys(("bool", "char", "signed char", "unsigned char"), 1),
+    **dict.fromkeys(("short", "unsigned short"), 2),
+    **dict.fromkeys(("int", "unsigned int", "float"), 4),
+    **dict.fromkeys(("long", "unsigned long", "long long", "unsigned long long", "double"), 8),
+}
+"""Types that a vector gives elements of the value 0, with their sizes."""
+
+
+def vector_at(where: Pointer) -> Pointer:
+    """Where the elements of the vector at an address begin."""
+    start, length = (moved(key, where.offset) for key in (_ELEMENTS, _LENGTH))
+    return Pointer(where.storage, start, length)
+
+
+def scalar_named(name: str) -> ir.Type | None:
+    """The type of a number or a text by its name; None of any other."""
+    name = name.removeprefix("const ")
+    if name.startswith("std::basic_string<char"):
+        return ir.Type(ir.TypeKind.RECORD, name=name, record_bytes=1)
+    size = _SCALARS.get(name)
+    kind = ir.TypeKind.FLOAT if name in ("float", "double") else ir.TypeKind.INT
+    return None if size is None else ir.Type(kind, bits=8 * size, signed="unsigned" not in name)
+
+
+def zero_of(type_: ir.Type) -> tuple[Value, ir.Type] | None:
+    """The value that a vector gives new elements, with their type; None where nobody knows."""
+    name = type_.name.partition("<")[2].split(",")[0].rstrip("> ")
+    known = scalar_named(name)
+    return None if known is None or is_text_object(known) else (0, known)
 
 
 def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
@@ -84,7 +174,7 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
         return None
     start, at = Pointer(this.storage, this.offset), moved(_LENGTH, this.offset)
     if is_vector(type_):
-        start = Pointer(this.storage, moved(_ELEMENTS, this.offset), at)
+        start = vector_at(this)
         length = memory.read(this.storage, at, ir.INT64)
     elif is_array(type_):
         length = type_.fields[0].type.length or 0
@@ -116,8 +206,18 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
         case "clear" if is_vector(type_):
             memory.set_cell(this.storage, at, 0)
             return 0
-        case "resize" if len(arguments) == 2 and is_vector(type_):
-            memory.set_cell(this.storage, at, arguments[1])
+        case "resize" if len(arguments) in (2, 3) and is_vector(type_):
+            _resize(memory, start, length, node, arguments)
+            return 0
+        case "insert" | "erase" if is_vector(type_) and isinstance(length, int) and len(arguments) > 1:
+            return _moved_about(memory, start, length, node, arguments)
+        case "swap" if is_vector(type_) and (other := _vector_named(memory, node.arguments[1])) is not None:
+            mine, theirs = (memory.read(place.storage, place.offset, type_) for place in (this, other))
+            memory.write(this.storage, this.offset, theirs, type_)
+            memory.write(other.storage, other.offset, mine, type_)
+            return 0
+        case "fill" if is_array(type_) and isinstance(length, int) and len(arguments) == 2:
+            fill(memory, start, length, arguments[1], type_.fields[0].type.element or ir.UNKNOWN_TYPE)
             return 0
         case "assign" if len(arguments) == 3 and is_vector(type_):
             memory.forget_behind(start, Unknown("an element of a vector that was assigned"))
@@ -127,15 +227,99 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
         case "insert" | "erase" | "emplace" | "push_back" | "emplace_back" if is_vector(type_):
             memory.forget_elements(start, Unknown(f"set by {node.name}()"))
             return Unknown(f"the result of {node.name}()")
-        case "data":
+        case "data" | "begin" | "cbegin" if node.type.kind is ir.TypeKind.POINTER:
             return start
-        case "begin" | "end" | "rbegin" | "rend" if not node.callee.startswith("_ZNK"):
+        case "end" | "cend" if node.type.kind is ir.TypeKind.POINTER:
+            size = 0 if node.type.element is None else node.type.element.size_bytes
+            if not isinstance(length, int) or not size:
+                return replace(condition_of(length), around=(start,))
+            return replace(start, offset=start.offset + length * size)
+        case "begin" | "end" | "rbegin" | "rend":  # objects of a class that is not followed
             memory.forget_behind(start, Unknown("an element that is reached by an iterator"))
             return Unknown(f"the result of {node.name}()")
-        case "reserve" | "begin" | "end" | "rbegin" | "rend" | "cbegin" | "cend":
+        case "reserve" | "cbegin" | "cend":
             return Unknown(f"the result of {node.name}()")
         case _:
             return None
+
+
+def _vector_named(memory: Memory, argument: ir.Expr) -> Pointer | None:
+    """Where a vector is that is given by its name."""
+    if not isinstance(argument, ir.Read) or argument.place.path or not is_vector(argument.type):
+        return None
+    return memory.address(argument.place.variable)
+
+
+def fill(memory: Memory, first: Pointer, number: int, value: Value, type_: ir.Type) -> None:
+    """Give so many elements one value."""
+    parts = value.cells if isinstance(value, Record) else {0: convert(value, type_)}
+    store_elements(memory, first, [parts] * number, type_.size_bytes)
+
+
+def _resize(
+    memory: Memory, start: Pointer, length: Value, node: ir.Call, arguments: tuple[Value, ...]
+) -> None:
+    """The new length; new elements have the value that is given, or 0, also where others were before."""
+    new, zero = arguments[1], zero_of(node.arguments[0].type.element or ir.UNKNOWN_TYPE)
+    memory.set_cell(start.storage, start.length or 0, new)
+    if len(arguments) == 3:
+        zero = arguments[2], node.arguments[2].type
+    if not isinstance(length, int) or not isinstance(new, int) or new > length + _MOST_FILLED or zero is None:
+        if new != length:
+            memory.forget_behind(start, Unknown("an element of a vector that was resized"))
+    elif new > length:
+        value, type_ = zero
+        first = replace(start, offset=start.offset + length * type_.size_bytes)
+        fill(memory, first, new - length, value, type_)
+
+
+def _moved_about(
+    memory: Memory, start: Pointer, length: int, node: ir.Call, arguments: tuple[Value, ...]
+) -> Value:
+    """insert() and erase() of numbers and texts; where the place or what is inserted is unknown, all is."""
+    place, element = arguments[1], node.arguments[1].type.element or ir.UNKNOWN_TYPE
+    size = element.size_bytes
+    added = [] if node.name == "erase" else _inserted(node, arguments, element)
+    behind = arguments[2] if node.name == "erase" and len(arguments) > 2 else place
+    is_plain = (element.kind in _PLAIN and element.lanes == 1) or is_text_object(element)
+    if (
+        not (isinstance(place, Pointer) and isinstance(behind, Pointer))
+        or added is None
+        or not is_plain
+        or length + len(added) > MOST_MOVED
+    ):
+        memory.forget_elements(start, Unknown(f"set by {node.name}()"))
+        return Unknown(f"the result of {node.name}()")
+    at, end = ((one.offset - start.offset) // size for one in (place, behind))
+    parts = elements(start, length, size)
+    parts[at : end + (node.name == "erase" and len(arguments) == 2)] = added
+    store_elements(memory, start, parts, size)
+    memory.set_cell(start.storage, start.length or 0, len(parts))
+    return replace(start, offset=place.offset)
+
+
+_PLAIN = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
+
+
+def _inserted(node: ir.Call, arguments: tuple[Value, ...], element: ir.Type) -> list[Element] | None:
+    """What is inserted: a value, so many of one, or a range of as large numbers; None where nobody knows."""
+    types = [argument.type for argument in node.arguments[2:]]
+    match arguments[2:]:
+        case (value,) if is_text_object(element) and (text := text_of(value)) is not None:
+            return [{0: text}]
+        case (value,) if types[0].kind is element.kind:
+            return [value.cells if isinstance(value, Record) else {0: convert(value, element)}]
+        case (int() as number, value) if types[1].kind is element.kind and 0 <= number <= MOST_MOVED:
+            return [value.cells if isinstance(value, Record) else {0: convert(value, element)}] * number
+        case (Pointer() as first, Pointer() as last) if first.storage is last.storage:
+            given = types[0].element or ir.UNKNOWN_TYPE
+            number = (last.offset - first.offset) // (element.size_bytes or 1)
+            is_same = (given.kind, given.bits, given.signed) == (element.kind, element.bits, element.signed)
+            if is_same and 0 <= number <= MOST_MOVED:
+                return elements(first, number, element.size_bytes)
+        case _:
+            pass
+    return None
 
 
 def _differ(node: ir.Call) -> bool:
@@ -164,7 +348,7 @@ def _address(
     if not isinstance(index, int) or index < 0:
         why = index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
         memory.forget_behind(start, why)
-        return why
+        return replace(why, around=(start,))
     size = 0 if node.type.element is None else node.type.element.size_bytes
     return replace(start, offset=start.offset + index * size)
 

@@ -12,6 +12,7 @@ from wattslice import ir
 from wattslice.launches import host_api
 from wattslice.launches.command_line import text_storage
 from wattslice.launches.containers import constructed_array, constructed_vector, is_array, is_vector
+from wattslice.launches.keyed import constructed_map, is_keyed
 from wattslice.launches.memory import (
     Delta,
     Memory,
@@ -28,7 +29,7 @@ from wattslice.launches.memory import (
     is_aggregate,
     member_of,
     offset_of,
-    places_of,
+    one_of,
     same,
     truth,
 )
@@ -106,7 +107,7 @@ class Evaluator(ABC):
             ir.Select: self._select,
             ir.Assign: self._assign,
             ir.Increment: self._increment,
-            ir.Construct: lambda node: _constructed(node, self._values(node.arguments)),
+            ir.Construct: lambda node: _constructed(node, self._values(_typed(node))),
             ir.Extract: lambda node: _member(self.evaluate(node.value), node.value.type, node.field),
             ir.AddressOf: lambda node: self.memory.address(node.variable),
             ir.PointerOffset: self._pointer_offset,
@@ -161,7 +162,7 @@ class Evaluator(ABC):
         self.memory.merge(changes, others, condition_of(condition))
         if same(then, otherwise):
             return then
-        why = replace(condition_of(condition), around=places_of(then, otherwise))
+        why = one_of(condition_of(condition), then, otherwise)
         if not why.is_option:
             return why
         # `argc > 1 ? atoi(argv[1]) : 1024`: the side that is known is the default.
@@ -238,7 +239,10 @@ class Evaluator(ABC):
         if isinstance(pointer, Pointer):
             return self.memory.read(pointer.storage, pointer.offset, type_)
         if isinstance(pointer, Unknown):
-            return replace(pointer, around=()) if pointer.around else pointer
+            if not pointer.around:
+                return pointer
+            cells = (cell for place in pointer.around for cell in place.storage.cells.values())
+            return replace(one_of(pointer, *cells), around=())  # of a table of functions
         return Unknown("memory the host code fills at run time")
 
     def _intrinsic(self, name: str, arguments: tuple[ir.Expr, ...], semantics: ir.Semantics) -> Value:
@@ -250,7 +254,22 @@ class Evaluator(ABC):
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 
 
+def _typed(node: ir.Construct) -> tuple[ir.Expr, ...]:
+    """The parts; those of an array of pairs may be written `{a, b}`, without a type."""
+    element = node.type.element if node.type.kind is ir.TypeKind.ARRAY else None
+    if element is None or element.kind is not ir.TypeKind.RECORD:
+        return node.arguments
+    return tuple(
+        replace(part, type=element)
+        if isinstance(part, ir.Construct) and part.type.kind is ir.TypeKind.VOID
+        else part
+        for part in node.arguments
+    )
+
+
 def _constructed(node: ir.Construct, values: tuple[Value, ...]) -> Value:
+    if is_keyed(node.type):
+        return constructed_map(node, values)
     if is_vector(node.type):
         return constructed_vector(node, values)
     return constructed_array(node, values) if is_array(node.type) and values else construct(node, values)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import islice
+from pathlib import PurePath
 
 from msgspec.structs import replace
 
@@ -131,6 +132,11 @@ _TAKE_A_GRAPH = (
     "cudaGraphAddChildGraphNode",
     "cudaGraphExecUpdate",
 )
+
+
+RUNS_A_GRAPH = ("cudaGraphLaunch", "cuGraphLaunch")
+ABOUT_GRAPHS = frozenset((*CAPTURES, *RUNS_A_GRAPH))
+"""Functions that decide when launches are made."""
 
 
 def takes_a_graph(node: ir.Call) -> bool:
@@ -405,6 +411,8 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
         return arguments[0]
     if name in ALLOCATIONS:
         return fresh_memory(name)
+    if name in ("get", "raw_pointer_cast") and node.arguments and _is_device_pointer(node.arguments[0].type):
+        return Unknown("an address on the device")
     if name in _CHOICES:
         return _one_of(memory, node, _CHOICES[name], arguments)
     for prefix, effect in _EFFECTS.items():
@@ -423,6 +431,10 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
     if name in _OF_ONE_PROCESS:
         return _of_one_process(memory, name, arguments)
     return None
+
+
+def _is_device_pointer(type_: ir.Type) -> bool:
+    return (type_.element or type_).name.removeprefix("const ").startswith("thrust::device_ptr<")
 
 
 def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
@@ -466,7 +478,7 @@ def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
 
 
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
-    lost = f"line {node.span.line}, which could not be read"
+    lost = f"line {node.span.line} of {PurePath(node.span.file).name}, which could not be read"
     places = reached(arguments, everything=True)
     for pointer in places:
         memory.forget_behind(pointer, Unknown(f"written on {lost}"))

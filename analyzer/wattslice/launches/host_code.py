@@ -188,6 +188,11 @@ class _OneProgram:
             is_of_run = main is None or function is main
             uncounted = self.sites if is_cut or not is_of_run else interpreter.cut
             instances += (replace(i, times=None) if i.node in uncounted else i for i in interpreter.instances)
+            if not is_of_run and function in self._graph.unused:  # nor is it known what its pointers hold
+                begin = len(instances) - len(interpreter.instances)
+                instances[begin:] = (
+                    replace(i, is_certain=i.is_certain and not i.is_guess) for i in instances[begin:]
+                )
             # A launch only met in code that is not run may be met for certain from the next entry point.
             visited.update(instance.node for instance in interpreter.instances)
             seen.update(instance.node for instance in interpreter.instances if instance.is_certain)

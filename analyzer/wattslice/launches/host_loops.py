@@ -24,6 +24,8 @@ from wattslice.launches.memory import (
     Unknown,
     Value,
     condition_of,
+    is_length,
+    length_cell,
     moved,
     offset_of,
     places_of,
@@ -211,7 +213,7 @@ class HostLoops(ControlFlow):
         """
         begin, jumps, returned = len(self.instances), self._jumps(), list(self._returned)
         seen, is_any, self._is_any = set(self._seen), self._is_any, True
-        lost = dict.fromkeys(changed)
+        lost = dict.fromkeys(cell for cell in changed if not is_length(cell[1]))  # which is seen to change
         try:
             while True:  # what it is seen to change is lost before it, too
                 mark = self.memory.mark()
@@ -245,7 +247,8 @@ class HostLoops(ControlFlow):
                 continue
             paths = writes.members.get(variable, ())
             offsets = [moved(offset_of(variable.type, path), where.offset) for path in paths]
-            lost.update(dict.fromkeys((where.storage, key) for key in offsets or where.storage.cells))
+            keys = offsets or (key for key in where.storage.cells if not is_length(key))  # which is seen
+            lost.update(dict.fromkeys((where.storage, key) for key in keys))
         places = places_of(*(self.memory.current(cell) for cell in lost))
         mark = self.memory.mark()
         for cell in lost:
@@ -324,12 +327,18 @@ class HostLoops(ControlFlow):
         reason = "changes in a long loop"
         _, others, rest = self._any_iteration(stmt, after_second, reason, times=None if times is None else 1)
         steady = {self.memory.storage(variable) for variable in writes.steady}
+        grown = {length_cell(self.memory.address(variable)) for variable in writes.grown}
+        changed = [
+            cell
+            for cell in {**after_second, **others}
+            if not is_length(cell[1]) or not same(others.get(cell, now := self.memory.current(cell)), now)
+        ]
         for iteration, stands_for in ((trips // 2, trips - 3), (trips - 1, 1)):
             visited.append((len(self.instances), stands_for))
             self._times = None if times is None else times * stands_for
-            for cell in {**after_second, **others}:
+            for cell in changed:
                 value: Value = Unknown(f"'{cell[0].name}' {reason}")
-                if cell[0] in steady:
+                if cell[0] in steady or cell in grown:
                     if cell not in after_second:
                         continue
                     value = _extrapolated(after_first.get(cell), after_second[cell], iteration - 2)

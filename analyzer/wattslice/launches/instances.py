@@ -138,11 +138,9 @@ def kernel_key(instance: LaunchInstance) -> str:
 
 
 def without_dead(instances: Sequence[LaunchInstance]) -> tuple[LaunchInstance, ...]:
-    """`instances`, without those in code that is not run, where what is run launches the same kernel, without
-    guesses of what a pointer holds, where anything else launches it, and without those that are replaced.
+    """`instances`, without those in code that is not run, where what is run launches the same kernel, and
+    without those that are replaced.
     """
     instances = [instance for instance in instances if not instance.is_replaced]
-    known = {kernel_key(instance) for instance in instances if not instance.is_guess}
-    instances = [i for i in instances if not i.is_guess or kernel_key(i) not in known]
     running = {kernel_key(instance) for instance in instances if instance.is_certain and is_read(instance)}
     return tuple(i for i in instances if i.is_certain or kernel_key(i) not in running)

@@ -6,7 +6,7 @@ statements by `control_flow`, loops by `host_loops`. Steps are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
+from wattslice.launches.algorithms import algorithm_call
 from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
 from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
 from wattslice.launches.containers import container_call
@@ -23,6 +24,7 @@ from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.host_api import library_call
 from wattslice.launches.host_loops import HostLoops
 from wattslice.launches.instances import LaunchInstance
+from wattslice.launches.keyed import keyed_call
 from wattslice.launches.launch import ConstantValue
 from wattslice.launches.memory import (
     Closure,
@@ -36,6 +38,7 @@ from wattslice.launches.memory import (
     Value,
     condition_of,
     convert,
+    is_length,
     offset_of,
     places_of,
 )
@@ -72,6 +75,7 @@ class Interpreter(HostLoops):
         self._is_captured = False  # into a graph, which is launched some other time
         self._open_nodes: dict[Storage, tuple[int, ir.Span]] = {}  # of graphs that nothing has taken yet
         self._path: list[ir.Call] = []
+        self._written_by_kernels: dict[Pointer, None] = {}
 
     # ------------------------------------------------------------------------- entry points
 
@@ -132,7 +136,8 @@ class Interpreter(HostLoops):
         arguments = tuple(self.evaluate(argument) for argument in node.arguments)
         held = "" if node.function is None else self.evaluate(node.function)
         is_guess = not isinstance(held, str)
-        for name in self._candidates(node) if is_guess else (held,):
+        names = self._candidates(node, held) if is_guess else (held,)
+        for name in names:
             given = arguments
             if node.packed is not None:
                 given = self._unpacked(self.evaluate(node.packed), name or node.kernel or node.kernel_name)
@@ -156,15 +161,22 @@ class Interpreter(HostLoops):
                 )
             )
 
-        self._forget_written(node, arguments)
+        self._forget_written(node, names, arguments)
 
-    def _forget_written(self, node: ir.LaunchCall, arguments: tuple[Value, ...]) -> None:
-        """What a kernel may write: all that its arguments reach, and what the host knows by its own name."""
+    def _forget_written(
+        self, node: ir.LaunchCall, kernels: Iterable[str], arguments: tuple[Value, ...]
+    ) -> None:
+        """What one of `kernels` may write: all that its arguments reach, and what it has by its own name."""
         why = Unknown(f"what {node.kernel_name or 'a kernel'} may have written")
-        for pointer in host_api.reached(arguments, everything=True):
+        written = dict.fromkeys(host_api.reached(arguments, everything=True))
+        if self._graph.managed:
+            for name in kernels:
+                named = self._graph.written_on_the_device(name or node.kernel or node.kernel_name)
+                places = (self.memory.address(v) for v in self._graph.managed if v in named)
+                written.update(dict.fromkeys(places))
+        for pointer in written:
             self.memory.forget_behind(pointer, why)
-        for variable in self._graph.managed:
-            self.memory.forget(self.memory.storage(variable), why)
+        self._written_by_kernels |= written
 
     def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
         """Numbers of this kind in variables whose addresses somebody keeps are unknown."""
@@ -174,7 +186,7 @@ class Interpreter(HostLoops):
         for variable in self._relevance.escaped:
             for storage in self.memory.places_named(variable):
                 for key, value in tuple(storage.cells.items()):
-                    if isinstance(value, kind):
+                    if isinstance(value, kind) and not is_length(key):
                         self.memory.set_cell(storage, key, why)
 
     def _graph_node(self, node: ir.Call, arguments: tuple[Value, ...]) -> Unknown:
@@ -203,7 +215,10 @@ class Interpreter(HostLoops):
                     if isinstance(value, (int, float)):
                         yield variable, value
 
-    def _candidates(self, node: ir.LaunchCall) -> tuple[str, ...]:
+    def _candidates(self, node: ir.LaunchCall, held: Value) -> tuple[str, ...]:
+        perhaps = held.names if isinstance(held, Unknown) else ()
+        if named := tuple(name for name in perhaps if name in self._graph.kernels):
+            return named
         known = self._graph.kernels_as_values
         given = None if node.packed is not None else len(node.arguments)
         return tuple(name for name, number in known.items() if given is None or number == given)
@@ -251,6 +266,9 @@ class Interpreter(HostLoops):
             return self._graph_node(node, arguments)
         if host_api.takes_a_graph(node):
             self._open_nodes.clear()
+        if node.name in host_api.RUNS_A_GRAPH:
+            for pointer in self._written_by_kernels:
+                self.memory.forget_behind(pointer, Unknown("what kernels of a graph may have written"))
         if node.name in host_api.CAPTURES:
             self._is_captured = host_api.CAPTURES[node.name]
         function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
@@ -277,7 +295,7 @@ class Interpreter(HostLoops):
         if node.name in READS_ARGV or node.name in READS_FILES:
             function = None
         if function is None and node.function is None and not node.is_virtual:
-            for known in (text_call, tensor_call, self._files.call):
+            for known in (text_call, tensor_call, self._files.call, algorithm_call):
                 value = known(self.memory, node, arguments)
                 if value is not None:
                     self._budget += self._files.steps_for_reading()
@@ -291,8 +309,9 @@ class Interpreter(HostLoops):
             return found
         if (constant := host_api.without_options(node.name)) is not None:
             return constant
-        if (element := container_call(self.memory, node, arguments)) is not None:
-            return element
+        for container in (container_call, keyed_call):
+            if (element := container(self.memory, node, arguments)) is not None:
+                return element
         if (
             node.function is not None and node.name in host_api.ON_A_THREAD
         ):  # of one that nobody reads: std::ref(x) lets it write x

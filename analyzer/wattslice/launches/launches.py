@@ -199,6 +199,9 @@ def _launch(
             f"{how}: {_configuration(kernel, grid, block)}"
         )
         assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
+    if all(instance.is_guess for instance in running or group):
+        message = f"{kernel.name} is perhaps launched: through a pointer of which nobody knows what it holds"
+        assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     if other is not None:
         where = other.node.span.line if other.node.span.file == file else line
         assumptions.append(_by_other_ways(kernel, other, where))

@@ -18,13 +18,15 @@ class LoopWrites(Struct, frozen=True):
     """What a loop may write: `steady` by the same amount in each iteration, and `others`.
 
     `may_end_early`: a jump out of it depends on what it writes. `members`: of others, the scalar members that
-    are written where nothing else of the variable is.
+    are written where nothing else of the variable is. `grown`: vectors that get one element more in each
+    iteration.
     """
 
     steady: frozenset[ir.Variable]
     others: frozenset[ir.Variable]
     may_end_early: bool
     members: Mapping[ir.Variable, frozenset[tuple[str, ...]]]
+    grown: frozenset[ir.Variable]
 
 
 def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
@@ -58,7 +60,66 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
         frozenset(written) - steady,
         _may_end_early(loop.body, set(written)),
         {variable: frozenset(paths) for variable, paths in members.items() if variable not in whole},
+        frozenset() if is_skipping or not _names_vectors(expressions) else _grown(loop, expressions),
     )
+
+
+_KEEP_LENGTHS = frozenset(
+    {"size", "empty", "capacity", "data", "begin", "end", "cbegin", "cend", *ir.ELEMENT_METHODS}
+)
+
+
+def _names_vectors(expressions: Iterable[ir.Expr]) -> bool:
+    """Whether each vector that may get another length is named there, and none reached by a pointer."""
+    for expr in expressions:
+        is_object = isinstance(expr, ir.Assign) and _may_hold_vectors(expr.target.type)
+        if isinstance(expr, ir.Assign) and is_object and not isinstance(expr.target, ir.RegisterPlace):
+            return False
+        if not isinstance(expr, ir.Call) or expr.name.removeprefix(ir.ADDRESS_OF) in _KEEP_LENGTHS:
+            continue
+        for inner in (inner for argument in expr.arguments for inner in ir.walk_expressions(argument)):
+            pointed = inner.type.element
+            if isinstance(inner, (ir.Text, ir.Constant, ir.Construct, ir.AddressOf)):
+                continue
+            if isinstance(base_of(inner), ir.AddressOf):  # one of these expressions
+                continue
+            if (pointed is not None and _may_hold_vectors(pointed)) or (
+                isinstance(inner, ir.Load) and _may_hold_vectors(inner.type)
+            ):
+                return False
+    return True
+
+
+def _may_hold_vectors(type_: ir.Type) -> bool:
+    """Whether a vector may lie in an object."""
+    while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
+        type_ = type_.element
+    if type_.kind in (ir.TypeKind.VOID, ir.TypeKind.UNKNOWN):
+        return True
+    if type_.kind is not ir.TypeKind.RECORD or type_.lanes > 1:
+        return False
+    return not type_.fields or any(_may_hold_vectors(member.type) for member in type_.fields)
+
+
+def _grown(loop: ir.Loop, expressions: Iterable[ir.Expr]) -> frozenset[ir.Variable]:
+    """Vectors that an element is put behind once in each iteration, and whose length nothing else changes."""
+    added = [
+        expr.arguments[0].variable
+        for expr in _always_run(loop.body)
+        if isinstance(expr, ir.Call) and expr.name in ("push_back", "emplace_back")
+        if expr.arguments and isinstance(expr.arguments[0], ir.AddressOf)
+    ]
+    named = [
+        inner.variable if isinstance(inner, ir.AddressOf) else ir.read_variable(inner)
+        for expr in expressions
+        if isinstance(expr, ir.Call) and expr.name.removeprefix(ir.ADDRESS_OF) not in _KEEP_LENGTHS
+        for argument in expr.arguments
+        for inner in ir.walk_expressions(argument)
+    ]
+    assigned = {
+        variable for expr in expressions if isinstance(expr, ir.Assign) for variable in _written_by(expr)
+    }
+    return frozenset(v for v in added if added.count(v) == named.count(v) == 1 and v not in assigned)
 
 
 def _member_written(expr: ir.Expr) -> tuple[str, ...]:

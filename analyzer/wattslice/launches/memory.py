@@ -30,6 +30,7 @@ class Unknown(Struct, frozen=True, eq=False):
     around: tuple[Pointer, ...] = ()
     is_derived: bool = False
     is_anywhere: bool = False
+    names: tuple[str, ...] = ()  # of functions, one of which it is
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -126,6 +127,7 @@ def is_dim3(type_: ir.Type) -> bool:
     return type_.kind is ir.TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
 
 
+TEXT_STREAMS = ("std::stringstream", "std::istringstream", "std::ostringstream")
 INPUT_STREAMS = ("std::ifstream", "std::basic_ifstream", "ifstream")
 _TEXTS = ("std::basic_string", "std::string", "basic_string", "string")
 
@@ -195,7 +197,7 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
         decided = _by_least(op, left, right)
         return cause(left, right) if decided is None else decided
     if isinstance(left, Pointer) or isinstance(right, Pointer):
-        return _compare_pointers(op, left, right)
+        return _of_pointers(op, left, right, operand_type)
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
         return Unknown("arithmetic on something that is no number")
     result = fold(op, left, right, operand_type)
@@ -224,10 +226,16 @@ def _by_least(op: ir.BinaryOp, left: Value, right: Value) -> int | None:
 _ALWAYS = {ir.BinaryOp.GE: 1, ir.BinaryOp.LT: 0}
 
 
-def _compare_pointers(op: ir.BinaryOp, left: Value, right: Value) -> Value:
+def _of_pointers(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
     if op in (ir.BinaryOp.EQ, ir.BinaryOp.NE):
         same = left == right  # a pointer that is known points somewhere: never equal to 0
         return int(same == (op is ir.BinaryOp.EQ))
+    if isinstance(left, Pointer) and isinstance(right, Pointer) and left.storage is right.storage:
+        size = 0 if type_.element is None else type_.element.size_bytes
+        if op is ir.BinaryOp.SUB and size:
+            return (left.offset - right.offset) // size
+        if op in ir.COMPARISONS and (number := fold(op, left.offset, right.offset, ir.INT64)) is not None:
+            return number
     return Unknown("arithmetic on a pointer")
 
 
@@ -247,6 +255,17 @@ def places_of(*values: Value) -> tuple[Pointer, ...]:
     """What addresses, some of them perhaps not known, may point to."""
     perhaps = (value.around if isinstance(value, Unknown) else (value,) for value in values)
     return tuple(dict.fromkeys(one for places in perhaps for one in places if isinstance(one, Pointer)))
+
+
+def one_of(condition: Unknown, *values: Value) -> Unknown:
+    """One of these values, or of what they may be: which, `condition` does not tell."""
+    names: tuple[str, ...] | None = ()
+    for value in values:
+        more = (value,) if isinstance(value, str) else value.names if isinstance(value, Unknown) else ()
+        names = (*names, *more) if more and names is not None else None
+    is_anywhere = any(isinstance(v, Unknown) and (v.is_anywhere or not v.around) for v in values)
+    named = tuple(dict.fromkeys(names or ()))
+    return replace(condition, around=places_of(*values), is_anywhere=is_anywhere, names=named)
 
 
 def truth(value: Value) -> bool | None:
@@ -273,7 +292,7 @@ def joined(one: Value, two: Value, condition: Unknown) -> Value:
         lost = replace(condition, around=())
         keys = dict.fromkeys((*one.cells, *two.cells))
         return Record({key: joined(one.cells.get(key, lost), two.cells.get(key, lost), lost) for key in keys})
-    return replace(condition, around=places_of(one, two))
+    return one_of(condition, one, two)
 
 
 def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
@@ -320,6 +339,16 @@ _PAGE = 1 << 40
 def elements_of(offset: int) -> int:
     """Where the elements of the vector at `offset` begin; its length is kept in front of them."""
     return _PAGE * (offset + 1) + 8
+
+
+def is_length(key: int) -> bool:
+    """Whether a cell holds the length of a vector."""
+    return key >= _PAGE and key % _PAGE == elements_of(0) % _PAGE - 1
+
+
+def length_cell(vector: Pointer) -> Cell:
+    """Where the length of a vector is kept."""
+    return vector.storage, moved(elements_of(0) - 1, vector.offset)
 
 
 def _inside(key: int, offset: int, end: int) -> int | None:
@@ -483,7 +512,7 @@ class Memory:
             elif isinstance(value, str) and type_.element is not None and type_.element.bits == 8:
                 for at, char in enumerate(f"{value}\0"):  # char name[] = "text";
                     self._set(storage, offset + at, ord(char))
-            elif isinstance(value, str) and is_text_object(type_):
+            elif isinstance(value, str) and (is_text_object(type_) or type_.name in TEXT_STREAMS):
                 self._set(storage, offset, value)
             elif is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
                 for axis in range(3):
@@ -623,15 +652,15 @@ def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unk
     """The value of a cell after a branch that is not decided: settled by what settles the condition."""
     if isinstance(one, Pointer) or isinstance(two, Pointer):
         is_first = one is _MISSING or two is _MISSING
-        return likely if is_first else replace(condition, around=places_of(one, two))
+        return likely if is_first else one_of(condition, one, two)
     if isinstance(one, Unknown) and isinstance(two, Unknown):
-        return likely
+        return one_of(likely, one, two) if isinstance(likely, Unknown) else likely
     storage, _ = cell
     if condition.variable is not None:
-        return Unknown(condition.reason, condition.variable, likely=condition.likely)
+        return one_of(Unknown(condition.reason, condition.variable, likely=condition.likely), one, two)
     reason = f"'{storage.name}' is set under a condition that is not known: {condition.reason}"
     if not storage.is_scalar or not isinstance(likely, (int, float)):
-        return Unknown(reason)
+        return one_of(Unknown(reason), one, two)
     return Unknown(reason, storage.name, likely=likely)
 
 
@@ -664,7 +693,9 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     if len(values) == 1 and not node.field_names and isinstance(values[0], (Record, Closure, str)):
         return values[0]
     cells: dict[int, Value] = {}
-    if is_text_object(type_):
+    if is_text_object(type_) or type_.name.removeprefix("const ") in TEXT_STREAMS:
+        if not is_text_object(type_):
+            values = values[:1]
         parts: Value = values[0] if values else ""
         if len(values) > 1:
             parts = Unknown("a text made of parts")

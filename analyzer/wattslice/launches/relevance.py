@@ -19,7 +19,7 @@ from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.command_line import is_of_texts
 from wattslice.launches.host_api import base_of, symbol_of
-from wattslice.launches.memory import INPUT_STREAMS, is_text_object
+from wattslice.launches.memory import INPUT_STREAMS, TEXT_STREAMS, is_text_object
 
 
 class ScalarType(Struct, frozen=True):
@@ -133,7 +133,7 @@ class FactReader:
 
     def _call(self, node: ir.Call, found: Facts) -> None:
         # it says when launches are made, or which
-        found.launches |= node.name in host_api.CAPTURES or host_api.takes_a_graph(node)
+        found.launches |= node.name in host_api.ABOUT_GRAPHS or host_api.takes_a_graph(node)
         if node.name in (ir.CAUGHT, ir.HANDLE):
             found.uses.add(_THROWN)
         if node.name in (ir.THROW, ir.HANDLE):
@@ -161,13 +161,11 @@ class FactReader:
             found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
         if node.name == "move":
             found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
-        if node.name == "data" or node.name.startswith(
-            ir.ADDRESS_OF
-        ):  # what writes there writes the elements
-            for argument in node.arguments[:1]:
-                root, element = base_of(argument), node.type.element
-                if isinstance(root, ir.AddressOf) and element is not None:
-                    self.reached.append((root.variable, scalar_types(element)))
+        given_back = node.type.element
+        for argument in node.arguments if given_back is not None else ():
+            root = base_of(argument)
+            if isinstance(root, ir.AddressOf) and given_back is not None:
+                self.reached.append((root.variable, scalar_types(given_back)))  # what writes there writes it
         if any(is_file(argument.type) for argument in node.arguments):
             found.uses.add(_FILES)
             found.defines.add(_FILES)
@@ -242,7 +240,17 @@ _ARGUMENT_TYPES = (
     *(ScalarType(ir.TypeKind.POINTER, bits) for bits in (0, 64)),
 )
 _FOLLOWED = frozenset(
-    {"std::function", "std::vector", "std::array", "std::reference_wrapper", "std::tuple", *INPUT_STREAMS}
+    {
+        "std::function",
+        "std::vector",
+        "std::array",
+        "std::map",
+        "std::unordered_map",
+        "std::reference_wrapper",
+        "std::tuple",
+        *INPUT_STREAMS,
+        *TEXT_STREAMS,
+    }
 )
 """Classes of the library whose objects are followed."""
 _T = TypeVar("_T")

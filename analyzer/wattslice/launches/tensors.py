@@ -15,6 +15,8 @@ from wattslice.launches.memory import Memory, Pointer, Record, Storage, Unknown,
 
 _DIMENSIONS = -1
 """Where a shape holds its number of dimensions; sizes are at 0, 1, ..."""
+_LOST = -2
+"""Where a shape holds why none of its sizes is known."""
 _MOST_DIMENSIONS = 16
 _TYPES = frozenset({"at::Tensor", "torch::Tensor", "Tensor", "c10::Tensor"})
 _ARRAYS = ("c10::ArrayRef<", "at::ArrayRef<", "ArrayRef<", "c10::IntArrayRef", "at::IntArrayRef")
@@ -49,6 +51,8 @@ def _made(shape: Storage) -> Record:
 
 def _named(memory: Memory, shape: Storage, what: str) -> Value:
     name = f"{shape.name}.{what}"
+    if (lost := shape.cells.get(_LOST)) is not None:
+        return lost
     known = memory.pin(name)
     return Unknown("given by whoever calls the extension", name) if known is None else int(known)
 
@@ -132,6 +136,57 @@ def _transposed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     return _made(Storage(shape.name, cells))
 
 
+def _resized(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """x.resize_({n, m}), x.squeeze_(): x itself has other sizes from then on."""
+    tensor = arguments[0]
+    if not isinstance(tensor, Pointer):
+        return None
+    sizes = _given(arguments[1]) if node.name == "resize_" and len(arguments) == 2 else None
+    lost = Storage(tensor.storage.name, {_LOST: Unknown(f"what {node.name}() made of it")})
+    shape = lost if sizes is None else _of_sizes(tensor.storage.name, sizes)
+    memory.set_cell(tensor.storage, tensor.offset, Pointer(shape, 0))
+    return _made(shape)
+
+
+def _permuted(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """x.permute({2, 0, 1}), which names every dimension."""
+    shape = _shape_of(memory, arguments[0])
+    order = _given(arguments[1]) if len(arguments) == 2 else arguments[1:]
+    whole = [at for at in order or () if isinstance(at, int)]
+    if shape is None or not order or len(whole) != len(order):
+        return None
+    whole = [at % len(whole) for at in whole]
+    if sorted(whole) != list(range(len(whole))):
+        return None
+    return _made(_of_sizes(shape.name, tuple(_size(memory, shape, at) for at in whole)))
+
+
+def _narrowed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """x.narrow(dimension, start, length), and x.select(dimension, index), x.squeeze(d), x.unsqueeze(d).
+
+    Its number of elements has a name of its own.
+    """
+    shape = _shape_of(memory, arguments[0])
+    at = arguments[1] if len(arguments) > 1 else None
+    if shape is None or not isinstance(at, int) or at < 0:
+        return None
+    count = shape.cells.get(_DIMENSIONS)
+    known = count if isinstance(count, int) else _MOST_DIMENSIONS
+    sizes = [_size(memory, shape, dimension) for dimension in range(known)]
+    if node.name == "narrow" and len(arguments) == 4 and at < known:
+        sizes[at] = arguments[3]
+    elif node.name == "unsqueeze" and at <= known:
+        sizes.insert(at, 1)
+    elif node.name in ("select", "squeeze") and at < known and (node.name == "select" or sizes[at] == 1):
+        del sizes[at]
+    else:
+        return None
+    found = _of_sizes(f"{shape.name}.{node.name}", tuple(sizes))
+    if not isinstance(count, int):
+        del found.cells[_DIMENSIONS]
+    return _made(found)
+
+
 def _asked_size(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """x.size(i), x.sizes()[i]; of sizes themselves size() is the number of dimensions."""
     shape = _shape_of(memory, arguments[0])
@@ -196,6 +251,9 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("empty", "zeros", "ones", "rand", "randn", "full"), _created),
     **dict.fromkeys(("view", "reshape"), _viewed),
     **dict.fromkeys(("transpose", "t"), _transposed),
+    **dict.fromkeys(("resize_", "set_", "squeeze_", "unsqueeze_", "t_", "transpose_"), _resized),
+    **dict.fromkeys(("narrow", "select", "squeeze", "unsqueeze"), _narrowed),
+    "permute": _permuted,
     **dict.fromkeys(("size", "operator[]"), _asked_size),
     **dict.fromkeys(("dim", "ndimension"), _dimensions),
     **dict.fromkeys(("data_ptr", "mutable_data_ptr", "const_data_ptr", "data"), _data),

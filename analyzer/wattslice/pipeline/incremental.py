@@ -31,7 +31,7 @@ from wattslice.frontend.limits import MOST_S
 from wattslice.frontend.neighbours import caller_files, definition_files, linking_files
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.frontend.source_files import FileState, file_state
-from wattslice.ir import Kernel, Program
+from wattslice.ir import Call, Kernel, MemorySpace, Program, expressions_below
 from wattslice.launches.data import check_data
 from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import check_overrides
@@ -109,11 +109,13 @@ class _Reading(Struct, frozen=True):
     definitions: _Heard[frozenset[str], Sequence[Program]]
     linking: _Heard[frozenset[str], Sequence[Program]]
     launches: tuple[tuple[int, KernelLaunch], ...]
+    kernels: tuple[Kernel, ...] | None  # None: whatever is in their bodies
 
-    def holds(self, around: Neighbours) -> bool:
-        """Whether the other files say the same now."""
+    def holds(self, around: Neighbours, kernels: tuple[Kernel, ...]) -> bool:
+        """Whether the kernels and the other files say the same now."""
         return (
-            _is_told(around.callers, self.callers)
+            self.kernels in (None, kernels)
+            and _is_told(around.callers, self.callers)
             and _is_told(around.launcher, self.launcher)
             and _is_told(around.arguments, self.arguments)
             and _is_told(around.definitions, self.definitions)
@@ -201,7 +203,7 @@ class _RememberedStages(Stages):
     ) -> tuple[KernelLaunch, ...]:
         key = (program.functions, program.globals, program.origin, tuple(map(_signature, program.kernels)))
         known = self._readings.find(key)
-        if known is None or not known.holds(around):
+        if known is None or not known.holds(around, program.kernels):
             callers: list[tuple[frozenset[str], Sequence[Program]]] = []
             launcher: list[tuple[frozenset[str], Program | None]] = []
             arguments: list[tuple[Path, ProgramArguments | None]] = []
@@ -218,7 +220,8 @@ class _RememberedStages(Stages):
             places = {kernel: number for number, kernel in enumerate(program.kernels)}
             placed = tuple((places[launch.kernel], launch) for launch in launches)
             heard = (tuple(callers), tuple(launcher), tuple(arguments), tuple(definitions), tuple(linking))
-            known = self._readings.keep(key, _Reading(*heard, placed))
+            kernels = program.kernels if _rest_on_bodies(program, launches) else None
+            known = self._readings.keep(key, _Reading(*heard, placed, kernels))
         self._go_on()
         return tuple(replace(launch, kernel=program.kernels[number]) for number, launch in known.launches)
 
@@ -230,6 +233,19 @@ class _RememberedStages(Stages):
             return known
         self._go_on()
         return self._launches.keep(key, super().launch(launch, config, gpu, quoter))
+
+
+def _rest_on_bodies(program: Program, launches: tuple[KernelLaunch, ...]) -> bool:
+    """Whether what is in kernels may decide what is told of their launches: where something was assumed,
+    where they write what the host reads, leave what it has set to zero, or write again and again.
+    """
+    if any(one.assumptions or one.unknown_arguments or (one.times or 0) > 1 for one in launches):
+        return True
+    every = (expr for function in program.functions for expr in expressions_below(function.body))
+    calls = (expr.name for expr in every if isinstance(expr, Call))
+    return any(v.space is MemorySpace.GLOBAL for v in program.globals) or any(
+        "emset" in name or name == "calloc" for name in calls
+    )
 
 
 def _signature(kernel: Kernel) -> Hashable:

@@ -43,10 +43,12 @@ _HEADERS = """
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <sys/time.h>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 """
@@ -393,6 +395,36 @@ def printing(p: Program) -> str:
     return f"{{ {p.draw.choice(forms + measured * p.has_outside)} }}"
 
 
+def algorithms(p: Program) -> str:
+    """Statements over the elements of a sequence: algorithms, iterators, containers that grow and shrink."""
+    x, y, t, u = p.name("v"), p.name("v"), p.variable(), p.variable()
+    a, b, n, m = expression(p, 1), expression(p, 1), p.number(), p.number(4)
+    made = p.draw.choice([f"std::vector<int> {x} = {{{a}, {n}, {m}, 7}};", f"int {x}a[] = {{{a}, {n}, {m}, 7}}; std::vector<int> {x}({x}a, {x}a + 4);",
+                          f"std::array<int, 4> {x} = {{{a}, {n}, {m}, 7}};", f"std::vector<long long> {x} = {{{a}, {n}, {m}, 7}};"])  # fmt: skip
+    both, more = f"{x}.begin(), {x}.end()", "std::array" not in made
+    forms = [
+        f"{t} = int(std::accumulate({both}, {b}) % 90);", f"{t} = int(*std::max_element({both}) - *std::min_element({both}));", f"std::sort({both}); {t} = int({x}[0] + {x}[3]);",
+        f"std::sort({both}, std::greater<>()); {t} = int({x}[1]);", f"std::reverse({x}.begin() + 1, {x}.end()); {t} = int({x}[1] - {x}[3]);", f"std::fill({x}.begin(), {x}.begin() + {m} % 4, {b}); {t} = int({x}[0] + {x}[2]);",
+        f"std::iota({both}, {b}); {t} = int({x}[3] % 80);", f"{t} = int(std::find({both}, {n}) - {x}.begin()) * 3 + int(std::count({both}, {m}));", f"for (auto i = {x}.begin(); i != {x}.end(); ++i) *i += {m}; {t} = int({x}[2]);",
+        f"auto {y} = {x}.begin() + {m} % 3; *{y} = {b}; *++{y} = {n}; {t} = int({x}[1] * 2 - {x}[2]);", f"auto {y} = {x}; std::partial_sum({both}, {y}.begin()); {t} = int({y}[3] % 70) + int(std::distance({both}));", f"int {y}[4] = {{}}; std::copy_n({x}.data(), 3, {y} + 1); {t} = {y}[1] + {y}[3];",
+        f"{t} = int(std::lower_bound({both}, {n}) == {x}.end());" if "sort" in made else f"{t} = int(*std::next({x}.begin(), {m} % 4) + *std::prev({x}.end()));", f"{t} = int(std::max_element({both}) - {x}.begin()) + ({x}.begin() < {x}.end());",
+    ]  # fmt: skip
+    grown = [
+        f"{x}.insert({x}.begin() + {m} % 4, {b}); {t} = int({x}[1] + {x}[3]) + (int){x}.size();", f"{x}.erase({x}.begin() + {m} % 4); {t} = int({x}[1]) + (int){x}.size();", f"{x}.erase({x}.begin() + 1, {x}.begin() + 3); {x}.push_back({n}); {t} = int({x}[2] * 2 + {x}[1]);",
+        f"{x}.resize(2); {x}.resize(4); {t} = int({x}[3] + {x}[1]) + (int){x}.size();", f"{x}.clear(); {x}.resize({m}, {n}); {t} = int({x}.back()) + (int){x}.size();", f"auto {y} = {x}; {y}.clear(); {y}.insert({y}.end(), {both}); {y}.insert({y}.begin(), 2, {m}); {y}.swap({x}); {t} = int({x}[1] + {x}[3]) * 2 + (int){y}.size();",
+        f"if ({condition(p).rpartition('; ')[2].replace('q >', f'{a} >')}) {x}.erase({x}.begin()); {t} = int({x}[0]) + (int){x}.size();", f"std::vector<int> {y}; for (int i = 0; i < {m}00; i++) {y}.push_back(i); {t} = (int){y}.size() % 83 + {y}[{m}];", f"std::vector<int> {y}(2000); for (int i = 0; i < 2000; i++) {y}[i] = i % 7; {t} = (int){y}.size() % 91;",
+    ]  # fmt: skip
+    others = [
+        f"std::map<int, int> {y} = {{{{{n}, {a}}}, {{{m}, 5}}}}; {y}[{b}] += 2; for (auto &q : {y}) q.second++; {t} = {y}.begin()->second + (int){y}.size() * 3 + {y}.count({m});", f"std::unordered_map<std::string, int> {y}; {y}[\"a\"] = {a}; {y}[\"b\"] += {n}; auto i = {y}.find(\"b\"); {t} = i == {y}.end() ? 3 : i->second + {y}[\"c\"]; {y}.erase(\"a\"); {u} = (int){y}.size();",
+        f"std::map<int, int> {y}; {y}.emplace({m}, {n}); {y}.insert({{{m}, {a}}}); {y}.insert({{{n} + 30, 4}}); {t} = {y}.at({m}) + (--{y}.end())->first;", f"char {y}[] = \"{n},{m};x\"; int q = 0; for (char *w = strtok({y}, \",;\"); w; w = strtok(nullptr, \",;\")) q = q * 3 + atoi(w) + 1; {t} = q;",
+        f"std::istringstream {y}(\"{n} w {m}\"); int q = 0, r = 1; std::string w; {y} >> q >> w >> r; {t} = q * 2 + r + (int)w.size(); if ({y} >> r) {u} = {n};", f"std::stringstream {y}(\"{n}:{m}:4\"); std::string w; int q = 0; while (std::getline({y}, w, ':')) q += std::stoi(w); {t} = q;", f"std::ostringstream {y}; {y} << {n} << ',' << \"ab\" << {a}; {t} = (int){y}.str().size();",
+        f"std::stringstream {y}; {y} << {n} << ' ' << {m}; int q; {y} >> q; {y} << 5; {y} >> {u}; {t} = q;",
+    ]  # fmt: skip
+    if p.draw.random() < 0.25:
+        return f"{{ {p.draw.choice(others)} }}"
+    return f"{{ {made} {p.draw.choice([*forms, *(grown if more else [])])} }}"
+
+
 def texts(p: Program) -> str:
     """Statements whose numbers hang on texts, on functions that are given, or on what a library calls."""
     x, y, t, u = p.name("s"), p.name("s"), p.variable(), p.variable()
@@ -475,9 +507,11 @@ def statement(p: Program, depth: int) -> str:
         return references(p)
     if pick < 0.64:
         return texts(p)
-    if pick < 0.68:
+    if pick < 0.67:
         return printing(p)
-    if pick < 0.73:
+    if pick < 0.70:
+        return algorithms(p)
+    if pick < 0.74:
         return exceptions(p)
     if pick < 0.77:
         name = p.name("n")

@@ -131,7 +131,7 @@ def call(body: Body, node: Node) -> Expr:
         found = group_call(body, node, name, arguments, span)
         if found is not None:
             return found
-        if name.startswith("operator") and not name[8:9].isalnum():
+        if name.startswith("operator") and not name[8:9].isalnum() and info.body is None:
             found = builtin_operator(body, name, arguments, node, span)
             if found is not None:
                 return found
@@ -290,7 +290,9 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
     this = object_argument(body, node, span, arguments.pop(0) if is_operator and arguments else None)
     if this is None or this.type.element is None or not is_followed(type_):
         return None
-    if not this.type.element.name.removeprefix("const ").startswith((*ir.VECTOR_CLASSES, "std::array<")):
+    if not this.type.element.name.removeprefix("const ").startswith(
+        (*ir.VECTOR_CLASSES, *ir.KEYED_CLASSES, "std::array<")
+    ):
         return None
     values = readable_values(body, arguments, span)
     address = Call(callee.mangled_name, ir.ADDRESS_OF + name, (this, *values), pointer_to(type_), span)
@@ -662,7 +664,9 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
     if info.body is None or info.is_defaulted or body.is_host:
         if len(arguments) == 1 and body.type(arguments[0]).kind is TypeKind.RECORD:
             value = body.expr(arguments[0])
-            if value.type.kind is TypeKind.ARRAY and type_.name.startswith(ir.VECTOR_CLASSES):
+            if value.type.kind is TypeKind.ARRAY and type_.name.startswith(
+                (*ir.VECTOR_CLASSES, *ir.KEYED_CLASSES)
+            ):
                 return Construct((value,), (), type_, span)
             return value  # copy
         if not arguments and not info.is_builtin:

@@ -595,9 +595,11 @@ def function_named(body: Body, node: Node) -> Node | None:
     return None
 
 
-def changed_in(code: Node) -> set[int]:
+def changed_in(unit: Unit, code: Node) -> set[int]:
     """The variables and parameters that `code` assigns, or takes the address of."""
-    found: set[int] = set()
+    if code in unit.changed:
+        return unit.changed[code]
+    found = unit.changed[code] = set[int]()
     for node in code.walk():
         is_change = (
             node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR

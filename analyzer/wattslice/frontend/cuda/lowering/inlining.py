@@ -36,7 +36,7 @@ from wattslice.frontend.cuda.lowering.memory import (
 from wattslice.frontend.cuda.lowering.objects import default_initialisers
 from wattslice.frontend.cuda.lowering.statements import at_end, lower_all
 from wattslice.frontend.cuda.lowering.types import decayed, is_wide_record, pointer_to
-from wattslice.frontend.cuda.lowering.unit import FunctionInfo
+from wattslice.frontend.cuda.lowering.unit import FunctionInfo, Unit
 from wattslice.ir import Block, Expr, MemorySpace, Read, RegisterPlace, Span, Stmt, Type, TypeKind, Variable
 
 _UNDECIDED_RECURSION = 8
@@ -132,7 +132,7 @@ def inline(
         if is_callable_type(parameter.type) or is_callable_type(body.type(argument)):
             target = function_named(body, argument)
             is_pointer = parameter.type.kind is TypeKind.POINTER
-            if is_pointer and parameter.key in changed_in(info.body):
+            if is_pointer and parameter.key in changed_in(body.unit, info.body):
                 target = None
             if target is not None:
                 body.functions[parameter.key] = target
@@ -315,13 +315,13 @@ def _may_prune(body: Body, info: FunctionInfo) -> bool:
     """Whether known arguments may decide branches: a recursive function that never writes its parameters."""
     known = body.unit.recursive.get(info.key)
     if known is None:
-        known = body.unit.recursive[info.key] = _is_recursive_and_pure(info)
+        known = body.unit.recursive[info.key] = _is_recursive_and_pure(body.unit, info)
     return known
 
 
-def _is_recursive_and_pure(info: FunctionInfo) -> bool:
+def _is_recursive_and_pure(unit: Unit, info: FunctionInfo) -> bool:
     assert info.body is not None
     keys = {parameter.key for parameter in info.parameters}
-    if not keys.isdisjoint(changed_in(info.body)):
+    if not keys.isdisjoint(changed_in(unit, info.body)):
         return False
     return any(node.kind == C.CALL_EXPR and node.spelling == info.name for node in info.body.walk())

@@ -180,10 +180,6 @@ def _over_list(body: Body, variable: Node, values: Sequence[Node], inner: Node, 
     return [made, _counted(body, variable, where, inner, span)]
 
 
-_ELEMENT = "_ZNSt6vectorix"
-"""How the linker knows the operator[] of vectors, whatever the program calls so."""
-
-
 def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.Span) -> list[Stmt]:
     """`for (x : vector)` and `for (x : {1, 2})` of host code: by the methods of a vector."""
     type_ = body.type(source)
@@ -212,7 +208,9 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
     condition = Binary(ir.BinaryOp.LT, index, length, INT64, ir.BOOL, span)
     element_type = body.type(variable)
     is_written = must_name_an_object(variable.type)
-    start = ir.Call(_ELEMENT, ir.ADDRESS_OF + "operator[]", (address, index), pointer_to(element_type), span)
+    start = ir.Call(
+        ir.NEXT_ELEMENT, ir.ADDRESS_OF + "operator[]", (address, index), pointer_to(element_type), span
+    )
     if is_written and is_followed(element_type):
         pointer = body.temporary(variable.spelling, start.type, span)
         body.names[variable.raw.data0] = Cell(
@@ -227,7 +225,7 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
             variable.spelling, element_type, body.home(element_type), ir.VariableRole.LOCAL, span
         )
         body.names[variable.raw.data0] = element
-        value = ir.Call(_ELEMENT, "operator[]", (address, index), element_type, span)
+        value = ir.Call(ir.NEXT_ELEMENT, "operator[]", (address, index), element_type, span)
         declared = Declare(element, value, body.region(), span)
         if is_written:  # to elements that nobody follows
             lost = replace(start, arguments=(address, unread(span)))

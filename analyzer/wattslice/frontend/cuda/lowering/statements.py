@@ -161,6 +161,8 @@ def _is_beside_the_point(body: Body, node: Node) -> bool:
     if node.kind != C.CALL_EXPR or _NO_GEOMETRY.match(node.spelling) is None:
         return False
     callee = node.referenced
+    if node.spelling == "operator<<" and callee is not None and _may_be_a_text(body, node):
+        return False
     if callee is None:  # what clang could not resolve: of the library, unless an object of the user takes it
         first = next((argument.type.canonical.declaration for argument in node.arguments), None)
         return first is None or body.unit.parsed.is_builtin(first)
@@ -253,6 +255,18 @@ def _is_for_reading(type_: ClangType) -> bool:
     if type_.kind in (K.POINTER, K.LVALUEREFERENCE):
         return type_.pointee.canonical.is_const
     return type_.kind < K.POINTER or type_.kind == K.ENUM
+
+
+def _may_be_a_text(body: Body, node: Node) -> bool:
+    """Whether what the first `<<` of a chain writes to is, or may be, a `std::stringstream`."""
+    while node.arguments and node.kind == C.CALL_EXPR and node.spelling == "operator<<":
+        node = node.arguments[0]
+    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
+        node = node.children[0]
+    name = body.type(node).name.removeprefix("const ")
+    return "stringstream" in name or (
+        name == "std::ostream" and node.spelling not in ("cout", "cerr", "clog")
+    )
 
 
 def block(body: Body, nodes: list[Node], span: Span, around: Node | None = None) -> Block:
@@ -837,7 +851,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if initializer is not None and is_callable_type(body.type(initializer)):
         target = function_named(body, initializer)
         around = function_around(body) if type_.kind is TypeKind.POINTER and not node.type.is_const else None
-        if target is not None and (around is None or key not in changed_in(around)):
+        if target is not None and (around is None or key not in changed_in(body.unit, around)):
             body.functions[key] = target
     is_object = not node.is_static and type_.kind in (TypeKind.RECORD, TypeKind.ARRAY)
     if is_object and body.is_host and initializer is not None and _is_of_class(body, node):
@@ -853,7 +867,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if value is not None and body.is_host and node.is_static:  # once
         value = with_effects(body, mark, value)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
-        is_made = type_.name == "dim3" or type_.name.startswith((*ir.VECTOR_CLASSES, "std::basic_string<"))
+        made = (*ir.VECTOR_CLASSES, *ir.KEYED_CLASSES, "std::basic_string<")
+        is_made = type_.name == "dim3" or type_.name.startswith(made)
         value = value if is_made else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type

@@ -71,6 +71,8 @@ class Unit:
         self.diagnostics: list[Diagnostic] = []
         # Texts of statements with macros expanded, by function and who finds them, then by statement.
         self.printed: dict[tuple[int, object], dict[int, str]] = {}
+        # What functions assign or take the address of.
+        self.changed: dict[Node, set[int]] = {}
         self.nodes_left = FILE_BUDGET_NODES
         # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
         self.globals: dict[tuple[int, bool], Variable] = {}
@@ -435,7 +437,7 @@ class Rejections:
 # How functions are called: with their namespaces and template arguments.
 
 
-_USR_VALUE = regex(r"#V([a-zA-Z])(-?\d+)")
+_USR_VALUE = regex(r"#V([a-zA-Z]|\$[@\w]*?)(-?\d+)(?=[#>])")
 _USR_FUNCTION = regex(r"#@F@(\w+)#")
 
 

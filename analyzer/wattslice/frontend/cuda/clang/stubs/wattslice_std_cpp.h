@@ -185,6 +185,7 @@ template <class T, unsigned long N> WS_HD T* end(T (&)[N]);
 template <class I> WS_HD long distance(I, I);
 template <class I> WS_HD void advance(I&, long);
 template <class I> WS_HD I next(I, long = 1);
+template <class I> WS_HD I prev(I, long = 1);
 template <class C> WS_HD unsigned long size(const C&);
 template <class C> struct ws_inserter { template <class T> ws_inserter& operator=(const T&); ws_inserter& operator*(); ws_inserter& operator++(); };
 template <class C> ws_inserter<C> back_inserter(C&);
@@ -220,8 +221,8 @@ template <class T> struct ws_iterator {
 };
 // members that all sequences share
 #define WS_SEQUENCE(N, T)                                                                                    \
-  typedef T value_type; typedef unsigned long size_type; typedef ws_iterator<T> iterator;                    \
-  typedef ws_iterator<const T> const_iterator; typedef T& reference; typedef const T& const_reference;       \
+  typedef T value_type; typedef unsigned long size_type; typedef T* iterator;                                \
+  typedef const T* const_iterator; typedef T& reference; typedef const T& const_reference;                   \
   typedef long difference_type;                                                                              \
   N(); explicit N(unsigned long); N(unsigned long, const T&); N(initializer_list<T>);                        \
   template <class I, class = decltype(*declval<I>())> N(I, I);                                               \
@@ -232,8 +233,8 @@ template <class T> struct ws_iterator {
   void push_back(const T&); void pop_back(); void push_front(const T&); void pop_front();                    \
   template <class... X> T& emplace_back(const X&...); void resize(unsigned long); void resize(unsigned long, const T&); \
   void reserve(unsigned long); iterator begin(); iterator end(); const_iterator begin() const;               \
-  const_iterator end() const; const_iterator cbegin() const; const_iterator cend() const; iterator rbegin(); \
-  iterator rend(); template <class... X> iterator insert(const_iterator, const X&...); iterator erase(const_iterator); \
+  const_iterator end() const; const_iterator cbegin() const; const_iterator cend() const;                   \
+  ws_iterator<T> rbegin(); ws_iterator<T> rend(); template <class... X> iterator insert(const_iterator, const X&...); iterator erase(const_iterator); \
   iterator erase(const_iterator, const_iterator); template <class... X> void assign(const X&...); void swap(N&);  \
   void shrink_to_fit(); template <class F> void sort(F); void sort(); void remove(const T&);
 template <class T, class A = allocator<T>> struct vector { WS_SEQUENCE(vector, T) };
@@ -251,11 +252,11 @@ template <class T, class C = deque<T>> struct stack { void push(const T&); void 
 template <class T, class C = deque<T>> struct queue { void push(const T&); void pop(); T& front(); T& back(); bool empty() const; unsigned long size() const; };
 template <class T, class C = vector<T>, class P = less<T>> struct priority_queue { void push(const T&); void pop(); const T& top(); bool empty() const; unsigned long size() const; };
 #define WS_ASSOCIATIVE(N, V)                                                                                 \
-  typedef K key_type; typedef V value_type; typedef ws_iterator<V> iterator; typedef ws_iterator<const V> const_iterator; \
+  typedef K key_type; typedef V value_type; typedef V* iterator; typedef const V* const_iterator;           \
   N(); N(initializer_list<V>); iterator begin(); iterator end(); const_iterator begin() const;               \
   const_iterator end() const; iterator find(const K&); const_iterator find(const K&) const;                  \
   unsigned long count(const K&) const; unsigned long size() const; bool empty() const; void clear();         \
-  template <class... X> pair<iterator, bool> insert(const X&...); template <class... X> pair<iterator, bool> emplace(const X&...); \
+  pair<iterator, bool> insert(const V&); template <class... X> pair<iterator, bool> insert(const X&...); template <class... X> pair<iterator, bool> emplace(const X&...); \
   unsigned long erase(const K&); iterator erase(iterator); iterator lower_bound(const K&); iterator upper_bound(const K&);
 #define WS_MAP(N) template <class K, class T, class P = less<K>, class A = int, class B = int> struct N {    \
   typedef T mapped_type; WS_ASSOCIATIVE(N, WS_ARG(pair<const K, T>)) T& operator[](const K&); T& at(const K&); const T& at(const K&) const; };
@@ -307,7 +308,7 @@ template <class T> WS_HD constexpr T min(initializer_list<T> of) { T least = *of
 template <class T> WS_HD constexpr T max(initializer_list<T> of) { T most = *of.begin(); for (const T& one : of) most = max(most, one); return most; }
 template <class T> WS_HD constexpr const T& clamp(const T& v, const T& low, const T& high) { return v < low ? low : high < v ? high : v; }
 #define WS_RANGE(R, F) template <class I, class... A> WS_HD R F(I, I, A&&...);
-WS_RANGE(void, sort) WS_RANGE(void, stable_sort) WS_RANGE(void, fill) WS_RANGE(I, fill_n) WS_RANGE(void, generate)
+WS_RANGE(void, sort) WS_RANGE(void, stable_sort) WS_RANGE(void, fill) WS_RANGE(void, generate)
 WS_RANGE(void, iota) WS_RANGE(void, reverse) WS_RANGE(void, shuffle) WS_RANGE(void, random_shuffle)
 WS_RANGE(I, find) WS_RANGE(I, find_if) WS_RANGE(I, max_element) WS_RANGE(I, min_element) WS_RANGE(I, unique)
 WS_RANGE(I, remove) WS_RANGE(I, remove_if) WS_RANGE(I, lower_bound) WS_RANGE(I, upper_bound) WS_RANGE(long, count)
@@ -323,6 +324,9 @@ template <class I, class T> WS_HD T accumulate(I, I, T);
 template <class I, class T, class F> WS_HD T accumulate(I, I, T, F);
 template <class I, class J, class T> WS_HD T inner_product(I, I, J, T);
 template <class I, class O> WS_HD O partial_sum(I, I, O);
+template <class I, class O> WS_HD O inclusive_scan(I, I, O);
+template <class I, class O, class T> WS_HD O exclusive_scan(I, I, O, T);
+template <class I, class N, class T> WS_HD I fill_n(I, N, const T&);
 template <class I, class T = typename iterator_traits<I>::value_type> WS_HD T reduce(I, I, T = T());
 
 // <complex>

@@ -27,17 +27,17 @@ WS_D inline int RowMajorTid(int x, int y, int) { return threadIdx.x + x * (threa
 template <int W> WS_D unsigned WarpMask(unsigned warp) { return W == 32 ? 0xffffffffu : ((1u << (W & 31)) - 1) << warp * W; }
 
 // What is not one register goes register by register.
-using ::__shfl_sync; using ::__shfl_up_sync; using ::__shfl_down_sync;
-#define WS_BY_PART(F)                                                                                        \
-  WS_D inline float2 F(unsigned m, float2 v, int at, int w = 32) { v.x = ::F(m, v.x, at, w); v.y = ::F(m, v.y, at, w); return v; } \
-  WS_D inline double2 F(unsigned m, double2 v, int at, int w = 32) { v.x = ::F(m, v.x, at, w); v.y = ::F(m, v.y, at, w); return v; } \
-  WS_D inline int2 F(unsigned m, int2 v, int at, int w = 32) { v.x = ::F(m, v.x, at, w); v.y = ::F(m, v.y, at, w); return v; } \
-  WS_D inline float4 F(unsigned m, float4 v, int at, int w = 32) { v.x = ::F(m, v.x, at, w); v.y = ::F(m, v.y, at, w); v.z = ::F(m, v.z, at, w); v.w = ::F(m, v.w, at, w); return v; } \
-  template <class K, class V> WS_D KeyValuePair<K, V> F(unsigned m, KeyValuePair<K, V> v, int at, int w = 32) { v.key = ::F(m, v.key, at, w); v.value = ::F(m, v.value, at, w); return v; }
-WS_BY_PART(__shfl_sync) WS_BY_PART(__shfl_up_sync) WS_BY_PART(__shfl_down_sync)
-template <int W, class T> WS_D T ShuffleIndex(T input, int lane, unsigned mask) { return __shfl_sync(mask, input, lane, W); }
-template <int W, class T> WS_D T ShuffleUp(T input, int offset, int, unsigned mask) { return __shfl_up_sync(mask, input, offset, W); }
-template <int W, class T> WS_D T ShuffleDown(T input, int offset, int, unsigned mask) { return __shfl_down_sync(mask, input, offset, W); }
+#define WS_BY_PART(N, F)                                                                                     \
+  template <class T> WS_D T N(unsigned m, T v, int at, int w = 32) { return F(m, v, at, w); }                \
+  WS_D inline int2 N(unsigned m, int2 v, int at, int w = 32) { v.x = F(m, v.x, at, w); v.y = F(m, v.y, at, w); return v; } \
+  WS_D inline float2 N(unsigned m, float2 v, int at, int w = 32) { v.x = F(m, v.x, at, w); v.y = F(m, v.y, at, w); return v; } \
+  WS_D inline double2 N(unsigned m, double2 v, int at, int w = 32) { v.x = F(m, v.x, at, w); v.y = F(m, v.y, at, w); return v; } \
+  WS_D inline float4 N(unsigned m, float4 v, int at, int w = 32) { v.x = F(m, v.x, at, w); v.y = F(m, v.y, at, w); v.z = F(m, v.z, at, w); v.w = F(m, v.w, at, w); return v; } \
+  template <class K, class V> WS_D KeyValuePair<K, V> N(unsigned m, KeyValuePair<K, V> v, int at, int w = 32) { v.key = F(m, v.key, at, w); v.value = F(m, v.value, at, w); return v; }
+WS_BY_PART(Shuffled, __shfl_sync) WS_BY_PART(ShuffledUp, __shfl_up_sync) WS_BY_PART(ShuffledDown, __shfl_down_sync)
+template <int W, class T> WS_D T ShuffleIndex(T input, int lane, unsigned mask) { return Shuffled(mask, input, lane, W); }
+template <int W, class T> WS_D T ShuffleUp(T input, int offset, int, unsigned mask) { return ShuffledUp(mask, input, offset, W); }
+template <int W, class T> WS_D T ShuffleDown(T input, int offset, int, unsigned mask) { return ShuffledDown(mask, input, offset, W); }
 
 // One step of each of the log2(W) steps: a shuffle, and the operator where a partner is in the warp.
 template <class T, int W = 32, int P = 0> struct WarpReduce {
@@ -46,7 +46,7 @@ template <class T, int W = 32, int P = 0> struct WarpReduce {
   template <class F> WS_D T Reduce(T value, F op) {
     int lane = (threadIdx.x) & (W - 1);
     for (int offset = 1; offset < W; offset *= 2) {
-      T other = __shfl_down_sync(0xffffffffu, value, offset, W);
+      T other = ShuffledDown(0xffffffffu, value, offset, W);
       if (lane + offset < W) value = op(value, other);
     }
     return value;
@@ -54,7 +54,7 @@ template <class T, int W = 32, int P = 0> struct WarpReduce {
   template <class F> WS_D T Reduce(T value, F op, int valid) {
     int lane = (threadIdx.x) & (W - 1);
     for (int offset = 1; offset < W; offset *= 2) {
-      T other = __shfl_down_sync(0xffffffffu, value, offset, W);
+      T other = ShuffledDown(0xffffffffu, value, offset, W);
       if (lane + offset < valid) value = op(value, other);
     }
     return value;
@@ -69,15 +69,15 @@ template <class T, int W = 32, int P = 0> struct WarpScan {
     int lane = (threadIdx.x) & (W - 1);
     T value = input;
     for (int offset = 1; offset < W; offset *= 2) {
-      T other = __shfl_up_sync(0xffffffffu, value, offset, W);
+      T other = ShuffledUp(0xffffffffu, value, offset, W);
       if (lane >= offset) value = op(other, value);
     }
     output = value;
   }
   WS_D void InclusiveSum(T input, T& output) { InclusiveScan(input, output, cub::Sum()); }
-  WS_D void InclusiveSum(T input, T& output, T& total) { InclusiveScan(input, output, cub::Sum()); total = __shfl_sync(0xffffffffu, output, W - 1, W); }
+  WS_D void InclusiveSum(T input, T& output, T& total) { InclusiveScan(input, output, cub::Sum()); total = Shuffled(0xffffffffu, output, W - 1, W); }
   WS_D void ExclusiveSum(T input, T& output) { T sum; InclusiveScan(input, sum, cub::Sum()); output = sum - input; }
-  WS_D void ExclusiveSum(T input, T& output, T& total) { T sum; InclusiveScan(input, sum, cub::Sum()); total = __shfl_sync(0xffffffffu, sum, W - 1, W); output = sum - input; }
+  WS_D void ExclusiveSum(T input, T& output, T& total) { T sum; InclusiveScan(input, sum, cub::Sum()); total = Shuffled(0xffffffffu, sum, W - 1, W); output = sum - input; }
 };
 
 #define WS_THREAD(X, Y) (int)(threadIdx.x + X * (threadIdx.y + Y * threadIdx.z))
@@ -92,7 +92,7 @@ template <class T, int X, BlockReduceAlgorithm A = BLOCK_REDUCE_WARP_REDUCTIONS,
     int thread = WS_THREAD(X, Y);
     int lane = thread & 31;
     for (int offset = 1; offset < 32; offset *= 2) {
-      T other = __shfl_down_sync(0xffffffffu, value, offset);
+      T other = ShuffledDown(0xffffffffu, value, offset);
       if (lane + offset < 32) value = op(value, other);
     }
     if (WARPS > 1) {
@@ -128,10 +128,10 @@ template <class T, int X, BlockScanAlgorithm A = BLOCK_SCAN_RAKING, int Y = 1, i
       T sum = shared->values[thread * EACH];
       for (int i = 1; i < EACH; ++i) sum = op(sum, shared->values[thread * EACH + i]);
       for (int offset = 1; offset < 32; offset *= 2) {
-        T other = __shfl_up_sync(0xffffffffu, sum, offset);
+        T other = ShuffledUp(0xffffffffu, sum, offset);
         if (thread >= offset) sum = op(other, sum);
       }
-      T before = __shfl_up_sync(0xffffffffu, sum, 1);
+      T before = ShuffledUp(0xffffffffu, sum, 1);
       for (int i = 0; i < EACH; ++i) {
         T own = shared->values[thread * EACH + i];
         T after = op(before, own);
