@@ -56,6 +56,7 @@ struct Pool {
   void printf(const char *, int n) { used = n; }
   void exit(int n) { used = n; }
 };
+std::ostream &setting(std::ostream &o) { first = 9; return o; }
 Pool &operator<<(Pool &p, int n) { p.used += n; return p; }
 void cudaFreeAll(int *n) { *n = 9; }
 struct Elsewhere { void free(int *n); };
@@ -116,6 +117,8 @@ LOST = [
     ("by a method elsewhere with a name of C", "int a = 3; Elsewhere e; e.free(&a);"),
     ("by a function elsewhere with a name of C", "int a = 3; puts(a);"),
     ("of a function elsewhere that sounds like the runtime", "int a = cudaPick(3) + 3;"),
+    ("by a manipulator", "std::cout << 1 << setting; int a = first;"),
+    ("exchanged where it is printed", 'int a = 3; printf("%d", std::exchange(a, 9));'),
     ("read in a test", 'int a = 3; assert(scanf("%d", &a) == 1);'),
     ("of a closure that a library runs in what is printed", "int a = 3, v[2] = {1, 2};"
      'printf("%d", (int)std::count_if(v, v + 2, [&](int q) { a++; return q > 1; }));'),
@@ -274,6 +277,7 @@ WRITTEN = [
     ("what was pointed at", "aimed = 8; int a = first;", 8),
     ("read by its name", "every[2] = 6; int a = third;", 6),
     ("printed", 'int a = 3; printf("%d", ++a);', 4),
+    ("printed, less one", 'int a = 3; printf("%d", --a);', 2),
     ("printed and set", 'int a = 3; fprintf(stderr, "%s %d", "of", a += 6);', 9),
     ("by a stream", 'int a = 3; std::cout << "a" << a++ << std::endl << (a *= 2);', 8),
     ("by a function that is printed", 'int a = 3; printf("%f", 2.0 * put(a, 8));', 8),

@@ -168,7 +168,10 @@ def _is_beside_the_point(body: Body, node: Node) -> bool:
         return first is None or body.unit.parsed.is_builtin(first)
     if not body.unit.function(callee).is_builtin:
         return False
-    texts = map(_within, node.arguments[:2]) if node.spelling.endswith("printf") else ()
+    given = [_within(argument) for argument in node.arguments]
+    if not all(_only_reads(body, one) for one in given if one.kind == C.DECL_REF_EXPR):
+        return False  # a function of the user, which the library calls
+    texts = given[:2] if node.spelling.endswith("printf") else ()
     return not any(n.kind == C.STRING_LITERAL and ir.COUNTS_CHARACTERS.search(n.spelling) for n in texts)
 
 
