@@ -300,7 +300,8 @@ class HostLoops(ControlFlow):
         return value if isinstance(value, int) else None
 
     def _sample(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None = None) -> Flow:
-        """A long counted loop: two iterations to see what changes by a constant, the middle and the last.
+        """A long counted loop: two iterations to see what changes by a constant, any, the middle one if it
+        launches something, and the last.
 
         `first`: where the instances of the iteration before these begin, if there was one.
         """
@@ -330,7 +331,8 @@ class HostLoops(ControlFlow):
             for cell in {**after_second, **others}
             if not is_length(cell[1]) or not same(others.get(cell, now := self.memory.current(cell)), now)
         ]
-        for iteration, stands_for in ((trips // 2, trips - 3), (trips - 1, 1)):
+        middle, last = (trips // 2, trips - 3), (trips - 1, 1)
+        for iteration, stands_for in (middle, last) if self._graph.launches_in(stmt.body) else (last,):
             visited.append((len(self.instances), stands_for))
             self._times = None if times is None else times * stands_for
             for cell in changed:
