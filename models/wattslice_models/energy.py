@@ -64,13 +64,7 @@ DYNAMIC_COMPONENTS = tuple(component for component in Component if component not
 """Components with an energy per unit of work."""
 CLOCK_HALVINGS = 12
 """Steps to the clock that the power limit allows: to less than 1 MHz."""
-MULTIPLIERS = (
-    Component.FP32,
-    Component.FP64,
-    Component.FP16,
-    Component.INTEGER_MULTIPLY,
-    Component.TENSOR,
-)
+MULTIPLIERS = (Component.FP32, Component.FP64, Component.FP16, Component.INTEGER_MULTIPLY, Component.TENSOR)
 """Components whose energy follows the operands; the same units multiply fp32 and integers since Volta."""
 VOLTAGE_BEND = 0.04
 """Width, in relative voltage, of the bend between the floor of the voltage and its rise."""
@@ -364,8 +358,7 @@ class EnergyModel(Struct, frozen=True):
             ComponentPower(Component.IDLE, self.idle_w),
             ComponentPower(Component.MEMORY_CLOCK, self.memory_clock_w * memory_clock_scale(gpu, clocks)),
             ComponentPower(
-                Component.ACTIVE,
-                self.active_w * clocked * voltage**2 * core_mhz / self.voltage.reference_mhz,
+                Component.ACTIVE, self.active_w * clocked * voltage**2 * core_mhz / self.voltage.reference_mhz
             ),
             *(
                 ComponentPower(component, counted * watts)

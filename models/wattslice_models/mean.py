@@ -58,11 +58,7 @@ class ClockMean(Struct, frozen=True):
 
     def distance(self, gpu_id: str, core_mhz: float, memory_scale: float) -> tuple[bool, float, float]:
         """Orders clocks by how near they are: the GPU first, then the memory, then the core."""
-        return (
-            self.gpu_id != gpu_id,
-            abs(self.memory_scale - memory_scale),
-            abs(self.core_mhz - core_mhz),
-        )
+        return (self.gpu_id != gpu_id, abs(self.memory_scale - memory_scale), abs(self.core_mhz - core_mhz))
 
 
 class ClockMeanModel(Struct, frozen=True):

@@ -5,12 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from wattslice.frontend.ptx.syntax.parser import parse_ptx
-from wattslice.frontend.ptx.syntax.syntax import (
-    Function,
-    Instruction,
-    Module,
-    Operand,
-)
+from wattslice.frontend.ptx.syntax.syntax import Function, Instruction, Module, Operand
 
 HEAD = ".version 8.7\n.target sm_90a, debug\n.address_size 64\n"
 

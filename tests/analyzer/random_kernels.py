@@ -57,10 +57,7 @@ class _Writer:
     def bound(self, index: str) -> str:
         """Something that an index may be compared with, near enough to matter."""
         axis = index[-1] if index[-1] in "xyz" else "x"
-        extents = {
-            "threadIdx": f"(int)blockDim.{axis}",
-            "blockIdx": f"(int)gridDim.{axis}",
-        }
+        extents = {"threadIdx": f"(int)blockDim.{axis}", "blockIdx": f"(int)gridDim.{axis}"}
         kind = index.split(".")[0]
         draw = self.random.random()
         if draw < 0.3:

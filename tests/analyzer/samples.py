@@ -93,17 +93,7 @@ MATMUL = KernelAnalysis(
     arms=(
         ArmAnalysis(36, "then", 0.97, 0.97, 0.97, ProbabilitySource.STATIC, 1.5, 0.01),
         ArmAnalysis(
-            31,
-            "then",
-            0.16,
-            0.0,
-            0.53,
-            ProbabilitySource.DEFAULT,
-            18.3,
-            0.116,
-            179.2,
-            201.4,
-            "src/tile.cuh",
+            31, "then", 0.16, 0.0, 0.53, ProbabilitySource.DEFAULT, 18.3, 0.116, 179.2, 201.4, "src/tile.cuh"
         ),
         ArmAnalysis(22, "else", 0.03, 0.03, 0.03, ProbabilitySource.PROFILE, 2.4, 0.015),
     ),

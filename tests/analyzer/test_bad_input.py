@@ -58,12 +58,7 @@ def analyze_apart(tmp_path):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         before = _children_seconds()
         done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            timeout=HANG_S,
-            check=False,
+            command, cwd=tmp_path, env=environment, capture_output=True, timeout=HANG_S, check=False
         )
         # Processor time: a busy machine is no fault of the analysis.
         assert _children_seconds() - before < MOST_SECONDS
@@ -331,10 +326,7 @@ TAKE_SECONDS = {"long sum", "long sum in a launch", "infinite constants"}
 FOUND = {  # what ended in an internal error once
     "nested ifs": ("k.cu", nested_ifs(64, "}")),
     "nested ifs with else": ("k.cu", nested_ifs(64, "} else { p[i] = 2; }")),
-    "infinite index": (
-        "k.cu",
-        "struct S { int n[9]; };\n__global__ void k(S *p) { p->n[1e400] = 1; }\n",
-    ),
+    "infinite index": ("k.cu", "struct S { int n[9]; };\n__global__ void k(S *p) { p->n[1e400] = 1; }\n"),
     "infinite constants": (
         "k.cu",
         "__global__ void k(float *p) { for (int i = 0; i < 1e400; i++) p[i + (long)1e400] = 1; }\n"

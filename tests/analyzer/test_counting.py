@@ -187,10 +187,7 @@ def test_shared_memory_bank_conflicts(tmp_path):
     passes = [
         site.bank_passes or 0 for site in counted.sites if site.block_reach and site.block_reach.bytes > 4
     ]
-    assert sorted(passes) == [
-        1,
-        32,
-    ]
+    assert sorted(passes) == [1, 32]
 
 
 @pytest.mark.slow

@@ -211,10 +211,7 @@ def test_files_that_lie_or_never_end(known, tmp_path):
 
 def test_one_array_under_two_names_and_its_length(known, tmp_path):
     found, memory = prepared(
-        known,
-        tmp_path,
-        points='{ same_as = "nodes", offset = 1 }',
-        n='{ length_of = "keys" }',
+        known, tmp_path, points='{ same_as = "nodes", offset = 1 }', n='{ length_of = "keys" }'
     )
     assert found.arguments[1] == found.arguments[2] + 16
     assert found.arguments[7] == 4

@@ -95,10 +95,7 @@ BODIES: dict[str, tuple[str, float | None]] = {
         "if (threadIdx.x == 1) v = 2; __syncthreads();",
         2,
     ),
-    "shared_array": (
-        "__shared__ int m[64]; m[threadIdx.x] = threadIdx.x; __syncthreads(); int v = m[3];",
-        3,
-    ),
+    "shared_array": ("__shared__ int m[64]; m[threadIdx.x] = threadIdx.x; __syncthreads(); int v = m[3];", 3),
     "shared_data": ("__shared__ int v; if (threadIdx.x == 0) v = out[7]; __syncthreads();", None),
     "shared_perhaps": ("__shared__ int v; v = 4; __syncthreads(); if (out[t]) v = 5; __syncthreads();", None),
     "shared_atomic": (

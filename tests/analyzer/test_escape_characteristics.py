@@ -9,10 +9,7 @@ from wattslice_models.escape_time import GpuCharacteristics, gpu_time
 from wattslice_models.execution_time import DEFAULT_TIME_PARAMETERS, predict_time
 from wattslice_models.gpu import load_gpu
 from wattslice_models.workload import Instructions, Workload
-from wattslice_tools.accuracy.escape_characteristics import (
-    launch_characteristics,
-    predicted_ipc,
-)
+from wattslice_tools.accuracy.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice_tools.accuracy.escape_counters import counted_kernels
 from wattslice_tools.accuracy.escape_times import BEGIN, END, CorpusTime, corpus_times
 from wattslice_tools.accuracy.escape_workloads import workload_characteristics

@@ -74,12 +74,7 @@ def test_kernel_patterns_match_plain_and_qualified_names():
     assert [
         Budget(kernel=p).holds_for(HOT.file, (HOT.name, HOT.qualified_name))
         for p in ("burn", "gpu::*", "b*<*", "matMul")
-    ] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    ] == [True, True, False, False]
 
 
 def test_an_unknown_figure_is_not_within_its_budget():

@@ -528,11 +528,7 @@ LAUNCH_TIMES = [
     ("if (unknown()) goto end; LAUNCH(4, 32, 7); end:;", UNKNOWN, None),
     ("if (unknown()) goto end; end: LAUNCH(4, 32, 7);", UNKNOWN, 1),
     ("int a = 3; if (a == 3) goto end; LAUNCH(4, 32, 7); end: LAUNCH(4, 32, 7);", "", 1),
-    (
-        "for (int i = 0; i < 9; i++) for (;;) { LAUNCH(4, 32, 7); if (i == 0) goto end; } end:;",
-        "",
-        1,
-    ),
+    ("for (int i = 0; i < 9; i++) for (;;) { LAUNCH(4, 32, 7); if (i == 0) goto end; } end:;", "", 1),
     ("int a = 0; again: LAUNCH(4, 32, 7); if (++a < 5) goto again;", "", None),
     ("int a = 0; again: a++; if (a < 5) goto again; LAUNCH(4, 32, 7);", "", 1),
     ("cudaStreamBeginCapture(0, 0); LAUNCH(4, 32, 7); cudaStreamEndCapture(0, 0);", CAPTURE, None),

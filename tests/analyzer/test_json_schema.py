@@ -50,7 +50,7 @@ TOLD_IN: dict[str, type[Any]] = {
 }
 """The objects of the schema, and the record that each one tells."""
 OTHER_NAMES: dict[type[Any], dict[str, str]] = {
-    SubSlice: {"arithmetic_operations": "compute_ops", "normalised_accesses": "memory_ops_weighted"},
+    SubSlice: {"arithmetic_operations": "compute_ops", "normalised_accesses": "memory_ops_weighted"}
 }
 NOT_TOLD: dict[type[Any], set[str]] = {
     # Of reports for people, of `wattslice roofline`, what `limit_exceedance` and a sweep go by.

@@ -6,14 +6,7 @@ from msgspec.structs import replace
 from wattslice.errors import WattsliceError
 from wattslice.training.examples import examples, examples_of
 from wattslice.training.tables import measured_tables, tables_of_file
-from wattslice_corpora.records import (
-    CoreClock,
-    MeasuredRow,
-    Use,
-    measured_gpu_ids,
-    table_text,
-    write_table,
-)
+from wattslice_corpora.records import CoreClock, MeasuredRow, Use, measured_gpu_ids, table_text, write_table
 from wattslice_models.gpu import load_gpu
 
 from .learning_data import campaign, row

@@ -94,8 +94,7 @@ def test_a_new_form_is_one_case_in_one_place(tmp_path, monkeypatch):
                 target=ir.RegisterPlace(variable=variable, path=()),
                 op=None,
                 value=ir.Unary(
-                    op=ir.UnaryOp.NEGATE,
-                    operand=ir.Unary(op=ir.UnaryOp.INVERT, operand=ir.Read() as read),
+                    op=ir.UnaryOp.NEGATE, operand=ir.Unary(op=ir.UnaryOp.INVERT, operand=ir.Read() as read)
                 ),
             ) if read.place.variable is variable:
                 return loops.Induction(variable, ir.BinaryOp.ADD, 1, 1)

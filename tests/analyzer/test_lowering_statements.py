@@ -31,9 +31,7 @@ def test_loop_headers(tmp_path, header, expected):
 
 def test_a_loop_out_of_a_macro_is_read_all_the_same(tmp_path):
     kernel = kernel_of(
-        tmp_path,
-        "REPEAT(i, n) p[i] = 1;",
-        before="#define REPEAT(i, n) for (int i = 0; i < (n); i++)",
+        tmp_path, "REPEAT(i, n) p[i] = 1;", before="#define REPEAT(i, n) for (int i = 0; i < (n); i++)"
     )
     loop = next(stmt for stmt in kernel.body.statements if isinstance(stmt, ir.Loop))
     assert loop.condition is not None

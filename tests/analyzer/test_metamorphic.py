@@ -434,10 +434,7 @@ def filter_of_planes(way: Way) -> str:
         "0",
         taps,
         lambda i: way.loop(
-            "j",
-            "0",
-            taps,
-            lambda j: f"{s} += {way.at('x', f'(@r + {i}) * (w + 8) + @c + {j}')} * 0.1f;",
+            "j", "0", taps, lambda j: f"{s} += {way.at('x', f'(@r + {i}) * (w + 8) + @c + {j}')} * 0.1f;"
         ),
     )
     return way.plane(XY, f"float {s} = 0.f; {body} {way.at('y', '@r * w + @c')} = {s};")

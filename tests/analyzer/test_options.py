@@ -50,11 +50,7 @@ def test_on_the_command_line(option):
         found = parameters(command).get(option.field)
         if Place.COMMAND in option.places or (command is gate and Place.GATE in option.places):
             assert isinstance(found, click.Option)
-            assert (found.opts, found.help, found.multiple) == (
-                [option.name],
-                option.help,
-                option.adds,
-            )
+            assert (found.opts, found.help, found.multiple) == ([option.name], option.help, option.adds)
         else:
             assert found is None
 

@@ -119,22 +119,9 @@ def test_the_table(kernel, capsys):
     status, out, _ = run(capsys, "profile", "k.cu", "--data", "k.toml")
     assert status == 0
     rows = [line.split() for line in out.splitlines()]
-    assert [
-        "14",
-        "loop",
-        "13",
-        "7",
-        "54",
-        "%",
-        "×1.17",
-        "for",
-        "(;;)",
-        "{",
-        "if",
-        "(++left",
-        ">",
-        "1)",
-    ] in [row[:14] for row in rows]
+    assert ["14", "loop", "13", "7", "54", "%", "×1.17", "for", "(;;)", "{", "if", "(++left", ">", "1)"] in [
+        row[:14] for row in rows
+    ]
     assert ["kernel", "data", "set", "threads", "thread", "instructions", "time"] in rows
 
 

@@ -162,11 +162,7 @@ IF, LOOP = (3, 5, "then"), (4, 5, "loop")
 
 def counted(file, if_=(8, 2), loop=(30, 20, 10), name="one"):
     return DataSetCounts(
-        name,
-        (
-            ArmCount("k", str(file), 3, 5, "then", *if_),
-            ArmCount("k", str(file), 4, 5, "loop", *loop),
-        ),
+        name, (ArmCount("k", str(file), 3, 5, "then", *if_), ArmCount("k", str(file), 4, 5, "loop", *loop))
     )
 
 

@@ -147,8 +147,7 @@ def test_a_fit_has_the_roofs_of_the_catalogue_and_tells_its_own_rates():
 
 
 @pytest.mark.parametrize(
-    ("gpu", "folder"),
-    list(product(("quadro_rtx_8000", "gtx580"), ("linear_algebra", "wang2013"))),
+    ("gpu", "folder"), list(product(("quadro_rtx_8000", "gtx580"), ("linear_algebra", "wang2013")))
 )
 @pytest.mark.slow
 def test_no_kernel_of_the_corpus_lies_above_its_roof(gpu, folder):

@@ -237,10 +237,7 @@ def test_a_pipe_in_place_of_settings_is_refused_and_not_passed_over(tmp_path, na
         ('[gate]\nfail-on = ["joules"]', "wattslice.toml:2: gate.fail-on: unknown value 'joules'"),
         ('[gate]\nunknown = "no"', "wattslice.toml:2: gate.unknown: unknown value 'no'"),
         ("gate.max-power = -3", "wattslice.toml:1: gate.max-power: -3 is not a budget"),
-        (
-            '\nprofile = "none.json"',
-            "directory (`wattslice profile` makes one; named by profile",
-        ),
+        ('\nprofile = "none.json"', "directory (`wattslice profile` makes one; named by profile"),
         ('\nprofile = "bad.json"', "bad.json:1: not valid JSON"),
         ('\nprofile = "bad.json"', "(named by profile in FOLDER/wattslice.toml:2)"),
         ('\ngpu = "none.toml"', "(give the TOML file of a GPU; named by gpu in FOLDER/wattslice.toml:2)"),

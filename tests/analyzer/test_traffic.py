@@ -187,10 +187,7 @@ def test_a_call_in_an_inner_loop_leaves_what_the_outer_one_carries_known(tmp_pat
 
 @pytest.mark.parametrize(
     "step",
-    [
-        "if (keys[place + s] <= q[i]) place += s;",
-        "place = keys[place + s] <= q[i] ? place + s : place;",
-    ],
+    ["if (keys[place + s] <= q[i]) place += s;", "place = keys[place + s] <= q[i] ? place + s : place;"],
 )
 def test_where_each_lane_of_a_search_has_got_to_depends_on_data(tmp_path, step):
     """Twenty loads of keys by a place that every lane has found for itself; q[i] is loaded once."""

@@ -9,12 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from wattslice_tools.cuda_on_cpu.rewriting import (
-    _matching,
-    _split,
-    _without_text,
-    rewritten,
-)
+from wattslice_tools.cuda_on_cpu.rewriting import _matching, _split, _without_text, rewritten
 from wattslice_tools.cuda_on_cpu.toolchain import PLAIN, Toolchain, must_run
 
 CHECKING = (*PLAIN, "-g1", "-fsanitize=address", "-fno-sanitize-recover=all")
@@ -85,8 +80,7 @@ def _with_names_of_kernels(source: str) -> str:
         line = hidden[hidden.rfind("\n", 0, found.start()) + 1 : found.start()]
         depths = accumulate((c in "([") - (c in ")]") for c in hidden[found.end() :])
         opened = next(
-            (at for at, depth in enumerate(depths, found.end()) if depth == 0 and hidden[at] in "{;"),
-            None,
+            (at for at, depth in enumerate(depths, found.end()) if depth == 0 and hidden[at] in "{;"), None
         )
         if opened is not None and hidden[opened] == "{" and not line.lstrip().startswith("#"):
             parts += (source[done : opened + 1], " cuda_on_cpu::runs(__PRETTY_FUNCTION__);")

@@ -300,8 +300,5 @@ def test_what_is_chosen_is_part_of_the_whole(only: str):
 
 
 def test_a_pattern_chooses_instructions():
-    assert {one.instruction.name for one in studies("div.[su]32")} == {
-        "div.s32",
-        "div.u32",
-    }
+    assert {one.instruction.name for one in studies("div.[su]32")} == {"div.s32", "div.u32"}
     assert studies("nothing") == ()

@@ -22,10 +22,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.nvcc,
     pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH"),
-    pytest.mark.skipif(
-        find_nvdisasm() is None,
-        reason="no nvdisasm (the wheel nvidia-cuda-nvdisasm has it)",
-    ),
+    pytest.mark.skipif(find_nvdisasm() is None, reason="no nvdisasm (the wheel nvidia-cuda-nvdisasm has it)"),
 ]
 WEIGHT = 0.1
 SAMPLE = (

@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from wattslice_models.cluster import (
-    OneNode,
-    joined,
-    on_nodes,
-)
+from wattslice_models.cluster import OneNode, joined, on_nodes
 
 ALONE = OneNode(time_s=100, power_w=200, power_low_w=150, power_high_w=260, idle_power_w=50)
 COUNTS = np.array([1.0, 2.0, 4.0])

@@ -1,13 +1,7 @@
 import numpy as np
 import pytest
 
-from wattslice_models.communication import (
-    Exchange,
-    Network,
-    Pattern,
-    busiest_node,
-    communication_time_s,
-)
+from wattslice_models.communication import Exchange, Network, Pattern, busiest_node, communication_time_s
 
 TWO = np.array([2.0])
 

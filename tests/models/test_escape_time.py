@@ -3,11 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from wattslice_models.escape_time import (
-    GpuCharacteristics,
-    KernelCharacteristics,
-    gpu_time,
-)
+from wattslice_models.escape_time import GpuCharacteristics, KernelCharacteristics, gpu_time
 from wattslice_models.execution_time import Clocks, nvidia_smi_memory_mhz
 from wattslice_models.gpu import load_gpu
 

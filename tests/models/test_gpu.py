@@ -229,11 +229,7 @@ def test_a_new_architecture_is_described_in_the_same_file(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            "dependent_issue_cycles",
-            "dependent_cycles",
-            "dependent_cycles: .*mean dependent_issue",
-        ),
+        ("dependent_issue_cycles", "dependent_cycles", "dependent_cycles: .*mean dependent_issue"),
         ('name = "rubin"\n', "", r"\[architecture\] name: cannot be None"),
         ("generation = 11", "generation = true", r"\[architecture\] generation: cannot be True"),
         ("dependent_issue_cycles = { value = 4", "dependent_issue_cycles = { value = 0", "more than 0"),

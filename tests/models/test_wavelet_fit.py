@@ -207,10 +207,7 @@ def test_a_gpu_never_measured_is_judged_by_its_catalogue_numbers():
             "36 examples with slices, of 1 benchmarks",
         ),
         (examples()[:5] + examples()[-5:], "10 examples"),
-        (
-            tuple(replace(one, subject=replace(one.subject, slices=())) for one in examples()),
-            "0 examples",
-        ),
+        (tuple(replace(one, subject=replace(one.subject, slices=())) for one in examples()), "0 examples"),
     ],
 )
 def test_too_little_data_names_what_is_needed(data: tuple[Example, ...], message: str):

@@ -331,8 +331,7 @@ def damaged(packet: Path, other: Path, name: str) -> Path:
             assert stream is not None
             content = stream.read()
             changed.addfile(
-                member,
-                io.BytesIO(bytes([content[0] ^ 1]) + content[1:] if member.name == name else content),
+                member, io.BytesIO(bytes([content[0] ^ 1]) + content[1:] if member.name == name else content)
             )
     return other
 

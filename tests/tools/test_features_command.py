@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from wattslice_corpora.records import (
-    MeasuredRow,
-    read_slices,
-    read_workloads,
-    write_table,
-)
+from wattslice_corpora.records import MeasuredRow, read_slices, read_workloads, write_table
 from wattslice_tools.public_sets.features_command import main
 
 KERNEL = """

@@ -26,11 +26,7 @@ def test_vector_add_keeps_dram_busy():
 
 @pytest.mark.parametrize(
     ("dram", "issue", "told"),
-    [
-        (0.9, 0.5, {Resource.DRAM}),
-        (0.7, 0.65, {Resource.DRAM, Resource.ISSUE}),
-        (0.55, 0.2, set[Resource]()),
-    ],
+    [(0.9, 0.5, {Resource.DRAM}), (0.7, 0.65, {Resource.DRAM, Resource.ISSUE}), (0.55, 0.2, set[Resource]())],
 )
 def test_the_busiest_unit_limits(dram, issue, told):
     counted = ((Resource.DRAM, dram), (Resource.ISSUE, issue))

@@ -65,8 +65,7 @@ def test_node_energies_are_the_printed_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "full", "idle"),
-    [(33, 0.50929, 1.2354), (34, 0.654, -0.944), (42, 0.042771, 3.2698)],
+    ("number", "full", "idle"), [(33, 0.50929, 1.2354), (34, 0.654, -0.944), (42, 0.042771, 3.2698)]
 )
 def test_least_squares_of_the_printed_powers(number: int, full: float, idle: float) -> None:
     found = fitted_coefficients(number)

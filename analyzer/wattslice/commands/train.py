@@ -50,12 +50,7 @@ _OF_VARIANTS = (*("launch", "set", "include", "define", "std", "args"), "core-mh
     metavar="FILE",
     help="Measured runs, e.g. measured.csv of a campaign. Repeatable.  [default: those that come along]",
 )
-@click.option(
-    "--model",
-    default="auto",
-    metavar="NAME",
-    help="auto, or one model.  [default: auto]",
-)
+@click.option("--model", default="auto", metavar="NAME", help="auto, or one model.  [default: auto]")
 @click.option("--out", type=FILE, metavar="DIR", help="Write there.  [default: the user's data folder]")
 @click.option("--seed", default=0, metavar="N", help="Of everything random.  [default: 0]")
 def train(

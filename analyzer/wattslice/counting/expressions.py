@@ -624,9 +624,7 @@ class ExpressionEvaluator:
         if expr.name == ir.BIT_FIELD:
             return unset_member(values[0])
         return self._once(
-            expr,
-            tuple(values),
-            lambda: convert(apply(expr.semantics, values, bits, expr.name), expr.type),
+            expr, tuple(values), lambda: convert(apply(expr.semantics, values, bits, expr.name), expr.type)
         )
 
 

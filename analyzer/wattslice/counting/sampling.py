@@ -243,10 +243,7 @@ class Masks:
         when any of its lanes does.
         """
         return Mask(
-            weights,
-            weights if certain is None else certain,
-            int(np.count_nonzero(weights)),
-            self._means,
+            weights, weights if certain is None else certain, int(np.count_nonzero(weights)), self._means
         )
 
     def where(self, mask: Mask, condition: NDArray[np.bool_] | NDArray[np.float64]) -> Mask:

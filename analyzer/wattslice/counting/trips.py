@@ -5,16 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wattslice import ir
-from wattslice.counting.values import (
-    Lanes,
-    Number,
-    Scalar,
-    Unknown,
-    binary,
-    convert,
-    fits_int64,
-    scalar,
-)
+from wattslice.counting.values import Lanes, Number, Scalar, Unknown, binary, convert, fits_int64, scalar
 from wattslice.ir.c_arithmetic import COMPARE, wrapped
 from wattslice.ir.loops import constant_trips, whole_limit
 

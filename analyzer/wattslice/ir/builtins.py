@@ -202,10 +202,7 @@ _ROWS = (
     # The argument itself, in another type or place:
     Builtin("expect move forward as_const launder assume_aligned addressof bit_cast", Cost.FREE, _S.IDENTITY),
     Builtin("__float_to_tf32 float2int int2float __half2float __float2half", Cost.FREE, _S.IDENTITY),
-    Builtin(
-        "cvt_float_to_fp8 cvt_double_to_fp8 cvt_float2_to_fp8x2 cvt_fp8_to_float",
-        Cost.INT,
-    ),
+    Builtin("cvt_float_to_fp8 cvt_double_to_fp8 cvt_float2_to_fp8x2 cvt_fp8_to_float", Cost.INT),
     Builtin("cvt_fp8_to_halfraw cvt_fp8x2_to_halfraw2", Cost.INT),
     Builtin("__half2half2 __bfloat162float __float2bfloat16", Cost.FREE, _S.IDENTITY),
     Builtin("__double2hiint __double2loint", Cost.FREE, _S.IDENTITY, "int(double)"),
@@ -248,10 +245,7 @@ _FAMILIES = (
     (r"__log2", Builtin("", Cost.SPECIAL, _S.LOG2)),
     (r"__pow", Builtin("", Cost.SPECIAL, _S.POW)),
     (r"__(exp2|exp10|log10|sin|cos|tan|tanh|sinh|cosh)|__(sinh|cosh|frsqrt_rn)f", Builtin("", Cost.SPECIAL)),
-    (
-        r"h2?(sqrt|rsqrt|rcp|exp|exp2|exp10|log|log2|log10|sin|cos|tanh)(_approx)?",
-        Builtin("", Cost.SPECIAL),
-    ),
+    (r"h2?(sqrt|rsqrt|rcp|exp|exp2|exp10|log|log2|log10|sin|cos|tanh)(_approx)?", Builtin("", Cost.SPECIAL)),
     (r"__hfma2?(_sat|_relu|_rn)?", Builtin("", Cost.TWICE, _S.FMA)),
     (r"__hcmadd2?(_sat|_relu|_rn)?", Builtin("", Cost.TWICE)),
     (

@@ -225,14 +225,7 @@ def constant_trips(start: int, step: int, comparison: ir.BinaryOp, limit: int) -
 # ---------------------------------------------------------------------------------------------- steps
 
 _UPDATES = frozenset(
-    {
-        ir.BinaryOp.ADD,
-        ir.BinaryOp.SUB,
-        ir.BinaryOp.MUL,
-        ir.BinaryOp.DIV,
-        ir.BinaryOp.SHL,
-        ir.BinaryOp.SHR,
-    }
+    {ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL, ir.BinaryOp.DIV, ir.BinaryOp.SHL, ir.BinaryOp.SHR}
 )
 
 

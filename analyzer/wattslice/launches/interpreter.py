@@ -456,11 +456,7 @@ class Interpreter(HostLoops):
             self._loop_depth = depth
 
     def _in_frame(
-        self,
-        function: ir.Function,
-        type_: ir.Type,
-        given: tuple[ir.Expr, ...],
-        arguments: tuple[Value, ...],
+        self, function: ir.Function, type_: ir.Type, given: tuple[ir.Expr, ...], arguments: tuple[Value, ...]
     ) -> Value:
         frame_of_caller = self.memory.frames[-2]
         defaults = _defaults(function)

@@ -217,9 +217,7 @@ def check_overrides(overrides: Overrides, known: Sequence[KnownNames]) -> None:
 
 
 def unmatched_settings(
-    overrides: Overrides,
-    known: Sequence[KnownNames],
-    is_elsewhere: Callable[[str], bool] = lambda name: True,
+    overrides: Overrides, known: Sequence[KnownNames], is_elsewhere: Callable[[str], bool] = lambda name: True
 ) -> tuple[tuple[str, OverrideError], ...]:
     """The entries of settings (`set k.n`) that concern nothing, each with what is wrong with it.
 

@@ -324,11 +324,7 @@ def _as_run(
 
 
 def _of_origin(
-    program: ir.Program,
-    origin: ir.Program,
-    overrides: Overrides,
-    gpu: Gpu,
-    around: Neighbours,
+    program: ir.Program, origin: ir.Program, overrides: Overrides, gpu: Gpu, around: Neighbours
 ) -> tuple[KernelLaunch, ...]:
     """The launches of the source's kernels, for the kernels that were compiled from them."""
     overrides = with_written_names(overrides, program.kernels)

@@ -329,10 +329,7 @@ def _compared(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:
     """Both readings of a comparison: index, size, and what is added to the largest index."""
     if node.op not in _ORDERS:
         return []
-    return [
-        (node.left, node.right, _ORDERS[node.op]),
-        (node.right, node.left, _ORDERS[ir.MIRRORED[node.op]]),
-    ]
+    return [(node.left, node.right, _ORDERS[node.op]), (node.right, node.left, _ORDERS[ir.MIRRORED[node.op]])]
 
 
 def _without_right(op: ir.BinaryOp, result: int, right: int) -> int | None:

@@ -21,11 +21,7 @@ from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
-from wattslice.frontend.cuda.read import (
-    CallerProgram,
-    first_launcher,
-    read_caller,
-)
+from wattslice.frontend.cuda.read import CallerProgram, first_launcher, read_caller
 from wattslice.frontend.inputs import open_text
 from wattslice.frontend.limits import MOST_S
 from wattslice.frontend.neighbours import caller_files, definition_files, linking_files

@@ -62,11 +62,7 @@ class Method(Enum):
 
 
 def counts_for(
-    method: Method,
-    kernel: Kernel,
-    slices: tuple[Slice, ...],
-    expected: ExecutionProfile,
-    threshold: float,
+    method: Method, kernel: Kernel, slices: tuple[Slice, ...], expected: ExecutionProfile, threshold: float
 ) -> ExecutionProfile:
     """The counts that `method` makes of the expected ones; `threshold` is δ in [0, 1).
 

@@ -10,10 +10,7 @@ from msgspec.structs import replace
 
 from wattslice.slicing.features import SliceFeatures
 from wattslice_models.contract import PowerModel, SliceSample, Subject
-from wattslice_models.program_power import (
-    SlicePower,
-    branch_sparse_power_w,
-)
+from wattslice_models.program_power import SlicePower, branch_sparse_power_w
 from wattslice_models.regression import RegressionModel
 from wattslice_models.types import ArithmeticDensity, Held, Wanted
 

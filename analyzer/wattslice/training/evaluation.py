@@ -20,12 +20,7 @@ from wattslice.training.judging import Errors, Judgement, errors, judge, judge_h
 from wattslice.training.tables import measured_tables, tables_of_file
 from wattslice.training.training import MOST_FOLDS
 from wattslice_corpora.records import Use
-from wattslice_models.contract import (
-    Example,
-    ModelKind,
-    NotEnoughDataError,
-    PowerModel,
-)
+from wattslice_models.contract import Example, ModelKind, NotEnoughDataError, PowerModel
 from wattslice_models.cross_validation import HeldOut, calibrated_interval, dealt, hold_out_each
 from wattslice_models.energy import Case
 from wattslice_models.energy_power import EnergyPowerModel

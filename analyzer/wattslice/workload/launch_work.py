@@ -114,11 +114,7 @@ def launch_work(
 
 
 def _kinds(
-    launch: KernelLaunch,
-    resident: Residency,
-    profile: ExecutionProfile,
-    moved: Traffic,
-    trips: TripCounts,
+    launch: KernelLaunch, resident: Residency, profile: ExecutionProfile, moved: Traffic, trips: TripCounts
 ) -> Iterator[tuple[float, ExecutionProfile, InstructionMix, Traffic]]:
     """The kinds of blocks: their share of the grid, and what they execute and move.
 

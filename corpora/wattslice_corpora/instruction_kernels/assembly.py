@@ -5,12 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from wattslice_corpora.instruction_kernels.kernels import (
-    ENTRY,
-    ChainInstruction,
-    chain_entry,
-    module_ptx,
-)
+from wattslice_corpora.instruction_kernels.kernels import ENTRY, ChainInstruction, chain_entry, module_ptx
 from wattslice_corpora.instruction_kernels.machine_code import Added, added
 from wattslice_corpora.sass import SassFunction, disassemble
 

@@ -39,13 +39,7 @@ from wattslice_corpora.records.recipes import (
     recipes_path,
 )
 from wattslice_corpora.records.slices import SliceRow, read_slices, slices_path
-from wattslice_corpora.records.sweeps import (
-    FlopKind,
-    SweepRow,
-    read_sweep,
-    sweep_beside,
-    sweep_path,
-)
+from wattslice_corpora.records.sweeps import FlopKind, SweepRow, read_sweep, sweep_beside, sweep_path
 from wattslice_corpora.records.tables import (
     Dim3,
     RecordError,
@@ -55,11 +49,7 @@ from wattslice_corpora.records.tables import (
     write_table,
     write_text,
 )
-from wattslice_corpora.records.utilisation import (
-    UtilisationRow,
-    read_utilisation,
-    utilisation_path,
-)
+from wattslice_corpora.records.utilisation import UtilisationRow, read_utilisation, utilisation_path
 from wattslice_corpora.records.workloads import WorkloadRow, read_workloads, workloads_path
 
 __all__ = [

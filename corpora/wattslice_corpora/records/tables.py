@@ -30,11 +30,7 @@ class RecordError(ValueError):
 
 
 def read_table(
-    path: Path,
-    row_type: type[_Row],
-    fault: Callable[[_Row], str] | None = None,
-    *,
-    by_name: bool = False,
+    path: Path, row_type: type[_Row], fault: Callable[[_Row], str] | None = None, *, by_name: bool = False
 ) -> tuple[_Row, ...]:
     """All rows of a table; `fault` says what is wrong with a row (empty: nothing).
 

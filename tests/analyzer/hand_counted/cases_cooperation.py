@@ -123,9 +123,4 @@ def wmma() -> Case:
     return Case("wmma.cu", "tensorProduct", (1, 1, 1), (32, 1, 1), counts, thread)
 
 
-CASES = (
-    atomics(),
-    warp_shuffle(),
-    cooperative_groups(),
-    wmma(),
-)
+CASES = (atomics(), warp_shuffle(), cooperative_groups(), wmma())

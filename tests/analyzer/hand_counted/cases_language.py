@@ -33,11 +33,7 @@ def template_value() -> Case:
 
     trips = 2 * taps + 1
     counts = Counts(
-        fp32=trips + 1,
-        integer=(2 * trips + 1) + trips,
-        control=trips + 1,
-        global_load=trips,
-        global_store=1,
+        fp32=trips + 1, integer=(2 * trips + 1) + trips, control=trips + 1, global_load=trips, global_store=1
     )
     return Case("template_value.cu", "movingSum", (1, 1, 1), (64, 1, 1), counts, thread)
 

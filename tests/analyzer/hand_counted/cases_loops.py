@@ -60,11 +60,7 @@ def grid_2d() -> Case:
         c[row * size + col] = total
 
     counts = Counts(
-        fp32=2 * n,
-        integer=4 + (2 * n + 1) + 4 * n + 2,
-        control=n + 1,
-        global_load=2 * n,
-        global_store=1,
+        fp32=2 * n, integer=4 + (2 * n + 1) + 4 * n + 2, control=n + 1, global_load=2 * n, global_store=1
     )
     return Case("grid_2d.cu", "matMul", (n // 16, n // 8, 1), (16, 8, 1), counts, thread)
 

@@ -103,10 +103,7 @@ class Client:
     """
 
     def __init__(
-        self,
-        root: Path | None,
-        settings: Message | None = None,
-        command: tuple[str, ...] | None = None,
+        self, root: Path | None, settings: Message | None = None, command: tuple[str, ...] | None = None
     ) -> None:
         self.root = root
         self.settings = settings

@@ -7,13 +7,7 @@ import pytest
 
 from wattslice.config.options import ModelChoice
 from wattslice.errors import WattsliceError
-from wattslice.lsp.client_settings import (
-    KEYS,
-    MIN_SHARE,
-    NO_CLIENT_SETTINGS,
-    read_client_settings,
-    setup_for,
-)
+from wattslice.lsp.client_settings import KEYS, MIN_SHARE, NO_CLIENT_SETTINGS, read_client_settings, setup_for
 
 
 def test_keys_in_either_spelling():

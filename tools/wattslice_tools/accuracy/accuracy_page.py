@@ -199,10 +199,7 @@ def _by_application(protocol: Protocol) -> list[str]:
         ratio = by_score[best][id(one.example)].ratio
         return -abs(1.0 / ratio - 1.0) if ratio else float("-inf")
 
-    lines = [
-        f"| Application | measured W | {_titles(scores)} |",
-        "|---" * (len(scores) + 2) + "|",
-    ]
+    lines = [f"| Application | measured W | {_titles(scores)} |", "|---" * (len(scores) + 2) + "|"]
     for one in sorted(first, key=worst)[:_SHOWN]:
         cells = [_name(one.example, first), f"{one.example.power_w:.0f}"]
         for predictions in by_score:

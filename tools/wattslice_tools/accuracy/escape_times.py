@@ -30,10 +30,7 @@ from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_models.store import power_model
 from wattslice_models.workload import Workload
 from wattslice_tools.accuracy.accuracy_page import write_section
-from wattslice_tools.accuracy.escape_characteristics import (
-    launch_characteristics,
-    predicted_ipc,
-)
+from wattslice_tools.accuracy.escape_characteristics import launch_characteristics, predicted_ipc
 from wattslice_tools.accuracy.escape_counters import counted_rows
 from wattslice_tools.accuracy.escape_workloads import workload_characteristics
 

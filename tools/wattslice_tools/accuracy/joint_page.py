@@ -296,7 +296,7 @@ def _labels(found: JointTraining) -> list[str]:
         f"Of {len(apart)} programs and clocks a board has two sets. Their watts differ by "
         f"{np.abs(np.expm1(apart)).mean():.1%}: {label:.3f} of the logarithm for each label, beside "
         f"{total:.3f} by which runs without their application are off. Labels alone make an interval for 90 "
-        f"% as wide as ±{np.expm1(1.645 * label):.0%}.",
+        f"% as wide as ±{np.expm1(1.645 * label):.0%}."
     ]
 
 

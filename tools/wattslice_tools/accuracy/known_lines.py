@@ -123,10 +123,7 @@ KNOWN = (
     Known(
         "prefix_sum",
         "scanTiles",
-        (
-            HandBytes(("in[i]",), 4 * _MB, "2²⁰ integers"),
-            HandBytes(("out[i] =",), 4 * _MB, "2²⁰ integers"),
-        ),
+        (HandBytes(("in[i]",), 4 * _MB, "2²⁰ integers"), HandBytes(("out[i] =",), 4 * _MB, "2²⁰ integers")),
         "the machine code reads the eight sums with two loads of 16 bytes, which both lines use. "
         "Line 30 has them, two passes each; line 29 has 3.5 more a warp that nobody makes, as its reads "
         "are conditional in the source, and with it too much.",

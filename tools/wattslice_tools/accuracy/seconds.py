@@ -17,11 +17,7 @@ from msgspec.structs import replace
 
 from wattslice.training.examples import examples
 from wattslice.training.judging import errors
-from wattslice_corpora.records import (
-    RecordError,
-    Use,
-    measurements_path,
-)
+from wattslice_corpora.records import RecordError, Use, measurements_path
 from wattslice_models.execution_time import TimeParameters
 from wattslice_models.gpu import Architecture, gpus
 from wattslice_models.workload import Workload

@@ -243,12 +243,7 @@ class _Piece(Struct):
                 self._measure(Section.INSTRUCTIONS, some, bench, journal, self.most_failures)
 
     def _measure(
-        self,
-        section: Section,
-        some: tuple[Configuration, ...],
-        bench: Bench,
-        journal: Journal,
-        most: int,
+        self, section: Section, some: tuple[Configuration, ...], bench: Bench, journal: Journal, most: int
     ) -> None:
         if not some or self._left_s() <= 0:
             return

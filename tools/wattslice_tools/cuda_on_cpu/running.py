@@ -67,10 +67,7 @@ class ProbedProgram(Struct, frozen=True):
 
 @contextmanager
 def build_probed(
-    path: Path,
-    options: ParseOptions | None = None,
-    flags: Sequence[str] = (),
-    sources: Sequence[Path] = (),
+    path: Path, options: ParseOptions | None = None, flags: Sequence[str] = (), sources: Sequence[Path] = ()
 ) -> Generator[ProbedProgram]:
     """The program of `path`, instrumented and built in a folder that is removed in the end.
 

@@ -11,12 +11,7 @@ from wattslice.ptx_energy.tables import (
     UNOPTIMIZED_INSTRUCTIONS,
     watt_step_j,
 )
-from wattslice_corpora.records import (
-    measurements_path,
-    read_measurements,
-    read_workloads,
-    workloads_path,
-)
+from wattslice_corpora.records import measurements_path, read_measurements, read_workloads, workloads_path
 from wattslice_models.gpu import load_gpu
 from wattslice_tools.papers.arafa2020_claims import claims, copies
 from wattslice_tools.papers.arafa2020_table import GPUS, Row, cells, table_rows, value
@@ -214,10 +209,7 @@ class FullLaunch(Struct, frozen=True):
 
 def full_launches() -> tuple[FullLaunch, ...]:
     """The matrix product of 2048 x 2048 on a GPU of the table and one like another, at the highest clock."""
-    return (
-        _product("gtx_1080_ti", "matrixMulShared", "Pascal"),
-        _product("v100_pcie", "matrixMul", "Volta"),
-    )
+    return (_product("gtx_1080_ti", "matrixMulShared", "Pascal"), _product("v100_pcie", "matrixMul", "Volta"))
 
 
 def _product(gpu_id: str, benchmark: str, energies_of: str) -> FullLaunch:

@@ -21,10 +21,7 @@ _NODES = (1, 2, 4, 8)
 
 def escape2018_nodes() -> tuple[str, ...]:
     """The paragraphs and tables on CPUs."""
-    return (
-        *_work(),
-        *_spherical_times(),
-    )
+    return (*_work(), *_spherical_times())
 
 
 def spherical_time_s(cores: int, nodes: int) -> float:

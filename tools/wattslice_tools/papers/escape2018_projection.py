@@ -37,12 +37,7 @@ def _figure_28() -> tuple[str, ...]:
     projection = project_workflow(stated)
     entries = _all(projection)
     rows = [
-        (
-            str(entry.parts[0].nodes),
-            str(entry.parts[0].cores),
-            f"{entry.time_s:.1f}",
-            f"{entry.energy_j:.0f}",
-        )
+        (str(entry.parts[0].nodes), str(entry.parts[0].cores), f"{entry.time_s:.1f}", f"{entry.energy_j:.0f}")
         for entry in entries
     ]
     one_core_j = [_joules(entry) for entry in entries if entry.parts[0].cores == 1]
@@ -178,9 +173,7 @@ def _with_iterations(workflow: Workflow, iterations: int) -> Workflow:
         measured=tuple(replace(entry, time_s=entry.time_s * iterations) for entry in bifft.measured),
         loops=tuple(
             replace(
-                loop,
-                work_flop=loop.work_flop * iterations,
-                traffic_bytes=loop.traffic_bytes * iterations,
+                loop, work_flop=loop.work_flop * iterations, traffic_bytes=loop.traffic_bytes * iterations
             )
             for loop in bifft.loops
         ),

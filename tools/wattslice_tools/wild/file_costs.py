@@ -66,10 +66,7 @@ def cost_of(path: Path, gpu: str, answer: Path) -> Cost:
         os._exit(wattslice([*command, "-o", str(answer), path.name]))
     _, status, usage = os.wait4(child, 0)
     return Cost(
-        path,
-        usage.ru_utime + usage.ru_stime,
-        usage.ru_maxrss * _KIB,
-        os.waitstatus_to_exitcode(status),
+        path, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _KIB, os.waitstatus_to_exitcode(status)
     )
 
 

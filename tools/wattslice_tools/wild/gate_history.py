@@ -30,11 +30,7 @@ from wattslice_tools.wild.document import publish
 
 JUDGEMENTS = Path(__file__).with_name("gate_history.toml")
 ALARMS = ("PW023", "PW022")
-KINDS = {
-    "true": "true change",
-    "unknown": "rightly unknown",
-    "false": "false alarm",
-}
+KINDS = {"true": "true change", "unknown": "rightly unknown", "false": "false alarm"}
 
 
 def git(checkout: Path, *words: str) -> str:

@@ -704,12 +704,7 @@ def wrong(found: tuple[KernelLaunch, ...], made: Made) -> Iterator[str]:
                 yield f"{kernel} is never given {one.arguments} on {geometry}: {list(real)}"
 
 
-def check(
-    first: int,
-    number: int,
-    show: Callable[[str], None],
-    **forms: bool,
-) -> tuple[int, int, int, int]:
+def check(first: int, number: int, show: Callable[[str], None], **forms: bool) -> tuple[int, int, int, int]:
     """Judges programs; how many, launched kernels in them, those known with arguments and times, and faults."""
     gpu = load_gpu("v100")
     programs = launched = known = faults = 0

@@ -35,10 +35,7 @@ def main() -> int:
         raise SystemExit("nvcc is not on the PATH")
     columns = (*((name, True) for name in ARCHITECTURES), ("sm_90", False))
     headings = " | ".join(f"{name} -O{3 if level else 0}" for name, level in columns)
-    lines = [
-        f"| Instruction | Table I | {headings} |",
-        f"|---|---|{'---|' * len(columns)}",
-    ]
+    lines = [f"| Instruction | Table I | {headings} |", f"|---|---|{'---|' * len(columns)}"]
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         found = [

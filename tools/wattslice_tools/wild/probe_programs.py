@@ -39,11 +39,7 @@ RUN_LIMIT_S = 8.0
 AT_ONCE = 8
 _MAIN = re.compile(rb"^[ \t]*(?:int|void|auto)?\s*main\s*\(", re.MULTILINE)
 # By checkout, the folders that its build names; relative to the checkout.
-FOLDERS = {
-    "cuda-samples": ("Common",),
-    "Parboil": ("common/include",),
-    "gpu-parboil": ("common/include",),
-}
+FOLDERS = {"cuda-samples": ("Common",), "Parboil": ("common/include",), "gpu-parboil": ("common/include",)}
 # By checkout, macros that make its data small.
 DEFINES = {"PolyBench-ACC": ("MINI_DATASET",)}
 # By the end of a program's path: the other source files of it, relative to its folder. {suite}.

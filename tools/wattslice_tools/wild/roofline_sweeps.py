@@ -36,10 +36,7 @@ from wattslice_tools.wild.document import publish
 
 GPU_IDS = ("v100_pcie", "quadro_rtx_8000")
 _ALT = "mixbench-cuda-alt"
-_KINDS = {
-    "benchmark_float": (SweepPrecision.SINGLE, 4),
-    "benchmark_double": (SweepPrecision.DOUBLE, 8),
-}
+_KINDS = {"benchmark_float": (SweepPrecision.SINGLE, 4), "benchmark_double": (SweepPrecision.DOUBLE, 8)}
 _THREADS = 1024 * 256
 _ROUNDS, _UNROLLED, _CHAINS = 256, 32, 8
 _LANES = 32

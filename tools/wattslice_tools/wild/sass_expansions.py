@@ -102,19 +102,7 @@ _UNARY_LONG = ["__popcll", "__clzll", "__ffsll", "__brevll"]
 _FENCES = ["__threadfence_block", "__threadfence", "__threadfence_system"]
 _BINARY_INT = ["min", "max", "__mulhi", "__umulhi", "__mul24", "__rhadd"]
 SHORTEST = frozenset(
-    [
-        "sinf",
-        "cosf",
-        "tanf",
-        "sincosf",
-        "sinpif",
-        "cospif",
-        "sincospif",
-        "powf",
-        "tanhf",
-        "fmodf",
-        "hypotf",
-    ]
+    ["sinf", "cosf", "tanf", "sincosf", "sinpif", "cospif", "sincospif", "powf", "tanhf", "fmodf", "hypotf"]
 )
 """Where the longest path is not the usual one: argument reduction, or special cases of powf."""
 

@@ -82,11 +82,7 @@ def serving(code_server: Path, home: Path, vsix: Path) -> Generator[str]:
         "--user-data-dir",
         str(home / "data"),
     ]
-    command += [
-        "--extensions-dir",
-        str(home / "extensions"),
-        *_QUIET,
-    ]
+    command += ["--extensions-dir", str(home / "extensions"), *_QUIET]
     subprocess.run([*command, "--install-extension", str(vsix)], check=True, stdout=sys.stderr)
     process = subprocess.Popen(
         [*command, "--auth", "none", "--bind-addr", address],

@@ -412,12 +412,7 @@ class _Charger:
         return Value(shape, place, span=value.span)
 
     def strength_reduce(
-        self,
-        value: Value,
-        moving: Terms,
-        resting: Terms,
-        loop: LoopLevel,
-        stride: Value,
+        self, value: Value, moving: Terms, resting: Terms, loop: LoopLevel, stride: Value
     ) -> None:
         """The address becomes a pointer that advances once per round; it starts before the loop."""
         start = tuple(
@@ -466,13 +461,7 @@ class _Charger:
                 for value in every:
                     value.cost = ((add, 2.0 * each), (move, each), (widen, share))
 
-    def part(
-        self,
-        terms: Terms,
-        whole: Value,
-        stack: tuple[LoopLevel, ...],
-        place: Hoisting,
-    ) -> Value:
+    def part(self, terms: Terms, whole: Value, stack: tuple[LoopLevel, ...], place: Hoisting) -> Value:
         """The sum of some terms of `whole`, computed in the loops `stack` at `place`."""
         key = (whole.shape, frozenset(terms))
         if key not in self.sums:

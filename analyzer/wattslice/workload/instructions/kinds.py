@@ -122,10 +122,7 @@ _IN_STEPS = ("reduce", "inclusive_scan", "exclusive_scan")
 """Of a cooperative group: exchanges between lanes, and what is computed with what they bring."""
 
 
-_ONE: dict[str, InstructionKind] = {
-    "lop3": InstructionKind.LOP,
-    "ptx prmt.b32": InstructionKind.MOV,
-}
+_ONE: dict[str, InstructionKind] = {"lop3": InstructionKind.LOP, "ptx prmt.b32": InstructionKind.MOV}
 """Calls that are one instruction and have an instruction's kind of their own."""
 
 

@@ -177,13 +177,7 @@ class Memory(Operators):
         terms, offset, copies = linear(pointer)
         narrow = place.space not in (MemorySpace.GLOBAL, MemorySpace.HOST)
         address = self.address_value(pointer, region, narrow=narrow)
-        name = (
-            place.space,
-            place.root if not terms or narrow else None,
-            frozenset(terms),
-            offset,
-            *copies,
-        )
+        name = (place.space, place.root if not terms or narrow else None, frozenset(terms), offset, *copies)
         return address, name
 
     def address_value(self, pointer: Value, region: int, *, narrow: bool) -> Value:

@@ -60,12 +60,7 @@ from wattslice.frontend.inputs import (
     repository_root,
 )
 from wattslice.frontend.parse_options import ParseOptions
-from wattslice.frontend.source_files import (
-    SourceFiles,
-    find_header,
-    included_names,
-    including_units,
-)
+from wattslice.frontend.source_files import SourceFiles, find_header, included_names, including_units
 from wattslice.patterns import regex
 
 

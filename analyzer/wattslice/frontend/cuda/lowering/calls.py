@@ -735,12 +735,7 @@ def builtin_operator(body: Body, name: str, arguments: list[Node], node: Node, s
         return operand
     if len(arguments) != 2:
         return None
-    if name.endswith("=") and op not in (
-        BinaryOp.EQ,
-        BinaryOp.NE,
-        BinaryOp.LE,
-        BinaryOp.GE,
-    ):
+    if name.endswith("=") and op not in (BinaryOp.EQ, BinaryOp.NE, BinaryOp.LE, BinaryOp.GE):
         where = body.location(arguments[0])
         if where is None:
             return None

@@ -22,12 +22,7 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.types import is_wide_record, pointer_to, promoted
-from wattslice.frontend.cuda.lowering.unit import (
-    FILE_BUDGET_NODES,
-    FunctionInfo,
-    Rejections,
-    Unit,
-)
+from wattslice.frontend.cuda.lowering.unit import FILE_BUDGET_NODES, FunctionInfo, Rejections, Unit
 from wattslice.ir import BuiltinKind, Expr, MemorySpace, RegisterPlace, Span, Stmt, Type, TypeKind, Variable
 from wattslice.ir.c_arithmetic import converted
 from wattslice.ir.objects import part_of

@@ -19,15 +19,7 @@ FEWEST_TIMES = 4
 MOST_LITERAL = 1 << 31
 
 _NOT_FOLDED = frozenset(
-    {
-        C.RETURN_STMT,
-        C.BREAK_STMT,
-        C.CONTINUE_STMT,
-        C.GOTO_STMT,
-        C.LABEL_STMT,
-        C.CASE_STMT,
-        C.DEFAULT_STMT,
-    }
+    {C.RETURN_STMT, C.BREAK_STMT, C.CONTINUE_STMT, C.GOTO_STMT, C.LABEL_STMT, C.CASE_STMT, C.DEFAULT_STMT}
 )
 """Ways out, which mean another place in a loop."""
 

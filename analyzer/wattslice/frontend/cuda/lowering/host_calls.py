@@ -11,12 +11,7 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
-from wattslice.frontend.cuda.lowering.memory import (
-    address_of,
-    dereference,
-    member,
-    read,
-)
+from wattslice.frontend.cuda.lowering.memory import address_of, dereference, member, read
 from wattslice.frontend.cuda.lowering.objects import initialises, made_at, made_parts
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to

@@ -13,12 +13,7 @@ from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.lowering.context import (
-    Body,
-    Cell,
-    LoweringError,
-    statement,
-)
+from wattslice.frontend.cuda.lowering.context import Body, Cell, LoweringError, statement
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
     is_followed,

@@ -12,14 +12,7 @@ from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
 from wattslice.frontend.cuda.clang.flags import STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
-from wattslice.frontend.cuda.lowering import (
-    calls,
-    closures,
-    expressions,
-    loops,
-    memory,
-    statements,
-)
+from wattslice.frontend.cuda.lowering import calls, closures, expressions, loops, memory, statements
 from wattslice.frontend.cuda.lowering.context import TOO_LARGE, Body, Frame, TooLargeError
 from wattslice.frontend.cuda.lowering.host import declare_exports, host_functions
 from wattslice.frontend.cuda.lowering.library_work import report_library_work

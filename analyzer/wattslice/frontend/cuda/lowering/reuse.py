@@ -15,14 +15,7 @@ from typing import TypeVar, cast
 
 from msgspec import Struct, field
 
-from wattslice.frontend.cuda.clang.chunks import (
-    Chunk,
-    CutText,
-    Dependences,
-    cut,
-    digest_of,
-    words_of,
-)
+from wattslice.frontend.cuda.clang.chunks import Chunk, CutText, Dependences, cut, digest_of, words_of
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic, Undeclared
 from wattslice.frontend.cuda.clang.flags import STUBS

@@ -68,10 +68,7 @@ class FunctionBody:
         instructions = [i for block in self.blocks for i in block.instructions]
         parts.take(len(instructions))
         self.registers.pointers = find_pointers(
-            instructions,
-            self._pointer_parameter,
-            self.symbol,
-            passed_addresses(self.unit, instructions),
+            instructions, self._pointer_parameter, self.symbol, passed_addresses(self.unit, instructions)
         )
         settle(self.registers.pointers)
         self.statements: list[Stmt] = []

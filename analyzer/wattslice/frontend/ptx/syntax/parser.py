@@ -15,12 +15,7 @@ from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.ptx.syntax import declarations
-from wattslice.frontend.ptx.syntax.declarations import (
-    Locations,
-    Registers,
-    operand,
-    source_file,
-)
+from wattslice.frontend.ptx.syntax.declarations import Locations, Registers, operand, source_file
 from wattslice.frontend.ptx.syntax.lexer import (
     REGENERATE,
     Cursor,
@@ -122,10 +117,7 @@ class _ModuleReader:
                 cause = lost.cause
                 self._problem(Problem(cause.line, cause.message, cause.remedy, lost.name, lost.is_entry))
         return Module(
-            tuple(self._files),
-            tuple(self._variables),
-            tuple(self._functions),
-            tuple(self._problems),
+            tuple(self._files), tuple(self._variables), tuple(self._functions), tuple(self._problems)
         )
 
     def _problem(self, found: Problem) -> None:
