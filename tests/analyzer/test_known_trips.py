@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from wattslice import analyze_text
 from wattslice.counting.count import count
 
 from .geometry import launches
@@ -92,3 +93,15 @@ def test_a_test_without_a_closed_form_leaves_sampled_blocks_unknown(tmp_path):
     body = "int i = blockIdx.x * blockDim.x + threadIdx.x, m = (unsigned)(i * i) % 13;"
     body += " for (int j = 0; j < n; j++) { if (j * j * j - j > m) break; x[j] += m; }"
     assert trips(tmp_path, body, "<<<200000, 256>>>(x, 20)") == [None]
+
+
+@pytest.mark.parametrize("loop", [
+    "int i = 0; do { i++; if (i & 1) continue; x[threadIdx.x] += i; } while (i < 20000);",
+    "int i = 0; while (i < 20000) { i++; if (i & 1) continue; x[threadIdx.x] += i; }",
+    "for (int i = 0; i < 20000; i++) { if (i & 1) continue; x[threadIdx.x] += i; }",
+])  # fmt: skip
+def test_a_step_before_the_first_continue_is_made_in_each_iteration(loop):
+    text = f"__global__ void k(float *x) {{ {loop} }}\nint main() {{ k<<<1, 32>>>(0); }}\n"
+    (found,) = analyze_text(text, gpu="v100").kernels
+    assert [one.trip_count for one in found.loops] == [20000]
+    assert found.counts_per_thread.global_store == 10000

@@ -119,3 +119,19 @@ def test_what_the_library_exchanges(tmp_path, body, value):
     found = launches(tmp_path, text_of(f"{body} e<<<1, 32>>>(x, a);"))
     (one,) = [one for one in found if one.kernel.name == "e" and one.line is not None and one.grid[0] == 1]
     assert one.arguments[1] == value
+
+
+STEPPED = [
+    ("a sum", "for (int i = 0; i < 20000; i++) m = m + 2;", 40001),
+    ("a sum the other way", "for (int i = 0; i < 20000; i++) m = 2 + m;", 40001),
+    ("a difference", "for (int i = 0; i < 20000; i++) m = m - 1;", -19999),
+    ("a step that is left out", "int i = 0; while (i < 20000) { i++; if (i & 1) continue; m++; }", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [pytest.param(case[1:], id=case[0]) for case in STEPPED])
+def test_what_each_iteration_adds_is_known_behind_a_long_loop(tmp_path, case):
+    body, value = case
+    found = launches(tmp_path, text_of(f"int m = 1; {body} k<<<1, 32>>>(x, m);"))
+    (launch,) = (one for one in found if one.kernel.name == "k")
+    assert launch.arguments[1] == value

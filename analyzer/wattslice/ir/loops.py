@@ -326,9 +326,10 @@ def _once_an_iteration(loop: ir.Loop) -> Iterator[ir.Expr]:
     """The expressions at the top of step and body that every iteration runs exactly once."""
     if loop.step is not None:
         yield from _always(loop.step)
-    if not _continues(loop.body):
-        for stmt in _straight_line(loop.body):
-            yield from _always_of(stmt)
+    for stmt in _straight_line(loop.body):
+        yield from _always_of(stmt)
+        if _continues(stmt):
+            return
 
 
 def _always_of(stmt: ir.Stmt) -> Iterator[ir.Expr]:

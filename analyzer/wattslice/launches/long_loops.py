@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from wattslice import ir
+from wattslice.ir.loops import update_of
 from wattslice.launches.host_api import base_of
 
 
@@ -142,19 +143,16 @@ def _always_run(stmt: ir.Stmt) -> Iterator[ir.Expr]:
 
 def _stepped(expr: ir.Expr, written: Iterable[ir.Variable]) -> ir.Variable | None:
     """The variable that an expression changes by an amount that no iteration changes."""
-    if isinstance(expr, ir.Increment) and isinstance(expr.target, ir.RegisterPlace) and not expr.target.path:
-        return expr.target.variable
-    if not isinstance(expr, ir.Assign) or not isinstance(expr.target, ir.RegisterPlace) or expr.target.path:
+    update = update_of(expr)
+    if update is None or update.op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
         return None
-    if expr.op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
-        return None
-    for node in ir.walk_expressions(expr.value):
+    for node in () if isinstance(update.amount, int) else ir.walk_expressions(update.amount):
         if isinstance(node, ir.Read):
             if node.place.variable in written:
                 return None
         elif not isinstance(node, (ir.Constant, ir.Binary, ir.Unary, ir.Cast)):
             return None
-    return expr.target.variable
+    return update.variable
 
 
 def jumps_of(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
