@@ -57,16 +57,23 @@ class HostLoops(ControlFlow):
         self._unknown_loops = 0
         self._is_any = False  # what is visited stands for any iteration of a loop around it
         self._loop_depth = 0
+        self._lost: dict[Cell, str] = {}  # what the loop that runs changes, and how that is said
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
 
     def _loop(self, stmt: ir.Loop) -> Flow:
         for init in stmt.init:
             self.execute(init)
         self._loop_depth += 1
+        around, self._lost = self._lost, {}
         try:
             return self._inside(Flow.BREAK, lambda: self._iterate(stmt))
         finally:
             self._loop_depth -= 1
+            for cell in self._lost:  # behind the loop it is a value of its own, which may be assumed
+                value = self.memory.current(cell)
+                if isinstance(value, Unknown) and value.is_derived and value.reason == self._lost[cell]:
+                    self.memory.apply({cell: replace(value, is_derived=False)})
+            self._lost = {**around, **self._lost}
 
     def _iterate(self, stmt: ir.Loop) -> Flow:
         bound, trips = _counted(stmt), None
@@ -253,6 +260,7 @@ class HostLoops(ControlFlow):
             if isinstance(now, Unknown) and _is_lost(now) and cell[1] in cell[0].cells:
                 value = replace(now, around=around) if around else now
             self.memory.apply({cell: value})
+            self._lost[cell] = value.reason
 
     def _add(self, rest: Sequence[LaunchInstance], begin: int) -> None:
         """Launches of any iteration, beside those of the iterations that were visited, from `begin`.
