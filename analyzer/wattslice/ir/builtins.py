@@ -7,6 +7,9 @@ docs/counting.md.
 
 A new function is one more row of `_ROWS`. What it becomes in instructions is measured into `expansions.txt`
 under its name; until then a call costs one instruction for each source operation.
+
+A row is arithmetic. What reads or writes memory (loads, stores, atomics, textures, copies) is lowered to an
+access in `frontend/cuda/lowering/library.py`; a row would count no access of it, and is refused.
 """
 
 from __future__ import annotations
@@ -333,6 +336,7 @@ def declarations() -> str:
     """The rows as the prelude declares them (`wattslice_builtins.cuh`, which is nowhere on the disk)."""
     lines = ["#pragma once"]
     for row in _ROWS:
+        _refuse_accesses(row)
         for name in row.names.split() if row.declared else ():
             if "{}" in row.declared:
                 lines.append(row.declared.replace("{}", name))
@@ -340,3 +344,13 @@ def declarations() -> str:
                 found = _SIGNATURE.findall(row.declared)
                 lines.extend(f"WS_D {result.strip()} {name}({taken});" for result, taken in found)
     return "\n".join(lines) + "\n"
+
+
+def _refuse_accesses(row: Builtin) -> None:
+    """Raises ValueError for a row that takes a pointer to numbers which is none of its `outputs`."""
+    for taken in re.findall(r"\(([^()]*)\)", row.declared):
+        for number, parameter in enumerate(taken.split(",")):
+            to_numbers = "*" in parameter and not re.search(r"\b(void|char)\b", parameter)
+            if to_numbers and number not in row.outputs:
+                where = "loads, stores and atomics are in frontend/cuda/lowering/library.py"
+                raise ValueError(f"a row would count no access of {row.names}({taken}): {where}")
