@@ -46,9 +46,7 @@ def test_each_name_has_one_row():
 @pytest.mark.parametrize("declared", ["float({}const float*)", "WS_D float {{}}({}const float *);"])
 def test_a_row_for_an_access_is_refused(declared, monkeypatch):
     for before, outputs in (("", ()), ("float*, ", (0,))):
-        row = builtins.Builtin(
-            "__ldxx", builtins.Cost.FREE, declared=declared.format(before), outputs=outputs
-        )
+        row = builtins.Row("__ldxx", builtins.Cost.FREE, declared=declared.format(before), outputs=outputs)
         monkeypatch.setattr(builtins, "_ROWS", (row,))
         with pytest.raises(ValueError, match=r"no access of __ldxx\(.*lowering/library\.py"):
             builtins.declarations.__wrapped__()
@@ -57,7 +55,7 @@ def test_a_row_for_an_access_is_refused(declared, monkeypatch):
 _ROW = """
 from types import MappingProxyType
 import wattslice.ir.builtins as table
-row = table.Builtin("__thrice", table.Cost.INT, declared="unsigned(unsigned)", value=lambda a: 3 * a,
+row = table.Row("__thrice", table.Cost.INT, declared="unsigned(unsigned)", value=lambda a: 3 * a,
                     instruction="imad")
 table._ROWS += (row,)
 table.BUILTINS = MappingProxyType(table._by_name())
