@@ -9,7 +9,6 @@ from wattslice.errors import WattsliceError
 
 DRIVER_FOLDER = Path("/proc/driver/nvidia/gpus")
 """Where NVIDIA's Linux driver names the GPUs of this machine; reading it costs nothing and needs no tool."""
-DEFAULT_CACHE_BYTES = 256 << 20
 OTHER_CACHE = "--cache DIR names another folder, --no-cache none"
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.profiling.interpreter.launch import Budget, Execution, Launch, Texture
+from wattslice.profiling.interpreter.launch import Allowance, Execution, Launch, Texture
 from wattslice.profiling.interpreter.machine import DeviceMemory
 from wattslice.profiling.interpreter.run import interpret
 
@@ -38,7 +38,7 @@ def run_kernel(
     grid: tuple[int, int, int] | int = 1,
     block: tuple[int, int, int] | int = 32,
     shared_bytes: int = 0,
-    budget: Budget | None = None,
+    allowance: Allowance | None = None,
     textures: dict[str | int, Texture] | None = None,
 ) -> Ran:
     """Runs the last kernel of `text`; arrays are copied to device memory, bytes are records."""
@@ -62,7 +62,7 @@ def run_kernel(
     launch = Launch(
         kernel, _three(grid), _three(block), shared_bytes, tuple(given), globals=(), textures=bound
     )
-    execution = interpret(launch, memory, budget or Budget(max_steps=20_000))
+    execution = interpret(launch, memory, allowance or Allowance(max_steps=20_000))
     arrays = tuple(memory.contents(at).view(data.dtype).reshape(data.shape) for at, data in addresses)
     return Ran(program, execution, arrays)
 

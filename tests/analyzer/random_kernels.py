@@ -16,7 +16,7 @@ from wattslice import ir
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.launches.launch import KernelLaunch, LaunchSource
-from wattslice.profiling.interpreter.launch import Budget, Execution, Launch
+from wattslice.profiling.interpreter.launch import Allowance, Execution, Launch
 from wattslice.profiling.interpreter.machine import DeviceMemory
 from wattslice.profiling.interpreter.run import interpret
 
@@ -347,7 +347,7 @@ def truth(kernel: ir.Kernel, drawn: RandomKernel) -> Execution:
     memory = DeviceMemory()
     out = memory.allocate("out", np.zeros(4 * OUT_WORDS, np.uint8))
     launch = Launch(kernel, drawn.grid, drawn.block, 0, (out, drawn.n, drawn.m))
-    return interpret(launch, memory, Budget(max_steps=2_000_000))
+    return interpret(launch, memory, Allowance(max_steps=2_000_000))
 
 
 def answer(kernel: ir.Kernel, drawn: RandomKernel) -> ExecutionProfile:

@@ -43,10 +43,19 @@ def test_each_name_has_one_row():
     assert computed <= declared
 
 
+@pytest.mark.parametrize("declared", ["float({}const float*)", "WS_D float {{}}({}const float *);"])
+def test_a_row_for_an_access_is_refused(declared, monkeypatch):
+    for before, outputs in (("", ()), ("float*, ", (0,))):
+        row = builtins.Row("__ldxx", builtins.Cost.FREE, declared=declared.format(before), outputs=outputs)
+        monkeypatch.setattr(builtins, "_ROWS", (row,))
+        with pytest.raises(ValueError, match=r"no access of __ldxx\(.*lowering/library\.py"):
+            builtins.declarations.__wrapped__()
+
+
 _ROW = """
 from types import MappingProxyType
 import wattslice.ir.builtins as table
-row = table.Builtin("__thrice", table.Cost.INT, declared="unsigned(unsigned)", value=lambda a: 3 * a,
+row = table.Row("__thrice", table.Cost.INT, declared="unsigned(unsigned)", value=lambda a: 3 * a,
                     instruction="imad")
 table._ROWS += (row,)
 table.BUILTINS = MappingProxyType(table._by_name())

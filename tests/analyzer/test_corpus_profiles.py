@@ -12,19 +12,20 @@ from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir.walking import evaluations
 from wattslice.profiling.data_sets.spec import read_spec
-from wattslice.profiling.interpreted import Limits, counted_by, known_launches, run_data_sets
+from wattslice.profiling.interpreted import counted_by, known_launches, run_data_sets
 from wattslice.profiling.interpreter.errors import MAX_STEPS
+from wattslice.profiling.interpreter.launch import Allowance
 from wattslice.profiling.probes.emit import emit_probes
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 
 PROGRAMS = [program for program in load_manifest() if program.data_spec is not None]
-LIMITS = Limits(MAX_STEPS, 64)
+ALLOWANCE = Allowance(MAX_STEPS, 64 << 20)
 
 
 def runs_of(program: CorpusKernel):
     assert program.data_spec is not None
     config = Config((program.file,), GpuChoice("v100"))
-    return tuple(run_data_sets(program.file, config, read_spec(program.data_spec), None, LIMITS))
+    return tuple(run_data_sets(program.file, config, read_spec(program.data_spec), None, ALLOWANCE))
 
 
 def test_there_are_twenty():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wattslice.profiling.interpreter.errors import InterpreterError
-from wattslice.profiling.interpreter.launch import Budget, Launch
+from wattslice.profiling.interpreter.launch import Allowance, Launch
 from wattslice.profiling.interpreter.machine import DeviceMemory
 from wattslice.profiling.interpreter.run import interpret
 
@@ -62,7 +62,10 @@ def test_hostile_kernels(tmp_path: Path, text: str, message: str):
     start = time.process_time()
     with pytest.raises(InterpreterError, match=message) as caught:
         run_kernel(
-            tmp_path, body(text, "int* out", before), np.zeros(32, np.int32), budget=Budget(max_steps=5_000)
+            tmp_path,
+            body(text, "int* out", before),
+            np.zeros(32, np.int32),
+            allowance=Allowance(max_steps=5_000),
         )
     assert caught.value.line in (2, 3, 4)
     assert caught.value.path == tmp_path / "test.cu"
@@ -101,7 +104,7 @@ def test_memory_beyond_the_budget(tmp_path: Path):
     with pytest.raises(
         InterpreterError, match="4000 bytes of global memory are more than the budget of 1000"
     ):
-        run_kernel(tmp_path, text, np.zeros(1000, np.int32), budget=Budget(100, 1000))
+        run_kernel(tmp_path, text, np.zeros(1000, np.int32), allowance=Allowance(100, 1000))
     with pytest.raises(InterpreterError, match="shared memory"):
         run_kernel(
             tmp_path,

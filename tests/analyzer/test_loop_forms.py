@@ -51,8 +51,8 @@ SAME_WORK = {
 }
 """Sums of 200 floats. Of all of them nvcc 13 (sm_80) makes the same 200 loads and 409 instructions where
 `n` is a number, and 29 loads in loops of 16, 8, 4 and 1 copies where it is a parameter (`p < end`: 4, 1)."""
-COMPLEMENT = "for (int i = 0; i < 200; i = -~i)"
-"""`-~i` is `i + 1` in two's complement: a form that nobody writes, and nothing here knows."""
+COMPLEMENT = "for (int i = 199; i >= 0; i = ~-i)"
+"""`~-i` is `i - 1` in two's complement: a form that nobody writes, and nothing here knows."""
 
 
 def understood(folder: Path, loop: str) -> tuple[float | None, int, float]:
@@ -94,10 +94,10 @@ def test_a_new_form_is_one_case_in_one_place(tmp_path, monkeypatch):
                 target=ir.RegisterPlace(variable=variable, path=()),
                 op=None,
                 value=ir.Unary(
-                    op=ir.UnaryOp.NEGATE, operand=ir.Unary(op=ir.UnaryOp.INVERT, operand=ir.Read() as read)
+                    op=ir.UnaryOp.INVERT, operand=ir.Unary(op=ir.UnaryOp.NEGATE, operand=ir.Read() as read)
                 ),
             ) if read.place.variable is variable:
-                return loops.Induction(variable, ir.BinaryOp.ADD, 1, 1)
+                return loops.Induction(variable, ir.BinaryOp.SUB, 1, 1)
             case _:
                 return known(expr)
 

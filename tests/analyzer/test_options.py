@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import get_type_hints
 
 import click
+import msgspec
 import pytest
 
 import wattslice
 from wattslice.api import FileOptions, TextOptions
 from wattslice.commands.analyze import analyze, annotate
 from wattslice.commands.gate import gate
+from wattslice.commands.judging import judging_of
 from wattslice.commands.roofline import roofline
 from wattslice.config import options as table
+from wattslice.config.config import Options, make_config
 from wattslice.config.options import OPTIONS, Choices, Kind, Option, Place, before, said_at
 from wattslice.config.settings import find_settings
 from wattslice.errors import WattsliceError
@@ -109,6 +112,33 @@ def test_names_say_what_values_there_are():
     for option in OPTIONS:
         if option.values is not None:
             assert all(str(member.value) in option.help for member in option.values)
+
+
+def test_what_help_and_pages_call_the_default_counts(tmp_path):
+    """The value that `help` names, given, makes the run that silence makes."""
+    defaults = {option.field: option.help.partition("[default: ")[2].removesuffix("]") for option in OPTIONS}
+    for name in ("delta", "dense_from", "jobs", "backend", "cache_mib", "gate_tolerance", "gate_confidence"):
+        said = defaults[name]
+        value = json.loads(said) if said.replace(".", "").isdigit() else said
+        assert of_run(tmp_path, **{name: value}) == of_run(tmp_path)
+    for page, text in (
+        ("branches", f"From {table.DENSE_FROM:g} on"),
+        ("branches", f"`--delta`, {table.DELTA:g} by default"),
+        ("glossary", f"more than {table.DENSE_FROM * 100:g} % of"),
+        ("settings", f"\ndelta = {table.DELTA:g} "),
+        ("settings", f"\ndense-from = {table.DENSE_FROM:g} "),
+        ("ci", f"(`--tolerance`, {table.TOLERANCE * 100:g} %)"),
+        ("ci", f"(`--confidence`, {table.CONFIDENCE * 100:g} %)"),
+    ):
+        assert text in (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), (page, text)
+
+
+def of_run(folder: Path, **said: object) -> tuple[object, ...]:
+    (folder / "a.cu").touch()
+    (folder / "wattslice.toml").touch()
+    options = msgspec.convert({"paths": [folder / "a.cu"], **said}, Options)
+    config = make_config(options)
+    return config.prediction, config.execution, judging_of(options)
 
 
 def test_first_before_then():

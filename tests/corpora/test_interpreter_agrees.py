@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.profiling.interpreter.launch import Budget
+from wattslice.profiling.interpreter.launch import Allowance
 from wattslice.profiling.interpreter.run import interpret
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_tools.cuda_on_cpu.toolchain import Toolchain
@@ -45,7 +45,7 @@ def test_memory_after_a_launch_is_that_of_the_compiled_kernel(
             continue
         launch = replay(snapshot, parsed)
         assert snapshot.changes_memory
-        interpret(launch.launch, launch.memory, Budget(max_steps=20_000_000))
+        interpret(launch.launch, launch.memory, Allowance(max_steps=20_000_000))
         assert list(launch.differences()) == [], snapshot.signature
 
 

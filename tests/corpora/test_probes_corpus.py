@@ -9,7 +9,7 @@ import pytest
 from wattslice.branch_profile.making import arm_counts
 from wattslice.branch_profile.profile import ArmCount
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.profiling.interpreter.launch import Budget
+from wattslice.profiling.interpreter.launch import Allowance
 from wattslice.profiling.interpreter.run import interpret
 from wattslice.profiling.probes.counts import FILE_VARIABLE, read_counts
 from wattslice.profiling.probes.emit import emit_probes
@@ -61,7 +61,7 @@ def test_counts_are_those_of_the_interpreter(program: CorpusKernel, toolchain: T
     arms: list[ArmCount] = []
     for snapshot in read_snapshots(launches):
         again = replay(snapshot, parsed)
-        execution = interpret(again.launch, again.memory, Budget(max_steps=20_000_000))
+        execution = interpret(again.launch, again.memory, Allowance(max_steps=20_000_000))
         arms += arm_counts(again.launch.kernel, execution.thread_counts)
     interpreted = table(arms)
     probed = table(list(read_counts(counts).arms))

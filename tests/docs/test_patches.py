@@ -1,6 +1,11 @@
-"""The changes of docs/contributing/: each applies to this tree, edits one place and does what it says."""
+"""The changes of docs/contributing/: each applies to this tree, edits one place and does what it says.
+
+CONTRIBUTING.md's table says what is renewed after each of them and which tests must pass then.
+"""
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,13 +15,19 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PATCHES = ROOT / "docs" / "contributing"
-SOURCES = ("analyzer", "models", "corpora")
+SOURCES = ("analyzer", "models", "corpora", "tools")
+BESIDE = ("tests", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 EDITED = {
     "builtin": ["analyzer/wattslice/ir/builtins.py"],
     "format": ["analyzer/wattslice/report/formats.py"],
     "gpu": [],
     "loop-form": ["analyzer/wattslice/ir/loops.py"],
-    "rule": ["analyzer/wattslice/findings/advice/launches.py", "analyzer/wattslice/findings/rules.toml"],
+    "rule": [
+        "analyzer/wattslice/findings/advice/launches.py",
+        "analyzer/wattslice/findings/rules.toml",
+        "tests/analyzer/test_advice_examples.py",
+        "tools/wattslice_tools/rules_checked.csv",
+    ],
 }
 """The files that each change edits; the others that it touches are new."""
 
@@ -37,32 +48,37 @@ def test_it_edits_one_place(name):
     assert [new for old, new in headers(name) if old != "dev/null"] == EDITED[name]
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory):
-    """The sources, for one patch after the other; compiled as they are here."""
-    folder = tmp_path_factory.mktemp("tree")
-    for name in SOURCES:
-        shutil.copytree(ROOT / name, folder / name)
-    return folder
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EDITED)
-def test_its_test_fails_before_and_passes_after(name, tree):
-    (test,) = (new for _old, new in headers(name) if new.startswith("tests/"))
+def test_its_test_fails_before_and_the_tests_of_its_table_pass_after(name, tmp_path):
+    for part in (*SOURCES, *BESIDE):  # compiled as they are here
+        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
+        copy(ROOT / part, tmp_path / part)
+    (test,) = (new for old, new in headers(name) if old == "dev/null" and new.startswith("tests/"))
     apply = ["git", "apply", str(PATCHES / f"{name}.patch")]
-    subprocess.run([*apply, "--include", test], cwd=tree, check=True)
-    try:
-        assert run(test, tree) == 1
-        subprocess.run([*apply, "--exclude", test], cwd=tree, check=True)
-        assert run(test, tree) == 0
-        subprocess.run([*apply, "--reverse", "--exclude", test], cwd=tree, check=True)
-    finally:
-        (tree / test).unlink()
+    subprocess.run([*apply, "--include", test], cwd=tmp_path, check=True)
+    assert run(f"pytest {test}", tmp_path) == 1
+    subprocess.run([*apply, "--exclude", test], cwd=tmp_path, check=True)
+    renewals, tests = after(name)
+    for command in renewals:
+        assert run(command, tmp_path) == 0
+    assert run(f"pytest {test} {tests}", tmp_path) == 0
 
 
-def run(test: str, folder: Path) -> int:
-    """The exit status of pytest on one file, with the sources of a folder."""
+def after(name: str) -> tuple[list[str], str]:
+    """The commands that renew pages, and the tests to run: the third and fourth cell of the change's row."""
+    rows = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    (row,) = (row for row in rows if row.startswith("|") and f"`docs/contributing/{name}.patch`" in row)
+    renew, tests = (re.findall("`(.*?)`", cell) for cell in row.split("|")[3:5])
+    return renew, " ".join(tests)
+
+
+def run(command: str, folder: Path) -> int:
+    """The exit status of a command in a copy of the tree."""
+    words = shlex.split(command.removeprefix("python "))
+    if words[0] == "pytest":
+        words = ["-m", *words, "-q", "-n", "0", "-p", "no:cacheprovider"]
     paths = os.pathsep.join(str(folder / name) for name in SOURCES)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
-    return subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": paths}).returncode
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env={**os.environ, "PYTHONPATH": paths}
+    ).returncode

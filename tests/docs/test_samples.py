@@ -5,6 +5,7 @@ A comment before a block of code says where the block comes from:
 - ``sample: wattslice ...``: what the command prints in the root of the repository;
 - ``file: NAME``: the block is written into a folder of the page's own;
 - ``run: wattslice ... [| grep TEXT]``: what the command prints there (a block is optional);
+- ``watch: FILE: OLD => NEW``: what `wattslice watch src` prints of an edit of a copy of that file;
 - ``python: NAME``: what a program there prints;
 - ``show: NAME``: what a file there holds;
 - ``change: NAME: OLD => NEW`` and ``git: WORDS``: what happens there before the next command.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +27,7 @@ from wattslice.cli import main
 from .pages import BEGIN, END, PAGES, README, ROOT, error_table
 
 STEP = re.compile(
-    r"<!-- (file|run|sample|python|show|change|git): (.*?) -->\n(?:```\w*\n(.*?)```\n)?", re.DOTALL
+    r"<!-- (file|run|sample|watch|python|show|change|git): (.*?) -->\n(?:```\w*\n(.*?)```\n)?", re.DOTALL
 )
 TIME = re.compile(r"\d[\d.]* (ms|µs|s)\b")
 WITH_STEPS = [page for page in PAGES if STEP.search(page.read_text(encoding="utf-8"))]
@@ -38,7 +40,11 @@ def test_a_page_shows_what_happens(page, monkeypatch, tmp_path, capsys, request)
     for step in STEP.finditer(text):
         kind, argument, block = step.groups()
         monkeypatch.chdir(ROOT if kind == "sample" else tmp_path)
-        shown = happens(kind, argument, block, capsys)
+        shown = (
+            watched(argument, monkeypatch, capsys)
+            if kind == "watch"
+            else happens(kind, argument, block, capsys)
+        )
         if block is None or shown is None:
             continue
         if comparable(argument, shown) == comparable(argument, block):
@@ -73,6 +79,26 @@ def happens(kind: str, argument: str, block: str | None, capsys: pytest.CaptureF
         assert block is not None
         Path(argument).write_text(block, encoding="utf-8")
     return None
+
+
+def watched(argument: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `watch` prints until its second look, with an edit before the first."""
+    name, *change = argument.split(": ", maxsplit=1)
+    folder = Path("src")
+    folder.mkdir()
+    shutil.copy(ROOT / name, folder)
+    waits = iter((lambda: happens("change", f"{folder / Path(name).name}: {change[0]}", None, capsys),))
+
+    def wait(_seconds: float) -> None:
+        edit = next(waits, None)
+        if edit is None:
+            raise KeyboardInterrupt
+        edit()
+
+    monkeypatch.setattr("wattslice.commands.watch.time.sleep", wait)
+    assert main(["watch", str(folder)]) == 0
+    shown = capsys.readouterr()
+    return shown.err + shown.out
 
 
 def comparable(command: str, text: str) -> list[str]:

@@ -160,19 +160,15 @@ def _interpret(
 
     spec = read_spec(data)
     from wattslice.branch_profile.profile import Making
-    from wattslice.profiling.interpreted import (
-        Limits,
-        counted_by,
-        hardly_met,
-        run_data_sets,
-    )  # numpy and libclang load here
+    from wattslice.profiling.interpreted import counted_by, hardly_met, run_data_sets
+    from wattslice.profiling.interpreter.launch import Allowance  # numpy and libclang load here
 
     with told_when_slow() as tell:
 
         def begin(name: str, data_set: str) -> None:
             tell(f"still at data set {data_set!r} of {name}, up to {steps} steps (--steps); Ctrl-C stops it")
 
-        runs = tuple(run_data_sets(file, config, spec, kernel, Limits(steps, memory_mib), begin))
+        runs = tuple(run_data_sets(file, config, spec, kernel, Allowance(steps, memory_mib << 20), begin))
     for note in (*dict.fromkeys(run.note for run in runs if run.note), *hardly_met(runs)):
         message(note)
     return _Made(counted_by(runs), Making.INTERPRETER, runs)

@@ -17,6 +17,10 @@ from msgspec.structs import replace
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
 from wattslice.config.options import (
+    CACHE_MIB,
+    DELTA,
+    DENSE_FROM,
+    JOBS,
     OPTIONS,
     Backend,
     Choices,
@@ -38,7 +42,7 @@ from wattslice.launches.data import parse_data
 from wattslice.launches.launch import NO_OVERRIDES, ArrayData, Overrides
 from wattslice.launches.overrides import OverrideError, parse_overrides
 from wattslice.patterns import regex
-from wattslice.user_folders import DEFAULT_CACHE_BYTES, default_cache
+from wattslice.user_folders import default_cache
 from wattslice_models.execution_time import (
     Clocks,
     core_clock_range_mhz,
@@ -47,11 +51,6 @@ from wattslice_models.execution_time import (
 )
 from wattslice_models.gpu import Gpu, load_gpu
 
-DEFAULT_BRANCH_THRESHOLD = 0.05
-"""δ of Wang & Chen 2013, Algorithm 4: sub-slices executed with a probability up to δ are dropped.
-
-The paper prints no value; this one is ours.
-"""
 _CXX_STANDARD = regex(r"(c|gnu)\+\+(11|0x|14|1y|17|1z|20|2a|23|2b|26|2c)")
 _C_STANDARD = regex(r"(c|gnu)(89|90|99|9x|11|1x|17|18|23|2x)")
 _STANDARDS = "c++11, c++14, c++17, c++20, c++23 or c++26, or gnu++ for c++"
@@ -76,14 +75,14 @@ class Prediction(Struct, frozen=True):
     """How watts are predicted.
 
     `branch_threshold` is δ in [0, 1), `dense_from` the share of statements in dividing arms that makes a
-    kernel branch-dense (None: the default of `power/methods.py`). `variants`: whether what measured variants
-    of a kernel taught corrects its predictions.
+    kernel branch-dense. `variants`: whether what measured variants of a kernel taught corrects its
+    predictions.
     """
 
     model: ModelChoice = ModelChoice.AUTO
     method: MethodChoice = MethodChoice.AUTO
-    branch_threshold: float = DEFAULT_BRANCH_THRESHOLD
-    dense_from: float | None = None
+    branch_threshold: float = DELTA
+    dense_from: float = DENSE_FROM
     variants: bool = True
 
 
@@ -108,11 +107,11 @@ class Execution(Struct, frozen=True):
     `jobs` processes, 0: one per core; `cache`: the folder of kept results, None: without.
     """
 
-    jobs: int = 1
+    jobs: int = JOBS
     backend: Backend = Backend.LOKY
     scheduler: str | None = None
     cache: Path | None = None
-    cache_limit_bytes: int = DEFAULT_CACHE_BYTES
+    cache_limit_bytes: int = CACHE_MIB << 20
 
 
 class Config(Struct, frozen=True):
@@ -179,8 +178,8 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
         prediction=Prediction(
             model=choice(ModelChoice, "--model", said.model),
             method=choice(MethodChoice, "--method", said.method),
-            branch_threshold=DEFAULT_BRANCH_THRESHOLD if delta is None else delta,
-            dense_from=said.dense_from,
+            branch_threshold=DELTA if delta is None else delta,
+            dense_from=DENSE_FROM if shares is None else shares,
         ),
         facts=Facts(
             overrides=parse_overrides(said.launches, said.overrides),
@@ -200,7 +199,7 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
             backend=backend,
             scheduler=_scheduler(options.scheduler, settings.scheduler, backend),
             cache=cache,
-            cache_limit_bytes=DEFAULT_CACHE_BYTES if mib is None else mib << 20,
+            cache_limit_bytes=(CACHE_MIB if mib is None else mib) << 20,
         ),
         notes=(*_notes(gpu, board, said.memory_clock_mhz), *cache_notes),
         rules=rule_choices(said.select, said.ignore, said.severity),
@@ -258,7 +257,7 @@ def _program_arguments(value: str | None) -> ProgramArguments | None:
 def _jobs(value: int | None) -> int:
     remedy = "1 or more; 0 means one per core"
     check("--jobs", value, "a number of processes", remedy, holds=lambda number: number >= 0)
-    return 1 if value is None else value
+    return JOBS if value is None else value
 
 
 def _most_jobs(settings: Settings) -> int | None:

@@ -18,6 +18,20 @@ from msgspec.structs import replace
 
 from wattslice.config.budgets import Budget
 
+DELTA = 0.05
+"""δ of Wang & Chen 2013, Algorithm 4: sub-slices executed with a probability up to δ are dropped.
+
+The paper prints no value; this one is ours.
+"""
+DENSE_FROM = 0.2
+"""Share of statements in dividing arms from which a kernel is branch-dense: between the paper's two lists,
+where public kernels are few (docs/branches.md)."""
+JOBS = 1
+CACHE_MIB = 256
+TOLERANCE, CONFIDENCE = 0.05, 0.9
+"""Of the gate: a rise up to this share is accepted; how sure a rise must be to fail, and a kernel to be below
+a budget of watts so that nobody is told."""
+
 
 class ModelChoice(Enum):
     """Which power model answers; AUTO takes the best one that exists for the GPU."""
@@ -171,14 +185,15 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     delta: Annotated[
-        float | None, Option("delta", "P", "Drop branches less likely than P from a slice (BDPM).")
+        float | None,
+        Option("delta", "P", f"Drop branches less likely than P from a slice (BDPM).  [default: {DELTA:g}]"),
     ] = None
     dense_from: Annotated[
         float | None,
         Option(
             "dense-from",
             "SHARE",
-            "Branch-dense from this share of statements in dividing branches on.  [default: 0.2]",
+            f"Branch-dense from this share of statements in dividing branches on.  [default: {DENSE_FROM:g}]",
         ),
     ] = None
     overrides: Annotated[
@@ -251,7 +266,10 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     jobs: Annotated[
         int | None,
         Option(
-            "jobs", "N", "Processes to analyse files with; 0: one per core.  [default: 1]", places=OF_A_RUN
+            "jobs",
+            "N",
+            f"Processes to analyse files with; 0: one per core.  [default: {JOBS}]",
+            places=OF_A_RUN,
         ),
     ] = None
     backend: Annotated[
@@ -281,7 +299,8 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
         bool, Option("no-cache", "", "Analyse everything anew and keep nothing.", places=Place.COMMAND)
     ] = False
     cache_mib: Annotated[
-        int | None, Option("cache-mib", "N", "Bound of that folder in MiB.  [default: 256]", Place.USER)
+        int | None,
+        Option("cache-mib", "N", f"Bound of that folder in MiB.  [default: {CACHE_MIB}]", Place.USER),
     ] = None
     gate_max_power_w: Annotated[
         float | None, Option("gate.max-power", "W", "Budget per kernel in watts.", OF_THE_GATE)
@@ -310,14 +329,20 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     gate_tolerance: Annotated[
         str | float | None,
-        Option("gate.tolerance", "SHARE", "A rise up to this share is accepted.  [default: 5%]", OF_THE_GATE),
+        Option(
+            "gate.tolerance",
+            "SHARE",
+            f"A rise up to this share is accepted.  [default: {TOLERANCE:.0%}]",
+            OF_THE_GATE,
+        ),
     ] = None
     gate_confidence: Annotated[
         str | float | None,
         Option(
             "gate.confidence",
             "SHARE",
-            "How sure a rise must be to fail, a budget to be kept without a warning.  [default: 90%]",
+            "How sure a rise must be to fail, a budget to be kept without a warning.  "
+            f"[default: {CONFIDENCE:.0%}]",
             OF_THE_GATE,
         ),
     ] = None

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from wattslice.analysis import Analysis
 from wattslice.config.config import Config
-from wattslice.config.options import ModelChoice
+from wattslice.config.options import DENSE_FROM, ModelChoice
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import file_bytes
 from wattslice.frontend.parse_options import DEFAULT_STANDARD
@@ -94,7 +94,7 @@ def made_with(config: Config) -> Made:
         config.prediction.method.value,
         "half",  # what was the option --branches: baselines made while there was one stay comparable
         config.prediction.branch_threshold,
-        config.prediction.dense_from,
+        None if config.prediction.dense_from == DENSE_FROM else config.prediction.dense_from,
         config.facts.overrides,
         config.parse.defines,
         None if config.parse.standard == DEFAULT_STANDARD else config.parse.standard,

@@ -14,12 +14,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.config.options import CONFIDENCE, TOLERANCE
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import Finding
 from wattslice.findings.quoting import Quoter
 from wattslice.gate.ratio_trust import Kin, Quantity, curve
 from wattslice.gate.records import LaunchRecord, Matching, Pair
-from wattslice.gate.verdict import CONFIDENCE, Compared, idles_by_assumption, losses, names
+from wattslice.gate.verdict import Compared, idles_by_assumption, losses, names
 from wattslice.ir import Severity
 from wattslice.launches.launch import LaunchSource
 from wattslice.patterns import regex
@@ -188,7 +189,7 @@ class Policy(Struct, frozen=True):
     """
 
     fail_on: tuple[Quantity, ...] = (Quantity.POWER, Quantity.ENERGY)
-    tolerance: float = 0.05
+    tolerance: float = TOLERANCE
     confidence: float = CONFIDENCE
     saving_pays: bool = True
     unknown: Severity = Severity.ERROR

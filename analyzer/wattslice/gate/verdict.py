@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from wattslice.analysis import Analysis, KernelAnalysis
 from wattslice.config.budgets import Budget
+from wattslice.config.options import CONFIDENCE
 from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
@@ -25,9 +26,6 @@ from wattslice.findings.findings import (
 from wattslice.ir import Diagnostic, Severity
 from wattslice.patterns import regex
 from wattslice.units import probability
-
-CONFIDENCE = 0.9
-"""How sure a rise must be to fail, and a kernel to be below a budget of watts so that nobody is told."""
 
 _WORD = regex(r"[A-Za-z_]\w*")
 

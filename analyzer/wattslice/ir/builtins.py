@@ -7,6 +7,9 @@ docs/counting.md.
 
 A new function is one more row of `_ROWS`. What it becomes in instructions is measured into `expansions.txt`
 under its name; until then a call costs one instruction for each source operation.
+
+A row is arithmetic. What reads or writes memory (loads, stores, atomics, textures, copies) is lowered to an
+access in `frontend/cuda/lowering/library.py`; a row would count no access of it, and is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ class Cost(Enum):
 Number = int | float
 
 
-class Builtin(Struct, frozen=True):
+class Row(Struct, frozen=True):
     """What is known of the functions `names` (between blanks), or of those that a pattern matches.
 
     `declared`: by the prelude, for each name in place of `{}`: `int(int, int)` for a device function, else a
@@ -64,119 +67,117 @@ _UUU, _III = "unsigned(unsigned, unsigned, unsigned)", "int(int, int, int)"
 _BOTH_1, _BOTH_2, _BOTH_3 = "WS_BOTH_1({})", "WS_BOTH_2({})", "WS_BOTH_3({})"
 
 
-def _curand(names: str, words: int, fp32: float = 0, fp64: float = 0, special: float = 0) -> Builtin:
+def _curand(names: str, words: int, fp32: float = 0, fp64: float = 0, special: float = 0) -> Row:
     """XORWOW (Marsaglia 2003) takes nine integer operations a word; then the transformation to the output."""
     parts = ((OperationClass.FP32, fp32), (OperationClass.FP64, fp64), (OperationClass.SPECIAL, special))
     of_output = (OperationCount(cls, number) for cls, number in parts if number)
-    return Builtin(names, Cost.FREE, fixed=(OperationCount(OperationClass.INT, 9 * words), *of_output))
+    return Row(names, Cost.FREE, fixed=(OperationCount(OperationClass.INT, 9 * words), *of_output))
 
 
 _REAL = (
     # In single precision also with the suffix f. One operation in the class of the type:
-    Builtin("fmin", Cost.OF_TYPE, _S.MIN, _BOTH_2),
-    Builtin("fmax", Cost.OF_TYPE, _S.MAX, _BOTH_2),
-    Builtin("fabs", Cost.OF_TYPE, _S.ABS, _BOTH_1),
-    Builtin("floor", Cost.OF_TYPE, _S.FLOOR, _BOTH_1),
-    Builtin("ceil", Cost.OF_TYPE, _S.CEIL, _BOTH_1),
-    Builtin("logb round trunc rint nearbyint", Cost.OF_TYPE, declared=_BOTH_1),
-    Builtin("copysign fdim nextafter", Cost.OF_TYPE, declared=_BOTH_2),
-    Builtin("min umin llmin ullmin", Cost.OF_TYPE, _S.MIN),
-    Builtin("max umax llmax ullmax", Cost.OF_TYPE, _S.MAX),
-    Builtin("abs labs llabs", Cost.OF_TYPE, _S.ABS),
-    Builtin("isnan isinf isfinite signbit isnormal", Cost.OF_TYPE, declared="WS_CLASSIFY({})"),
-    Builtin("__isnanf __isinff __finitef", Cost.OF_TYPE, declared="WS_C WS_HD int {}(float);"),
-    Builtin("isnanf isinff", Cost.OF_TYPE),
-    Builtin("ldexp scalbn scalbln lrint lround llrint llround ilogb fdivide", Cost.OF_TYPE),
-    Builtin("__mul24", Cost.OF_TYPE, _S.MUL24, _I),
-    Builtin("__umul24", Cost.OF_TYPE, _S.MUL24, _U),
-    Builtin("mul24 umul24", Cost.OF_TYPE, _S.MUL24),
-    Builtin("__mulhi __rhadd", Cost.OF_TYPE, declared=_I),
-    Builtin("__umulhi __uhadd", Cost.OF_TYPE, declared=_U),
-    Builtin("__mul64hi", Cost.OF_TYPE, declared="long long(long long, long long)"),
-    Builtin(
-        "__umul64hi", Cost.OF_TYPE, declared="unsigned long long(unsigned long long, unsigned long long)"
-    ),
-    Builtin("mulhi __urhadd", Cost.OF_TYPE),
+    Row("fmin", Cost.OF_TYPE, _S.MIN, _BOTH_2),
+    Row("fmax", Cost.OF_TYPE, _S.MAX, _BOTH_2),
+    Row("fabs", Cost.OF_TYPE, _S.ABS, _BOTH_1),
+    Row("floor", Cost.OF_TYPE, _S.FLOOR, _BOTH_1),
+    Row("ceil", Cost.OF_TYPE, _S.CEIL, _BOTH_1),
+    Row("logb round trunc rint nearbyint", Cost.OF_TYPE, declared=_BOTH_1),
+    Row("copysign fdim nextafter", Cost.OF_TYPE, declared=_BOTH_2),
+    Row("min umin llmin ullmin", Cost.OF_TYPE, _S.MIN),
+    Row("max umax llmax ullmax", Cost.OF_TYPE, _S.MAX),
+    Row("abs labs llabs", Cost.OF_TYPE, _S.ABS),
+    Row("isnan isinf isfinite signbit isnormal", Cost.OF_TYPE, declared="WS_CLASSIFY({})"),
+    Row("__isnanf __isinff __finitef", Cost.OF_TYPE, declared="WS_C WS_HD int {}(float);"),
+    Row("isnanf isinff", Cost.OF_TYPE),
+    Row("ldexp scalbn scalbln lrint lround llrint llround ilogb fdivide", Cost.OF_TYPE),
+    Row("__mul24", Cost.OF_TYPE, _S.MUL24, _I),
+    Row("__umul24", Cost.OF_TYPE, _S.MUL24, _U),
+    Row("mul24 umul24", Cost.OF_TYPE, _S.MUL24),
+    Row("__mulhi __rhadd", Cost.OF_TYPE, declared=_I),
+    Row("__umulhi __uhadd", Cost.OF_TYPE, declared=_U),
+    Row("__mul64hi", Cost.OF_TYPE, declared="long long(long long, long long)"),
+    Row("__umul64hi", Cost.OF_TYPE, declared="unsigned long long(unsigned long long, unsigned long long)"),
+    Row("mulhi __urhadd", Cost.OF_TYPE),
     # One special operation:
-    Builtin("sqrt", Cost.SPECIAL, _S.SQRT, _BOTH_1),
-    Builtin("exp", Cost.SPECIAL, _S.EXP, _BOTH_1),
-    Builtin("log", Cost.SPECIAL, _S.LOG, _BOTH_1),
-    Builtin("log2", Cost.SPECIAL, _S.LOG2, _BOTH_1),
-    Builtin("pow", Cost.SPECIAL, _S.POW, _BOTH_2),
-    Builtin("cbrt rsqrt rcbrt exp2 exp10 expm1 log10 log1p", Cost.SPECIAL, declared=_BOTH_1),
-    Builtin("sin cos tan asin acos atan sinh cosh tanh", Cost.SPECIAL, declared=_BOTH_1),
-    Builtin("asinh acosh atanh sinpi cospi", Cost.SPECIAL, declared=_BOTH_1),
-    Builtin("erf erfc erfinv erfcinv erfcx normcdf normcdfinv", Cost.SPECIAL, declared=_BOTH_1),
-    Builtin("tgamma lgamma cyl_bessel_i0 cyl_bessel_i1", Cost.SPECIAL, declared=_BOTH_1),
-    Builtin("atan2 fmod hypot rhypot remainder", Cost.SPECIAL, declared=_BOTH_2),
-    Builtin("norm3d rnorm3d", Cost.SPECIAL, declared=_BOTH_3),
-    Builtin("j0 j1 y0 y1", Cost.SPECIAL, declared="WS_C WS_1(double, {}) WS_C WS_1(float, {}f)"),
-    Builtin("powi norm rnorm norm4d rnorm4d jn yn", Cost.SPECIAL),
+    Row("sqrt", Cost.SPECIAL, _S.SQRT, _BOTH_1),
+    Row("exp", Cost.SPECIAL, _S.EXP, _BOTH_1),
+    Row("log", Cost.SPECIAL, _S.LOG, _BOTH_1),
+    Row("log2", Cost.SPECIAL, _S.LOG2, _BOTH_1),
+    Row("pow", Cost.SPECIAL, _S.POW, _BOTH_2),
+    Row("cbrt rsqrt rcbrt exp2 exp10 expm1 log10 log1p", Cost.SPECIAL, declared=_BOTH_1),
+    Row("sin cos tan asin acos atan sinh cosh tanh", Cost.SPECIAL, declared=_BOTH_1),
+    Row("asinh acosh atanh sinpi cospi", Cost.SPECIAL, declared=_BOTH_1),
+    Row("erf erfc erfinv erfcinv erfcx normcdf normcdfinv", Cost.SPECIAL, declared=_BOTH_1),
+    Row("tgamma lgamma cyl_bessel_i0 cyl_bessel_i1", Cost.SPECIAL, declared=_BOTH_1),
+    Row("atan2 fmod hypot rhypot remainder", Cost.SPECIAL, declared=_BOTH_2),
+    Row("norm3d rnorm3d", Cost.SPECIAL, declared=_BOTH_3),
+    Row("j0 j1 y0 y1", Cost.SPECIAL, declared="WS_C WS_1(double, {}) WS_C WS_1(float, {}f)"),
+    Row("powi norm rnorm norm4d rnorm4d jn yn", Cost.SPECIAL),
     # Two operations:
-    Builtin("fma", Cost.TWICE, _S.FMA, _BOTH_3),
+    Row("fma", Cost.TWICE, _S.FMA, _BOTH_3),
 )
 
 _ROWS = (
     *_REAL,
-    Builtin("sincos sincosf sincospi sincospif", Cost.SPECIAL, _S.NONE, outputs=(1, 2)),
-    Builtin("__sincosf", Cost.SPECIAL, _S.NONE, "void(float, float*, float*)", outputs=(1, 2)),
-    Builtin("frexp frexpf modf modff", Cost.OF_TYPE, outputs=(1,)),
-    Builtin("remquo remquof", Cost.SPECIAL, outputs=(2,)),
-    Builtin("__fdividef", Cost.OF_TYPE, declared="float(float, float)"),
-    Builtin("fdividef", Cost.OF_TYPE, declared="WS_C WS_HD float {}(float, float);"),
-    Builtin("__saturatef", Cost.OF_TYPE, declared=_F),
+    Row("sincos sincosf sincospi sincospif", Cost.SPECIAL, _S.NONE, outputs=(1, 2)),
+    Row("__sincosf", Cost.SPECIAL, _S.NONE, "void(float, float*, float*)", outputs=(1, 2)),
+    Row("frexp frexpf modf modff", Cost.OF_TYPE, outputs=(1,)),
+    Row("remquo remquof", Cost.SPECIAL, outputs=(2,)),
+    Row("__fdividef", Cost.OF_TYPE, declared="float(float, float)"),
+    Row("fdividef", Cost.OF_TYPE, declared="WS_C WS_HD float {}(float, float);"),
+    Row("__saturatef", Cost.OF_TYPE, declared=_F),
     # Fast approximations:
-    Builtin("__expf", Cost.SPECIAL, _S.EXP, _F),
-    Builtin("__logf", Cost.SPECIAL, _S.LOG, _F),
-    Builtin("__log2f", Cost.SPECIAL, _S.LOG2, _F),
-    Builtin("__powf", Cost.SPECIAL, _S.POW, "float(float, float)"),
-    Builtin("__exp2f __exp10f __log10f __sinf __cosf __tanf __tanhf __frsqrt_rn", Cost.SPECIAL, declared=_F),
+    Row("__expf", Cost.SPECIAL, _S.EXP, _F),
+    Row("__logf", Cost.SPECIAL, _S.LOG, _F),
+    Row("__log2f", Cost.SPECIAL, _S.LOG2, _F),
+    Row("__powf", Cost.SPECIAL, _S.POW, "float(float, float)"),
+    Row("__exp2f __exp10f __log10f __sinf __cosf __tanf __tanhf __frsqrt_rn", Cost.SPECIAL, declared=_F),
     # Bits of whole numbers:
-    Builtin("__popc", Cost.INT, _S.POPC, "int(unsigned)"),
-    Builtin("__popcll", Cost.INT, _S.POPC, "int(unsigned long long)"),
-    Builtin("__clz", Cost.INT, _S.CLZ, "int(int)"),
-    Builtin("__clzll", Cost.INT, _S.CLZ, "int(long long)"),
-    Builtin("__ffs", Cost.INT, _S.FFS, "int(int)"),
-    Builtin("__ffsll", Cost.INT, _S.FFS, "int(long long)"),
-    Builtin("__brev", Cost.INT, _S.BREV, "unsigned(unsigned)"),
-    Builtin("__brevll", Cost.INT, _S.BREV, "unsigned long long(unsigned long long)"),
-    Builtin("__byte_perm __usad", Cost.INT, declared=_UUU),
-    Builtin("__sad", Cost.INT, declared="unsigned(int, int, unsigned)"),
-    Builtin("__fns", Cost.INT, declared="unsigned(unsigned, unsigned, int)"),
-    Builtin("__dp4a", Cost.INT, declared=f"{_III} {_UUU}"),
-    Builtin("__dp2a_lo __dp2a_hi", Cost.INT, declared=_III),
-    Builtin("__funnelshift_l __funnelshift_r", Cost.INT, declared=_UUU, instruction="shf"),
-    Builtin("__funnelshift_lc __funnelshift_rc", Cost.INT, declared=_UUU),
-    Builtin("popcount popcountll clz clzll ffs ffsll bswap32 bswap64 ctz", Cost.INT),
+    Row("__popc", Cost.INT, _S.POPC, "int(unsigned)"),
+    Row("__popcll", Cost.INT, _S.POPC, "int(unsigned long long)"),
+    Row("__clz", Cost.INT, _S.CLZ, "int(int)"),
+    Row("__clzll", Cost.INT, _S.CLZ, "int(long long)"),
+    Row("__ffs", Cost.INT, _S.FFS, "int(int)"),
+    Row("__ffsll", Cost.INT, _S.FFS, "int(long long)"),
+    Row("__brev", Cost.INT, _S.BREV, "unsigned(unsigned)"),
+    Row("__brevll", Cost.INT, _S.BREV, "unsigned long long(unsigned long long)"),
+    Row("__byte_perm __usad", Cost.INT, declared=_UUU),
+    Row("__sad", Cost.INT, declared="unsigned(int, int, unsigned)"),
+    Row("__fns", Cost.INT, declared="unsigned(unsigned, unsigned, int)"),
+    Row("__dp4a", Cost.INT, declared=f"{_III} {_UUU}"),
+    Row("__dp2a_lo __dp2a_hi", Cost.INT, declared=_III),
+    Row("__funnelshift_l __funnelshift_r", Cost.INT, declared=_UUU, instruction="shf"),
+    Row("__funnelshift_lc __funnelshift_rc", Cost.INT, declared=_UUU),
+    Row("popcount popcountll clz clzll ffs ffsll bswap32 bswap64 ctz", Cost.INT),
     # Exchanges between lanes:
-    Builtin("__shfl __shfl_sync", Cost.INT, _S.BROADCAST),
-    Builtin("__shfl_up __shfl_down __shfl_xor __match_any_sync", Cost.INT),
-    Builtin("__shfl_up_sync __shfl_down_sync __shfl_xor_sync", Cost.INT),
-    Builtin("shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all", Cost.INT),
-    Builtin("reduce inclusive_scan exclusive_scan", Cost.INT),
-    Builtin("__all __any", Cost.INT, _S.UNIFORM, "int(int)"),
-    Builtin("__ballot", Cost.INT, _S.UNIFORM, "unsigned(int)"),
-    Builtin("__all_sync __any_sync __uni_sync", Cost.INT, _S.UNIFORM, "int(unsigned, int)"),
-    Builtin("__ballot_sync", Cost.INT, _S.UNIFORM, "unsigned(unsigned, int)"),
-    Builtin("__match_all_sync", Cost.INT, _S.UNIFORM),
-    Builtin(
+    Row("__shfl __shfl_sync", Cost.INT, _S.BROADCAST),
+    Row("__shfl_up __shfl_down __shfl_xor __match_any_sync", Cost.INT),
+    Row("__shfl_up_sync __shfl_down_sync __shfl_xor_sync", Cost.INT),
+    Row("shfl shfl_up shfl_down shfl_xor any all ballot match_any match_all", Cost.INT),
+    Row("reduce inclusive_scan exclusive_scan", Cost.INT),
+    Row("__all __any", Cost.INT, _S.UNIFORM, "int(int)"),
+    Row("__ballot", Cost.INT, _S.UNIFORM, "unsigned(int)"),
+    Row("__all_sync __any_sync __uni_sync", Cost.INT, _S.UNIFORM, "int(unsigned, int)"),
+    Row("__ballot_sync", Cost.INT, _S.UNIFORM, "unsigned(unsigned, int)"),
+    Row("__match_all_sync", Cost.INT, _S.UNIFORM),
+    Row(
         "__reduce_add_sync __reduce_min_sync __reduce_max_sync",
         Cost.INT,
         _S.UNIFORM,
         f"int(unsigned, int) {_U}",
     ),
-    Builtin("__reduce_and_sync __reduce_or_sync __reduce_xor_sync", Cost.INT, _S.UNIFORM, _U),
+    Row("__reduce_and_sync __reduce_or_sync __reduce_xor_sync", Cost.INT, _S.UNIFORM, _U),
     # Barriers, matrices:
-    Builtin("__syncthreads", Cost.BARRIER, _S.BARRIER, "WS_D void {}(void) __attribute__((convergent));"),
-    Builtin("__syncwarp", Cost.BARRIER, _S.BARRIER, "void(unsigned = 0xffffffffu)"),
-    Builtin("arrive_and_wait", Cost.BARRIER, _S.BARRIER),
-    Builtin(
+    Row("__syncthreads", Cost.BARRIER, _S.BARRIER, "WS_D void {}(void) __attribute__((convergent));"),
+    Row("__syncwarp", Cost.BARRIER, _S.BARRIER, "void(unsigned = 0xffffffffu)"),
+    Row("arrive_and_wait", Cost.BARRIER, _S.BARRIER),
+    Row(
         "__syncthreads_count __syncthreads_and __syncthreads_or",
         Cost.BARRIER,
         _S.UNIFORM,
         "WS_D int {}(int) __attribute__((convergent));",
     ),
-    Builtin("mma_sync bmma_sync", Cost.TENSOR, _S.NONE),
+    Row("mma_sync bmma_sync", Cost.TENSOR, _S.NONE),
     # Random numbers:
     _curand("curand", 1),
     _curand("curand4", 4),
@@ -191,81 +192,77 @@ _ROWS = (
     _curand("curand_normal2_double", 4, fp64=8, special=3),
     _curand("curand_log_normal", 1, fp32=6, special=2.5),
     # Bits seen as another type: arithmetic on the value could use nothing of it.
-    Builtin("__float_as_int", Cost.FREE, declared="int(float)"),
-    Builtin("__int_as_float", Cost.FREE, declared="float(int)"),
-    Builtin("__float_as_uint", Cost.FREE, declared="unsigned(float)"),
-    Builtin("__uint_as_float", Cost.FREE, declared="float(unsigned)"),
-    Builtin("__double_as_longlong", Cost.FREE, declared="long long(double)"),
-    Builtin("__longlong_as_double", Cost.FREE, declared="double(long long)"),
-    Builtin("int_as_float float_as_int", Cost.FREE),
-    Builtin("__half_as_short __short_as_half __half_as_ushort __ushort_as_half", Cost.FREE),
+    Row("__float_as_int", Cost.FREE, declared="int(float)"),
+    Row("__int_as_float", Cost.FREE, declared="float(int)"),
+    Row("__float_as_uint", Cost.FREE, declared="unsigned(float)"),
+    Row("__uint_as_float", Cost.FREE, declared="float(unsigned)"),
+    Row("__double_as_longlong", Cost.FREE, declared="long long(double)"),
+    Row("__longlong_as_double", Cost.FREE, declared="double(long long)"),
+    Row("int_as_float float_as_int", Cost.FREE),
+    Row("__half_as_short __short_as_half __half_as_ushort __ushort_as_half", Cost.FREE),
     # The argument itself, in another type or place:
-    Builtin("expect move forward as_const launder assume_aligned addressof bit_cast", Cost.FREE, _S.IDENTITY),
-    Builtin("__float_to_tf32 float2int int2float __half2float __float2half", Cost.FREE, _S.IDENTITY),
-    Builtin("cvt_float_to_fp8 cvt_double_to_fp8 cvt_float2_to_fp8x2 cvt_fp8_to_float", Cost.INT),
-    Builtin("cvt_fp8_to_halfraw cvt_fp8x2_to_halfraw2", Cost.INT),
-    Builtin("__half2half2 __bfloat162float __float2bfloat16", Cost.FREE, _S.IDENTITY),
-    Builtin("__double2hiint __double2loint", Cost.FREE, _S.IDENTITY, "int(double)"),
-    Builtin("__hiloint2double", Cost.FREE, _S.IDENTITY, "double(int, int)"),
+    Row("expect move forward as_const launder assume_aligned addressof bit_cast", Cost.FREE, _S.IDENTITY),
+    Row("__float_to_tf32 float2int int2float __half2float __float2half", Cost.FREE, _S.IDENTITY),
+    Row("cvt_float_to_fp8 cvt_double_to_fp8 cvt_float2_to_fp8x2 cvt_fp8_to_float", Cost.INT),
+    Row("cvt_fp8_to_halfraw cvt_fp8x2_to_halfraw2", Cost.INT),
+    Row("__half2half2 __bfloat162float __float2bfloat16", Cost.FREE, _S.IDENTITY),
+    Row("__double2hiint __double2loint", Cost.FREE, _S.IDENTITY, "int(double)"),
+    Row("__hiloint2double", Cost.FREE, _S.IDENTITY, "double(int, int)"),
     # Beside the kernel's own work:
-    Builtin(
-        "__threadfence __threadfence_block __threadfence_system __trap", Cost.FREE, declared="void(void)"
-    ),
-    Builtin("__brkpt", Cost.FREE, declared="void(int = 0)"),
-    Builtin("__prof_trigger", Cost.FREE, declared="void(int)"),
-    Builtin("__nanosleep", Cost.FREE, declared="void(unsigned)"),
-    Builtin("clock64", Cost.FREE, declared="long long(void)"),
-    Builtin("globaltimer", Cost.FREE, declared="unsigned long long(void)"),
-    Builtin("__activemask", Cost.FREE, declared="unsigned(void)"),
-    Builtin("__isGlobal __isShared __isConstant __isLocal", Cost.FREE, declared="unsigned(const void*)"),
-    Builtin("__cvta_generic_to_shared __cvta_generic_to_global", Cost.FREE, declared="size_t(const void*)"),
-    Builtin("__cvta_shared_to_generic", Cost.FREE, declared="void*(size_t)"),
-    Builtin(
-        "__assertfail", Cost.FREE, declared="void(const char*, const char*, unsigned, const char*, size_t)"
-    ),
-    Builtin("__pipeline_commit", Cost.FREE, declared="void(void)"),
-    Builtin("__pipeline_wait_prior", Cost.FREE, declared="void(size_t)"),
-    Builtin("printf vprintf fprintf puts putchar fputs fflush", Cost.FREE),
-    Builtin("assert __assert_fail clock malloc free trap isconstant", Cost.FREE),
-    Builtin("fill_fragment unreachable assume exit abort memcpy_async wait wait_prior", Cost.FREE),
-    Builtin("producer_acquire producer_commit consumer_wait consumer_release arrive init", Cost.FREE),
-    Builtin("pipeline_consumer_wait_prior make_pipeline nan nanf huge_val huge_valf inff inf", Cost.FREE),
-    Builtin("__cudaGetLastError cudaGetLastError cudaDeviceSynchronize", Cost.FREE),
+    Row("__threadfence __threadfence_block __threadfence_system __trap", Cost.FREE, declared="void(void)"),
+    Row("__brkpt", Cost.FREE, declared="void(int = 0)"),
+    Row("__prof_trigger", Cost.FREE, declared="void(int)"),
+    Row("__nanosleep", Cost.FREE, declared="void(unsigned)"),
+    Row("clock64", Cost.FREE, declared="long long(void)"),
+    Row("globaltimer", Cost.FREE, declared="unsigned long long(void)"),
+    Row("__activemask", Cost.FREE, declared="unsigned(void)"),
+    Row("__isGlobal __isShared __isConstant __isLocal", Cost.FREE, declared="unsigned(const void*)"),
+    Row("__cvta_generic_to_shared __cvta_generic_to_global", Cost.FREE, declared="size_t(const void*)"),
+    Row("__cvta_shared_to_generic", Cost.FREE, declared="void*(size_t)"),
+    Row("__assertfail", Cost.FREE, declared="void(const char*, const char*, unsigned, const char*, size_t)"),
+    Row("__pipeline_commit", Cost.FREE, declared="void(void)"),
+    Row("__pipeline_wait_prior", Cost.FREE, declared="void(size_t)"),
+    Row("printf vprintf fprintf puts putchar fputs fflush", Cost.FREE),
+    Row("assert __assert_fail clock malloc free trap isconstant", Cost.FREE),
+    Row("fill_fragment unreachable assume exit abort memcpy_async wait wait_prior", Cost.FREE),
+    Row("producer_acquire producer_commit consumer_wait consumer_release arrive init", Cost.FREE),
+    Row("pipeline_consumer_wait_prior make_pipeline nan nanf huge_val huge_valf inff inf", Cost.FREE),
+    Row("__cudaGetLastError cudaGetLastError cudaDeviceSynchronize", Cost.FREE),
 )
 
 _FAMILIES = (
-    (r"__v\w+[24]|__funnelshift_\w+|__vi\w+", Builtin("", Cost.INT)),
-    (r"__fmaf?_r[nzud]|__[fd]maf?_r[nzud]", Builtin("", Cost.TWICE, _S.FMA)),
-    (r"__[fd]r?sqrtf?_r[nzud]", Builtin("", Cost.SPECIAL)),
-    (r"__[fd]addf?_r[nzud]", Builtin("", Cost.OF_TYPE, _S.ADD)),
-    (r"__[fd]mulf?_r[nzud]", Builtin("", Cost.OF_TYPE, _S.MUL)),
-    (r"__[fd](sub|div|rcp)f?_r[nzud]", Builtin("", Cost.OF_TYPE)),
-    (r"__exp", Builtin("", Cost.SPECIAL, _S.EXP)),
-    (r"__log", Builtin("", Cost.SPECIAL, _S.LOG)),
-    (r"__log2", Builtin("", Cost.SPECIAL, _S.LOG2)),
-    (r"__pow", Builtin("", Cost.SPECIAL, _S.POW)),
-    (r"__(exp2|exp10|log10|sin|cos|tan|tanh|sinh|cosh)|__(sinh|cosh|frsqrt_rn)f", Builtin("", Cost.SPECIAL)),
-    (r"h2?(sqrt|rsqrt|rcp|exp|exp2|exp10|log|log2|log10|sin|cos|tanh)(_approx)?", Builtin("", Cost.SPECIAL)),
-    (r"__hfma2?(_sat|_relu|_rn)?", Builtin("", Cost.TWICE, _S.FMA)),
-    (r"__hcmadd2?(_sat|_relu|_rn)?", Builtin("", Cost.TWICE)),
+    (r"__v\w+[24]|__funnelshift_\w+|__vi\w+", Row("", Cost.INT)),
+    (r"__fmaf?_r[nzud]|__[fd]maf?_r[nzud]", Row("", Cost.TWICE, _S.FMA)),
+    (r"__[fd]r?sqrtf?_r[nzud]", Row("", Cost.SPECIAL)),
+    (r"__[fd]addf?_r[nzud]", Row("", Cost.OF_TYPE, _S.ADD)),
+    (r"__[fd]mulf?_r[nzud]", Row("", Cost.OF_TYPE, _S.MUL)),
+    (r"__[fd](sub|div|rcp)f?_r[nzud]", Row("", Cost.OF_TYPE)),
+    (r"__exp", Row("", Cost.SPECIAL, _S.EXP)),
+    (r"__log", Row("", Cost.SPECIAL, _S.LOG)),
+    (r"__log2", Row("", Cost.SPECIAL, _S.LOG2)),
+    (r"__pow", Row("", Cost.SPECIAL, _S.POW)),
+    (r"__(exp2|exp10|log10|sin|cos|tan|tanh|sinh|cosh)|__(sinh|cosh|frsqrt_rn)f", Row("", Cost.SPECIAL)),
+    (r"h2?(sqrt|rsqrt|rcp|exp|exp2|exp10|log|log2|log10|sin|cos|tanh)(_approx)?", Row("", Cost.SPECIAL)),
+    (r"__hfma2?(_sat|_relu|_rn)?", Row("", Cost.TWICE, _S.FMA)),
+    (r"__hcmadd2?(_sat|_relu|_rn)?", Row("", Cost.TWICE)),
     (
         r"__h(add|sub|mul|div|max|min|neg|abs|eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|isnan|isinf|b\w+)2?"
         r"(_sat|_rn|_nan|_mask)?|__h2div|__hb?(eq|ne|lt|le|gt|ge)u?2?|h2?(floor|ceil|rint|trunc)",
-        Builtin("", Cost.OF_TYPE),
+        Row("", Cost.OF_TYPE),
     ),
     (
         r"__(float|double|int|uint|ll|ull|half|bfloat16|bfloat162|half2|low|high|short|ushort|char|uchar|halves)"
         r"\w*2\w+|__(low|high)s?2\w+|__(lows|highs|low|high)\w*|__halves2\w+|__floats2\w+|make_\w+",
-        Builtin("", Cost.FREE, _S.IDENTITY),
+        Row("", Cost.FREE, _S.IDENTITY),
     ),
-    (r"__bfloat16_as_\w+|__u?short_as_\w+", Builtin("", Cost.FREE)),
+    (r"__bfloat16_as_\w+|__u?short_as_\w+", Row("", Cost.FREE)),
 )
 """What many functions have in common, told by their names; a row of its own comes first."""
 
 
-def _by_name() -> dict[str, Builtin]:
+def _by_name() -> dict[str, Row]:
     """Every row under each of its names; a row with a value of its own says so by its semantics."""
-    found: dict[str, Builtin] = {}
+    found: dict[str, Row] = {}
     for row in _ROWS:
         known = row if row.value is None else replace(row, semantics=Semantics.COMPUTED)
         found.update(dict.fromkeys(row.names.split(), known))
@@ -280,7 +277,7 @@ BUILTINS = MappingProxyType(_by_name())
 
 
 @functools.cache
-def builtin(name: str) -> Builtin | None:
+def builtin(name: str) -> Row | None:
     """What the table knows about a function; None for a name it does not have."""
     name = name.removeprefix("__builtin_").removeprefix("__nv_")
     known = BUILTINS.get(name)
@@ -298,7 +295,7 @@ def value_of(name: str) -> Callable[..., Number] | None:
     return None if known is None else known.value
 
 
-def operations_of(row: Builtin, result: Type, arguments: tuple[Type, ...]) -> tuple[OperationCount, ...]:
+def operations_of(row: Row, result: Type, arguments: tuple[Type, ...]) -> tuple[OperationCount, ...]:
     """The source operations of one call with these types."""
     if row.fixed:
         return row.fixed
@@ -333,6 +330,7 @@ def declarations() -> str:
     """The rows as the prelude declares them (`wattslice_builtins.cuh`, which is nowhere on the disk)."""
     lines = ["#pragma once"]
     for row in _ROWS:
+        _refuse_accesses(row)
         for name in row.names.split() if row.declared else ():
             if "{}" in row.declared:
                 lines.append(row.declared.replace("{}", name))
@@ -340,3 +338,13 @@ def declarations() -> str:
                 found = _SIGNATURE.findall(row.declared)
                 lines.extend(f"WS_D {result.strip()} {name}({taken});" for result, taken in found)
     return "\n".join(lines) + "\n"
+
+
+def _refuse_accesses(row: Row) -> None:
+    """Raises ValueError for a row that takes a pointer to numbers which is none of its `outputs`."""
+    for taken in re.findall(r"\(([^()]*)\)", row.declared):
+        for number, parameter in enumerate(taken.split(",")):
+            to_numbers = "*" in parameter and not re.search(r"\b(void|char)\b", parameter)
+            if to_numbers and number not in row.outputs:
+                where = "loads, stores and atomics are in frontend/cuda/lowering/library.py"
+                raise ValueError(f"a row would count no access of {row.names}({taken}): {where}")

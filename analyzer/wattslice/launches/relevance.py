@@ -44,7 +44,7 @@ _THROWN = ScalarType(ir.TypeKind.RECORD, 1)
 Location = ir.Variable | ScalarType
 
 
-class Facts(Struct):
+class DefUse(Struct):
     """Locations an expression defines and uses, the program's functions it calls, whether it launches."""
 
     defines: set[Location] = field(default_factory=set[Location])
@@ -74,8 +74,8 @@ def inner_expressions(expr: ir.Expr) -> Iterator[ir.Expr]:
                     yield from ir.walk_expressions(top)
 
 
-class FactReader:
-    """Facts of expressions; also which variables have their address taken, and what references name."""
+class DefUseReader:
+    """What expressions define and use; also whose address is taken, and what references name."""
 
     def __init__(self, graph: CallGraph) -> None:
         self.graph = graph
@@ -84,13 +84,13 @@ class FactReader:
         self.references: list[tuple[ir.Variable, ir.Variable]] = []
         self.reached: list[tuple[ir.Variable, frozenset[ScalarType]]] = []  # by pointers to elements
 
-    def facts(self, expr: ir.Expr) -> Facts:
-        """The facts of one expression."""
-        found = Facts()
+    def def_use(self, expr: ir.Expr) -> DefUse:
+        """What one expression defines and uses."""
+        found = DefUse()
         self._gather(expr, found)
         return found
 
-    def _gather(self, expr: ir.Expr, found: Facts) -> None:
+    def _gather(self, expr: ir.Expr, found: DefUse) -> None:
         for node in inner_expressions(expr):
             match node:
                 case ir.Read(place=place):
@@ -131,7 +131,7 @@ class FactReader:
         self._own_addresses.add(base_of(place.address))
         return frozenset[Location]((root,))
 
-    def _call(self, node: ir.Call, found: Facts) -> None:
+    def _call(self, node: ir.Call, found: DefUse) -> None:
         # it says when launches are made, or which
         found.launches |= node.name in host_api.ABOUT_GRAPHS or host_api.takes_a_graph(node)
         if node.name in (ir.CAUGHT, ir.HANDLE):
@@ -178,7 +178,7 @@ class FactReader:
             if not keeps:
                 found.defines.update(_pointed_at(argument))
 
-    def _bind(self, function: ir.Function, arguments: tuple[ir.Expr, ...], found: Facts) -> None:
+    def _bind(self, function: ir.Function, arguments: tuple[ir.Expr, ...], found: DefUse) -> None:
         """What reference parameters name in a call."""
         for parameter, argument in zip(function.parameters, arguments, strict=False):
             if parameter not in function.reference_parameters:
@@ -284,11 +284,11 @@ def _may_decide(variable: ir.Variable) -> bool:
 class _Slicer:
     def __init__(self, program: ir.Program, graph: CallGraph) -> None:
         self._functions = program.functions
-        self._reader = FactReader(graph)
+        self._reader = DefUseReader(graph)
         self._kernels = {
             name: kernel for kernel in program.kernels for name in (kernel.name, kernel.mangled_name)
         }
-        self._facts: dict[ir.Expr, Facts] = {}
+        self._def_uses: dict[ir.Expr, DefUse] = {}
         self._locations: set[Location] = set()
         self._needed: set[Location] = set()  # locations that are more than what a pointer may reach
         self._valued: set[ir.Function] = set()
@@ -305,12 +305,12 @@ class _Slicer:
         self._needed.update(self._constants)
         for variable in program.globals:
             if variable.initializer is not None:
-                self._reader.facts(variable.initializer)  # for the addresses in it
+                self._reader.def_use(variable.initializer)  # for the addresses in it
         for function in program.functions:
             for stmt in ir.walk_statements(function.body):
                 for expr in ir.statement_expressions(stmt):
-                    facts = self._facts[expr] = self._reader.facts(expr)
-                    for node in ir.walk_expressions(expr) if facts.launches else ():
+                    def_use = self._def_uses[expr] = self._reader.def_use(expr)
+                    for node in ir.walk_expressions(expr) if def_use.launches else ():
                         if isinstance(node, ir.LaunchCall):
                             self._launch(node)
 
@@ -328,7 +328,7 @@ class _Slicer:
             if not is_texture:
                 values.append(argument)
         for value in values:
-            self._need(self._reader.facts(value))
+            self._need(self._reader.def_use(value))
 
     def settle(self) -> bool:
         """Widen until nothing changes."""
@@ -357,14 +357,14 @@ class _Slicer:
             known.add(item)
             self._changed = True
 
-    def _need(self, facts: Facts | None) -> None:
+    def _need(self, def_use: DefUse | None) -> None:
         """The value of an expression matters."""
-        if facts is None:
+        if def_use is None:
             return
-        for location in facts.uses:
+        for location in def_use.uses:
             self._add(self._locations, location)
             self._add(self._needed, location)
-        for callee in facts.callees:
+        for callee in def_use.callees:
             self._add(self._valued, callee)
 
     def _spread(self) -> None:
@@ -393,14 +393,14 @@ class _Slicer:
 
     def _acts(self, expr: ir.Expr | None) -> bool:
         """True when evaluating an expression launches or defines something relevant."""
-        facts = None if expr is None else self._facts.get(expr)
-        if facts is None:
+        def_use = None if expr is None else self._def_uses.get(expr)
+        if def_use is None:
             return False
-        if facts.launches or not (
-            facts.callees.isdisjoint(self._effective) and facts.defines.isdisjoint(self._locations)
+        if def_use.launches or not (
+            def_use.callees.isdisjoint(self._effective) and def_use.defines.isdisjoint(self._locations)
         ):
             return True
-        return ANYTHING in facts.defines and any(isinstance(known, ScalarType) for known in self._locations)
+        return ANYTHING in def_use.defines and any(isinstance(known, ScalarType) for known in self._locations)
 
     def _visit(self, stmt: ir.Stmt, function: ir.Function, *, jumps: bool) -> bool:
         """True when a statement is relevant; `jumps`: leaving the loop or switch around it is."""
@@ -436,7 +436,7 @@ class _Slicer:
             self._add(self._core, stmt)
             for expr in ir.statement_expressions(stmt):
                 if not isinstance(expr, ir.LaunchCall):  # which of its values matter has been told apart
-                    self._need(self._facts.get(expr))
+                    self._need(self._def_uses.get(expr))
         return core
 
     def _any(self, statements: tuple[ir.Stmt, ...], function: ir.Function, *, jumps: bool) -> bool:
@@ -461,8 +461,8 @@ class _Slicer:
             case ir.Block(statements=statements):
                 return any(self._is_jump(inner) for inner in statements)
             case ir.If(condition=condition, then=then, otherwise=otherwise):
-                facts = self._facts[condition]
-                if not facts.uses <= self._locations or not facts.callees <= self._valued:
+                def_use = self._def_uses[condition]
+                if not def_use.uses <= self._locations or not def_use.callees <= self._valued:
                     return False
                 return self._is_jump(then) or (otherwise is not None and self._is_jump(otherwise))
             case _:

@@ -28,7 +28,7 @@ from wattslice.launches.launch import Assumption, KernelLaunch
 from wattslice.power.answer import PowerAnswer, worth_notes
 from wattslice.power.attribution import Attribution, line_powers, region_powers
 from wattslice.power.intervals import arm_analyses, with_swings
-from wattslice.power.methods import DENSE_FROM, Method, MethodAnswers, branch_density
+from wattslice.power.methods import Method, MethodAnswers, branch_density
 from wattslice.power.paths import arms_of_data
 from wattslice.power.slices import ProgramWatts, SliceWatts
 from wattslice.power.variants import variants_of
@@ -85,7 +85,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         if config.prediction.variants
         else None,
     )
-    branch_class = branch_density(slices, profile, config.prediction.dense_from or DENSE_FROM).branch_class
+    branch_class = branch_density(slices, profile, config.prediction.dense_from).branch_class
     method = _method(config.prediction.method, branch_class, profile)
     expected = answers.by(Method.EXPECTED)
     attributed = answers.attributed(method)

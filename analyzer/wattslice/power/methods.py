@@ -30,6 +30,7 @@ from msgspec import Struct, field
 
 from wattslice.analysis import BranchClass
 from wattslice.config.config import Config
+from wattslice.config.options import DENSE_FROM
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import Kernel
 from wattslice.launches.launch import KernelLaunch
@@ -75,9 +76,6 @@ def counts_for(
     return taken if method is Method.BSPM else without_improbable(slices, taken, threshold)
 
 
-DENSE_FROM = 0.2
-"""Share of statements in dividing arms from which a kernel is branch-dense: between the paper's two lists,
-where public kernels are few (docs/branches.md)."""
 DIVIDING = (0.02, 0.95)
 """An arm divides when its probability lies strictly between these."""
 

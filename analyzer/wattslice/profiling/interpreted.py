@@ -24,7 +24,7 @@ from wattslice.launches.resolver import resolve_launches
 from wattslice.pipeline.files import neighbours_of, read_program
 from wattslice.profiling.data_sets.arguments import MIB, prepare
 from wattslice.profiling.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
-from wattslice.profiling.interpreter.launch import Budget, Execution, Launch
+from wattslice.profiling.interpreter.launch import Allowance, Execution, Launch
 from wattslice.profiling.interpreter.machine import DeviceMemory
 from wattslice.profiling.interpreter.run import interpret
 from wattslice_models.gpu import load_gpu
@@ -36,13 +36,6 @@ HARDLY = 0.01
 """A share of the threads below which a branch is hardly met."""
 
 _NO_KERNEL = "`wattslice analyze` on it says what may have hidden one"
-
-
-class Limits(Struct, frozen=True):
-    """`steps` of the interpreter per data set, and the memory of its arrays."""
-
-    steps: int
-    memory_mib: int
 
 
 class DataSetRun(Struct, frozen=True):
@@ -124,14 +117,14 @@ def run_data_sets(
     config: Config,
     spec: Spec,
     kernel: str | None,
-    limits: Limits,
+    allowance: Allowance,
     tell: Callable[[str, str], None] = lambda kernel, data_set: None,
 ) -> Iterator[DataSetRun]:
     """Interprets the kernels of a file on the data sets of `spec`, one after the other.
 
-    `kernel` takes the data sets of that kernel, and those that name none. `tell` hears the kernel and the
-    data set before each. Raises `WattsliceError`: of the spec (`WattsliceError`), of the kernel
-    (`InterpreterError`), or when there is nothing to run.
+    `kernel` takes the data sets of that kernel, and those that name none. `allowance`: of each data set.
+    `tell` hears the kernel and the data set before each. Raises `WattsliceError`: of the spec
+    (`WattsliceError`), of the kernel (`InterpreterError`), or when there is nothing to run.
     """
     program, known = known_launches(path, config)
     chosen = _chosen(spec, known, kernel, path)
@@ -139,7 +132,7 @@ def run_data_sets(
         raise WattsliceError(f"no data set of kernel {kernel!r}", path=spec.path)
     for data, entry in chosen:
         tell(entry.launch.kernel.name, data.name)
-        yield _run(program, entry, spec, data, limits)
+        yield _run(program, entry, spec, data, allowance)
 
 
 def _chosen(
@@ -158,7 +151,9 @@ def _chosen(
     return found
 
 
-def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, limits: Limits) -> DataSetRun:
+def _run(
+    program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, allowance: Allowance
+) -> DataSetRun:
     kernel = known.launch.kernel
     shape = shape_of(spec, data, known.launch, is_certain=known.is_certain)
     threads = math.prod((*shape.grid, *shape.block))
@@ -169,7 +164,7 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
             remedy=f"at most {MOST_THREADS}: give a smaller grid, and data to match",
         )
     memory = DeviceMemory()
-    prepared = prepare(spec, data, known.launch, program, memory, limits.memory_mib)
+    prepared = prepare(spec, data, known.launch, program, memory, allowance.max_bytes // MIB)
     launch = Launch(
         kernel,
         shape.grid,
@@ -182,7 +177,7 @@ def _run(program: Program, known: KnownLaunch, spec: Spec, data: DataSetSpec, li
     begin = time.perf_counter()
     try:
         with deep_recursion():
-            execution = interpret(launch, memory, Budget(limits.steps, limits.memory_mib * MIB))
+            execution = interpret(launch, memory, allowance)
     except WattsliceError as error:
         message = f"{error.message} [data set {data.name!r} of {kernel.name}]"
         raise WattsliceError(message, path=error.path, line=error.line, remedy=error.remedy) from error

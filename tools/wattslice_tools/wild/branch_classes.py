@@ -15,12 +15,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from wattslice.config.options import DENSE_FROM
 from wattslice.counting.count import NotCountedError, count
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import resolve_launches
-from wattslice.power.methods import DENSE_FROM, branch_density
+from wattslice.power.methods import branch_density
 from wattslice.power.paths import arms_of_data
 from wattslice.slicing.slices import slice_kernel
 from wattslice_models.gpu import load_gpu

@@ -20,12 +20,13 @@ from wattslice.config.config import BranchProfile, Config
 from wattslice.config.gpu_choice import GpuChoice
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.profiling.data_sets.spec import read_spec
-from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets
+from wattslice.profiling.interpreted import counted_by, run_data_sets
 from wattslice.profiling.interpreter.errors import MAX_STEPS
+from wattslice.profiling.interpreter.launch import Allowance
 from wattslice_corpora.records import BenchmarkRecipe, Recipes
 
 PUBLIC = Path(__file__).with_name("profiles")
-LIMITS = Limits(MAX_STEPS, 1024)
+ALLOWANCE = Allowance(MAX_STEPS, 1024 << 20)
 
 
 def spec_of(source: Path) -> Path | None:
@@ -67,5 +68,5 @@ def only_loops(profile: BranchProfile) -> BranchProfile:
 
 
 def _made(source: Path, spec: Path, config: Config) -> BranchProfile:
-    runs = tuple(run_data_sets(source, config, read_spec(spec), None, LIMITS))
+    runs = tuple(run_data_sets(source, config, read_spec(spec), None, ALLOWANCE))
     return make_profile(counted_by(runs), Making.INTERPRETER, "")

@@ -18,19 +18,20 @@ from wattslice.branch_profile.profile import RIGHT, ArmProbability, BranchProfil
 from wattslice.config.config import Config
 from wattslice.config.gpu_choice import GpuChoice
 from wattslice.profiling.data_sets.spec import read_spec
-from wattslice.profiling.interpreted import Limits, counted_by, run_data_sets
+from wattslice.profiling.interpreted import counted_by, run_data_sets
 from wattslice.profiling.interpreter.errors import MAX_STEPS
+from wattslice.profiling.interpreter.launch import Allowance
 from wattslice.units import line_ranges
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_tools.wild.document import write_section
 
-LIMITS = Limits(MAX_STEPS, 1024)
+ALLOWANCE = Allowance(MAX_STEPS, 1024 << 20)
 
 
 def row(program: CorpusKernel, data: Path) -> str:
     begin = time.perf_counter()
     config = Config((program.file,), GpuChoice("v100"))
-    runs = tuple(run_data_sets(program.file, config, read_spec(data), None, LIMITS))
+    runs = tuple(run_data_sets(program.file, config, read_spec(data), None, ALLOWANCE))
     profile = make_profile(counted_by(runs), Making.INTERPRETER, "")
     total_s = time.perf_counter() - begin
     work = sum(run.execution.thread_instructions for run in runs) / 1e6

@@ -17,9 +17,10 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from wattslice.config.options import CACHE_MIB
 from wattslice.errors import WattsliceError
 from wattslice.patterns import regex
-from wattslice.user_folders import DEFAULT_CACHE_BYTES, OTHER_CACHE
+from wattslice.user_folders import OTHER_CACHE
 
 NAME = "results"
 _RESULT = regex(r"[0-9a-f]{64}")
@@ -82,7 +83,7 @@ class Usage(NamedTuple):
 class CacheFolder:
     """An open cache folder `path`/results, made if it is not there. Raises `CacheError`."""
 
-    def __init__(self, path: Path, limit_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+    def __init__(self, path: Path, limit_bytes: int = CACHE_MIB << 20) -> None:
         self.path = path
         self.limit_bytes = limit_bytes
         self._descriptor = _open_own(path)

@@ -55,7 +55,7 @@ class Launch(Struct, frozen=True):
     textures: tuple[tuple[ir.Variable | int, Texture], ...] = ()
 
 
-class Budget(Struct, frozen=True):
+class Allowance(Struct, frozen=True):
     """`max_steps`: statements, each counted once for all the threads that execute it together (up to some ten
     thousand). `max_bytes`: global memory, and shared and local memory of the blocks interpreted together.
     """
@@ -69,7 +69,7 @@ class Execution(Struct, frozen=True):
 
     `thread_counts`: by region, how many threads executed it. `warp_counts`: how many warps did, with at
     least one of their threads active. `thread_instructions`: operations of the tree (operators, accesses,
-    calls) times the threads that executed them. `steps`: as in `Budget`.
+    calls) times the threads that executed them. `steps`: as in `Allowance`.
     """
 
     thread_counts: tuple[int, ...]

@@ -14,7 +14,7 @@ from wattslice.profiling.interpreter.compiler import Compiler
 from wattslice.profiling.interpreter.errors import PROBES, InterpreterError, UnsupportedError
 from wattslice.profiling.interpreter.expressions import number
 from wattslice.profiling.interpreter.lanes import Batch
-from wattslice.profiling.interpreter.launch import Budget, Execution, Launch
+from wattslice.profiling.interpreter.launch import Allowance, Execution, Launch
 from wattslice.profiling.interpreter.layout import dtype_of, is_block
 from wattslice.profiling.interpreter.machine import DeviceMemory, Machine, Run
 from wattslice.profiling.interpreter.variables import Register, Rows, Variables
@@ -28,20 +28,20 @@ _MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 _MOST_SHARED_BYTES = 232_448
 
 
-def interpret(launch: Launch, memory: DeviceMemory, budget: Budget | None = None) -> Execution:
+def interpret(launch: Launch, memory: DeviceMemory, allowance: Allowance | None = None) -> Execution:
     """Runs every block of the launch on `memory`.
 
     Raises `InterpreterError` (file, line, remedy) for a kernel that does something wrong (access out of
     bounds, division by zero, deadlocked barrier, failed assertion), exceeds the budget, or uses what has no
     value here. Memory then holds what was stored until then.
     """
-    budget = budget or Budget()
+    allowance = allowance or Allowance()
     kernel = launch.kernel
-    _check(launch, memory, budget)
-    machine = Machine(launch, memory, budget.max_steps)
+    _check(launch, memory, allowance)
+    machine = Machine(launch, memory, allowance.max_steps)
     try:
         with deep_recursion(), np.errstate(all="ignore"):
-            _run(machine, launch, memory, budget)
+            _run(machine, launch, memory, allowance)
     except InterpreterError:
         raise
     except (MemoryError, RecursionError) as error:
@@ -62,7 +62,7 @@ def interpret(launch: Launch, memory: DeviceMemory, budget: Budget | None = None
     )
 
 
-def _run(machine: Machine, launch: Launch, memory: DeviceMemory, budget: Budget) -> None:
+def _run(machine: Machine, launch: Launch, memory: DeviceMemory, allowance: Allowance) -> None:
     """Compiles the kernel to closures and runs all blocks."""
     kernel = launch.kernel
     variables = Variables(machine, kernel)
@@ -70,7 +70,7 @@ def _run(machine: Machine, launch: Launch, memory: DeviceMemory, budget: Budget)
     run = compiler.statement(kernel.body)
     arguments = _bound_arguments(compiler, launch)
     blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-    size = _blocks_together(machine, variables, launch, memory, budget)
+    size = _blocks_together(machine, variables, launch, memory, allowance)
     if machine.needs_all_blocks and size < blocks:
         raise InterpreterError(
             f"a grid of {blocks} blocks that wait for each other is too large", kernel.span,
@@ -99,7 +99,7 @@ def _run_blocks(
 # --------------------------------------------------------------------------- before the start
 
 
-def _check(launch: Launch, memory: DeviceMemory, budget: Budget) -> None:
+def _check(launch: Launch, memory: DeviceMemory, allowance: Allowance) -> None:
     kernel = launch.kernel
     if not kernel.body_is_complete:
         why = kernel.holes[0].message if kernel.holes else "something could not be read or followed"
@@ -113,9 +113,9 @@ def _check(launch: Launch, memory: DeviceMemory, budget: Budget) -> None:
             f"grid {launch.grid} of blocks {launch.block} is more than any GPU launches", kernel.span,
             f"at most {_MOST_THREADS} threads in a block",
         )  # fmt: skip
-    if memory.total_bytes > budget.max_bytes:
+    if memory.total_bytes > allowance.max_bytes:
         raise InterpreterError(
-            f"{memory.total_bytes} bytes of global memory are more than the budget of {budget.max_bytes}",
+            f"{memory.total_bytes} bytes of global memory are more than the budget of {allowance.max_bytes}",
             kernel.span, "make the arrays smaller, or raise the budget",
         )  # fmt: skip
     if len(launch.arguments) != len(kernel.parameters):
@@ -136,7 +136,7 @@ def _hole(kernel: ir.Kernel) -> ir.Span:
 
 
 def _blocks_together(
-    machine: Machine, variables: Variables, launch: Launch, memory: DeviceMemory, budget: Budget
+    machine: Machine, variables: Variables, launch: Launch, memory: DeviceMemory, allowance: Allowance
 ) -> int:
     """How many blocks fit into the memory budget, as far as that is of any use."""
     threads = launch.block[0] * launch.block[1] * launch.block[2]
@@ -148,7 +148,7 @@ def _blocks_together(
             f"no GPU has more than {_MOST_SHARED_BYTES}",
         )  # fmt: skip
     bytes_of_block = threads * variables.bytes_per_thread() + shared
-    left = budget.max_bytes - memory.total_bytes
+    left = allowance.max_bytes - memory.total_bytes
     if bytes_of_block > left:
         name, size = variables.largest()
         raise InterpreterError(
