@@ -9,6 +9,8 @@ from wattslice.errors import WattsliceError
 
 DRIVER_FOLDER = Path("/proc/driver/nvidia/gpus")
 """Where NVIDIA's Linux driver names the GPUs of this machine; reading it costs nothing and needs no tool."""
+CACHE_MIB = 256
+"""The most that the folder of results holds; here, because kept answers need no options."""
 OTHER_CACHE = "--cache DIR names another folder, --no-cache none"
 
 

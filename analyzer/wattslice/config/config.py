@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.gpu_choice import GpuChoice, choose_gpu
 from wattslice.config.options import (
-    CACHE_MIB,
     DELTA,
     DENSE_FROM,
     JOBS,
@@ -42,7 +41,7 @@ from wattslice.launches.data import parse_data
 from wattslice.launches.launch import NO_OVERRIDES, ArrayData, Overrides
 from wattslice.launches.overrides import OverrideError, parse_overrides
 from wattslice.patterns import regex
-from wattslice.user_folders import default_cache
+from wattslice.user_folders import CACHE_MIB, default_cache
 from wattslice_models.execution_time import (
     Clocks,
     core_clock_range_mhz,

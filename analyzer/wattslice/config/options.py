@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.config.budgets import Budget
+from wattslice.user_folders import CACHE_MIB
 
 DELTA = 0.05
 """δ of Wang & Chen 2013, Algorithm 4: sub-slices executed with a probability up to δ are dropped.
@@ -27,7 +28,6 @@ DENSE_FROM = 0.2
 """Share of statements in dividing arms from which a kernel is branch-dense: between the paper's two lists,
 where public kernels are few (docs/branches.md)."""
 JOBS = 1
-CACHE_MIB = 256
 TOLERANCE, CONFIDENCE = 0.05, 0.9
 """Of the gate: a rise up to this share is accepted; how sure a rise must be to fail, and a kernel to be below
 a budget of watts so that nobody is told."""

@@ -17,10 +17,9 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from wattslice.config.options import CACHE_MIB
 from wattslice.errors import WattsliceError
 from wattslice.patterns import regex
-from wattslice.user_folders import OTHER_CACHE
+from wattslice.user_folders import CACHE_MIB, OTHER_CACHE
 
 NAME = "results"
 _RESULT = regex(r"[0-9a-f]{64}")
