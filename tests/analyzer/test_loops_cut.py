@@ -135,3 +135,16 @@ def test_what_each_iteration_adds_is_known_behind_a_long_loop(tmp_path, case):
     found = launches(tmp_path, text_of(f"int m = 1; {body} k<<<1, 32>>>(x, m);"))
     (launch,) = (one for one in found if one.kernel.name == "k")
     assert launch.arguments[1] == value
+
+
+def test_what_a_cut_loop_counts_may_be_assumed_behind_it(tmp_path):
+    counted = (
+        "unsigned read(int most) { unsigned i; for (i = 0; i < most; i++) if (outside()) break; return i; }"
+    )
+    found = launches(
+        tmp_path,
+        f"{HEAD} {counted} int main() {{ unsigned n = read(outside()); k<<<n / 256 + 1, 256>>>(x, n); }}",
+    )
+    (launch,) = (one for one in found if one.kernel.name == "k")
+    assert any("n assumed" in told.message for told in launch.assumptions)
+    assert launch.block == (256, 1, 1)
