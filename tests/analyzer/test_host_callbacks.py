@@ -176,3 +176,18 @@ def test_what_the_condition_of_a_loop_does_is_done_as_often_as_it_is_asked(tmp_p
     asked, behind = sorted(launches(tmp_path, code), key=lambda one: one.line or 0)
     assert (asked.grid, asked.times) == ((2, 1, 1), None)
     assert "'n' changes in a loop of unknown length" in behind.assumptions[0].message
+
+
+def test_a_lambda_that_is_run_where_it_stands_is_run_by_nobody_else(tmp_path):
+    text = """__global__ void k(int n) {}
+    int main() {
+        int n = 4;
+        [&] { n = 5; }();
+        auto f = &k;
+        cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024);
+        n = 6;
+        unread(f);
+        k<<<n, 64>>>(n);
+    }"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.arguments) == ((6, 1, 1), (6,))
