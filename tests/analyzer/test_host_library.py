@@ -100,3 +100,12 @@ def test_an_operator_of_the_source_may_change_its_object(tmp_path, statement, va
     text = f"{HEAD}{adds}int main() {{ O o; o.v = 1; {statement} k<<<1, 32>>>(o.v); }}"
     (launch,) = launches(tmp_path, text)
     assert launch.arguments == (value,)
+
+
+@pytest.mark.parametrize(
+    "stream", ["std::stringstream s(v[1]);", 'std::stringstream s("abc");', 'std::ifstream s("a");']
+)
+def test_whether_a_stream_had_something_to_read_is_unknown(tmp_path, stream) -> None:
+    code = f"{HEAD}#include <sstream>\n#include <fstream>\nint main(int c, char **v) {{ {stream} int d = 3; "
+    found = launches(tmp_path, code + "if (s >> d) k<<<1, 64>>>(1); else k<<<2, 64>>>(2); }")
+    assert {(one.grid[0], one.times) for one in found} == {(1, None), (2, None)}

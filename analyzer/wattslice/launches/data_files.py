@@ -146,6 +146,8 @@ class DataFiles:
     def _from_stream(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         """`stream >> number`, where the value is the stream, and the second argument names the number."""
         stream, target = arguments[0], arguments[-1]
+        if isinstance(stream, Unknown) and len(stream.around) == 1:
+            (stream,) = stream.around  # what `stream >> other` gave
         if not isinstance(stream, Pointer) or not isinstance(target, Pointer) or len(arguments) < 2:
             return None
         given = stream.storage.cells.get(stream.offset, 0)
@@ -155,7 +157,7 @@ class DataFiles:
         file, type_ = self._streams[key], node.arguments[-1].type.element or ir.UNKNOWN_TYPE
         if isinstance(file, Pointer) and (missing := self._absent.get(file.storage)) is not None:
             self._lost(memory, (target,), missing)
-            return stream
+            return Unknown("whether something was left to read", around=(stream,))
         layout = _LAYOUTS.get((type_.kind, type_.bits))
         found = None if layout is None else self._scan_file(memory, file, layout, (target,))
         return None if found is None else stream
