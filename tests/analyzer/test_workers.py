@@ -192,6 +192,8 @@ def test_a_run_that_ends_early_leaves_nobody(tmp_path, number, said):
         "from slow import task\n"
         "from wattslice.config.config import Execution\n"
         "from wattslice.pipeline.workers import on_workers\n"
+        # Where the tests run in the background, it is ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def end():\n"
         "    while len(list(Path().glob('*.begun'))) < 2: time.sleep(0.05)\n"
         "    main = threading.main_thread().ident\n"
