@@ -148,3 +148,19 @@ def test_what_a_cut_loop_counts_may_be_assumed_behind_it(tmp_path):
     (launch,) = (one for one in found if one.kernel.name == "k")
     assert any("n assumed" in told.message for told in launch.assumptions)
     assert launch.block == (256, 1, 1)
+
+
+def test_a_value_that_is_assumed_gives_no_number_of_launches(tmp_path):
+    """With `s` at 9 throughout, the first `c` is never launched, and the second in each odd iteration."""
+    body = """int s = 1;
+    for (int i = 0; i < 20; i++) {
+        for (int j = 0; j < 20; j++) {
+            if (s < 50) k<<<j + 1, 32>>>(x, 7); else e<<<i + 1, 32>>>(x, 7);
+            if (i < 5) s = s * 2; else if (s == 0) break;
+        }
+        if (i % 2 == 0) s = 9; else e<<<s + 1, 32>>>(x, 7);
+    }
+    if (s > 3) e<<<s + 2, 32>>>(x, 8);"""
+    found = [one for one in launches(tmp_path, text_of(body)) if one.kernel.name == "e"]
+    assert {one.times for one in found if one.source is LaunchSource.HOST_CODE} == {None}
+    assert {one.times for one in found if one.arguments[1] == 8} == {None}

@@ -94,9 +94,11 @@ def with_assumed_variables(
 
     def stays(instance: LaunchInstance) -> bool:
         """Whether a launch stands that assumed values do not come to: a name may mean others, too."""
-        is_run = instance.is_certain and is_read(instance) and instance.times is not None
+        is_run = instance.times is not None or instance.in_unknown_loop
+        is_run = is_run and instance.is_certain and is_read(instance)
         return is_run or instance.node in reached or kernel_key(instance) not in launched
 
+    uncounted = {_place(instance) for instance in instances if instance.times is None}
     kept = [instance for instance in instances if _place(instance) not in solved and stays(instance)]
     for instance in latest:
         if _place(instance) in solved and is_read(instance):
@@ -106,7 +108,8 @@ def with_assumed_variables(
                 every = ((name, why) for other in sites.values() for name, why in other.causes.items())
                 used = {name: why for name, why in every if name in values} | used
             assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
-            kept.append(replace(instance, assumed=assumed))
+            times = None if _place(instance) in uncounted else instance.times
+            kept.append(replace(instance, assumed=assumed, times=times))
     return without_dead(with_assumed_arguments(kept, latest))
 
 

@@ -358,7 +358,8 @@ def _loop_assumptions(
     what = [*extents, *differing.values()]
     loop, shown = "a loop", _of_many(geometries, is_same=not extents)
     if chosen.in_unknown_loop:
-        loop, shown = "a loop of unknown length", "the one of its first iteration"
+        loop = "a loop of unknown length"
+        shown = "the one of its first iteration" if chosen is group[0] else shown
     message = (
         f"{kernel.name} is launched from {loop}, with {' and '.join(what)} in each iteration; shown is "
         f"{shown}, {_configuration(kernel, grid, block)}"
