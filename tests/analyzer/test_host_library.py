@@ -109,3 +109,11 @@ def test_whether_a_stream_had_something_to_read_is_unknown(tmp_path, stream) -> 
     code = f"{HEAD}#include <sstream>\n#include <fstream>\nint main(int c, char **v) {{ {stream} int d = 3; "
     found = launches(tmp_path, code + "if (s >> d) k<<<1, 64>>>(1); else k<<<2, 64>>>(2); }")
     assert {(one.grid[0], one.times) for one in found} == {(1, None), (2, None)}
+
+
+def test_what_a_missing_file_gives_names_the_file_however_much_is_read_at_once(tmp_path) -> None:
+    code = (
+        f'{HEAD}#include <fstream>\nint main() {{ std::ifstream f("a.txt"); int a = 0, b = 0; f >> a >> b; '
+    )
+    (launch,) = launches(tmp_path, code + "k<<<b / 64 + 1, 64>>>(b); }")
+    assert "'b' is read from a.txt" in launch.assumptions[0].message

@@ -164,3 +164,5 @@ def test_a_value_that_is_assumed_gives_no_number_of_launches(tmp_path):
     found = [one for one in launches(tmp_path, text_of(body)) if one.kernel.name == "e"]
     assert {one.times for one in found if one.source is LaunchSource.HOST_CODE} == {None}
     assert {one.times for one in found if one.arguments[1] == 8} == {None}
+    every = [told.message for one in found if one.grid[0] > 1 for told in one.assumptions]
+    assert not any("its first iteration" in message for message in every)  # which has a grid of 1
