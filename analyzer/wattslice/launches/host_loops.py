@@ -116,6 +116,8 @@ class HostLoops(ControlFlow):
                 return self._stopped(flow)
             if stmt.step is not None:
                 self.evaluate(stmt.step)
+            if bound is None and iteration >= 1 and self._around[-1].left:
+                return self._unfinished(stmt, mark, known)
             if bound is None and not has_launches:
                 repeats = repeats + 1 if self.memory.is_as_at(before) else 0
         return self._unfinished(stmt, mark, known)
