@@ -41,6 +41,74 @@ def test_what_the_library_writes(tmp_path, code, value) -> None:
     assert launch.arguments == (value,)
 
 
+STATUSES = """
+cudaMalloc(&d, 64); cudaMallocAsync(&d, 64, s); cudaMallocFromPoolAsync(&d, 64, pool, s)
+cudaMallocManaged(&d, 64); cudaMallocHost(&h, 64); cudaHostAlloc(&h, 64, 0); cudaMallocPitch(&d, &w, 64, 4)
+cudaMallocArray(&a, &cd, 4, 4); cudaMalloc3D(&pp, ex); cudaMalloc3DArray(&a, &cd, ex)
+cudaFree(d); cudaFreeHost(h); cudaFreeAsync(d, s); cudaFreeArray(a)
+cudaMemset(d, 0, 64); cudaMemsetAsync(d, 0, 64); cudaMemsetAsync(d, 0, 64, s); cudaMemset2D(d, 64, 0, 64, 1)
+cudaMemset2DAsync(d, 64, 0, 64, 1, s); cudaMemset3D(pp, 0, ex); cudaMemset3DAsync(pp, 0, ex, s)
+cudaMemcpy(d, h, 64, cudaMemcpyHostToDevice); cudaMemcpyAsync(d, h, 64, cudaMemcpyHostToDevice, s)
+cudaMemcpy2D(d, 64, h, 64, 64, 1, cudaMemcpyHostToDevice); cudaMemcpy3D(&p3); cudaMemcpy3DAsync(&p3, s)
+cudaMemcpyToSymbol(c, h, 16); cudaMemcpyToSymbolAsync(c, h, 16, 0, cudaMemcpyHostToDevice, s)
+cudaMemcpyFromSymbol(h, c, 16); cudaMemcpyPeer(d, 0, d, 1, 4)
+cudaStreamCreate(&s); cudaStreamCreateWithFlags(&s, 1); cudaStreamCreateWithPriority(&s, 1, 0)
+cudaStreamSynchronize(s); cudaStreamDestroy(s); cudaStreamWaitEvent(s, e, 0); cudaEventCreate(&e)
+cudaEventCreateWithFlags(&e, 2); cudaEventRecord(e, s); cudaEventElapsedTime(&ms, e, e); cudaEventDestroy(e)
+cudaSetDevice(0); cudaGetDevice(&i); cudaGetDeviceFlags(&u); cudaGetDeviceProperties(&p, 0)
+cudaGetDeviceCount(&i); cudaDeviceGetAttribute(&i, cudaDevAttrMultiProcessorCount, 0); cudaDeviceSynchronize()
+cudaGetLastError(); cudaFuncGetAttributes(&fa, k); cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 1)
+cudaOccupancyMaxActiveBlocksPerMultiprocessor(&i, k, 64, 0)
+cudaOccupancyMaxPotentialBlockSize(&i, &i, k, 0, 0)
+cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&i, k, 64, 0, 0); cudaMemGetInfo(&w, &w)
+cudaHostRegister(h, 64, 0); cudaDeviceCanAccessPeer(&i, 0, 1)
+cudaMemAdvise(d, 64, cudaMemAdviseSetReadMostly, 0)
+cuInit(0); cuMemAlloc(&dp, 64); cuMemsetD8(dp, 0, 64); cuMemcpyHtoD(dp, h, 64); cuModuleLoad(&m, "a.cubin")
+cuModuleGetFunction(&f, m, "k"); cuCtxSynchronize(); cublasCreate(&b); cublasSetVector(4, 4, h, 1, d, 1)
+cublasSgemv(b, CUBLAS_OP_N, 4, 4, &ms, 0, 4, 0, 1, &ms, 0, 1); cufftPlan1d(&i, 64, CUFFT_C2C, 1)
+curandGenerateUniform(g, &ms, 1); ncclCommInitAll(&nc, 1, &i); ncclAllReduce(d, d, 1, 7, 0, nc, s)
+ncclGroupEnd()
+"""
+OBJECTS = """
+#include <cublas_v2.h>
+#include <cuda.h>
+#include <cufft.h>
+#include <curand.h>
+#include <nccl.h>
+__constant__ int c[4];
+int *d, *h, i; unsigned u; size_t w; float ms; cudaStream_t s; cudaEvent_t e; cudaMemPool_t pool;
+cudaArray_t a; cudaDeviceProp p; cudaFuncAttributes fa; cudaChannelFormatDesc cd; cudaPitchedPtr pp; cudaExtent ex;
+cudaMemcpy3DParms p3; cublasHandle_t b; curandGenerator_t g; ncclComm_t nc; CUdeviceptr dp; CUmodule m;
+CUfunction f;
+"""
+_CALLS = [call for line in STATUSES.strip().split("\n") for call in line.split("; ")]
+
+
+def test_what_every_function_of_a_run_time_returns_says_that_it_succeeded(tmp_path) -> None:
+    kernels = "".join(f"__global__ void k{at}(int n) {{}}\n" for at in range(len(_CALLS)))
+    checks = "".join(
+        f"if (({call}) != 0) {{ k{at}<<<9, 32>>>(1); return -1; }} k{at}<<<1, 32>>>(1);\n"
+        for at, call in enumerate(_CALLS)
+    )
+    found = launches(tmp_path, f"{HEAD}{OBJECTS}{kernels}int main() {{ {checks} }}")
+    right = {one.kernel.name for one in found if (one.grid, one.times) == ((1, 1, 1), 1)}
+    assert [call for at, call in enumerate(_CALLS) if f"k{at}" not in right] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("int *v; cudaMallocManaged(&v, 64); v[3] = 7; int n = cudaMemset(v, 0, 64) + v[3];", 0),
+        ("int v[4]; int n = memset(v, 0, 16) == v;", 1),
+        ("unsigned n = 3; cudaGetDeviceFlags(&n);", None),
+        ("cudaStream_t s = 0; int n = cudaStreamQuery(s);", None),
+    ],
+)
+def test_what_a_run_time_writes(tmp_path, code, value) -> None:
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {code} k<<<1, 32>>>(n); }}")
+    assert launch.arguments == (value,)
+
+
 THREADS = """
 void work(int n, int g) { k<<<g, 32>>>(n); }
 void fill(int &n) { n = 12; }

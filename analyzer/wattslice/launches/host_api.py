@@ -6,6 +6,7 @@ Anything not listed here is unknown, and makes unknown what it may write through
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from itertools import islice
 from pathlib import PurePath
@@ -184,7 +185,11 @@ _KEEPS_ITS_ARGUMENTS = frozenset(
 )
 """Functions that write nothing through their arguments, but for what MPI_Init and glutInit take of argv."""
 
-_TELL_HOW_FAR_A_RUN_IS = ("cudaEventQuery", "cudaStreamQuery")
+_TELLS_SUCCESS = re.compile(
+    r"(cuda|cu[A-Z]|cublas(?!I[a-z]*(max|min)$)|curand|cufft|cusparse(?!Get)|cusolver|cudnn(?!GetVersion)|nccl|"
+    r"nvml)(?!\w*Query$)"
+)
+"""Functions whose result is a status of their library; those that ask how far a run is are no such."""
 
 
 def ends(node: ir.Call) -> bool:
@@ -388,12 +393,17 @@ def library_call(
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
     if unknown is not None and name.startswith("ato"):
         return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
-    is_status = name.startswith("cuda") and name not in _TELL_HOW_FAR_A_RUN_IS and not node.is_of_program
-    if is_status and node.type.is_integral:
-        return 0  # cudaSuccess: a run that fails is none to predict
+    if _is_status(node):
+        return 0  # success: a run that fails is none to predict
     around = reached(arguments, everything=True) if node.type.element is not None else ()
     is_kept = not name.startswith(ir.ADDRESS_OF)  # an address that nobody gave the function in this call
     return Unknown(f"the result of {name}()", is_option=is_option, around=around, is_anywhere=is_kept)
+
+
+def _is_status(node: ir.Call) -> bool:
+    """Whether what a function returns says that it succeeded."""
+    is_number = node.type.is_integral and not node.is_of_program
+    return is_number and _TELLS_SUCCESS.match(node.name) is not None
 
 
 def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _Arguments) -> Value | None:
@@ -415,19 +425,19 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
         return Unknown("an address on the device")
     if name in _CHOICES:
         return _one_of(memory, node, _CHOICES[name], arguments)
-    for prefix, effect in _EFFECTS.items():
-        if name.startswith(prefix):
-            found = effect(memory, gpu, node, arguments)
-            if found is not None:
-                return found
-    for prefix, (least, answers) in _QUERIES.items():
-        if name.startswith(prefix) and len(arguments) >= least:
-            pairs = tuple(zip(arguments, answers(gpu, arguments), strict=False))
-            for pointer, value in pairs:
-                if isinstance(pointer, Pointer):
-                    memory.write(pointer.storage, pointer.offset, value, ir.INT32)
-            if any(isinstance(pointer, Pointer) for pointer, _ in pairs):
-                return 0
+    stem = _VARIANT.sub("", name)
+    effect = _EFFECTS.get(name, _EFFECTS.get(stem))
+    found = None if effect is None else effect(memory, gpu, node, arguments)
+    if found is not None:
+        return found
+    least, answers = _QUERIES.get(stem, (0, None))
+    if answers is not None and len(arguments) >= least:
+        pairs = tuple(zip(arguments, answers(gpu, arguments), strict=False))
+        for pointer, value in pairs:
+            if isinstance(pointer, Pointer):
+                memory.write(pointer.storage, pointer.offset, value, ir.INT32)
+        if any(isinstance(pointer, Pointer) for pointer, _ in pairs):
+            return 0
     if name in _OF_ONE_PROCESS:
         return _of_one_process(memory, name, arguments)
     return None
@@ -546,7 +556,7 @@ def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Val
 def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
     """memset, cudaMemset: every number of what the pointer points to, from equal bytes."""
     del gpu
-    if len(arguments) < 3 or node.name.startswith(("cudaMemset2D", "cudaMemset3D")):
+    if len(arguments) < 3:
         return None
     target, byte, size = arguments[0], arguments[1], arguments[2]
     if not isinstance(target, Pointer) or not isinstance(byte, int) or not isinstance(size, int):
@@ -560,7 +570,7 @@ def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -
         if type_.kind is ir.TypeKind.INT or not byte:
             value = int.from_bytes(bytes([byte & 255]) * type_.size_bytes, "little")
             memory.write(target.storage, offset, value, type_)
-    return target
+    return 0 if node.name.startswith("cuda") else target
 
 
 def _copy_to_symbol(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -603,7 +613,7 @@ def _new_handle(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) 
     if not isinstance(first, Pointer):
         return None
     memory.write(first.storage, first.offset, fresh_memory(node.name), node.type)
-    return 0
+    return int(node.name == "sdkCreateTimer")  # which returns true
 
 
 def _level_of_threads(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -653,11 +663,11 @@ _QUERIES: dict[str, tuple[int, Callable[[Gpu, _Arguments], tuple[Value, ...]]]] 
     "cudaGetDeviceCount": (1, lambda gpu, given: (_GPUS,)),
     "cuDeviceGetCount": (1, lambda gpu, given: (_GPUS,)),
     "cudaGetDevice": (1, lambda gpu, given: (0,)),
-    "cudaOccupancyMaxActiveBlocks": (3, lambda gpu, given: (active_blocks(gpu, given[2]),)),
+    "cudaOccupancyMaxActiveBlocksPerMultiprocessor": (3, lambda gpu, given: (active_blocks(gpu, given[2]),)),
     "cudaOccupancyMaxPotentialBlockSize": (1, lambda gpu, given: potential_block_size(gpu)),
 }
-"""What queries store where their first arguments point, by the start of the name: how many arguments they
-need, and the numbers. Longest name first where one begins another."""
+"""What queries store where their first arguments point, by the stem of the name: how many arguments they
+need, and the numbers."""
 
 _HANDLES = ("cudaEventCreate", "cudaStreamCreate", "cudaMallocArray", "cudaMalloc3DArray",
             "cudaMallocMipmappedArray", "sdkCreateTimer")  # fmt: skip
@@ -677,7 +687,10 @@ _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] 
     "MPI_Init_thread": _level_of_threads,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
 }
-"""Effects by the start of the name, longest first where one begins another."""
+"""Effects by the stem of the name."""
+
+_VARIANT = re.compile(r"(VariableSMem)?(WithFlags|WithPriority|Async|_v\d+)?$")
+"""What ends the names of functions that do the same with more arguments."""
 
 
 def symbol_of(argument: ir.Expr) -> ir.Variable | None:
