@@ -57,7 +57,8 @@ cudaStreamSynchronize(s); cudaStreamDestroy(s); cudaStreamWaitEvent(s, e, 0); cu
 cudaEventCreateWithFlags(&e, 2); cudaEventRecord(e, s); cudaEventElapsedTime(&ms, e, e); cudaEventDestroy(e)
 cudaSetDevice(0); cudaGetDevice(&i); cudaGetDeviceFlags(&u); cudaGetDeviceProperties(&p, 0)
 cudaGetDeviceCount(&i); cudaDeviceGetAttribute(&i, cudaDevAttrMultiProcessorCount, 0); cudaDeviceSynchronize()
-cudaGetLastError(); cudaFuncGetAttributes(&fa, k); cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 1)
+cudaGetLastError(); cudaFuncGetAttributes(&fa, k)
+cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 1)
 cudaOccupancyMaxActiveBlocksPerMultiprocessor(&i, k, 64, 0)
 cudaOccupancyMaxPotentialBlockSize(&i, &i, k, 0, 0)
 cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&i, k, 64, 0, 0); cudaMemGetInfo(&w, &w)
@@ -77,7 +78,8 @@ OBJECTS = """
 #include <nccl.h>
 __constant__ int c[4];
 int *d, *h, i; unsigned u; size_t w; float ms; cudaStream_t s; cudaEvent_t e; cudaMemPool_t pool;
-cudaArray_t a; cudaDeviceProp p; cudaFuncAttributes fa; cudaChannelFormatDesc cd; cudaPitchedPtr pp; cudaExtent ex;
+cudaArray_t a; cudaDeviceProp p; cudaFuncAttributes fa;
+cudaChannelFormatDesc cd; cudaPitchedPtr pp; cudaExtent ex;
 cudaMemcpy3DParms p3; cublasHandle_t b; curandGenerator_t g; ncclComm_t nc; CUdeviceptr dp; CUmodule m;
 CUfunction f;
 """

@@ -586,7 +586,39 @@ int g_order = 1; int first() { g_order *= 10; return g_order; } int second() { g
 ?3 | int a = 0; try { throw std::runtime_error("boo"); } catch (std::exception &e) { a = (int)strlen(e.what()); } ;;; a
 """
 
-PROGRAMS = (NAMES, ITSELF, ADDRESSES, LINKED, FORMS, LISTS, OPTIONS, TEXTS, CLASSES)
+BRACES = r"""
+struct In { int p, q; }; struct P { int n; int b = 7; int g; }; struct Q { int a; P p; int z = 3; }; struct R { int n, b, g; }; struct C { In in; int z; };
+struct A { int v[3]; int n = 4; int w[2] = {5, 6}; }; union U { int i; float f; }; struct Bits { unsigned a : 3; unsigned b : 5; int n; };
+struct N { int n; int twice = n * 2; int m = 1; }; struct T { T(int v) : v(v * 10) {} int v; }; struct H { T t; int n; };
+P make() { return {.n = 1, .g = 3}; } int third(R r) { return r.n * 100 + r.b * 10 + r.g; }
+const R table[] = {{.n = 1, .g = 2}, {3, 4, 5}, {.b = 6}};
+---
+725 | P p{.n = 2, .g = 5} ;;; p.b * 100 + p.n * 10 + p.g
+406 | R r = {.n = 4, .g = 6} ;;; third(r)
+713 | P p = make() ;;; p.b * 100 + p.n * 10 + p.g
+8793 | Q s{.p = {.n = 8, .g = 9}} ;;; s.p.n * 1000 + s.p.b * 100 + s.p.g * 10 + s.z
+162 | int a = third({.n = 1, .b = 6, .g = 2}) ;;; a
+63 | int a = third(R{.b = 6, .g = 3}) ;;; a
+102 | int a = third(table[0]) ;;; a
+60 | int a = third(table[2]) ;;; a
+345 | int a = third(table[1]) ;;; a
+4 | C c{.in = {.q = 4}, .z = 2} ;;; c.in.p * 100 + c.in.q
+3 | int a[2][2] = {1, 2, 3, 4} ;;; a[1][0]
+123 | C c = {1, 2, 3} ;;; c.in.p * 100 + c.in.q * 10 + c.z
+1234 | In v[2] = {1, 2, 3, 4} ;;; v[0].p * 1000 + v[0].q * 100 + v[1].p * 10 + v[1].q
+1203 | C v[2] = {1, 2, 0, {3, 4}} ;;; v[0].in.p * 1000 + v[0].in.q * 100 + v[0].z * 10 + v[1].in.p
+456 | A a{{1, 2}} ;;; a.n * 100 + a.w[0] * 10 + a.w[1]
+1209 | A a = {1, 2, 0, 9} ;;; a.v[0] * 1000 + a.v[1] * 100 + a.v[2] * 10 + a.n
+5 | U u = {.i = 5} ;;; u.i
+2 | U u = {.f = 2.5f} ;;; (int)u.f
+307 | Bits b = {.b = 3, .n = 7} ;;; b.b * 100 + b.a * 10 + b.n
+?61 | N n{3} ;;; n.twice * 10 + n.m
+?102 | H h{10, 2} ;;; h.t.v + h.n
+11 | int3 v[2] = {1, 2, 3, 4, 5, 6} ;;; v[1].y + v[1].z
+?8 | dim3 d[2] = {4, 8} ;;; d[1].x * d[1].y
+"""
+
+PROGRAMS = (BRACES, NAMES, ITSELF, ADDRESSES, LINKED, FORMS, LISTS, OPTIONS, TEXTS, CLASSES)
 
 
 def _cases() -> Iterator[tuple[int, int, str]]:

@@ -76,6 +76,47 @@ def test_a_launch_is_of_the_kernel_that_its_pointer_holds(tmp_path, body):
     assert all((other.kernel.name, other.source) == ("b", LaunchSource.ASSUMED) for other in others)
 
 
+INSTANCES = """
+enum {{ THREE = 3 }};
+template <int N> __global__ void t(int n) {{}}
+template <class T, int N> __global__ void u(T *p) {{}}
+typedef void (*F)(int);
+static F table[] = {{t<32>, a, t<64>}};
+struct Entry {{ const char *name; F f; int block; }};
+const Entry entries[] = {{{{"x", t<9>, 64}}, {{"y", &t<8 + 1 + 1>, 128}}}};
+F pick(int n) {{ return n > 50 ? t<128> : t<16>; }}
+struct Dim {{
+  unsigned n, step = 32;
+  Dim &by(unsigned b) {{ step = b; return *this; }}
+  template <class G, class... A> void operator()(G g, A... args) const {{ g<<<n / step, step>>>(args...); }}
+}};
+int main() {{ {body} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "kernel", "blocks"),
+    [
+        ("table[2]<<<2, 32>>>(1);", "t<64>", 2),
+        ("F l[2] = {t<3>, t<5>}; l[0]<<<6, 32>>>(1);", "t<3>", 6),
+        ("F l[] = {t<THREE * 2>, t<7>}; l[0]<<<6, 32>>>(1);", "t<6>", 6),
+        ("static F l[] = {a, &t<7>}; l[1]<<<7, 32>>>(1);", "t<7>", 7),
+        ("void (*l[])(float *) = {u<float, 2>, u<float, 1>}; l[1]<<<3, 32>>>(0);", "u<float, 1>", 3),
+        ("entries[1].f<<<2, entries[1].block>>>(1);", "t<10>", 2),
+        ("pick(60)<<<4, 32>>>(1);", "t<128>", 4),
+        ("auto m = &t<7>; (*m)<<<5, 32>>>(1);", "t<7>", 5),
+        ("Dim{1024}.by(128)(a, 1);", "a", 8),
+        ("Dim x{64}; x(a, 5);", "a", 2),
+        ("auto y = Dim{64, 16}; y(a, 5);", "a", 4),
+    ],
+)
+def test_an_instance_is_launched_by_what_holds_it(tmp_path, body, kernel, blocks):
+    found = launches(tmp_path, TWO + INSTANCES.format(body=body))
+    (launch,) = (one for one in found if one.times == 1)
+    assert launch.kernel.qualified_name == kernel
+    assert (launch.grid[0], launch.source) == (blocks, LaunchSource.HOST_CODE)
+
+
 def test_a_pointer_that_nobody_knows_may_hold_any_kernel_used_as_a_value(tmp_path):
     text = f"{TWO}int main(int c, char **v) {{ auto f = atoi(v[1]) ? a : b; f<<<3, 64>>>(7); }}"
     assert [(launch.kernel.name, launch.grid[0]) for launch in launches(tmp_path, text)] == [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as ClangKind
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.context import (
     Body,
@@ -98,6 +101,8 @@ def _(body: Body, node: Node) -> Expr:
     span = body.span(node)
     binding = body.names.get(declaration_key(body, node))
     if binding is None:
+        if body.is_host and (target := node.referenced) is not None and target.kind == C.OVERLOADED_DECL_REF:
+            return _one_of_overloads(body, node, target)
         if node.children and not node.spelling:  # a template parameter that an instance replaced by its value
             return body.expr(node.children[0])
         kind = builtin_vector(body, node)
@@ -123,6 +128,45 @@ def _function_name(body: Body, node: Node) -> str:
     """How the value of a function pointer is called: of overloads and instances, by the one that is meant."""
     function = node.referenced if body.is_host else None
     return node.spelling if function is None else function.mangled_name or node.spelling
+
+
+_ARGUMENT = regex(r"(?:[^,<(]|<[^>]*>|\([^)]*\))+")
+"""An argument of a template, with what it holds in brackets itself."""
+
+
+def _one_of_overloads(body: Body, node: Node, named: Node) -> Expr:
+    """A function that braces name without saying which: of all that it may be the ones with the arguments
+    of the template that are written.
+    """
+    span, type_ = body.span(node), Type(TypeKind.UNKNOWN, name="function")
+    _, _, text = body.unit.spans.text(node).partition("<")
+    written = [found.strip() for found in _ARGUMENT.findall(text.rpartition(">")[0])]
+    every = [one for overload in named.overloads for one in body.unit.instances_of(overload)]
+    names = [one.mangled_name for one in every if _has_arguments(node, one, written)]
+    if not names:
+        raise LoweringError("a function of which it is not known which it is", node)
+    value: Expr = ir.Text(names[0], type_, span)
+    for name in names[1:]:
+        other = ir.Text(name, type_, span)
+        value = ir.Select(unread(span), other, value, body.region(), body.region(), type_, span)
+    return value
+
+
+def _has_arguments(node: Node, instance: Node, written: list[str]) -> bool:
+    """Whether an instance of a template may be meant by what stands in angle brackets."""
+    values = iter([child for child in node.children if child.kind >= 100])
+    types = {child.spelling: child.type.canonical for child in node.children if child.kind == C.TYPE_REF}
+    for text, argument in zip(written, instance.template_arguments, strict=False):
+        if isinstance(argument, int):
+            value = next(values, None)
+            known = None if value is None else value.evaluate()
+            if known is not None and known != argument:
+                return False
+        elif argument is not None and text.split() != argument.spelling.split():
+            meant = types.get(text)
+            if meant is None or meant.spelling != argument.canonical.spelling:
+                return False
+    return len(written) <= len(instance.template_arguments)
 
 
 @expression(C.MEMBER_REF_EXPR)
@@ -202,8 +246,10 @@ def _(body: Body, node: Node) -> Expr:
         if not children:
             return Constant(0, type_, body.span(node))
         return body.expr(children[0])
+    fields = node.type.canonical.fields if type_.kind is TypeKind.RECORD or type_.lanes > 1 else ()
+    if _is_by_place(body, node.type.canonical, fields, children):
+        return _placed(body, node.type.canonical, deque(children), body.span(node), is_braced=True)
     if body.is_host and type_.kind is TypeKind.RECORD:
-        fields = node.type.canonical.fields
         values = tuple(
             bound(body, fields[at], child) if at < len(fields) else body.expr(child)
             for at, child in enumerate(children)
@@ -211,28 +257,131 @@ def _(body: Body, node: Node) -> Expr:
     else:
         values = tuple(body.expr(child) for child in children)
     if body.is_host:
-        values = (*values, *_zeros_behind(len(values), node, type_, body.span(node)))
+        values = (*values, *_left_out(body, len(values), node, type_, body.span(node)))
     return aggregate(body, values, type_, body.span(node))
+
+
+def _is_by_place(body: Body, type_: ClangType, fields: tuple[Node, ...], children: list[Node]) -> bool:
+    """Whether values in braces go elsewhere than one after the other: `.n = 2`, `[3] = 4`, or inner braces
+    that are left out.
+    """
+    if any(map(_is_designated, children)):
+        return True
+    if type_.kind == ClangKind.CONSTANTARRAY:
+        return any(_lacks_braces(body, type_.element.canonical, child) for child in children)
+    pairs = zip(fields, children, strict=False)
+    return any(_lacks_braces(body, field.type.canonical, child) for field, child in pairs)
+
+
+def _is_designated(child: Node) -> bool:
+    return child.kind == C.UNEXPOSED_EXPR and len(child.children) > 1 and child.type.kind == ClangKind.VOID
+
+
+def _lacks_braces(body: Body, slot: ClangType, child: Node) -> bool:
+    """Whether a number, or the like, stands where an array or a record begins."""
+    if child.kind == C.INIT_LIST_EXPR or _is_designated(child):
+        return False
+    given = body.type(child)
+    is_scalar = given.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER)
+    if not is_scalar or given.lanes > 1:
+        return False
+    if slot.kind == ClangKind.CONSTANTARRAY:
+        return True
+    declaration = slot.declaration if slot.kind == ClangKind.RECORD else None
+    if declaration is None or not slot.fields:
+        return False
+    return all(one.kind not in (C.CONSTRUCTOR, C.FUNCTION_TEMPLATE) for one in declaration.children)
+
+
+def _placed(body: Body, type_: ClangType, given: deque[Node], span: Span, *, is_braced: bool) -> Expr:
+    """An object of values that say where they belong, or whose inner braces are left out; `is_braced`:
+    it has all that is given, else as much as it holds.
+    """
+    own = body.unit.types.translate(type_.raw)
+    fields = type_.fields if type_.kind == ClangKind.RECORD else ()
+    is_union = bool(fields) and (made := type_.declaration) is not None and made.kind == C.UNION_DECL
+    number = len(fields) if fields else own.length or 0
+    parts: dict[int, Expr] = {}
+    at = 0
+    while given and (at < (1 if is_union else number) or _is_designated(given[0])):
+        child, places = given[0], range(at, at + 1)
+        if _is_designated(child):
+            if not is_braced:
+                break
+            places = _places_named(child, fields)
+        if not places or places[-1] >= number:
+            raise LoweringError("a part that is not known", child)
+        at = places[-1] + 1
+        slot = fields[places[0]].type.canonical if fields else type_.element.canonical
+        if _lacks_braces(body, slot, child):
+            parts[places[0]] = _placed(body, slot, given, span, is_braced=False)
+            continue
+        given.popleft()
+        value = child.children[-1] if _is_designated(child) else child
+        known = bound(body, fields[places[0]], value) if fields and body.is_host else body.expr(value)
+        parts.update(dict.fromkeys(places, known))
+    for place in range(min(number, _MOST_ZEROS)):
+        if place not in parts and not is_union:
+            rest = _default_of(body, fields[place]) if fields else _zero(own.element or own, span)
+            if rest is not None or not fields:
+                parts[place] = rest or unread(span)
+    order = sorted(parts)
+    if not fields or own.lanes > 1:
+        return aggregate(body, tuple(parts[place] for place in order), own, span)
+    names = tuple(fields[place].spelling for place in order)
+    return Construct(tuple(parts[place] for place in order), names, own, span)
+
+
+def _places_named(child: Node, fields: tuple[Node, ...]) -> range:
+    """Where a value belongs that says so: `.n = `, `[3] = `, `[2 ... 4] = `."""
+    *named, _ = child.children
+    if fields:
+        names = [field.spelling for field in fields]
+        if len(named) == 1 and named[0].spelling in names:
+            at = names.index(named[0].spelling)
+            return range(at, at + 1)
+    else:
+        ends = [place.evaluate() for place in named]
+        first, last = ends[0], ends[-1]
+        if len(ends) <= _ENDS_OF_A_RANGE and isinstance(first, int) and isinstance(last, int):
+            return range(first, last + 1)
+    return range(0)
+
+
+_ENDS_OF_A_RANGE = 2
+
+
+def _default_of(body: Body, field: Node) -> Expr | None:
+    """What a member is that braces leave out: what its declaration says, or zero."""
+    written = [child for child in field.children if child.kind >= 100]
+    type_ = body.unit.types.of(field.raw)
+    if type_.kind is TypeKind.ARRAY:  # its length stands there, too
+        written = [child for child in written if child.kind == C.INIT_LIST_EXPR]
+    elif body.unit.types.is_bit_field(field.raw):
+        written = written[1:]
+    try:
+        return body.expr(written[-1]) if written else _zero(type_, body.span(field))
+    except LoweringError:
+        return None
 
 
 _MOST_ZEROS = 256
 
 
-def _zeros_behind(given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
-    """What `{a, b}` leaves out is zero, where no initialiser of a member says otherwise."""
+def _left_out(body: Body, given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
+    """What `{a, b}` leaves out: what the declarations of the members say, else zero."""
     if type_.kind is TypeKind.ARRAY and type_.element is not None:
-        types = [type_.element] * (min(type_.length or 0, _MOST_ZEROS) - given)
+        number = min(type_.length or 0, _MOST_ZEROS) - given
+        rest = (_zero(inner, span) for inner in [type_.element] * number)
     else:
         own = node.type.canonical.fields if type_.kind is TypeKind.RECORD and type_.name != "dim3" else ()
-        is_plain = len(own) == len(type_.fields) and all(c.kind < 100 for f in own for c in f.children)
         offsets = {field.offset_bytes for field in type_.fields if field.bits is None}
-        is_plain = is_plain and len(offsets) == len(type_.fields)
-        types = [field.type for field in type_.fields[given:]] if is_plain else []
-    for inner in types:
-        zero = _zero(inner, span)
-        if zero is None:  # nothing behind it has its place in the list
+        is_plain = len(own) == len(type_.fields) == len(offsets)
+        rest = (_default_of(body, field) for field in own[given:]) if is_plain else ()
+    for value in rest:
+        if value is None:  # nothing behind it has its place in the list
             return
-        yield zero
+        yield value
 
 
 def _zero(type_: Type, span: Span) -> Expr | None:
@@ -240,6 +389,9 @@ def _zero(type_: Type, span: Span) -> Expr | None:
         return Construct((), (), type_, span)
     if type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER) and type_.lanes == 1:
         return Constant(0, type_, span)
+    if type_.kind is TypeKind.ARRAY and type_.element is not None and 0 < (type_.length or 0) <= _MOST_ZEROS:
+        part = _zero(type_.element, span)
+        return None if part is None else Construct((part,) * (type_.length or 0), (), type_, span)
     if type_.kind is TypeKind.RECORD and type_.fields:
         parts = [_zero(field.type, span) for field in type_.fields]
         known = tuple(part for part in parts if part is not None)
@@ -504,6 +656,8 @@ def _(body: Body, node: Node) -> Expr:
             return body.expr(child)  # the address of a function
         return address_of(body, inner, span)
     if kind == U.DEREF:
+        if body.is_host and body.type(node).name == "function":
+            return body.expr(child)  # a function and its address are one value
         where = body.location(node)
         if where is None:
             raise LoweringError("dereference that could not be read", node)

@@ -90,8 +90,14 @@ def host_functions(
     wanted = dict.fromkeys(launching)
     frontier = launching
     while frontier and len(wanted) < _MOST_FUNCTIONS:
-        names = {hosts[key].spelling for key in frontier}
-        frontier = [key for key in hosts if key not in wanted and called[key] & names]
+        found = [hosts[key] for key in frontier]
+        names = {_name_in_calls(function) for function in found}
+        operators = {function.raw.data0 for function in found if function.spelling.startswith("operator")}
+        frontier = [
+            key
+            for key in hosts
+            if key not in wanted and (called[key] & names or (operators and _calls(hosts[key], operators)))
+        ]
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
     for key in launching:
@@ -107,6 +113,17 @@ def host_functions(
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _name_in_calls(function: Node) -> str:
+    """The name that stands where a function is called: of a destructor, that of its class."""
+    return function.spelling.removeprefix("~").partition("<")[0]
+
+
+def _calls(function: Node, callees: set[int]) -> bool:
+    """Whether a function calls one of these, of which a call need not have the name."""
+    calls = (node.referenced for node in function.walk() if node.kind == C.CALL_EXPR)
+    return any(callee is not None and callee.raw.data0 in callees for callee in calls)
 
 
 def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:

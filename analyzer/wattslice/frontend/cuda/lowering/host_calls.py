@@ -155,7 +155,11 @@ class _Kernel(Struct, frozen=True):
 
 def _kernel(body: Body, pointer: Node, callee: Node | None = None) -> _Kernel:
     """The kernel that an expression names; where that is a pointer, its value."""
-    if callee is None or callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
+    written = pointer
+    while written.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(written.children) == 1:
+        written = written.children[0]
+    is_result = written.kind in (C.CALL_EXPR, C.CONDITIONAL_OPERATOR)  # whose callee is no kernel
+    if is_result or callee is None or callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
         value = _value(body, pointer)
         while isinstance(value, ir.Cast):
             value = value.operand
@@ -310,7 +314,8 @@ def object_argument(
         where = body.location(operand)
         if where is None and (of_library or "lambda at" in body.type(operand).name):
             return body.expr(operand)
-        if where is None and not isinstance(value := body.expr(operand), ir.Construct):
+        value = body.expr(operand) if where is None else None
+        if value is not None and (not isinstance(value, ir.Construct) or value.field_names):
             held = body.temporary("temporary", value.type, span)
             body.before.append(ir.Declare(held, value, body.region(), span))
             where = RegisterPlace(held, (), held.type)

@@ -134,6 +134,20 @@ class Unit:
                     found.setdefault(record, []).append(node)
         return found
 
+    def instances_of(self, function: Node) -> list[Node]:
+        """A function; of a template its instances."""
+        is_template = function.kind == C.FUNCTION_TEMPLATE
+        return self._instances.get(function.canonical.raw.data0, []) if is_template else [function]
+
+    @functools.cached_property
+    def _instances(self) -> dict[int, list[Node]]:
+        found: dict[int, list[Node]] = {}
+        for node in self.root.children:
+            template = node.template if node.kind == C.FUNCTION_DECL else None
+            if template is not None:
+                found.setdefault(template.canonical.raw.data0, []).append(node)
+        return found
+
     @functools.cached_property
     def one_of_several_bases(self) -> frozenset[str]:
         """The user's classes that others derive from beside another class: where they lie is not read."""
