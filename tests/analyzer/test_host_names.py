@@ -589,7 +589,7 @@ int g_order = 1; int first() { g_order *= 10; return g_order; } int second() { g
 BRACES = r"""
 struct In { int p, q; }; struct P { int n; int b = 7; int g; }; struct Q { int a; P p; int z = 3; }; struct R { int n, b, g; }; struct C { In in; int z; };
 struct A { int v[3]; int n = 4; int w[2] = {5, 6}; }; union U { int i; float f; }; struct Bits { unsigned a : 3; unsigned b : 5; int n; };
-struct N { int n; int twice = n * 2; int m = 1; }; struct T { T(int v) : v(v * 10) {} int v; }; struct H { T t; int n; };
+struct N { int n; int twice = n * 2; int m = 1; }; struct T { T(int v) : v(v * 10) {} int v; }; struct H { T t; int n; }; struct V { V(int x, int y) : x(x), y(y) {} int x, y; };
 P make() { return {.n = 1, .g = 3}; } int third(R r) { return r.n * 100 + r.b * 10 + r.g; }
 const R table[] = {{.n = 1, .g = 2}, {3, 4, 5}, {.b = 6}};
 ---
@@ -613,6 +613,8 @@ const R table[] = {{.n = 1, .g = 2}, {3, 4, 5}, {.b = 6}};
 2 | U u = {.f = 2.5f} ;;; (int)u.f
 307 | Bits b = {.b = 3, .n = 7} ;;; b.b * 100 + b.a * 10 + b.n
 ?61 | N n{3} ;;; n.twice * 10 + n.m
+?100 | T t[2] = {10, {20}} ;;; t[0].v
+12 | V v[2] = {{1, 2}, {3, 4}} ;;; v[0].x * 10 + v[0].y
 ?102 | H h{10, 2} ;;; h.t.v + h.n
 11 | int3 v[2] = {1, 2, 3, 4, 5, 6} ;;; v[1].y + v[1].z
 ?8 | dim3 d[2] = {4, 8} ;;; d[1].x * d[1].y

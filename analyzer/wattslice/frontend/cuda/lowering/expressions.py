@@ -101,8 +101,8 @@ def _(body: Body, node: Node) -> Expr:
     span = body.span(node)
     binding = body.names.get(declaration_key(body, node))
     if binding is None:
-        if body.is_host and (target := node.referenced) is not None and target.kind == C.OVERLOADED_DECL_REF:
-            return _one_of_overloads(body, node, target)
+        if body.is_host and _is_overloaded(node):
+            return _one_of_overloads(body, node)
         if node.children and not node.spelling:  # a template parameter that an instance replaced by its value
             return body.expr(node.children[0])
         kind = builtin_vector(body, node)
@@ -134,14 +134,21 @@ _ARGUMENT = regex(r"(?:[^,<(]|<[^>]*>|\([^)]*\))+")
 """An argument of a template, with what it holds in brackets itself."""
 
 
-def _one_of_overloads(body: Body, node: Node, named: Node) -> Expr:
+def _is_overloaded(node: Node) -> bool:
+    """Whether a name does not tell which function it means."""
+    named = node.referenced if node.kind == C.DECL_REF_EXPR else None
+    return named is not None and named.kind == C.OVERLOADED_DECL_REF
+
+
+def _one_of_overloads(body: Body, node: Node) -> Expr:
     """A function that braces name without saying which: of all that it may be the ones with the arguments
     of the template that are written.
     """
     span, type_ = body.span(node), Type(TypeKind.UNKNOWN, name="function")
     _, _, text = body.unit.spans.text(node).partition("<")
     written = [found.strip() for found in _ARGUMENT.findall(text.rpartition(">")[0])]
-    every = [one for overload in named.overloads for one in body.unit.instances_of(overload)]
+    overloads = () if (named := node.referenced) is None else named.overloads
+    every = [one for overload in overloads for one in body.unit.instances_of(overload)]
     names = [one.mangled_name for one in every if _has_arguments(node, one, written)]
     if not names:
         raise LoweringError("a function of which it is not known which it is", node)
@@ -251,11 +258,13 @@ def _(body: Body, node: Node) -> Expr:
         return _placed(body, node.type.canonical, deque(children), body.span(node), is_braced=True)
     if body.is_host and type_.kind is TypeKind.RECORD:
         values = tuple(
-            bound(body, fields[at], child) if at < len(fields) else body.expr(child)
+            _part(body, fields[at].type.canonical, child, fields[at])
+            if at < len(fields)
+            else body.expr(child)
             for at, child in enumerate(children)
         )
     else:
-        values = tuple(body.expr(child) for child in children)
+        values = tuple(_part(body, node.type.canonical.element.canonical, child) for child in children)
     if body.is_host:
         values = (*values, *_left_out(body, len(values), node, type_, body.span(node)))
     return aggregate(body, values, type_, body.span(node))
@@ -318,7 +327,7 @@ def _placed(body: Body, type_: ClangType, given: deque[Node], span: Span, *, is_
             continue
         given.popleft()
         value = child.children[-1] if _is_designated(child) else child
-        known = bound(body, fields[places[0]], value) if fields and body.is_host else body.expr(value)
+        known = _part(body, slot, value, fields[places[0]] if fields else None)
         parts.update(dict.fromkeys(places, known))
     for place in range(min(number, _MOST_ZEROS)):
         if place not in parts and not is_union:
@@ -330,6 +339,39 @@ def _placed(body: Body, type_: ClangType, given: deque[Node], span: Span, *, is_
         return aggregate(body, tuple(parts[place] for place in order), own, span)
     names = tuple(fields[place].spelling for place in order)
     return Construct(tuple(parts[place] for place in order), names, own, span)
+
+
+def _part(body: Body, slot: ClangType, value: Node, field: Node | None = None) -> Expr:
+    """What braces give to one part. Of a class with constructors it is not told which of them runs: where
+    one does more than store what it is given, nobody knows what the part is.
+    """
+    if not body.is_host:
+        return body.expr(value)
+    given = body.type(value)
+    if given.kind is not TypeKind.RECORD or value.kind == C.INIT_LIST_EXPR:
+        made = slot.declaration if slot.kind == ClangKind.RECORD else None
+        if made is not None and not body.unit.parsed.is_builtin(made):
+            makers = [
+                child for child in made.children if child.kind == C.CONSTRUCTOR and not child.is_defaulted
+            ]
+            names = [own.spelling for own in slot.fields]
+            if not all(_stores_its_parameters(maker, names) for maker in makers):
+                return unread(body.span(value))
+    return body.expr(value) if field is None else bound(body, field, value)
+
+
+def _stores_its_parameters(constructor: Node, fields: list[str]) -> bool:
+    """Whether a constructor gives the members, in their order, what it is given, and does nothing else."""
+    constructor = constructor.definition or constructor
+    parts = [child for child in constructor.children if child.kind == C.MEMBER_REF or child.kind >= 100]
+    *stores, code = parts or [constructor]
+    names = [child.spelling for child in constructor.arguments]
+    return (
+        code.kind == C.COMPOUND_STMT
+        and not code.children
+        and [s.spelling for s in stores]
+        == [name for pair in zip(fields, names, strict=False) for name in pair]
+    )
 
 
 def _places_named(child: Node, fields: tuple[Node, ...]) -> range:
@@ -647,7 +689,7 @@ def _(body: Body, node: Node) -> Expr:
             span,
         )
     if kind == U.ADDR_OF:
-        if body.is_host and body.type(child).name == "function":
+        if body.is_host and (body.type(child).name == "function" or _is_overloaded(child)):
             return body.expr(child)
         inner = body.location(child)
         if inner is None:
