@@ -419,6 +419,33 @@ int tryi(const char *s) { try { return std::stoi(s); } catch (const std::invalid
 ?-1 | int n = tryi("abc") ;;; n
 12 | int n = tryi("12abc") ;;; n
 ?-2 | int n = tryi("99999999999") ;;; n
+4 | const char *p = "a\nb\t" ;;; strlen(p)
+10 | const char *p = "a\nb\t" ;;; p[1]
+92 | const char *p = "x\\y\"z" ;;; p[1]
+34 | const char *p = "x\\y\"z" ;;; p[3]
+3 | std::string s = "x\\y" ;;; (int)s.size()
+110 | int n = R"(a\n)"[2] ;;; n
+3 | int n = (int)strlen(R"(a\n)") ;;; n
+65 | const char *p = "\x41\101" ;;; p[1]
+33 | const char *p = "\a\b\e\f\r\v\0\?!" ;;; p[8]
+53 | const char *p = "\a\b\e\f\r\v" "5" ;;; p[6]
+11 | const char *p = "\f\v" ;;; p[1]
+12 | const char *p = "12\0" "34" ;;; atoi(p)
+2 | const char *p = "12\0" "34" ;;; strlen(p)
+51 | const char *p = "12\0" "34" ;;; p[3]
+6 | char c[] = "12\0" "34" ;;; sizeof(c)
+52 | char c[] = "12\0" "34" ;;; c[4]
+1 | std::string s("a\0b") ;;; (int)s.size()
+3 | std::string s("a\0b", 3) ;;; (int)s.size()
+1 | std::string s; s = "a\0b" ;;; (int)s.size()
+1 | const std::string s = "a\0b" ;;; (int)s.length()
+2 | char b[] = "7 8\t9\n"; char *t = strtok(b, " \t\n"); int n = 0; while ((t = strtok(nullptr, " \t\n"))) n++ ;;; n
+98 | const char *p = "abc"; p++ ;;; *p
+97 | const char *p = "abc"; char c = *p++ ;;; c
+?99 | const char *p = "abc"; p += 2 ;;; *p
+5 | const char *p = "a\nbc\n"; int n = 0; for (; *p; p++) n += *p == '\n' ? 1 : 1 ;;; n
+2 | const char *p = "a\nbc\n"; int n = 0; for (; *p; p++) n += *p == '\n' ;;; n
+-61 | const char *p = "\303\251" ;;; p[0]
 99 | int n = std::atoi("99") ;;; n
 2 | std::string s = "ab"; s += "c"; int n = s == "ab" ? 1 : 2 ;;; n
 3 | std::string s = "ab"; s.append("c"); int n = (int)s.size() ;;; n

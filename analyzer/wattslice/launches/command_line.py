@@ -24,6 +24,7 @@ from wattslice.launches.memory import (
     Storage,
     Unknown,
     Value,
+    before_nul,
     convert,
     is_text_object,
 )
@@ -51,14 +52,17 @@ def text_storage(text: str, *, is_literal: bool = False) -> Pointer:
 def text_of(value: Value) -> str | None:
     """The characters that a value stands for; None where they are not known."""
     if isinstance(value, str):
-        return value
+        return before_nul(value)
     if isinstance(value, Record):
-        return text_of(value.cells[0]) if 0 in value.cells else None
+        value = value.cells.get(0, 0)
+        return value if isinstance(value, str) else text_of(value)
     if not isinstance(value, Pointer):
         return None
     cells, found = value.storage.cells, list[str]()
     first = cells.get(value.offset)
-    if isinstance(first, (str, Pointer)):  # the address of a std::string
+    if isinstance(first, str):  # the address of a std::string
+        return first
+    if isinstance(first, Pointer):
         return text_of(first)
     for offset in range(value.offset, value.offset + _LONGEST):
         cell = cells.get(offset)

@@ -207,6 +207,8 @@ class Evaluator(ABC):
             return Unknown("an object behind an unknown pointer")
         type_ = node.target.type
         old = self.memory.read(*where, type_)
+        if isinstance(old, str) and type_.element is not None and type_.element.bits == 8:
+            old = text_storage(old, is_literal=True)
         new: Value = old
         if isinstance(old, Pointer):
             new = replace(old, offset=old.offset + node.delta * node.step_bytes)

@@ -138,6 +138,11 @@ def is_text_object(type_: ir.Type) -> bool:
     return type_.kind is ir.TypeKind.RECORD and name.removesuffix("_view") in _TEXTS
 
 
+def before_nul(text: str) -> str:
+    """What C takes for the characters of a literal."""
+    return text.partition("\0")[0]
+
+
 def member_of(type_: ir.Type, name: str) -> tuple[int, ir.Type | None]:
     """Byte offset and type of a member; a made-up stable negative offset when the layout is unknown."""
     for member in type_.fields:
@@ -513,7 +518,7 @@ class Memory:
                 for at, char in enumerate(f"{value}\0"):  # char name[] = "text";
                     self._set(storage, offset + at, ord(char))
             elif isinstance(value, str) and (is_text_object(type_) or type_.name in TEXT_STREAMS):
-                self._set(storage, offset, value)
+                self._set(storage, offset, before_nul(value))
             elif is_dim3(type_) and isinstance(value, (int, float)):  # dim3 d = 256;
                 for axis in range(3):
                     self._set(storage, offset + 4 * axis, int(value) if axis == 0 else 1)
@@ -699,6 +704,7 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         if not is_text_object(type_):
             values = values[:1]
         parts: Value = values[0] if values else ""
+        parts = before_nul(parts) if isinstance(parts, str) else parts
         if len(values) > 1:
             parts = Unknown("a text made of parts")
             if isinstance(values[0], str) and isinstance(values[1], int) and len(values) == 2:

@@ -70,8 +70,21 @@ def _(body: Body, node: Node) -> Expr:
 def _(body: Body, node: Node) -> Expr:
     text = node.spelling
     if len(text) >= 2 and text[0] == text[-1] == '"':
-        text = text[1:-1]
+        text = _ESCAPE.sub(lambda found: _character(found[1]), text[1:-1])
     return ir.Text(text, body.type(node), body.span(node))
+
+
+_ESCAPE = regex(r"\\([0-7]{1,3}|x[0-9a-fA-F]+|.)")
+_CONTROLS = {"a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+def _character(escape: str) -> str:
+    """The byte that stands behind a backslash, as clang writes it."""
+    if escape[0] in "01234567":
+        return chr(int(escape, 8) & 255)
+    if escape[0] == "x" and len(escape) > 1:
+        return chr(int(escape[1:], 16) & 255)
+    return _CONTROLS.get(escape, escape)
 
 
 @expression(C.CXX_UNARY_EXPR, C.SIZE_OF_PACK_EXPR, C.CONCEPT_SPECIALIZATION_EXPR, C.REQUIRES_EXPR)
