@@ -440,6 +440,11 @@ int tryi(const char *s) { try { return std::stoi(s); } catch (const std::invalid
 1 | std::string s; s = "a\0b" ;;; (int)s.size()
 1 | const std::string s = "a\0b" ;;; (int)s.length()
 2 | char b[] = "7 8\t9\n"; char *t = strtok(b, " \t\n"); int n = 0; while ((t = strtok(nullptr, " \t\n"))) n++ ;;; n
+8 | putenv((char *)"WS_Z=8"); const char *z = getenv("WS_Z"); int n = z ? atoi(z) : 2 ;;; n
+7 | setenv("WS_Y", "7", 1); int n = getenv("WS_Y") ? atoi(getenv("WS_Y")) : 3 ;;; n
+7 | setenv("WS_X", "7", 1); setenv("WS_X", "9", 0); int n = atoi(getenv("WS_X")) ;;; n
+3 | setenv("WS_W", "7", 1); unsetenv("WS_W"); int n = getenv("WS_W") ? 5 : 3 ;;; n
+3 | setenv("WS_U", "7", 1); int n = getenv("WS_T") ? 5 : 3 ;;; n
 98 | const char *p = "abc"; p++ ;;; *p
 97 | const char *p = "abc"; char c = *p++ ;;; c
 ?99 | const char *p = "abc"; p += 2 ;;; *p

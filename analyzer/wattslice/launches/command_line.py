@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
+from wattslice.launches.host_api import ENVIRONMENT
 from wattslice.launches.memory import (
     TEXT_STREAMS,
     Memory,
@@ -545,6 +546,33 @@ def _written_to(memory: Memory, node: ir.Call, arguments: _Arguments, text: str)
 _STREAMED = {"operator>>": _read_from, "operator<<": _written_to, "getline": _line_from}
 
 
+# ----------------------------------------------------------------------------- the environment
+
+
+def _environment(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """setenv and its kin; getenv of what they have set, None of all else."""
+    known, text = memory.global_named("getenv()"), text_of(arguments[0]) if arguments else None
+    name, _, value = (text or "").partition("=")
+    key = ir.made_up_offset(name) if text is not None else _ANY
+    if node.name.removeprefix("std::").endswith("getenv"):
+        other = known.cells.get(_ANY)
+        return known.cells.get(key, other) if text is not None or not known.cells else Unknown("a variable of the environment whose name is not known")
+    given: Value = 0
+    if node.name == "putenv" or len(arguments) > 1:
+        told = value if node.name == "putenv" else text_of(arguments[1])
+        given = Pointer(Storage("a text"), 0) if told is None else text_storage(told)
+    is_kept = node.name == "setenv" and len(arguments) > 2 and arguments[2] == 0
+    if key == _ANY:
+        for one in (_ANY, *known.cells):
+            memory.set_cell(known, one, Unknown(f"set by {node.name}()"))
+    elif not (is_kept and key in known.cells):
+        memory.set_cell(known, key, given)
+    return 0
+
+
+_ANY = 0
+
+
 # ----------------------------------------------------------------------------- options
 
 
@@ -711,6 +739,7 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("operator+=", "append", "push_back", "pop_back", "clear"), _edited),
     **dict.fromkeys(("operator[]", "at", "front", "back"), _at),
     **dict.fromkeys(("strtok", "strtok_r"), _token),
+    **dict.fromkeys(ENVIRONMENT, _environment),
     "operator+": _joined,
     "to_string": _written_out,
     **dict.fromkeys(("getopt", "getopt_long", "getopt_long_only"), _getopt),

@@ -107,6 +107,9 @@ _NO_OPTION_GIVEN: dict[str, int] = {
     "getenv": 0,
 }
 
+ENVIRONMENT = ("getenv", "secure_getenv", "setenv", "putenv", "unsetenv", "clearenv")
+THREADS = ("omp_get_max_threads", "omp_set_num_threads")
+
 TEXT_TESTS = frozenset(
     {"strcmp", "strncmp", "strcasecmp", "strncasecmp", "strlen", "strstr", "strchr", "strrchr", "strspn",
      "strcspn", "memcmp", "tolower", "toupper", "isdigit", "isalpha", "compare", "operator==", "operator!="}
@@ -438,6 +441,9 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
                 memory.write(pointer.storage, pointer.offset, value, ir.INT32)
         if any(isinstance(pointer, Pointer) for pointer, _ in pairs):
             return 0
+    if name == "omp_set_num_threads" and arguments:
+        memory.set_cell(memory.global_named("omp_get_max_threads"), 0, arguments[0])
+        return Unknown("no value")
     if name in _OF_ONE_PROCESS:
         return _of_one_process(memory, name, arguments)
     return None
@@ -479,7 +485,9 @@ predicted for."""
 
 
 def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
-    """Unknown, most likely that of one process."""
+    """Unknown, most likely that of one process; the number of threads may be set."""
+    if (known := memory.global_named(name).cells.get(0)) is not None:
+        return known
     why = Unknown(f"the result of {name}()", likely=_OF_ONE_PROCESS[name])
     if name.startswith("MPI_") and len(arguments) > 1 and isinstance(target := arguments[1], Pointer):
         memory.write(target.storage, target.offset, why, ir.INT32)

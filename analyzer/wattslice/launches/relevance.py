@@ -41,6 +41,13 @@ _CHARACTER = ScalarType(ir.TypeKind.INT, 8)
 _THROWN = ScalarType(ir.TypeKind.RECORD, 1)
 """What was thrown."""
 
+_SETTINGS = {
+    name: ScalarType(ir.TypeKind.RECORD, number)
+    for number, names in enumerate((host_api.ENVIRONMENT, host_api.THREADS), 2)
+    for name in names
+}
+"""What a program sets for itself by calls of these functions, and asks for by others."""
+
 Location = ir.Variable | ScalarType
 
 
@@ -166,6 +173,10 @@ class DefUseReader:
             root = base_of(argument)
             if isinstance(root, ir.AddressOf) and given_back is not None:
                 self.reached.append((root.variable, scalar_types(given_back)))  # what writes there writes it
+        if (setting := _SETTINGS.get(node.name.removeprefix("std::"))) is not None:
+            found.uses.add(setting)
+            if "get" not in node.name:
+                found.defines.add(setting)
         if any(is_file(argument.type) for argument in node.arguments):
             found.uses.add(_FILES)
             found.defines.add(_FILES)

@@ -192,6 +192,8 @@ class Body:
         self.rejections: Rejections | None = None
         # Calls whose value makes an object with a name of its own, by their places in clang's tree.
         self.naming: set[int | None] = set()
+        # Which thread of an OpenMP team runs what is being lowered.
+        self.thread: Variable | None = None
         # Lambdas written in a host function.
         self.lambdas: list[ir.Function] = []
 

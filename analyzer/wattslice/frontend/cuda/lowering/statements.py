@@ -59,6 +59,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     parts,
     ran,
 )
+from wattslice.frontend.cuda.lowering.openmp import directive_before, in_parallel
 from wattslice.frontend.cuda.lowering.rejected import rejected, unread, written_by
 from wattslice.frontend.cuda.lowering.types import class_names, pointer_to
 from wattslice.frontend.cuda.lowering.unit import Rejections
@@ -82,6 +83,12 @@ if TYPE_CHECKING:
 
 def lower(body: Body, node: Node) -> list[Stmt]:
     """The statements that one source statement becomes; what cannot be read leaves a diagnostic."""
+    if body.is_host and body.unit.has_openmp and (directive := directive_before(body.unit, node)):
+        return in_parallel(body, node, directive, _lower)
+    return _lower(body, node)
+
+
+def _lower(body: Body, node: Node) -> list[Stmt]:
     body.nodes += 1
     handler = STATEMENTS.get(node.kind)
     if handler is not None and node.kind in _SELF_SPANNED:
@@ -240,7 +247,7 @@ def _only_asks(body: Body, node: Node) -> bool:
     name, info = callee.spelling, body.unit.function(callee)
     if not info.is_builtin or info.is_made_up or node.type.kind == K.VOID or name == "operator()":
         return False
-    if name.startswith("cu"):
+    if name.startswith(("cu", "omp_set", "setenv", "unsetenv")):
         return name.startswith("cudaGetErr")
     is_method = callee.kind == C.CXX_METHOD and not callee.is_static
     if is_method and name not in ir.ELEMENT_METHODS and not callee.mangled_name.startswith("_ZNK"):

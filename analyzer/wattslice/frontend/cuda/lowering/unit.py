@@ -118,6 +118,12 @@ class Unit:
         return any(b"<<<" in line for line in lines[error.line - 1 : error.line + 1])
 
     @functools.cached_property
+    def has_openmp(self) -> bool:
+        """Whether the file, or one that it includes, has directives of OpenMP."""
+        texts = (self.parsed.files.text_of(path) for path in self.parsed.included_files)
+        return any(b"omp" in text and _OPENMP.search(text) for text in (self.parsed.source, *texts))
+
+    @functools.cached_property
     def file_scope_integers(self) -> frozenset[str]:
         """The names of variables that a host function may leave a size in for others."""
         variables = (node for node in self.root.children if node.kind == C.VAR_DECL)
@@ -451,6 +457,7 @@ class Rejections:
 # How functions are called: with their namespaces and template arguments.
 
 
+_OPENMP = regex(rb"#[ \t]*pragma[ \t]+omp\b")
 _USR_VALUE = regex(r"#V([a-zA-Z]|\$[@\w]*?)(-?\d+)(?=[#>])")
 _USR_FUNCTION = regex(r"#@F@(\w+)#")
 

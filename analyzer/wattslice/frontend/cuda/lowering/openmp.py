@@ -1,0 +1,153 @@
+"""OpenMP in host code: clang reads the statement behind a directive as if that were not there.
+
+The threads of a `parallel` region run it one after another here; what they share out among them (`for`,
+`sections`, `single`, ...) the first one does. Private copies begin and end with the region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from wattslice import ir
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.lowering.context import Body, Location, binding_of, changed_in
+from wattslice.frontend.cuda.lowering.memory import location_of_variable, place_for_access, read
+from wattslice.frontend.cuda.lowering.rejected import unread
+from wattslice.frontend.cuda.lowering.unit import Unit
+from wattslice.ir import INT32, Constant, Declare, Expr, Read, RegisterPlace, Span, Stmt
+from wattslice.patterns import regex
+
+_DIRECTIVES = regex(rb"(?:^|\n)((?:[ \t]*#[ \t]*pragma[ \t]+omp[ \t]+(?:[^\n\\]|\\.|\\\r?\n)*\r?\n\s*)+)\Z")
+_CLAUSE = regex(r"\b(num_threads|private|firstprivate|if)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+_SHARED_OUT = frozenset({"for", "sections", "single", "master", "masked", "loop"})
+_LONGEST = 1000
+
+
+def directive_before(unit: Unit, node: Node) -> str:
+    """The OpenMP directives in front of a statement, without their clauses' line ends; empty without any."""
+    found = unit.spans.source(node) if unit.has_openmp else None
+    if found is None:
+        return ""
+    file, begin, _ = found
+    directives = _DIRECTIVES.search(file.data[max(0, begin - _LONGEST) : begin])
+    return "" if directives is None else directives[1].decode(errors="replace")
+
+
+def in_parallel(
+    body: Body, node: Node, directive: str, lower: Callable[[Body, Node], list[Stmt]]
+) -> list[Stmt]:
+    """What a statement does under its directives."""
+    span = body.unit.spans.span(node)
+    clauses = dict(_CLAUSE.findall(directive))
+    words = set(regex(r"\w+").findall(_CLAUSE.sub("", directive)))
+    is_shared_out = bool(words & _SHARED_OUT)
+    is_team = "parallel" in words and not is_shared_out and "target" not in words
+    copies = list(_copies(body, node, clauses, is_team=is_team))
+    outer = body.thread
+    if "parallel" in words:
+        body.thread = body.temporary("omp_thread", INT32, span) if is_team else None
+    try:
+        inner = lower(body, node)
+    finally:
+        thread, body.thread = body.thread, outer
+    saved, begun, restored = ([step for copy in copies for step in copy[at]] for at in range(3))
+    if is_team and thread is not None:
+        return [
+            *saved,
+            _of_a_team(body, thread, _threads(body, node, clauses, span), [*begun, *inner], span),
+            *restored,
+        ]
+    inner = [*saved, *begun, *inner, *restored]
+    if is_shared_out and outer is not None and "parallel" not in words:
+        first = ir.Binary(ir.BinaryOp.EQ, _value(outer, span), Constant(0, INT32, span), INT32, ir.BOOL, span)
+        return [ir.If(first, ir.Block(tuple(inner), body.region(), span), None, body.region(), span)]
+    return inner
+
+
+def _value(variable: ir.Variable, span: Span) -> Read:
+    return Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+
+
+def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt], span: Span) -> Stmt:
+    """A loop over the threads; there is one at least."""
+    threads = body.temporary("omp_threads", INT32, span)
+    first = Declare(thread, Constant(0, INT32, span), body.region(), span)
+    more = ir.Binary(ir.BinaryOp.GT, _value(threads, span), _value(thread, span), INT32, ir.BOOL, span)
+    step = ir.Increment(RegisterPlace(thread, (), INT32), 1, True, 1, INT32, span)
+    init = (Declare(threads, number, body.region(), span), first)
+    code = ir.Block(tuple(inner), body.region(), span)
+    regions = (body.region(), body.region(), body.region())
+    return ir.Loop(ir.LoopKind.FOR, init, more, step, code, None, *regions, span)
+
+
+def _threads(body: Body, node: Node, clauses: dict[str, str], span: Span) -> Expr:
+    """How many threads a region has."""
+    if "if" in clauses:
+        return unread(span)
+    text = clauses.get("num_threads", "").strip()
+    if not text:
+        return ir.Call("omp_get_max_threads", "omp_get_max_threads", (), INT32, span)
+    if text.isdigit():
+        return Constant(int(text), INT32, span)
+    where = _named(body, node, text)
+    return unread(span) if where is None else where
+
+
+def _named(body: Body, node: Node, name: str) -> Expr | None:
+    """The value of the variable of this name that a statement sees."""
+    found: Node | None = None
+    line = body.unit.spans.span(node).line
+    roots = [one for one in body.unit.root.children if one.kind == C.VAR_DECL]
+    around = () if body.function is None else body.function.walk()
+    for one in (*roots, *around):
+        if one.kind in (C.VAR_DECL, C.PARM_DECL) and one.spelling == name and one.line <= line:
+            found = one
+    if found is None:
+        return None
+    binding = body.names.get(found.raw.data0) or binding_of(body, found)
+    span = body.unit.spans.span(node)
+    if isinstance(binding, Constant):
+        return Constant(binding.value, INT32, span)
+    if isinstance(binding, ir.Variable):
+        return read(body, location_of_variable(body, binding, span), span)
+    return None
+
+
+_Steps = tuple[list[Stmt], list[Stmt], list[Stmt]]
+
+
+def _copies(body: Body, node: Node, clauses: dict[str, str], *, is_team: bool) -> Iterator[_Steps]:
+    """Of each private variable that a region writes: what keeps its value, what begins the copy of a thread,
+    and what gives the value back. Which thread has which iteration of a loop nobody knows.
+    """
+    span = body.unit.spans.span(node)
+    for clause in ("private", "firstprivate"):
+        for name in map(str.strip, clauses.get(clause, "").split(",")):
+            where = _written(body, node, name)
+            if where is None:
+                continue
+            place, type_ = place_for_access(body, where), where.type
+            kept = body.temporary(f"{name} outside", type_, span)
+            is_known = clause == "firstprivate" and is_team
+            begun = _value(kept, span) if is_known else unread(span)
+            yield (
+                [Declare(kept, read(body, where, span), body.region(), span)],
+                [ir.ExprStmt(ir.Assign(place, None, begun, type_, type_, span), body.region(), span)],
+                [
+                    ir.ExprStmt(
+                        ir.Assign(place, None, _value(kept, span), type_, type_, span), body.region(), span
+                    )
+                ],
+            )
+
+
+def _written(body: Body, node: Node, name: str) -> Location | None:
+    """Where the variable of this name is that a statement writes."""
+    changed = changed_in(body.unit, node)
+    for one in node.walk():
+        if one.kind == C.DECL_REF_EXPR and one.spelling == name:
+            declaration = one.referenced
+            if declaration is not None and declaration.raw.data0 in changed:
+                return body.location(one)
+    return None
