@@ -47,10 +47,10 @@ by default when nine of its findings in ten are worth 5 % or more; all is.
 _ADVICE = """
 ## Advice
 
-At stake is the difference to the same launch **predicted again with that one cost removed** (sectors as few as
-the bytes need, one pass per request, floats for doubles, …). Watts may *rise*: the same work in less time draws
-more power and still takes less energy. Stakes do not add up. With `regression` and `wavelet` the watts are
-unknown, and joules follow the seconds alone. PW052 has no number.
+At stake is the difference to the same launch **predicted again with that one cost removed** (sectors as few
+as the bytes need, one pass per request, floats for doubles, …). Watts may *rise*: the same work in less time
+draws more power and still takes less energy. Stakes do not add up. With `regression` and `wavelet` the watts
+are unknown, and joules follow the seconds alone. PW052 has no number.
 
 | Reported | |
 |---|---|
