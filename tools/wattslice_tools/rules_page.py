@@ -60,11 +60,10 @@ are unknown, and joules follow the seconds alone. PW052 has no number.
 
 ### How often they are right
 
-People read findings in public code (gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil, gpu-parboil, llm.c,
-NV-DVFS-Benchmark, gpuPTXModel, HeCBench): 559 of 2265 files in an order drawn with seed 6 for a V100, 344
-for an RTX 3090 where the table says so, ten findings of a rule or all there are
-(`tools/wattslice_tools/wild/advice_findings.py`). *Right*: it is so in the source, and the
-remedy concerns it; undecided cases count as wrong.
+People read findings in 559 of 2265 files of public code, in random order, for a V100, or in 344 for an RTX
+3090 where the table says so: ten findings of a rule or all there are. The suites are those above, gpu-parboil
+and HeCBench (`tools/wattslice_tools/wild/advice_findings.py`). *Right*: it is so in the source, and the remedy
+concerns it; undecided cases count as wrong.
 
 | Rule | Findings | Read | Right | |
 |---|---|---|---|---|
