@@ -62,8 +62,8 @@ are unknown, and joules follow the seconds alone. PW052 has no number.
 
 People read findings in 559 of 2265 files of public code, in random order, for a V100, or in 344 for an RTX
 3090 where the table says so: ten findings of a rule or all there are. The suites are those above, gpu-parboil
-and HeCBench (`tools/wattslice_tools/wild/advice_findings.py`). *Right*: it is so in the source, and the remedy
-concerns it; undecided cases count as wrong.
+and HeCBench (`tools/wattslice_tools/wild/advice_findings.py`). *Right*: it is so in the source, and the
+remedy concerns it; undecided cases count as wrong.
 
 | Rule | Findings | Read | Right | |
 |---|---|---|---|---|
