@@ -623,6 +623,9 @@ struct In { int p, q; }; struct P { int n; int b = 7; int g; }; struct Q { int a
 struct A { int v[3]; int n = 4; int w[2] = {5, 6}; }; union U { int i; float f; }; struct Bits { unsigned a : 3; unsigned b : 5; int n; };
 struct N { int n; int twice = n * 2; int m = 1; }; struct T { T(int v) : v(v * 10) {} int v; }; struct H { T t; int n; }; struct V { V(int x, int y) : x(x), y(y) {} int x, y; };
 P make() { return {.n = 1, .g = 3}; } int third(R r) { return r.n * 100 + r.b * 10 + r.g; }
+enum class Small : unsigned char { A = 250, B }; enum Wide : unsigned char { ONE = 250, TWO }; enum class Low : signed char { X = -1 };
+enum { HIGH = 3000000000u };
+struct Own { int n = 5; int twice() { auto l = [*this]() mutable { return n++; }; return l() + l(); } int once() { auto l = [this] { return n++; }; return l(); } };
 const R table[] = {{.n = 1, .g = 2}, {3, 4, 5}, {.b = 6}};
 ---
 725 | P p{.n = 2, .g = 5} ;;; p.b * 100 + p.n * 10 + p.g
@@ -647,6 +650,23 @@ const R table[] = {{.n = 1, .g = 2}, {3, 4, 5}, {.b = 6}};
 ?61 | N n{3} ;;; n.twice * 10 + n.m
 ?100 | T t[2] = {10, {20}} ;;; t[0].v
 12 | V v[2] = {{1, 2}, {3, 4}} ;;; v[0].x * 10 + v[0].y
+261 | int a = int(Small::B) + 10 ;;; a
+261 | Wide e = TWO; int a = e + 10 ;;; a
+451 | Wide e = TWO; unsigned a = (unsigned)e + 200 ;;; a
+-2 | int a = int(Low::X) - 1 ;;; a
+1 | unsigned a = HIGH ;;; a == 3000000000u
+5 | int x = 1; auto l = [x = x + 10, &x2 = x](int y) mutable { x += y; x2 += 2; return x; }; int r = l(1) + l(1) ;;; x
+25 | int x = 1; auto l = [x = x + 10, &x2 = x](int y) mutable { x += y; x2 += 2; return x; }; int r = l(1) + l(1) ;;; r
+7 | int x = 5; auto l = [&y = x] { y += 2; }; l() ;;; x
+5 | int x = 5; auto l = [y = x]() mutable { y += 2; }; l() ;;; x
+5 | Own s; s.twice() ;;; s.n
+11 | Own s; int r = s.twice() ;;; r
+6 | Own s; s.once() ;;; s.n
+16 | long double q = 1 ;;; sizeof(long double)
+?16 | long double q = 1 ;;; sizeof q
+?48 | long double q[3] ;;; sizeof(q)
+?32 | struct L { long double l; char c; } ;;; sizeof(L)
+8 | double q = 1 ;;; sizeof(q)
 ?102 | H h{10, 2} ;;; h.t.v + h.n
 11 | int3 v[2] = {1, 2, 3, 4, 5, 6} ;;; v[1].y + v[1].z
 ?8 | dim3 d[2] = {4, 8} ;;; d[1].x * d[1].y

@@ -117,6 +117,16 @@ def test_an_instance_is_launched_by_what_holds_it(tmp_path, body, kernel, blocks
     assert (launch.grid[0], launch.source) == (blocks, LaunchSource.HOST_CODE)
 
 
+def test_an_array_of_arguments_that_is_set_again_holds_what_it_has_then(tmp_path):
+    body = """int n = 2, m = 3; void *p[] = {&n}; cudaLaunchKernel((void *)a, dim3(1), dim3(64), p, 0, 0);
+    p[0] = &m; m++; cudaLaunchCooperativeKernel((void *)a, dim3(2), dim3(64), p);"""
+    found = launches(tmp_path, f"{TWO}int main() {{ {body} }}")
+    assert [(one.grid[0], one.arguments, one.times) for one in found if one.times] == [
+        (1, (2,), 1),
+        (2, (4,), 1),
+    ]
+
+
 def test_a_pointer_that_nobody_knows_may_hold_any_kernel_used_as_a_value(tmp_path):
     text = f"{TWO}int main(int c, char **v) {{ auto f = atoi(v[1]) ? a : b; f<<<3, 64>>>(7); }}"
     assert [(launch.kernel.name, launch.grid[0]) for launch in launches(tmp_path, text)] == [

@@ -556,7 +556,11 @@ def _environment(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value 
     key = ir.made_up_offset(name) if text is not None else _ANY
     if node.name.removeprefix("std::").endswith("getenv"):
         other = known.cells.get(_ANY)
-        return known.cells.get(key, other) if text is not None or not known.cells else Unknown("a variable of the environment whose name is not known")
+        return (
+            known.cells.get(key, other)
+            if text is not None or not known.cells
+            else Unknown("which variable is asked for")
+        )
     given: Value = 0
     if node.name == "putenv" or len(arguments) > 1:
         told = value if node.name == "putenv" else text_of(arguments[1])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from wattslice.frontend.cuda.clang.kinds import CursorKind
+from wattslice.frontend.cuda.clang.kinds import CursorKind, TypeKind
 from wattslice.frontend.cuda.clang.libclang import (
     FIELD_VISITOR,
     VISITOR,
@@ -154,7 +154,15 @@ class Node:
     @property
     def enum_value(self) -> int:
         """The value of an ENUM_CONSTANT_DECL."""
-        return int(library().clang_getEnumConstantDeclValue(self.raw))
+        value, around = int(library().clang_getEnumConstantDeclValue(self.raw)), self.semantic_parent
+        if value < 0 and around is not None and (held := around.enum_integer).is_unsigned:
+            value += 1 << 8 * (held.size_bytes or 8)  # libclang takes the highest bit for a sign
+        return value
+
+    @property
+    def enum_integer(self) -> Type:
+        """The type that holds the values of an ENUM_DECL."""
+        return Type(self.handle, library().clang_getEnumDeclIntegerType(self.raw))
 
     @property
     def binary_operator(self) -> int:
@@ -356,6 +364,11 @@ class Type:
         sink: list[CXCursor] = []
         library().clang_Type_visitFields(self.raw, _VISIT_FIELD, sink)
         return tuple(Node(self.handle, raw) for raw in sink)
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether this is an unsigned integer."""
+        return TypeKind.BOOL <= self.canonical.kind <= TypeKind.UINT128
 
     @property
     def is_const(self) -> bool:

@@ -130,6 +130,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("getCursorPrettyPrinted", CXString, [CXCursor, _P]),
     ("getCursorType", CXType, [CXCursor]),
     ("getEnumConstantDeclValue", _LL, [CXCursor]),
+    ("getEnumDeclIntegerType", CXType, [CXCursor]),
     ("getTypeSpelling", CXString, [CXType]),
     ("getCanonicalType", CXType, [CXType]),
     ("getPointeeType", CXType, [CXType]),

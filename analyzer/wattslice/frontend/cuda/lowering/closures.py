@@ -8,7 +8,7 @@ from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Binding, Body, Frame, expression
-from wattslice.frontend.cuda.lowering.memory import must_name_an_object, note_pointer
+from wattslice.frontend.cuda.lowering.memory import must_name_an_object, note_pointer, read
 from wattslice.frontend.cuda.lowering.objects import Special, copied, parts
 from wattslice.frontend.cuda.lowering.statements import as_block, declare
 from wattslice.ir import (
@@ -79,7 +79,12 @@ def _function(body: Body, node: Node, name: str, mangled_name: str, code: Node) 
     outer, body.before = body.before, []
     called = code if code.kind == C.CXX_METHOD else _operator(node)
     gives_object = called is not None and must_name_an_object(called.type.result)
-    body.frames.append(Frame(None, body.frame.this, returns_address=gives_object))
+    this = body.frame.this
+    if this is not None and _keeps_this(body.unit.spans.text(node)):
+        kept = body.temporary(_OBJECT, this.type, span)
+        outer.append(Declare(kept, read(body, this, span), body.region(), span))
+        this = RegisterPlace(kept, (), this.type)
+    body.frames.append(Frame(None, this, returns_address=gives_object))
     tree = ir.Block((), body.region(), span) if inner is None else as_block(body, inner)
     body.frames.pop()
     body.before, body.names = outer, {**body.names, **names}
@@ -137,7 +142,7 @@ def _copied(body: Body, node: Node, tree: ir.Block, parameters: list[Variable]) 
                 if function.mangled_name == made:
                     own.update(function.parameters)
                     trees.append(function.body)
-    return frozenset(v for v in named if v is not None and v not in own and _keeps(body, node, v.name))
+    return frozenset(v for v in named if v is not None and v not in own and _keeps(body, node, v.name, v))
 
 
 def _keeps_values(body: Body, node: Node) -> bool:
@@ -145,14 +150,31 @@ def _keeps_values(body: Body, node: Node) -> bool:
     hundreds of these, and to look through each would be quadratic.
     """
     text = body.unit.spans.text(node)
-    return text[1:].lstrip().startswith("=") or any(child.kind == C.VARIABLE_REF for child in node.children)
+    is_named = any(child.kind == C.VARIABLE_REF for child in node.children)
+    return is_named or text[1:].lstrip().startswith("=") or _keeps_this(text)
 
 
-def _keeps(body: Body, node: Node, name: str) -> bool:
-    """Whether a closure keeps the value of the variable: named without `&`, or by `[=`."""
+_OBJECT = "*this"
+
+
+def _keeps_this(text: str) -> bool:
+    """Whether a closure has a copy of the object around it."""
+    return _OBJECT in text.partition("]")[0]
+
+
+def _keeps(body: Body, node: Node, name: str, variable: Variable | None = None) -> bool:
+    """Whether a closure keeps the value of the variable: named without `&`, or by `[=`, or the object of
+    `[*this]`; `variable`: not another one of that name.
+    """
+    if name == _OBJECT:
+        return True
     text = body.unit.spans.text(node)
     for child in node.children:
         if child.kind == C.VARIABLE_REF and child.spelling == name:
+            declaration = child.referenced
+            meant = None if declaration is None else body.names.get(declaration.raw.data0)
+            if variable is not None and isinstance(meant, Variable) and meant is not variable:
+                continue
             before = text[: child.place.offset - node.start.offset]
             return bool(before) and not before.rstrip().endswith("&")
     return text[1:].lstrip().startswith("=")

@@ -368,7 +368,8 @@ def binding_of(body: Body, node: Node) -> Binding:
         body.names[key] = unknown
         return unknown
     if kind == C.ENUM_CONSTANT_DECL:
-        value = ir.Constant(declaration.enum_value, _enum_type(body, declaration), span)
+        type_ = _enum_type(body, declaration)
+        value = ir.Constant(converted(declaration.enum_value, type_) or 0, type_, span)
         body.names[key] = value
         return value
     if kind == C.PARM_DECL:

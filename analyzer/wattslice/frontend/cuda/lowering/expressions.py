@@ -91,9 +91,26 @@ def _character(escape: str) -> str:
 def _(body: Body, node: Node) -> Expr:
     """sizeof, alignof, type traits."""
     value = node.evaluate()
+    if body.is_host and b"long double" in body.unit.parsed.source:
+        if _LONG_DOUBLE.fullmatch(body.unit.spans.text(node)):
+            value = _LONG_DOUBLE_BYTES
+        elif any(_has_long_double(child.type.canonical) for child in node.children):
+            value = None  # clang lays it out as on the device
     if value is None or (body.is_host and _is_of_library(body, node)):
         return unknown(body, node, "sizeof")
     return Constant(value, body.type(node), body.span(node))
+
+
+_LONG_DOUBLE = regex(r"(?:sizeof|alignof)\s*\(\s*(?:const\s+)?long double\s*\)")
+_LONG_DOUBLE_BYTES = 16
+
+
+def _has_long_double(type_: ClangType) -> bool:
+    if type_.kind == ClangKind.CONSTANTARRAY:
+        return _has_long_double(type_.element.canonical)
+    if type_.kind == ClangKind.RECORD:
+        return any(_has_long_double(field.type.canonical) for field in type_.fields)
+    return type_.kind == ClangKind.LONGDOUBLE
 
 
 _NAMES_LIBRARY = regex(r"^sizeof\s*\(\s*(?:const\s+)?std::(?!size_t|u?int\d+_t|array\b|byte\b|complex\b)")
@@ -205,7 +222,7 @@ def _(body: Body, node: Node) -> Expr:
         if isinstance(binding, Constant):
             return Constant(binding.value, binding.type, body.span(node))
     elif field is not None and field.kind == C.ENUM_CONSTANT_DECL:
-        return Constant(field.enum_value, ir.INT32, body.span(node))
+        return Constant(converted(field.enum_value, ir.INT32) or 0, ir.INT32, body.span(node))
     where = None if children and _is_chosen_value(body, children[0]) else body.location(node)
     if where is not None:
         value = read(body, where, body.span(node))

@@ -114,6 +114,9 @@ def is_wide_record(type_: Type) -> bool:
     )
 
 
+_INT_BITS = 32
+
+
 def promoted(type_: Type) -> Type:
     """C's integer promotion: everything narrower than int becomes int."""
     if type_.is_integral and type_.bits < 32:
@@ -230,7 +233,11 @@ class TypeTable:
         if kind == K.RECORD:
             return self._record(clang)
         if kind == K.ENUM:
-            return Type(TypeKind.INT, bits=8 * (clang.size_bytes or 4), name=clang.spelling)
+            bits, made = 8 * (clang.size_bytes or 4), clang.declaration
+            if bits == _INT_BITS or made is None:  # values of int, which is what arithmetic is done in
+                return Type(TypeKind.INT, bits=bits, name=clang.spelling)
+            held = self.translate(made.enum_integer.raw)
+            return Type(TypeKind.INT, bits=bits, signed=held.signed, name=clang.spelling)
         if kind in (K.FUNCTIONPROTO, K.FUNCTIONNOPROTO, K.MEMBERPOINTER):
             return Type(TypeKind.UNKNOWN, name="function")
         if kind == K.UNEXPOSED:
