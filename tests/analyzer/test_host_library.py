@@ -103,11 +103,13 @@ def test_what_every_function_of_a_run_time_returns_says_that_it_succeeded(tmp_pa
         ("int *v; cudaMallocManaged(&v, 64); v[3] = 7; int n = cudaMemset(v, 0, 64) + v[3];", 0),
         ("int v[4]; int n = memset(v, 0, 16) == v;", 1),
         ("unsigned n = 3; cudaGetDeviceFlags(&n);", None),
+        ("int n = cuInit(0) + cublasDestroy(b) + ncclGroupEnd();", 0),
+        ("int n = cublasIdamax(b);", None),
         ("cudaStream_t s = 0; int n = cudaStreamQuery(s);", None),
     ],
 )
 def test_what_a_run_time_writes(tmp_path, code, value) -> None:
-    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {code} k<<<1, 32>>>(n); }}")
+    (launch,) = launches(tmp_path, f"{HEAD}{OBJECTS}int main() {{ {code} k<<<1, 32>>>(n); }}")
     assert launch.arguments == (value,)
 
 

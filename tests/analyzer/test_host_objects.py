@@ -380,3 +380,21 @@ def test_a_static_variable_of_a_loop_of_unknown_length_is_unknown(tmp_path):
     body = "while (more()) counted(); int a = counted();"
     (launch,) = launches(tmp_path, f"{HEAD}{functions}int main() {{ {body} k<<<a, 32>>>(7); }}")
     assert launch.source is LaunchSource.ASSUMED
+
+
+C_BRACES = [
+    ("int a[5] = {[3] = 9, 8};", "a[3] * 10 + a[4]", 98),
+    ("int a[6] = {1, [2 ... 4] = 7, 5};", "a[1] * 1000 + a[2] * 100 + a[4] * 10 + a[5]", 775),
+    ("int a[4] = {[1] = 3, [0] = 2};", "a[0] * 10 + a[1]", 23),
+    ("struct I { int p, q; }; struct C { I in; int z; } c = {1, 2, .z = 3};", "c.in.q * 10 + c.z", 23),
+    ("union U { int i; float f; }; struct C { U u; int n; } c = {5, 7};", "c.u.i * 10 + c.n", 57),
+    ("int a[2] = {[7] = 1};", "a[0]", None),
+]
+
+
+@pytest.mark.parametrize(("body", "value", "number"), C_BRACES, ids=[body for body, _, _ in C_BRACES])
+def test_braces_of_c_say_where_values_go(tmp_path, body, value, number):
+    found = launches(
+        tmp_path, f"__global__ void k(int n) {{}} int main() {{ {body} k<<<1, 32>>>({value}); }}"
+    )
+    assert [one.arguments for one in found] == [(number,)]

@@ -80,6 +80,8 @@ INSTANCES = """
 enum {{ THREE = 3 }};
 template <int N> __global__ void t(int n) {{}}
 template <class T, int N> __global__ void u(T *p) {{}}
+template <int N> __global__ void w(int n) {{}}
+template <int N, int M> __global__ void w(int n) {{}}
 typedef void (*F)(int);
 static F table[] = {{t<32>, a, t<64>}};
 struct Entry {{ const char *name; F f; int block; }};
@@ -101,6 +103,7 @@ int main() {{ {body} }}
         ("F l[2] = {t<3>, t<5>}; l[0]<<<6, 32>>>(1);", "t<3>", 6),
         ("F l[] = {t<THREE * 2>, t<7>}; l[0]<<<6, 32>>>(1);", "t<6>", 6),
         ("static F l[] = {a, &t<7>}; l[1]<<<7, 32>>>(1);", "t<7>", 7),
+        ("F l[] = {w<1, 2>, w<1>}; l[0]<<<6, 32>>>(1);", "w<1, 2>", 6),
         ("void (*l[])(float *) = {u<float, 2>, u<float, 1>}; l[1]<<<3, 32>>>(0);", "u<float, 1>", 3),
         ("entries[1].f<<<2, entries[1].block>>>(1);", "t<10>", 2),
         ("pick(60)<<<4, 32>>>(1);", "t<128>", 4),
