@@ -342,7 +342,11 @@ def unread_files(analysis: Analysis) -> tuple[str, ...]:
     """Files that gave no kernel, and those of whose kernels not a single one could be read."""
     unread = {(entry.file, entry.line) for entry in analysis.diagnostics if _is_unread(entry)}
     with_kernels = {kernel.file for kernel in analysis.kernels}
-    read = {kernel.file for kernel in analysis.kernels if (kernel.file, kernel.line) not in unread}
+    read = {
+        kernel.file
+        for kernel in analysis.kernels
+        if kernel.power_w is not None or (kernel.file, kernel.line) not in unread
+    }
     lost = {*analysis.unread, *(with_kernels - read)}
     return tuple(file for file in analysis.files if file in lost)
 
