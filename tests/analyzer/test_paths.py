@@ -6,7 +6,7 @@ from wattslice.branch_profile.profile import ArmProbability, BranchProfile
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, total_counts
 from wattslice.power.methods import Method, counts_for
-from wattslice.power.paths import arm_regions, arms_of_data, as_if_taken, with_probability
+from wattslice.power.paths import arms_of_data, as_if_taken, paths, with_probability
 from wattslice.slicing.slices import slice_kernel
 
 from .source_text import launch_of
@@ -90,4 +90,6 @@ def test_lanes_that_decide_by_themselves_keep_their_warps_busy():
 def test_the_regions_of_an_arm_hold_what_is_nested_in_it():
     launch = launch_of(BOTH)
     outer, inner = (arm for arm in count(launch).arms if arm.arm == "then")
-    assert set(arm_regions(launch.kernel, inner)) < set(arm_regions(launch.kernel, outer))
+    found = paths(launch.kernel)
+    of = {path.first_region: set(found.regions(path)) for path in found.entries}
+    assert of[inner.region] < of[outer.region]
