@@ -4,7 +4,10 @@ import pytest
 
 from wattslice import analyze_text
 from wattslice.analysis import KernelAnalysis
-from wattslice.frontend.cuda.lowering import folding, program
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.lowering import folding, program, unit
+from wattslice.frontend.cuda.lowering.context import Body
+from wattslice.ir import Block
 from wattslice.workload.instructions import pressure
 
 MAIN = "int main() {{ char *d; cudaMalloc(&d, 1 << 26); k<<<40, 128>>>({}); }}\n"
@@ -184,3 +187,27 @@ def test_ten_thousand_statements_that_do_not_repeat():
     assert kernel.counts_per_thread is not None
     assert kernel.counts_per_thread.fp64 == 2 * 9999
     assert kernel.power_w is not None
+
+
+def test_templates_that_do_not_fit_are_not_tried_a_thousand_times(monkeypatch: pytest.MonkeyPatch):
+    """Twelve instances of which one fits: eight others are tried, then no more; another template still is."""
+    begun: list[str] = []
+    plain = program._lower_body  # pyright: ignore[reportPrivateUsage]
+
+    def lower_body(body: Body, function: Node) -> Block:
+        begun.append(function.spelling)
+        return plain(body, function)
+
+    monkeypatch.setattr(program, "_lower_body", lower_body)
+    monkeypatch.setattr(unit, "FILE_BUDGET_NODES", 80)
+    statements = "x[N] = x[N] * 2.f + x[N + 1] * 3.f; " * 2
+    launches = "".join(f"k<{n}><<<1, 32>>>(x);" for n in range(12))
+    source = (
+        f"template <int N> __global__ void k(float *x) {{ {statements} }}\n"
+        "template <int N> __global__ void other(float *x) { x[N] = 1; }\n"
+        f"int main() {{ float *x; cudaMalloc(&x, 4096); {launches} other<1><<<1, 32>>>(x); }}\n"
+    )
+    kernels = analyze_text(source, gpu="v100").kernels
+    known = [(kernel.name, kernel.power_w is not None) for kernel in kernels]
+    assert known == [("k", True), *[("k", False)] * 11, ("other", True)]
+    assert begun == ["k", *["k"] * 2 * program.MOST_REFUSED, "other"]  # twice: folded, too

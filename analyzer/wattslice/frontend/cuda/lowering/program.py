@@ -211,6 +211,8 @@ def lower_kernels(unit: Unit, definitions: list[Node], reuse: Reuse | None) -> l
 
 UNFOLDED_NODES = 60_000
 """Operations from which on statements that repeat each other are folded."""
+MOST_REFUSED = 8
+"""Instances of one template for which too little was left of a file's operations: no other one is tried."""
 
 
 def lower_kernel(unit: Unit, function: Node) -> Kernel:
@@ -218,7 +220,13 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
     span = unit.spans.span(function)
     body = Body(unit, is_host=False)
     parameters: tuple[Variable, ...] = ()
+    template = function.template
+    refused: list[str] = []
+    if template is not None:
+        refused = unit.refused.setdefault(template.canonical.raw.data0, refused)
     try:
+        if len(refused) >= MOST_REFUSED:
+            raise TooLargeError(refused[-1])
         try:
             body.most_nodes = min(body.most_nodes, UNFOLDED_NODES)
             parameters = _parameters(body, function)
@@ -237,6 +245,8 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
     except TOO_LARGE as error:
         body = Body(unit, is_host=False)
         reason = str(error) if isinstance(error, TooLargeError) else "statements or operators nest too deeply"
+        if isinstance(error, TooLargeError):
+            refused.append(reason)
         body.hole("PW007", span, f"kernel '{function.spelling}' is not followed: {reason}")
         tree = Block((), body.region(), span)
     except Exception as error:  # one kernel must not cost the others

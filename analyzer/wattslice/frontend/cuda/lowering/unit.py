@@ -74,6 +74,8 @@ class Unit:
         # What functions assign or take the address of.
         self.changed: dict[Node, set[int]] = {}
         self.nodes_left = FILE_BUDGET_NODES
+        # Why instances of templates were not lowered, by the template.
+        self.refused: dict[int, list[str]] = {}
         # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
         self.globals: dict[tuple[int, bool], Variable] = {}
         self.global_values: dict[int, Constant | None] = {}
