@@ -1,5 +1,8 @@
 """Kernels that are larger than what is followed statement by statement: what repeats is folded into loops."""
 
+from itertools import pairwise
+from random import Random
+
 import pytest
 
 from wattslice import analyze_text
@@ -211,3 +214,45 @@ def test_templates_that_do_not_fit_are_not_tried_a_thousand_times(monkeypatch: p
     known = [(kernel.name, kernel.power_w is not None) for kernel in kernels]
     assert known == [("k", True), *[("k", False)] * 11, ("other", True)]
     assert begun == ["k", *["k"] * 2 * program.MOST_REFUSED, "other"]  # twice: folded, too
+
+
+def repetition(looks: list[folding.Looks], at: int) -> tuple[int, int]:
+    """What `Repeats.longest` says, looked for repetition by repetition."""
+    for period in range(1, folding.LONGEST_PERIOD + 1):
+        first = [look.key for look in looks[at : at + period]]
+        if None in first:
+            break
+        times = 1
+        while [look.key for look in looks[at + times * period :][:period]] == first:
+            times += 1
+        if times >= folding.FEWEST_TIMES and times * period >= folding.FEWEST_FOLDED:
+            for k in range(at, at + period):
+                for values in zip(
+                    *(look.values for look in looks[k : at + times * period : period]), strict=True
+                ):
+                    deltas = {b - a for a, b in pairwise(values)}
+                    if len(deltas) > 1 or (
+                        deltas != {0} and max(map(abs, values)) >= 1000 - abs(min(deltas))
+                    ):
+                        return 1, 1
+            return period, times
+    return 1, 1
+
+
+def test_repetitions_are_found_as_by_looking_at_each(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(folding, "MOST_LITERAL", 1000)
+    draw, found = Random(18), set[tuple[int, int]]()
+    for _ in range(60):
+        looks: list[folding.Looks] = []
+        while len(looks) < 150:
+            period, step = draw.choice((1, 1, 2, 3)), draw.choice((0, 1, 5, -40))
+            keys = [draw.choice((1, 2, 3, None)) if draw.random() < 0.3 else 1 for _ in range(period)]
+            for repetition_ in range(draw.choice((1, 3, 40))):
+                looks += (
+                    folding.Looks(key, () if key is None else (key, 7 + step * repetition_)) for key in keys
+                )
+        repeats = folding.Repeats(looks)
+        for at in range(len(looks)):
+            assert repeats.longest(at) == repetition(looks, at)
+            found.add(repetition(looks, at))
+    assert len({period for period, _ in found}) >= 3

@@ -58,12 +58,10 @@ def swings(
     for path in paths(kernel).entries:
         of_branch.setdefault(path.of_region, []).append(path)
         branch_of.setdefault(path.arm, path.of_region)
+    moving = [arm for arm in profile.arms if arm.arm != "else" and arm.region in branch_of and _can_move(arm)]
     energy_of = paths(kernel).sums(energies)
-    shares = {
-        arm: energy_of(of_branch[branch_of[arm.region]]) / total
-        for arm in profile.arms
-        if arm.arm != "else" and arm.region in branch_of and _can_move(arm)
-    }
+    energy = {one: energy_of(of_branch[one]) for one in {branch_of[arm.region] for arm in moving}}
+    shares = {arm: energy[branch_of[arm.region]] / total for arm in moving}
     largest = sorted(shares, key=lambda arm: -shares[arm])[:MOST_SWUNG]
     found: list[Swing] = []
     for arm in largest:
