@@ -12,6 +12,7 @@ from .geometry import launches
 
 HEAD = """
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -38,6 +39,12 @@ struct Keep { int &place, old; Keep(int &x) : place(x), old(x) {} ~Keep() { plac
 struct Holder { Box x; int n = 7; };
 struct Derived : Box { int more = 2; Derived(int a) : Box(a + 1) {} };
 struct Plain { int a; ~Plain() { g = 9; } };
+struct Bump { int &n; int by; Bump(int &x, int b) : n(x), by(b) {} ~Bump() { n += by; } int val() const { return by; } };
+struct Two { Bump first, second; int c; };
+struct Count { int &n; ~Count() { n += 2; } };
+struct Reads { int &n; operator int() const { n += 5; return n; } explicit operator bool() const { n *= 2; return n > 3; } };
+Bump bump(int &x) { return Bump(x, 5); }
+int bumped(int &x) { return Bump(x, 2).val() + x; }
 int taken(Box b) { return b.v; }
 Box made(int a) { Box b(a); b.w = 6; return b; }
 struct Bad : std::runtime_error { int code; Bad(int c) : std::runtime_error("bad"), code(c) {} };
@@ -82,6 +89,29 @@ KNOWN = [
     ("beside what cannot be read", "if (g > 4) { Box b(6); } else { std::optional<int> b; twice(b.value_or(3)); } int a = g;", 6),
     ("an object that is not left", "Box b(2); try { checked(8); } catch (...) { } int a = b.v;", 2),
     ("an address that is set once", "int b = 4, *p; if (unknown()) p = &b; int a = *p;", 4),
+    ("an object without a name", "g = Box(8).sum(); int a = g;", 8),
+    ("the end of a statement", "int a = 3; Bump(a, 4); a *= 2; Count{a};", 16),
+    ("the end of a declaration", "int a = 3, b = Bump(a, 4).val(); a += b;", 11),
+    ("between two declarations", "int a = 3; int b = Bump(a, 4).val(), c = a; a = c;", 7),
+    ("a result that nobody takes", "int a = 3; bump(a);", 8),
+    ("what is given on return", "int a = 3; int b = bumped(a); a = a * 10 + b;", 55),
+    ("a condition", "int a = 3; if (Bump(a, 4).val() == 4) a *= 10;", 70),
+    ("a condition of a loop", "int a = 3; for (int i = 0; i < Bump(a, 2).val(); i++) a += 10;", 29),
+    ("a step of a loop", "int a = 3; for (int i = 0; i < 3; Bump(a, i++)) a *= 2;", 28),
+    ("a selector", "int a = 3; switch (Bump(a, 4).val()) { case 4: a *= 2; }", 14),
+    ("in a part that is asked for", "int a = 3; a > 2 && Bump(a, 4).val() == 4 && (a *= 2);", 10),
+    ("in a part that is not", "int a = 3; a > 4 && Bump(a, 4).val(); a = a > 4 ? Bump(a, 1).val() : 9;", 9),
+    ("one behind the other", "int a = 3; (a *= 2, Bump(a, 4), a *= 3, Bump(a, a).val());", 40),
+    ("what a reference keeps", "int a = 3; { const Bump &b = Bump(a, 4); a *= 10; } a += 1;", 35),
+    ("an object in the head of an if", "int a = 3; if (Bump b(a, 4); a > 2) a *= 10; a *= 2;", 68),
+    ("an object in a condition", "int a = 3; if (Reads b{a}) a += 1; a *= 2;", 14),
+    ("an object in the head of a loop", "int a = 3; for (Bump b(a, 4); a < 20; a += 9) if (a > 11) break; a *= 2;", 32),
+    ("parts in braces", "int a = 3; { Two t{{a, 1}, Bump(a, 2), 4}; } Two{{a, 1}, {a, 2}, 4}; Bump b[2] = {{a, 1}, {a, 1}};", 9),
+    ("one of two", "int a = 3; { Bump b = a > 2 ? Bump(a, 4) : Bump(a, 9); } a *= 2;", 14),
+    ("a conversion", "int b = 3; Reads r{b}; int c = r; int a = b * 10 + c;", 88),
+    ("a conversion that is asked for", "int a = 3; Reads r{a}; if (r && a < 20) a += int(r);", 22),
+    ("a conversion that is printed", "int a = 3; Reads r{a}; printf(\"%d\", int(r));", 8),
+    ("a conversion of an argument", "int a = 3; Reads r{a}; a += twice(r);", 24),
     ("in a loop", "int a = 0; try { for (int i = 0; i < 9; i++) a = checked(i); } catch (...) { a *= 10; }", 40),
 ]  # fmt: skip
 
@@ -96,7 +126,9 @@ LOST = [
     ("an element's destructor", "{ std::vector<Plain> v(3); } int a = g;"),
     ("a copy that a library makes", "std::vector<Box> v; v.push_back(Box(2)); int a = v[0].v;"),
     ("an exchange by a library", "Box b(2), c(3); std::swap(b, c); int a = b.v;"),
-    ("an object without a name", "g = Box(8).sum(); int a = g;"),
+    ("an element's destructor that writes elsewhere", "int a = 3; { std::vector<Bump> v; v.emplace_back(a, 4); }"),
+    ("the destructor of what is thrown", "int a = 3; try { throw Bump(a, 4); } catch (const Bump &) { }"),
+    ("a declaration in a switch", "int a = 3; switch (Bump b(a, 4); a) { case 3: a = 50; }"),
     ("a destructor that is passed by", "try { deep(8); } catch (...) { } int a = g;"),
     ("thrown perhaps", "int a = 1; try { a = 2; if (unknown()) throw 3; } catch (int) { a = 4; }"),
     ("written before it is perhaps thrown again", "int a = 1; try { try { checked(unknown()); } catch (...) { a = 5; throw; } } catch (const Bad &) { }"),

@@ -61,17 +61,19 @@ from wattslice.frontend.cuda.lowering.memory import (
 from wattslice.frontend.cuda.lowering.objects import (
     PASSES_ON,
     Special,
+    bare,
     copied,
     default_initialisers,
+    destroying,
     elements_given,
     functions_of,
     handed_over,
     initialise_parameters,
     lost_by,
     made_at,
-    part_at,
     parts,
-    ran,
+    reaches_out,
+    temporary,
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import lower, lower_all
@@ -168,7 +170,8 @@ def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
     types = handed_over(body, node, callee)
     functions = functions_of(body.unit, types)
     if not functions:
-        return _temporary(body, node, value)
+        is_named = callee.type.result.canonical.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
+        return value if is_named else temporary(body, node, value)
     span = body.span(node)
     makes_own = any(parts(body.unit, t, s) for t in types for s in (Special.COPY, Special.ASSIGN))
     if makes_own and isinstance(value, Call) and not value.callee.startswith("_ZNK"):
@@ -176,21 +179,12 @@ def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
     elif makes_own and isinstance(value, Construct) and value.arguments:
         value = unread(span, value.arguments)
     body.before += lost_by(body, functions, span)
+    if any(map(reaches_out, functions)):  # to what it is made of, which it may keep
+        named = (one for one in map(bare, node.arguments) if one.kind == C.DECL_REF_EXPR)
+        places = [body.location(one) for one in named]
+        addresses = tuple(address_of(body, place, span) for place in places if place is not None)
+        body.before.append(ir.ExprStmt(unread(span, addresses), body.region(), span))
     return value
-
-
-def _temporary(body: Body, node: Node, value: Expr) -> Expr:
-    """An object of host code; of one without a name the destructor is not run: what that writes is lost."""
-    if value.type.kind is not TypeKind.RECORD or node.raw.data1 in body.naming:
-        return value
-    destroyed = [one.function for one in parts(body.unit, node.type, Special.DESTROY)]
-    lost = lost_by(body, destroyed, body.span(node))
-    if not lost:
-        return value
-    held = body.temporary("temporary", value.type, value.span)
-    body.before += [ir.Declare(held, value, body.region(), value.span), *lost]
-    body.after += lost
-    return Read(RegisterPlace(held, (), held.type), held.type, value.span)
 
 
 @location(C.CALL_EXPR)
@@ -237,7 +231,7 @@ def _gives_object(body: Body, callee: Node) -> bool:
         type_ = callee.type.canonical
         called = type_.pointee.canonical if type_.kind in _POINTERS else type_
         return must_name_an_object(called.result)
-    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
+    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONVERSION_FUNCTION):
         return False
     if body.unit.parsed.is_builtin(callee) and not _calls_what_it_holds(callee):
         return False
@@ -473,7 +467,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     info = body.unit.function(callee)
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
-    initialise_parameters(body, info.parameters, arguments[is_operator:])
+    initialise_parameters(body, info, arguments[is_operator:])
     written = arguments[is_operator:]
     is_of_user = callee.kind in (C.FUNCTION_DECL, C.CXX_METHOD) and not body.unit.parsed.is_builtin(callee)
     elements = elements_given(body, info.parameters if is_of_user else (), written)
@@ -492,7 +486,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         if where is not None and source is not None:
             body.before += copied(body, where, source, arguments[0].type, Special.ASSIGN, span)
             return read(body, where, span)
-    if callee.kind == C.CONVERSION_FUNCTION:
+    if callee.kind == C.CONVERSION_FUNCTION and (info.is_builtin or info.body is None):
         return convert(body, object_value(body, node), type_, span)
     if name in ("async", "pthread_create") and body.unit.parsed.is_builtin(callee):
         begun = on_a_thread(name, values, type_, span)
@@ -507,6 +501,8 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
             if begun is not None:
                 return begun
         operand = arguments[0] if is_operator else None
+        if callee.kind == C.CONVERSION_FUNCTION:
+            operand = _object_node(node)
         of_library = body.unit.parsed.is_builtin(callee)
         this = object_argument(body, node, span, operand, of_library=of_library)
         values.insert(0, Construct((), (), type_, span) if this is None else this)
@@ -615,9 +611,7 @@ def _destroy(body: Body, pointer: Expr, type_: ClangType, node: Node) -> None:
     functions = [one.function for one in found]
     if not any(function.is_virtual for function in functions) and "]" not in body.unit.spans.text(node)[:16]:
         where = dereference(body, pointer, pointer.type.element or ir.UNKNOWN_TYPE)
-        body.before += (
-            ran(body, one.function, part_at(body, where, one.path, span), (), span) for one in reversed(found)
-        )
+        body.before += destroying(body, where, found, span)
     elif functions:
         body.before += lost_by(body, body.unit.destructors, span)
 

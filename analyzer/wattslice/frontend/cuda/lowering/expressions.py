@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.context import (
     Body,
@@ -28,9 +30,17 @@ from wattslice.frontend.cuda.lowering.memory import (
     location_of_variable,
     note_pointer,
     note_stored,
+    perhaps,
     place_for_access,
     read,
-    with_effects,
+)
+from wattslice.frontend.cuda.lowering.objects import (
+    Special,
+    initialises,
+    lost_by,
+    made_of_braces,
+    parts,
+    temporary,
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import (
@@ -202,17 +212,27 @@ def _(body: Body, node: Node) -> Expr:
         if not children:
             return Constant(0, type_, body.span(node))
         return body.expr(children[0])
-    if body.is_host and type_.kind is TypeKind.RECORD:
-        fields = node.type.canonical.fields
-        values = tuple(
-            bound(body, fields[at], child) if at < len(fields) else body.expr(child)
-            for at, child in enumerate(children)
-        )
+    if body.is_host:
+        own = node.type.canonical
+        fields = own.fields if type_.kind is TypeKind.RECORD else ()
+        named = (*fields, *(None for _ in children[len(fields) :]))
+        values = tuple(_part(body, own, *pair) for pair in zip(named, children, strict=False))
     else:
         values = tuple(body.expr(child) for child in children)
     if body.is_host:
         values = (*values, *_zeros_behind(len(values), node, type_, body.span(node)))
+        return temporary(body, node, aggregate(body, values, type_, body.span(node)))
     return aggregate(body, values, type_, body.span(node))
+
+
+def _part(body: Body, whole: ClangType, field: Node | None, node: Node) -> Expr:
+    """A part of an object of host code: a member, or an element."""
+    initialises(body, node)
+    type_ = field.type if field is not None else whole.element if whole.kind == K.CONSTANTARRAY else None
+    made = None if type_ is None else made_of_braces(body, type_, node)
+    if made is None:
+        made = body.expr(node) if field is None else bound(body, field, node)
+    return made
 
 
 _MOST_ZEROS = 256
@@ -271,6 +291,10 @@ def _(body: Body, node: Node) -> Expr:
         raise LoweringError("exception", node)
     span = body.span(node)
     values = [child for child in node.children if child.kind >= 100]
+    for value in values:
+        initialises(body, value)
+        destroyed = [one.function for one in parts(body.unit, value.type, Special.DESTROY)]
+        body.before += lost_by(body, destroyed, span)
     names = "" if not values else "|".join(class_names(values[0].type))
     text = ir.Text(names, ir.UNKNOWN_TYPE, span)
     return ir.Call("", ir.THROW, (text, *(body.expr(value) for value in values)), ir.VOID, span)
@@ -379,8 +403,12 @@ def _(body: Body, node: Node) -> Expr:
     if kind in (B.LAND, B.LOR):
         return _logical(body, node, kind, span)
     left = body.expr(children[0])
+    mark = len(body.before)
     right = body.expr(children[1])
     if kind == B.COMMA:
+        if body.is_host and len(body.before) > mark:  # what the right side needs comes behind the left
+            body.before.insert(mark, ir.ExprStmt(left, body.region(), span))
+            return right
         if isinstance(left, ir.Load):  # named, but its value is not asked for
             left = left.place.address
         return ir.Binary(BinaryOp.COMMA, left, right, right.type, right.type, span)
@@ -431,8 +459,7 @@ def _logical(body: Body, node: Node, kind: int, span: Span) -> Expr:
             return Constant(int(kind == B.LOR), BOOL, span)
         return cast(body.expr(node.children[1]), BOOL, span)
     region = body.region()
-    mark = len(body.before)
-    right = with_effects(body, mark, body.expr(node.children[1]))
+    right = perhaps(body, node.children[1])
     op = ir.LogicalOp.AND if kind == B.LAND else ir.LogicalOp.OR
     return ir.Logical(op, left, right, region, BOOL, body.unit.spans.span(node.children[1]))
 
@@ -530,10 +557,7 @@ def _(body: Body, node: Node) -> Expr:
     then_region = body.region()
     otherwise_region = body.region()
     if known is None:
-        mark = len(body.before)
-        then = with_effects(body, mark, body.expr(children[1]))
-        mark = len(body.before)
-        otherwise = with_effects(body, mark, body.expr(children[2]))
+        then, otherwise = perhaps(body, children[1]), perhaps(body, children[2])
     else:  # recursion: the arm that is not taken would never end
         taken = body.expr(children[1] if known else children[2])
         never = Constant(0, taken.type, taken.span)

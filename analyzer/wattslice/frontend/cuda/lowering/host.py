@@ -90,7 +90,7 @@ def host_functions(
     wanted = dict.fromkeys(launching)
     frontier = launching
     while frontier and len(wanted) < _MOST_FUNCTIONS:
-        names = {hosts[key].spelling for key in frontier}
+        names = {_word_for(hosts[key]) for key in frontier}
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
@@ -107,6 +107,14 @@ def host_functions(
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _word_for(function: Node) -> str:
+    """What stands where a function is called: of one without a name of its own, that of its class."""
+    around = function.semantic_parent
+    if around is not None and function.kind in (C.DESTRUCTOR, C.CONVERSION_FUNCTION):
+        return around.spelling
+    return function.spelling
 
 
 def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:

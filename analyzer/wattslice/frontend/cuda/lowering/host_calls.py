@@ -237,7 +237,7 @@ def _pointed_at(node: Node) -> Node | None:
 
 def has_object(function: Node) -> bool:
     """True for constructors, destructors and methods that are not static."""
-    if function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR):
+    if function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR, C.CONVERSION_FUNCTION):
         return True
     return function.kind == C.CXX_METHOD and not (function.is_static or function.canonical.is_static)
 

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import auto
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, file_scope_variable
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
@@ -24,8 +27,8 @@ from wattslice.frontend.cuda.lowering.memory import (
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.frontend.cuda.lowering.unit import ParameterInfo, Unit
-from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt
+from wattslice.frontend.cuda.lowering.unit import FunctionInfo, ParameterInfo, Unit
+from wattslice.ir import Call, Expr, ExprStmt, Read, RegisterPlace, Span, Stmt
 from wattslice.ir.operators import IdentityEnum
 
 MOST_ELEMENTS = 64
@@ -177,18 +180,47 @@ def bare(node: Node) -> Node:
 
 def initialises(body: Body, node: Node) -> None:
     """The value of `node` makes an object that has a name of its own: no temporary is destroyed."""
-    body.naming.add(bare(node).raw.data1)
+    node = bare(node)
+    if node.kind == C.CONDITIONAL_OPERATOR:
+        for arm in node.children[1:]:
+            initialises(body, arm)
+    body.naming.add(node.raw.data1)
 
 
-def initialise_parameters(body: Body, parameters: Sequence[ParameterInfo], arguments: Sequence[Node]) -> None:
+def initialise_parameters(body: Body, info: FunctionInfo, arguments: Sequence[Node]) -> None:
     """What is passed by value is made for the function, which destroys it: there, or where the expression
     around the call ends, as a compiler likes. What that writes is lost.
     """
-    for parameter, argument in zip(parameters, arguments, strict=False):
-        if not parameter.is_reference:
+    for parameter, argument in zip(info.parameters, arguments, strict=False):
+        if not parameter.is_reference and info.body is not None:
             initialises(body, argument)
             destroyed = [one.function for one in parts(body.unit, argument.type, Special.DESTROY)]
-            body.after += lost_by(body, destroyed, body.span(argument))
+            body.after += shared_by(body, destroyed, body.span(argument))
+
+
+def temporary(body: Body, node: Node, value: Expr) -> Expr:
+    """An object of host code; one without a name is destroyed where the expression around it ends."""
+    if value.type.kind is not ir.TypeKind.RECORD or node.raw.data1 in body.naming:
+        return value
+    destroyed = parts(body.unit, node.type, Special.DESTROY)
+    if not destroyed:
+        return value
+    span = value.span
+    if isinstance(value, Read) and value.place.variable.role is ir.VariableRole.TEMPORARY:
+        place = value.place
+    else:
+        held = body.temporary("temporary", value.type, span)
+        body.before.append(ir.Declare(held, value, body.region(), span))
+        place = RegisterPlace(held, (), held.type)
+    body.after[:0] = destroying(body, place, destroyed, span)
+    return Read(place, place.type, span)
+
+
+def destroying(body: Body, where: Location, destroyed: Sequence[Part], span: Span) -> list[Stmt]:
+    """The destructors of the parts of an object, the last made first."""
+    return [
+        ran(body, one.function, part_at(body, where, one.path, span), (), span) for one in reversed(destroyed)
+    ]
 
 
 PASSES_ON = ("move", "forward")
@@ -220,7 +252,7 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
     if where.type.kind is ir.TypeKind.ARRAY:
         return made_of_nothing(body, where, node.type, span)
     if not constructor.is_defaulted:
-        initialise_parameters(body, info.parameters, arguments)
+        initialise_parameters(body, info, arguments)
         elements = elements_given(body, info.parameters, arguments)
         values = tuple(
             body.expr(argument) if element is None else read(body, element, span)
@@ -312,6 +344,41 @@ def default_initialisers(body: Body, constructor: Node) -> list[tuple[Node, Node
     return [(field, value) for field, value in pairs if value is not None]
 
 
+def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
+    """The object that `{a, b}` in another list makes by a constructor, and clang does not say by which; None
+    where its parts are its value.
+    """
+    declaration = type_.canonical.declaration
+    if node.kind != C.INIT_LIST_EXPR or declaration is None or body.unit.parsed.is_builtin(declaration):
+        return None
+    members = (*declaration.children, *body.unit.instantiated_members.get(declaration, ()))
+    makers = [m for m in members if m.kind in (C.CONSTRUCTOR, C.FUNCTION_TEMPLATE) and not m.is_defaulted]
+    makers = [
+        maker for maker in makers if maker.kind == C.CONSTRUCTOR or maker.spelling == declaration.spelling
+    ]
+    if not makers:
+        return None
+    span, arguments = body.span(node), [child for child in node.children if child.kind >= 100]
+    able = [maker for maker in makers if _takes(maker, len(arguments))]
+    info = body.unit.function(able[0]) if len(able) == 1 else None
+    own = body.unit.types.translate(type_.raw)
+    if info is None or able[0].kind != C.CONSTRUCTOR:
+        lost = unread(span, tuple(body.expr(argument) for argument in arguments))
+        return replace(lost, type=own)
+    initialise_parameters(body, info, arguments)
+    values = tuple(body.expr(argument) for argument in arguments)
+    place = RegisterPlace(body.temporary(info.name, own, span), (), own)
+    made = ran(body, able[0], place, values, span)
+    body.before += [ir.Declare(place.variable, None, body.region(), span), made]
+    return Read(place, own, span)
+
+
+def _takes(function: Node, number: int) -> bool:
+    parameters = [child for child in function.children if child.kind == C.PARM_DECL]
+    needed = [p for p in parameters if not any(100 <= child.kind < 400 for child in p.children)]
+    return len(needed) <= number <= len(parameters) or "initializer_list" in function.type.spelling
+
+
 # ----------------------------------------------------------------------------- copying
 
 
@@ -388,6 +455,49 @@ def functions_of(unit: Unit, types: Sequence[ClangType]) -> list[Node]:
 
 
 def lost_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
+    """What functions that a library runs may do, nobody knows how often: what they write outside of their
+    objects is lost, what they launch is not counted.
+    """
+    result = shared_by(body, functions, span)
+    for function in functions:
+        owner = function.semantic_parent
+        if owner is None or not reaches_out(function):
+            continue
+        held = body.temporary("element", body.unit.types.of(owner.raw), span)
+        where = RegisterPlace(held, (), held.type)
+        number = sum(child.kind == C.PARM_DECL for child in function.children)
+        given = tuple(unread(span) for _ in range(number))
+        statements = (ir.Declare(held, None, body.region(), span), ran(body, function, where, given, span))
+        inner = ir.Block(statements, body.region(), span)
+        result.append(ir.If(unread(span), inner, None, body.region(), span))
+    return result
+
+
+def reaches_out(function: Node) -> bool:
+    """Whether a function of a class writes behind a pointer or reference, launches, or calls what may."""
+    for node in (function.definition or function).walk():
+        if node.kind == C.CALL_EXPR:
+            callee = node.referenced
+            if callee is None or (
+                len(node.children) > 1 and node.children[1].spelling == "cudaConfigureCall"
+            ):
+                return True
+            if callee.kind != C.CONSTRUCTOR and callee.definition is not None and not callee.is_defaulted:
+                return True
+        is_step = node.kind == C.UNARY_OPERATOR and node.unary_operator <= UnaryOperator.PRE_DEC
+        is_set = node.kind == C.BINARY_OPERATOR and B.ASSIGN <= node.binary_operator <= B.OR_ASSIGN
+        if is_step or is_set or node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR:
+            target = bare(next(iter(node.children), node))
+            named = target.referenced if target.kind == C.MEMBER_REF_EXPR else None
+            is_own = named is not None and all(child.kind < 100 for child in target.children)
+            if target.kind != C.DECL_REF_EXPR and (
+                named is None or not is_own or named.type.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
+            ):
+                return True
+    return False
+
+
+def shared_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
     """File-scope variables that functions, and what these call, may write where they are not run."""
     found: dict[int, Node] = {}
     seen: dict[int, Node] = {}

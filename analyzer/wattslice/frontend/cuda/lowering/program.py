@@ -38,7 +38,14 @@ from wattslice.patterns import regex
 if TYPE_CHECKING:
     from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, Reuse
 
-_FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.DESTRUCTOR)
+_FUNCTIONS = (
+    C.FUNCTION_DECL,
+    C.FUNCTION_TEMPLATE,
+    C.CXX_METHOD,
+    C.CONVERSION_FUNCTION,
+    C.CONSTRUCTOR,
+    C.DESTRUCTOR,
+)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
