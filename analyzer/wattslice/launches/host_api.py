@@ -544,7 +544,7 @@ def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Val
 
 
 def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    """memset, cudaMemset: every number of what the pointer points to, from equal bytes."""
+    """memset, which gives its first argument, cudaMemset: every number behind the pointer, of equal bytes."""
     del gpu
     if len(arguments) < 3 or node.name.startswith(("cudaMemset2D", "cudaMemset3D")):
         return None
@@ -560,7 +560,7 @@ def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -
         if type_.kind is ir.TypeKind.INT or not byte:
             value = int.from_bytes(bytes([byte & 255]) * type_.size_bytes, "little")
             memory.write(target.storage, offset, value, type_)
-    return target
+    return 0 if node.name.startswith("cuda") else target
 
 
 def _copy_to_symbol(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:

@@ -36,6 +36,7 @@ from wattslice.frontend.cuda.lowering.memory import (
 )
 from wattslice.frontend.cuda.lowering.objects import (
     Special,
+    default_of,
     initialises,
     lost_by,
     made_of_braces,
@@ -212,21 +213,61 @@ def _(body: Body, node: Node) -> Expr:
         if not children:
             return Constant(0, type_, body.span(node))
         return body.expr(children[0])
-    if body.is_host:
-        own = node.type.canonical
-        fields = own.fields if type_.kind is TypeKind.RECORD else ()
-        named = (*fields, *(None for _ in children[len(fields) :]))
-        values = tuple(_part(body, own, *pair) for pair in zip(named, children, strict=False))
-    else:
-        values = tuple(body.expr(child) for child in children)
+    if any(_is_designated(body, child) for child in children):
+        return _designated(body, node, children, type_)
+    own = node.type.canonical
+    fields = own.fields if body.is_host and type_.kind is TypeKind.RECORD else ()
+    named = (*fields, *(None for _ in children[len(fields) :]))
+    values = tuple(_part(body, own, *pair) for pair in zip(named, children, strict=False))
     if body.is_host:
         values = (*values, *_zeros_behind(len(values), node, type_, body.span(node)))
         return temporary(body, node, aggregate(body, values, type_, body.span(node)))
     return aggregate(body, values, type_, body.span(node))
 
 
+def _is_designated(body: Body, node: Node) -> bool:
+    """`.x = 3`, `[3] = 4`."""
+    if node.kind != C.UNEXPOSED_EXPR or len(node.children) < 2 or body.type(node).kind is not TypeKind.VOID:
+        return False
+    return body.unit.spans.text(node).startswith((".", "["))
+
+
+def _designated(body: Body, node: Node, children: list[Node], type_: Type) -> Expr:
+    """`{.x = 3, .z = 4}`, `{[3] = 4}`: what is left out has the value of its class, or is zero."""
+    own, span = node.type.canonical, body.span(node)
+    fields = own.fields if type_.kind is TypeKind.RECORD else ()
+    names = [field.spelling for field in fields]
+    given: dict[int, Expr] = {}
+    at = 0
+    for child in children:
+        value = child
+        if _is_designated(body, child):
+            name, *_, value = child.children
+            known = name.spelling in names if name.kind == C.MEMBER_REF else type_.kind is TypeKind.ARRAY
+            index = names.index(name.spelling) if known and fields else name.evaluate()
+            is_one = len(child.children) == 2 and len(fields) == len(type_.fields)
+            if not (known and is_one and isinstance(index, int) and index < _MOST_ZEROS):
+                raise LoweringError("initial value of a part that is not known here", child)
+            at = index
+        given[at] = _part(body, own, fields[at] if at < len(fields) else None, value)
+        at += 1
+    if len({field.offset_bytes for field in type_.fields}) < len(type_.fields):  # a union
+        return Construct(tuple(given.values()), tuple(names[at] for at in given), type_, span)
+    for at in range(len(fields) or max(given)):
+        default = None if at in given or not fields else default_of(body, fields[at])
+        inner = type_.fields[at].type if fields else type_.element or ir.UNKNOWN_TYPE
+        left_out = _zero(inner, span) if default is None else body.expr(default)
+        if at not in given and left_out is not None:
+            given[at] = left_out
+        elif at not in given:
+            raise LoweringError("initial values that leave out a part", node)
+    return aggregate(body, tuple(given[at] for at in sorted(given)), type_, span)
+
+
 def _part(body: Body, whole: ClangType, field: Node | None, node: Node) -> Expr:
-    """A part of an object of host code: a member, or an element."""
+    """A part of an object: a member, or an element."""
+    if not body.is_host:
+        return body.expr(node)
     initialises(body, node)
     type_ = field.type if field is not None else whole.element if whole.kind == K.CONSTANTARRAY else None
     made = None if type_ is None else made_of_braces(body, type_, node)
@@ -297,7 +338,10 @@ def _(body: Body, node: Node) -> Expr:
         body.before += lost_by(body, destroyed, span)
     names = "" if not values else "|".join(class_names(values[0].type))
     text = ir.Text(names, ir.UNKNOWN_TYPE, span)
-    return ir.Call("", ir.THROW, (text, *(body.expr(value) for value in values)), ir.VOID, span)
+    thrown = tuple(body.expr(value) for value in values)
+    if not values and (handled := body.handled) is not None:  # as the handler has left it
+        thrown = (Read(ir.RegisterPlace(handled, (), handled.type), handled.type, span),)
+    return ir.Call("", ir.THROW, (text, *thrown), ir.VOID, span)
 
 
 # ---------------------------------------------------------------------------

@@ -758,7 +758,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
     rest: Stmt = others
     for handler in reversed(handlers):
         where = body.unit.spans.span(handler)
-        name = ir.ANY_TYPE
+        name, by_reference = ir.ANY_TYPE, None
         held: Stmt = _alone(body, ir.Call("", ir.HANDLE, (), ir.UNKNOWN_TYPE, where))
         if handler.children[0].kind == C.VAR_DECL:
             declaration = handler.children[0]
@@ -771,10 +771,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
                 where,
             )
             body.names[declaration.raw.data0] = variable
+            by_reference = variable if must_name_an_object(declaration.type) else None
             held = ir.Declare(
                 variable, ir.Call("", ir.HANDLE, (), variable.type, where), body.region(), where
             )
+        outer, body.handled = body.handled, by_reference
         inner = as_block(body, handler.children[-1])
+        body.handled = outer
         inner = Block((held, *inner.statements), inner.region, where)
         rest = ir.If(_caught(name, where), inner, Block((rest,), body.region(), where), body.region(), where)
     inside = as_block(body, protected)
