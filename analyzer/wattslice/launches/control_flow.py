@@ -354,8 +354,10 @@ class ControlFlow(Evaluator):
             thrown, self._thrown = self._thrown, None
             raise thrown.errors[0]
         again = self._handled or LeftError(frozenset({ir.ANY_TYPE}))
-        if isinstance(value, Record) and isinstance(again.value, Record):  # of which a handler names the base
-            value = Record({**again.value.cells, **value.cells})
+        if isinstance(value, Record):  # of which a handler may name the base
+            cells = again.value.cells if isinstance(again.value, Record) else {}
+            is_like = value.cells.keys() <= cells.keys()
+            value = Record({**cells, **value.cells}) if is_like else Unknown("what is thrown again")
         raise again if value is None else LeftError(again.names, value)
 
     def _declare(self, variable: ir.Variable, value: ir.Expr | None) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
@@ -59,7 +60,7 @@ def launch_of(body: Body, node: Node, callee: Node) -> Expr | None:
         return ir.Logical(ir.LogicalOp.AND, node_of, launch, body.region(), ir.BOOL, launch.span)
     if name in _LAUNCHERS and len(arguments) >= 3:
         kernel, configuration = _kernel(body, arguments[0]), [*arguments[1:3], *arguments[4:5]]
-        values = tuple(_value(body, argument) for argument in _packed(arguments[3:4]))
+        values = tuple(_value(body, argument) for argument in _packed(body, arguments[3:4]))
         packed = _value(body, arguments[3]) if len(arguments) > 3 and not values else None
         return _launch(body, node, kernel, configuration, values, packed)
     if name in _DRIVER_LAUNCHERS and len(arguments) >= 8:
@@ -135,7 +136,7 @@ def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node])
     else:
         kernel = _kernel(body, arguments[1])
         is_packed = name.endswith("ExC")
-        given = _packed(arguments[2:3]) if is_packed else arguments[2:]
+        given = _packed(body, arguments[2:3]) if is_packed else arguments[2:]
         values = tuple(_value(body, argument) for argument in given)
         packed = _value(body, arguments[2]) if is_packed and not values and len(arguments) > 2 else None
     launch = _call(kernel, (grid, block, shared), values, body.type(node), span, packed)
@@ -208,7 +209,7 @@ def _value(body: Body, node: Node) -> Expr:
         return unread(body.span(node))
 
 
-def _packed(arguments: list[Node]) -> list[Node]:
+def _packed(body: Body, arguments: list[Node]) -> list[Node]:
     """The kernel's arguments out of `void* packed[] = {&x, &y}`; nothing when they are packed otherwise."""
     for argument in arguments:
         for inner in argument.walk():
@@ -216,11 +217,23 @@ def _packed(arguments: list[Node]) -> list[Node]:
                 continue
             declaration = inner.referenced
             packed = None if declaration is None else declaration.initializer
-            if packed is None or packed.kind != C.INIT_LIST_EXPR:
+            if declaration is None or packed is None or packed.kind != C.INIT_LIST_EXPR:
+                return []
+            if _is_set_again(body, declaration):
                 return []
             targets = [_pointed_at(child) for child in packed.children]
             return [target for target in targets if target is not None] if all(targets) else []
     return []
+
+
+def _is_set_again(body: Body, array: Node) -> bool:
+    """Whether the function at hand assigns an element."""
+    for node in () if body.function is None else body.function.walk():
+        if node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN:
+            target = next(iter(node.children), node)
+            if target.kind == C.ARRAY_SUBSCRIPT_EXPR and any(n.referenced == array for n in target.walk()):
+                return True
+    return False
 
 
 def _pointed_at(node: Node) -> Node | None:

@@ -338,6 +338,8 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
         first, end = again
         before = lower_all(body, nodes[:first])
         return [*before, _repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
+    if body.is_host and b"#pragma omp" in body.unit.parsed.source:
+        return [stmt for node in nodes for stmt in _by_threads(body, node)]
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
     from wattslice.frontend.cuda.lowering.folding import runs_of  # few kernels are so large
@@ -420,6 +422,29 @@ def _jumped_back(nodes: Sequence[Node]) -> tuple[int, int] | None:
                 if node.spelling in _jumped_to(nodes[end - 1 : end]):
                     return first, end
     return None
+
+
+_OMP = regex(rb"#pragma omp\s+(?P<what>(?:[^\n\\]|\\\r?\n)*)\n\s*\Z")
+_EACH_THREAD = regex(r"parallel\b(?!.*\b(?:for|sections|taskloop)\b)")
+_OF_A_THREAD = regex(r"\b(?:first|last)?private\s*\(([^()]*)\)")
+
+
+def _by_threads(body: Body, node: Node) -> list[Stmt]:
+    """A statement of host code, behind a `#pragma omp`: each thread of a parallel region runs it, and what
+    the variables that a thread has for itself hold behind it is not known.
+    """
+    found = body.unit.spans.written(node)
+    before = b"" if found is None else found[0].data[max(0, found[1] - _LONGEST_PRAGMA) : found[1]]
+    pragma = _OMP.search(before)
+    if pragma is None:
+        return lower(body, node)
+    what, span = pragma["what"].decode("utf-8", "replace"), body.unit.spans.span(node)
+    own = " ".join(f"{name} = 0;" for names in _OF_A_THREAD.findall(what) for name in names.split(","))
+    statements = [_repeated(body, [node])] if _EACH_THREAD.match(what) else lower(body, node)
+    return [*statements, *written_by(body, own, span)]
+
+
+_LONGEST_PRAGMA = 500
 
 
 def _repeated(body: Body, nodes: Sequence[Node]) -> Stmt:
