@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -109,6 +109,9 @@ def _(body: Body, node: Node) -> Expr:
     span = body.span(node)
     binding = body.names.get(declaration_key(body, node))
     if binding is None:
+        instance = _instance(body, node) if body.is_host and not node.spelling else None
+        if instance is not None:
+            return ir.Text(instance.mangled_name, ir.Type(TypeKind.UNKNOWN, name="function"), span)
         if node.children and not node.spelling:  # a template parameter that an instance replaced by its value
             return body.expr(node.children[0])
         kind = builtin_vector(body, node)
@@ -128,6 +131,33 @@ def _(body: Body, node: Node) -> Expr:
     if isinstance(binding, ir.Variable):
         binding = location_of_variable(body, binding, span)
     return read(body, body.named(node, binding) or binding, span)
+
+
+def _instance(body: Body, node: Node) -> Node | None:
+    """The instance of a function template that `f<32, float>` names in a list, where clang says none."""
+    named = next((n for n in node.children if n.kind == C.OVERLOADED_DECL_REF), None)
+    if named is None:
+        return None
+    patterns = [overload.canonical for overload in named.overloads]
+    text = body.unit.spans.text(node)
+    given = [part.strip() for part in text[text.find("<") + 1 : text.rfind(">")].split(",")]
+    numbers = [child.evaluate() for child in node.children if child.kind >= 100]
+    found = [
+        function
+        for function in body.unit.root.children
+        if function.kind == C.FUNCTION_DECL
+        and (pattern := function.template) is not None
+        and pattern.canonical in patterns
+        and _is_given(function.template_arguments, given, numbers)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_given(arguments: Sequence[object], texts: list[str], numbers: list[int | float | None]) -> bool:
+    """Whether template arguments are those that are written, types as texts."""
+    own = [one for one in arguments if not isinstance(one, ClangType)]
+    types = [(one, text) for one, text in zip(arguments, texts, strict=False) if isinstance(one, ClangType)]
+    return own == numbers and all(one.spelling == text for one, text in types)
 
 
 def _function_name(body: Body, node: Node) -> str:

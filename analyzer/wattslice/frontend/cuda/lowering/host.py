@@ -20,6 +20,7 @@ from wattslice.frontend.cuda.lowering.context import (
     Guard,
     LoweringError,
     file_scope_variable,
+    is_callable_type,
 )
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
 from wattslice.frontend.cuda.lowering.lost_kernels import code_of
@@ -298,7 +299,8 @@ def _is_helper(unit: Unit, function: Node) -> bool:
     if span.end_line - span.line > _MOST_HELPER_LINES:
         return False
     result = unit.types.translate(function.type.result.raw)
-    if result.kind not in (TypeKind.VOID, TypeKind.POINTER) or has_object(function):
+    gives_number = result.kind not in (TypeKind.VOID, TypeKind.POINTER) or is_callable_type(result)
+    if gives_number or has_object(function):
         return True  # a method may change the members of its object
     pointers = [
         type_

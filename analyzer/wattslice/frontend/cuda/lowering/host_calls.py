@@ -13,7 +13,7 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
 from wattslice.frontend.cuda.lowering.memory import address_of, dereference, member, read
-from wattslice.frontend.cuda.lowering.objects import initialises, made_at, made_parts
+from wattslice.frontend.cuda.lowering.objects import bare, initialises, made_at, made_parts
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
 from wattslice.ir import Call, Expr, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
@@ -156,7 +156,10 @@ class _Kernel(Struct, frozen=True):
 
 def _kernel(body: Body, pointer: Node, callee: Node | None = None) -> _Kernel:
     """The kernel that an expression names; where that is a pointer, its value."""
-    if callee is None or callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
+    while (inner := bare(pointer)).kind == C.UNARY_OPERATOR and inner.unary_operator == UnaryOperator.DEREF:
+        pointer, callee = inner.children[0], None  # `(*kernel)<<<...>>>`
+    is_given = bare(pointer).kind == C.CALL_EXPR  # by a function, which clang takes for the kernel
+    if callee is None or is_given or callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
         value = _value(body, pointer)
         while isinstance(value, ir.Cast):
             value = value.operand
