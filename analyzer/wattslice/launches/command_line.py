@@ -50,7 +50,7 @@ def text_storage(text: str) -> Pointer:
 def text_of(value: Value) -> str | None:
     """The characters that a value stands for; None where they are not known."""
     if isinstance(value, str):
-        return value
+        return value.partition("\0")[0]
     if isinstance(value, Record):
         return text_of(value.cells[0]) if 0 in value.cells else None
     if not isinstance(value, Pointer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from wattslice import ir
@@ -79,7 +80,20 @@ def _(body: Body, node: Node) -> Expr:
     text = node.spelling
     if len(text) >= 2 and text[0] == text[-1] == '"':
         text = text[1:-1]
+    if body.is_host and "\\" in text:
+        text = _ESCAPE.sub(_unescaped, text)
     return ir.Text(text, body.type(node), body.span(node))
+
+
+_ESCAPE = regex(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))", re.S)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    octal, hexadecimal, letter = found.groups()
+    if letter:
+        return _ESCAPED.get(letter, letter)
+    return chr(int(octal, 8) if octal else int(hexadecimal, 16))
 
 
 @expression(C.CXX_UNARY_EXPR, C.SIZE_OF_PACK_EXPR, C.CONCEPT_SPECIALIZATION_EXPR, C.REQUIRES_EXPR)
