@@ -406,7 +406,12 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
         return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
     if name in ("forward", "move") and len(arguments) == 1:
         given = node.arguments[0]
-        if name == "move" and isinstance(given, ir.Read) and isinstance(arguments[0], Record):
+        is_pointer = given.type.name.startswith(("std::unique_ptr<", "std::shared_ptr<"))
+        if name == "move" and isinstance(given, ir.Read) and is_pointer and not given.place.path:
+            storage = memory.storage(given.place.variable)
+            for key in tuple(storage.cells):
+                memory.set_cell(storage, key, 0)
+        elif name == "move" and isinstance(given, ir.Read) and isinstance(arguments[0], Record):
             memory.forget(memory.storage(given.place.variable), Unknown("moved from"))
         return arguments[0]
     if name in ALLOCATIONS:

@@ -69,8 +69,11 @@ from wattslice.frontend.cuda.lowering.objects import (
     functions_of,
     handed_over,
     initialise_parameters,
+    initialises,
+    is_pointer,
     lost_by,
     made_at,
+    moves,
     parts,
     reaches_out,
     temporary,
@@ -468,6 +471,9 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
     initialise_parameters(body, info, arguments[is_operator:])
+    for argument in arguments[is_operator:] if info.is_builtin else ():  # which a container takes over
+        if is_pointer(argument.type.canonical.declaration):
+            initialises(body, argument)
     written = arguments[is_operator:]
     is_of_user = callee.kind in (C.FUNCTION_DECL, C.CXX_METHOD) and not body.unit.parsed.is_builtin(callee)
     elements = elements_given(body, info.parameters if is_of_user else (), written)
@@ -480,11 +486,12 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     type_ = body.type(node)
     if name == "operator=" and len(arguments) == 2 and (info.is_builtin or is_plain_copy(info)):
         where = body.location(arguments[0])
-        if where is not None and not parts(body.unit, arguments[0].type, Special.ASSIGN):
+        special = Special.TAKE if moves(callee) else Special.ASSIGN
+        if where is not None and not parts(body.unit, arguments[0].type, special):
             return assign_value(body, where, None, values[-1], span)
         source = body.location(arguments[1]) if where is not None else None
         if where is not None and source is not None:
-            body.before += copied(body, where, source, arguments[0].type, Special.ASSIGN, span)
+            body.before += copied(body, where, source, arguments[0].type, special, span)
             return read(body, where, span)
     if callee.kind == C.CONVERSION_FUNCTION and (info.is_builtin or info.body is None):
         return convert(body, object_value(body, node), type_, span)

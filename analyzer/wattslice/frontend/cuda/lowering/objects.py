@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.flags import FOLLOWED
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
@@ -42,7 +43,13 @@ class Special(IdentityEnum):
     MAKE = auto()
     COPY = auto()
     ASSIGN = auto()
+    MOVE = auto()
+    TAKE = auto()  # assigned from what is moved
     DESTROY = auto()
+
+
+_INSTEAD = {Special.MOVE: Special.COPY, Special.TAKE: Special.ASSIGN}
+"""What serves where a class has no function that moves."""
 
 
 class Part(Struct, frozen=True):
@@ -60,22 +67,23 @@ def own_function(unit: Unit, type_: ClangType, special: Special) -> Node | None:
     for node in (*declaration.children, *unit.instantiated_members.get(declaration, ())):
         if _serves(node, special, declaration) and not node.is_defaulted:
             return node
-    return None
+    return own_function(unit, type_, _INSTEAD[special]) if special in _INSTEAD else None
 
 
 def _serves(node: Node, special: Special, record: Node) -> bool:
     if special is Special.DESTROY:
         return node.kind == C.DESTRUCTOR
-    if node.kind != (C.CXX_METHOD if special is Special.ASSIGN else C.CONSTRUCTOR):
+    is_assignment = special in (Special.ASSIGN, Special.TAKE)
+    if node.kind != (C.CXX_METHOD if is_assignment else C.CONSTRUCTOR):
         return False
     parameters = [child for child in node.children if child.kind == C.PARM_DECL]
     needed = [p for p in parameters if not any(100 <= child.kind < 400 for child in p.children)]
     if special is Special.MAKE:
         return not needed
-    if special is Special.ASSIGN and node.spelling != "operator=":
+    if is_assignment and node.spelling != "operator=":
         return False
     taken = parameters[0].type.canonical if parameters and len(needed) <= 1 else None
-    if taken is None or taken.kind != K.LVALUEREFERENCE:
+    if taken is None or taken.kind != (K.RVALUEREFERENCE if special in _INSTEAD else K.LVALUEREFERENCE):
         return False
     given = taken.pointee.canonical.declaration
     return given is not None and given.canonical == record.canonical
@@ -261,12 +269,19 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
         return [ran(body, constructor, where, values, span)]
     if not arguments:
         return made_of_nothing(body, where, node.type, span)
-    if not parts(body.unit, node.type, Special.COPY):
+    special = Special.MOVE if moves(constructor) else Special.COPY
+    if not parts(body.unit, node.type, special):
         return None
     source = body.location(arguments[0])
     if source is None:
         return None
-    return list(copied(body, where, source, node.type, Special.COPY, span))
+    return list(copied(body, where, source, node.type, special, span))
+
+
+def moves(function: Node) -> bool:
+    """Whether a constructor or an assignment moves."""
+    taken = next((child for child in function.children if child.kind == C.PARM_DECL), None)
+    return taken is not None and taken.type.canonical.kind == K.RVALUEREFERENCE
 
 
 def made_of_nothing(body: Body, where: Location, type_: ClangType, span: Span) -> list[Stmt]:
@@ -420,12 +435,17 @@ def handed_over(body: Body, node: Node, callee: Node) -> list[ClangType]:
     return list(_of_the_user(body.unit, (type_ for type_ in given if isinstance(type_, ClangType))))
 
 
+def is_pointer(declaration: Node | None) -> bool:
+    """Whether a class is a smart pointer of the library, which is followed."""
+    return declaration is not None and declaration.file == FOLLOWED
+
+
 def _of_the_user(unit: Unit, types: Iterable[ClangType]) -> Iterator[ClangType]:
     for type_ in types:
         declaration = type_.canonical.declaration
         if declaration is None:
             continue
-        if unit.parsed.is_builtin(declaration):
+        if unit.parsed.is_builtin(declaration) or is_pointer(declaration):
             inner = (one for one in declaration.template_arguments if isinstance(one, ClangType))
             yield from _of_the_user(unit, inner)
         elif declaration.kind in (C.STRUCT_DECL, C.CLASS_DECL):
@@ -458,6 +478,8 @@ def lost_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
     """What functions that a library runs may do, nobody knows how often: what they write outside of their
     objects is lost, what they launch is not counted.
     """
+    if any(function.kind == C.DESTRUCTOR and function.is_virtual for function in functions):
+        functions = tuple(dict.fromkeys((*functions, *body.unit.destructors)))
     result = shared_by(body, functions, span)
     for function in functions:
         owner = function.semantic_parent

@@ -191,24 +191,7 @@ template <class C> struct ws_inserter { template <class T> ws_inserter& operator
 template <class C> ws_inserter<C> back_inserter(C&);
 template <class T> struct allocator { T* allocate(unsigned long); void deallocate(T*, unsigned long); };
 template <class T> struct char_traits;
-template <class T> struct default_delete { void operator()(T*) const; };
-#define WS_POINTER(N, ...)                                                                                   \
-  template <class T __VA_ARGS__> struct N {                                                                  \
-    N(); template <class U> N(U); template <class U, class V> N(U, V); T* get() const; T& operator*() const; \
-    T* operator->() const; explicit operator bool() const; void reset(T* = nullptr); T* release();           \
-    long use_count() const;                                                                                  \
-  };
-WS_POINTER(shared_ptr) WS_POINTER(weak_ptr)
-template <class T, class D = default_delete<T>> struct unique_ptr {
-  unique_ptr(); template <class U> unique_ptr(U); template <class U, class V> unique_ptr(U, V); T* get() const;
-  T& operator*() const; T* operator->() const; explicit operator bool() const; void reset(T* = nullptr); T* release();
-};
-template <class T, class D> struct unique_ptr<T[], D> {
-  unique_ptr(); template <class U> unique_ptr(U); template <class U, class V> unique_ptr(U, V); T* get() const;
-  T& operator[](unsigned long) const; explicit operator bool() const; void reset(T* = nullptr); T* release();
-};
-template <class T, class... A> unique_ptr<T> make_unique(A&&...);
-template <class T, class... A> shared_ptr<T> make_shared(A&&...);
+#include "wattslice_std_pointers.h"
 
 template <class T> struct ws_iterator {
   typedef T value_type; typedef long difference_type; typedef T& reference; typedef T* pointer;
