@@ -125,7 +125,6 @@ def test_what_is_run_by_itself_is_run(tmp_path, body, grid):
 LOST = [
     ("an element's destructor", "{ std::vector<Plain> v(3); } int a = g;"),
     ("a copy that a library makes", "std::vector<Box> v; v.push_back(Box(2)); int a = v[0].v;"),
-    ("an exchange by a library", "Box b(2), c(3); std::swap(b, c); int a = b.v;"),
     ("an element's destructor that writes elsewhere", "int a = 3; { std::vector<Bump> v; v.emplace_back(a, 4); }"),
     ("the destructor of what is thrown", "int a = 3; try { throw Bump(a, 4); } catch (const Bump &) { }"),
     ("a declaration in a switch", "int a = 3; switch (Bump b(a, 4); a) { case 3: a = 50; }"),

@@ -118,6 +118,8 @@ def call(body: Body, node: Node) -> Expr:
         value = construct(body, node, callee)
         return _with_library(body, node, callee, value) if body.is_host else value
     if body.is_host:
+        if callee.spelling == "swap" and (exchanged := _exchange(body, node, callee)) is not None:
+            return exchanged
         value = _host_call(body, node, callee)
         if isinstance(value, Call) and _gives_object(body, callee):
             return read(body, dereference(body, value, body.type(node)), body.span(node))
@@ -164,6 +166,29 @@ def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
 
 def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
     return read(body, where, span) if isinstance(where, Cell) else value
+
+
+def _exchange(body: Body, node: Node, callee: Node) -> Expr | None:
+    """std::swap of two objects of a class that is followed; None of anything else."""
+    arguments, span = list(node.arguments), body.span(node)
+    class_ = arguments[0].type.canonical.declaration if len(arguments) == 2 else None
+    is_library = class_ is None or body.unit.parsed.is_builtin(class_)
+    if is_library or not body.unit.parsed.is_builtin(callee):
+        return None
+    one, two = (body.location(argument) for argument in arguments)
+    if one is None or two is None:
+        return None
+    type_ = arguments[0].type
+    held = body.temporary("swapped", one.type, span)
+    place = RegisterPlace(held, (), one.type)
+    body.before += [
+        ir.Declare(held, None, body.region(), span),
+        *copied(body, place, one, type_, Special.MOVE, span),
+        *copied(body, one, two, type_, Special.TAKE, span),
+        *copied(body, two, place, type_, Special.TAKE, span),
+        *destroying(body, place, parts(body.unit, type_, Special.DESTROY), span),
+    ]
+    return Construct((), (), ir.VOID, span)
 
 
 def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
