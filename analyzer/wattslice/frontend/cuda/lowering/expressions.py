@@ -264,7 +264,7 @@ def _(body: Body, node: Node) -> Expr:
     named = (*fields, *(None for _ in children[len(fields) :]))
     values = tuple(_part(body, own, *pair) for pair in zip(named, children, strict=False))
     if body.is_host:
-        values = (*values, *_zeros_behind(len(values), node, type_, body.span(node)))
+        values = (*values, *_zeros_behind(body, len(values), node, type_, body.span(node)))
         return temporary(body, node, aggregate(body, values, type_, body.span(node)))
     return aggregate(body, values, type_, body.span(node))
 
@@ -298,14 +298,24 @@ def _designated(body: Body, node: Node, children: list[Node], type_: Type) -> Ex
     if len({field.offset_bytes for field in type_.fields}) < len(type_.fields):  # a union
         return Construct(tuple(given.values()), tuple(names[at] for at in given), type_, span)
     for at in range(len(fields) or max(given)):
-        default = None if at in given or not fields else default_of(body, fields[at])
+        if at in given:
+            continue
         inner = type_.fields[at].type if fields else type_.element or ir.UNKNOWN_TYPE
-        left_out = _zero(inner, span) if default is None else body.expr(default)
-        if at not in given and left_out is not None:
-            given[at] = left_out
-        elif at not in given:
+        left_out = _left_out(body, fields[at] if fields else None, inner, span)
+        if left_out is None:
             raise LoweringError("initial values that leave out a part", node)
+        given[at] = left_out
     return aggregate(body, tuple(given[at] for at in sorted(given)), type_, span)
+
+
+def _left_out(body: Body, field: Node | None, type_: Type, span: Span) -> Expr | None:
+    """A member that a list leaves out: its value in the class, or zero; None where that names others."""
+    default = None if field is None else default_of(body, field)
+    if default is None:
+        return _zero(type_, span)
+    if any(n.kind in (C.MEMBER_REF_EXPR, C.CXX_THIS_EXPR) for n in default.walk()):
+        return None
+    return body.expr(default)
 
 
 def _part(body: Body, whole: ClangType, field: Node | None, node: Node) -> Expr:
@@ -323,18 +333,18 @@ def _part(body: Body, whole: ClangType, field: Node | None, node: Node) -> Expr:
 _MOST_ZEROS = 256
 
 
-def _zeros_behind(given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
-    """What `{a, b}` leaves out is zero, where no initialiser of a member says otherwise."""
+def _zeros_behind(body: Body, given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
+    """What `{a, b}` leaves out."""
     if type_.kind is TypeKind.ARRAY and type_.element is not None:
-        types = [type_.element] * (min(type_.length or 0, _MOST_ZEROS) - given)
+        parts = [(None, type_.element)] * (min(type_.length or 0, _MOST_ZEROS) - given)
     else:
         own = node.type.canonical.fields if type_.kind is TypeKind.RECORD and type_.name != "dim3" else ()
-        is_plain = len(own) == len(type_.fields) and all(c.kind < 100 for f in own for c in f.children)
         offsets = {field.offset_bytes for field in type_.fields if field.bits is None}
-        is_plain = is_plain and len(offsets) == len(type_.fields)
-        types = [field.type for field in type_.fields[given:]] if is_plain else []
-    for inner in types:
-        zero = _zero(inner, span)
+        is_plain = len(own) == len(type_.fields) == len(offsets)
+        types = [field.type for field in type_.fields]
+        parts = [*zip(own, types, strict=True)][given:] if is_plain else []
+    for field, inner in parts:
+        zero = _left_out(body, field, inner, span)
         if zero is None:  # nothing behind it has its place in the list
             return
         yield zero

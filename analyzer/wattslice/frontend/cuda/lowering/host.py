@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
     TOO_LARGE,
     Body,
@@ -91,7 +92,7 @@ def host_functions(
     wanted = dict.fromkeys(launching)
     frontier = launching
     while frontier and len(wanted) < _MOST_FUNCTIONS:
-        names = {_word_for(hosts[key]) for key in frontier}
+        names = {word for key in frontier for word in _words_for(hosts[key])}
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
@@ -110,12 +111,17 @@ def host_functions(
     return tuple(part for function in lowered for part in (function, *function.lambdas))
 
 
-def _word_for(function: Node) -> str:
-    """What stands where a function is called: of one without a name of its own, that of its class."""
-    around = function.semantic_parent
-    if around is not None and function.kind in (C.DESTRUCTOR, C.CONVERSION_FUNCTION):
-        return around.spelling
-    return function.spelling
+def _words_for(function: Node) -> set[str]:
+    """What stands where a function is called: of one that is not named there, the classes of its objects."""
+    if function.spelling.isidentifier():
+        return {function.spelling}
+    taken = [child.type.canonical for child in function.children if child.kind == C.PARM_DECL]
+    pointed = (type_.pointee.canonical if type_.kind in _REFERENCES else type_ for type_ in taken)
+    classes = (function.semantic_parent, *(type_.declaration for type_ in pointed))
+    return {class_.spelling.partition("<")[0] for class_ in classes if class_ is not None}
+
+
+_REFERENCES = (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
 
 
 def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:

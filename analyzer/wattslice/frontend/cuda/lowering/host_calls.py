@@ -12,7 +12,7 @@ from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
-from wattslice.frontend.cuda.lowering.memory import address_of, dereference, member, read
+from wattslice.frontend.cuda.lowering.memory import address_of, dereference, is_plain, member, read
 from wattslice.frontend.cuda.lowering.objects import bare, initialises, made_at, made_parts
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
@@ -283,7 +283,10 @@ def member_initialisers(body: Body, constructor: Node, this: Location, span: Spa
         elif child.kind == C.CALL_EXPR:  # of a base, or another constructor of the same class
             maker = child.referenced
             makers.append(None if maker is None else maker.semantic_parent)
-            result += made_at(body, child, this, span) or ()
+            outer, body.before, body.after = (body.before, body.after), [], []
+            statements = made_at(body, child, this, span) or ()
+            result += (*body.before, *statements, *body.after)
+            body.before, body.after = outer
     if record is None or record in makers:
         return result
     return [*result, *made_parts(body, this, record, given, span, makers)]
@@ -347,4 +350,10 @@ def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
             held = body.temporary("new", type_.element, span)
             body.before.append(ir.Declare(held, body.expr(child), body.region(), span))
             return ir.AddressOf(held, type_, span)
+    given = [child for child in node.children if child.kind >= 100]
+    element = type_.element or ir.UNKNOWN_TYPE
+    if len(given) == 1 and is_plain(element) and "[" not in body.unit.spans.text(node):
+        held = body.temporary("new", element, span)
+        body.before.append(ir.Declare(held, body.expr(given[0]), body.region(), span))
+        return ir.AddressOf(held, type_, span)
     return Call("operator new", "operator new", (), type_, span)

@@ -280,8 +280,7 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
 
 def moves(function: Node) -> bool:
     """Whether a constructor or an assignment moves."""
-    taken = next((child for child in function.children if child.kind == C.PARM_DECL), None)
-    return taken is not None and taken.type.canonical.kind == K.RVALUEREFERENCE
+    return "&&)" in function.type.spelling  # clang lists no parameters of what it writes itself
 
 
 def made_of_nothing(body: Body, where: Location, type_: ClangType, span: Span) -> list[Stmt]:
@@ -326,8 +325,9 @@ def made_parts(
         if value is None:
             result += made_of_nothing(body, place, field.type, span)
             continue
-        around = body.frame.this
+        around, outer = body.frame.this, (body.before, body.after)
         body.frame.this = around if field.spelling in given else where  # which a default may name
+        body.before, body.after = [], []
         try:
             statements = made_at(body, value, place, span)
             if statements is None:
@@ -335,11 +335,11 @@ def made_parts(
                 held = bound(body, field, value)
                 stored = ir.Assign(place_for_access(body, place), None, held, type_, type_, span)
                 statements = [ExprStmt(stored, body.region(), span)]
+            result += (*body.before, *statements, *body.after)
         except LoweringError:
             continue
         finally:
-            body.frame.this = around
-        result += statements
+            body.frame.this, (body.before, body.after) = around, outer
     return result
 
 
