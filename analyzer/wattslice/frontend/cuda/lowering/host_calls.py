@@ -329,10 +329,14 @@ def object_argument(
         where = body.location(operand)
         if where is None and (of_library or "lambda at" in body.type(operand).name):
             return body.expr(operand)
-        if where is None and not isinstance(value := body.expr(operand), ir.Construct):
-            held = body.temporary("temporary", value.type, span)
-            body.before.append(ir.Declare(held, value, body.region(), span))
-            where = RegisterPlace(held, (), held.type)
+        if where is None:
+            value = body.expr(operand)
+            if isinstance(value, Read) and value.place.variable.role is ir.VariableRole.TEMPORARY:
+                where = value.place  # the very object, which is destroyed later on
+            elif value.type.kind is ir.TypeKind.RECORD or not isinstance(value, ir.Construct):
+                held = body.temporary("temporary", value.type, span)
+                body.before.append(ir.Declare(held, value, body.region(), span))
+                where = RegisterPlace(held, (), held.type)
     except LoweringError:
         return None
     return None if where is None else address_of(body, where, span)

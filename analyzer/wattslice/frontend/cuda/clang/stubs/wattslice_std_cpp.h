@@ -72,7 +72,8 @@ template <unsigned long N, unsigned long = 16> struct aligned_storage { struct t
 // <utility>, <functional>, <tuple>
 template <class T> WS_HD constexpr remove_reference_t<T>&& move(T&&) noexcept;
 template <class T> WS_HD constexpr T&& forward(remove_reference_t<T>&) noexcept;
-template <class T> WS_HD void swap(T&, T&);
+template <class T> WS_HD void swap(T& a, T& b) { T t(move(a)); a = move(b); b = move(t); }
+template <class T, unsigned long N> WS_HD void swap(T (&)[N], T (&)[N]);
 template <class T, class U = T> WS_HD T exchange(T&, U&&);
 template <class A, class B> struct pair {
   typedef A first_type; typedef B second_type; A first; B second;
