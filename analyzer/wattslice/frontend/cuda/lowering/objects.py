@@ -260,12 +260,7 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
     if where.type.kind is ir.TypeKind.ARRAY:
         return made_of_nothing(body, where, node.type, span)
     if not constructor.is_defaulted:
-        initialise_parameters(body, info, arguments)
-        elements = elements_given(body, info.parameters, arguments)
-        values = tuple(
-            body.expr(argument) if element is None else read(body, element, span)
-            for argument, element in zip(arguments, elements, strict=True)
-        )
+        values = _given_to(body, info, arguments, span)
         return [ran(body, constructor, where, values, span)]
     if not arguments:
         return made_of_nothing(body, where, node.type, span)
@@ -276,6 +271,16 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
     if source is None:
         return None
     return list(copied(body, where, source, node.type, special, span))
+
+
+def _given_to(body: Body, info: FunctionInfo, arguments: Sequence[Node], span: Span) -> tuple[Expr, ...]:
+    """The arguments of a constructor."""
+    initialise_parameters(body, info, arguments)
+    elements = elements_given(body, info.parameters, arguments)
+    return tuple(
+        body.expr(argument) if element is None else read(body, element, span)
+        for argument, element in zip(arguments, elements, strict=True)
+    )
 
 
 def moves(function: Node) -> bool:
@@ -380,8 +385,7 @@ def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
     if info is None or able[0].kind != C.CONSTRUCTOR:
         lost = unread(span, tuple(body.expr(argument) for argument in arguments))
         return replace(lost, type=own)
-    initialise_parameters(body, info, arguments)
-    values = tuple(body.expr(argument) for argument in arguments)
+    values = _given_to(body, info, arguments, span)
     place = RegisterPlace(body.temporary(info.name, own, span), (), own)
     made = ran(body, able[0], place, values, span)
     body.before += [ir.Declare(place.variable, None, body.region(), span), made]
