@@ -111,6 +111,7 @@ KNOWN = [
     ("a selector", "int a = 3; switch (Bump(a, 4).val()) { case 4: a *= 2; }", 14),
     ("in a part that is asked for", "int a = 3; a > 2 && Bump(a, 4).val() == 4 && (a *= 2);", 10),
     ("in a part that is not", "int a = 3; a > 4 && Bump(a, 4).val(); a = a > 4 ? Bump(a, 1).val() : 9;", 9),
+    ("no object in a part that is not", "int a = 3; a > 4 && Bump(a, 4).val();", 3),
     ("one behind the other", "int a = 3; (a *= 2, Bump(a, 4), a *= 3, Bump(a, a).val());", 40),
     ("what a reference keeps", "int a = 3; { const Bump &b = Bump(a, 4); a *= 10; } a += 1;", 35),
     ("an object in the head of an if", "int a = 3; if (Bump b(a, 4); a > 2) a *= 10; a *= 2;", 68),
@@ -142,7 +143,7 @@ KNOWN = [
     ("a part behind a text", "int a = 3; try { std::string(\"abc\").substr(5); a = 9; } catch (std::out_of_range &) { a = 12; }", 12),
     ("a pointer that is thrown", "int a = 3; try { throw new int[3]; } catch (void *) { a = 13; }", 13),
     ("characters that are written as escapes", "const char *p = \"a\\nb\\t\"; int a = (int)strlen(p) * 10 + (p[1] == '\\n');", 41),
-    ("a status", "int *d, a = 4; if (cudaMemset(d, 0, 4) != cudaSuccess) a = 9;", 4),
+    ("a status", "int *d, a = 4; cudaMalloc(&d, 4); if (cudaMemset(d, 0, 4) != cudaSuccess) a = 9;", 4),
     ("in a loop", "int a = 0; try { for (int i = 0; i < 9; i++) a = checked(i); } catch (...) { a *= 10; }", 40),
 ]  # fmt: skip
 
