@@ -254,7 +254,7 @@ def test_a_launch_in_an_operator_or_a_destructor_is_found_from_where_its_class_i
 __global__ void k(int n) {}
 struct Runs { int n; template <class F> void operator()(F f) const { f<<<n, 32>>>(1); } };
 struct Last { int n; ~Last() { k<<<n, 64>>>(2); } };
-int main() { Runs r{5}; r(k); Last{6}; }
+int main() { Runs r{5}; r(k); Last{6}; r.n > 9 && Last{7}.n; }
 """
     found = {(one.grid[0], one.block[0], one.times) for one in launches(tmp_path, text)}
     assert found == {(5, 32, 1), (6, 64, 1)}
