@@ -192,6 +192,8 @@ class Body:
         self.rejections: Rejections | None = None
         # Calls whose value makes an object with a name of its own, by their places in clang's tree.
         self.naming: set[int | None] = set()
+        # What the handler around names by reference, of host code.
+        self.handled: Variable | None = None
         # Lambdas written in a host function.
         self.lambdas: list[ir.Function] = []
 

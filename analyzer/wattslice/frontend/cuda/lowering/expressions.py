@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.context import (
     Body,
@@ -28,9 +31,18 @@ from wattslice.frontend.cuda.lowering.memory import (
     location_of_variable,
     note_pointer,
     note_stored,
+    perhaps,
     place_for_access,
     read,
-    with_effects,
+)
+from wattslice.frontend.cuda.lowering.objects import (
+    Special,
+    default_of,
+    initialises,
+    lost_by,
+    made_of_braces,
+    parts,
+    temporary,
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import (
@@ -68,7 +80,20 @@ def _(body: Body, node: Node) -> Expr:
     text = node.spelling
     if len(text) >= 2 and text[0] == text[-1] == '"':
         text = text[1:-1]
+    if body.is_host and "\\" in text:
+        text = _ESCAPE.sub(_unescaped, text)
     return ir.Text(text, body.type(node), body.span(node))
+
+
+_ESCAPE = regex(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))", re.S)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    octal, hexadecimal, letter = found.groups()
+    if letter:
+        return _ESCAPED.get(letter, letter)
+    return chr(int(octal, 8) if octal else int(hexadecimal, 16))
 
 
 @expression(C.CXX_UNARY_EXPR, C.SIZE_OF_PACK_EXPR, C.CONCEPT_SPECIALIZATION_EXPR, C.REQUIRES_EXPR)
@@ -98,6 +123,9 @@ def _(body: Body, node: Node) -> Expr:
     span = body.span(node)
     binding = body.names.get(declaration_key(body, node))
     if binding is None:
+        instance = _instance(body, node) if body.is_host and not node.spelling else None
+        if instance is not None:
+            return ir.Text(instance.mangled_name, ir.Type(TypeKind.UNKNOWN, name="function"), span)
         if node.children and not node.spelling:  # a template parameter that an instance replaced by its value
             return body.expr(node.children[0])
         kind = builtin_vector(body, node)
@@ -117,6 +145,33 @@ def _(body: Body, node: Node) -> Expr:
     if isinstance(binding, ir.Variable):
         binding = location_of_variable(body, binding, span)
     return read(body, body.named(node, binding) or binding, span)
+
+
+def _instance(body: Body, node: Node) -> Node | None:
+    """The instance of a function template that `f<32, float>` names in a list, where clang says none."""
+    named = next((n for n in node.children if n.kind == C.OVERLOADED_DECL_REF), None)
+    if named is None:
+        return None
+    patterns = [overload.canonical for overload in named.overloads]
+    text = body.unit.spans.text(node)
+    given = [part.strip() for part in text[text.find("<") + 1 : text.rfind(">")].split(",")]
+    numbers = [child.evaluate() for child in node.children if child.kind >= 100]
+    found = [
+        function
+        for function in body.unit.root.children
+        if function.kind == C.FUNCTION_DECL
+        and (pattern := function.template) is not None
+        and pattern.canonical in patterns
+        and _is_given(function.template_arguments, given, numbers)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_given(arguments: Sequence[object], texts: list[str], numbers: list[int | float | None]) -> bool:
+    """Whether template arguments are those that are written, types as texts."""
+    own = [one for one in arguments if not isinstance(one, ClangType)]
+    types = [(one, text) for one, text in zip(arguments, texts, strict=False) if isinstance(one, ClangType)]
+    return own == numbers and all(one.spelling == text for one, text in types)
 
 
 def _function_name(body: Body, node: Node) -> str:
@@ -202,34 +257,94 @@ def _(body: Body, node: Node) -> Expr:
         if not children:
             return Constant(0, type_, body.span(node))
         return body.expr(children[0])
-    if body.is_host and type_.kind is TypeKind.RECORD:
-        fields = node.type.canonical.fields
-        values = tuple(
-            bound(body, fields[at], child) if at < len(fields) else body.expr(child)
-            for at, child in enumerate(children)
-        )
-    else:
-        values = tuple(body.expr(child) for child in children)
+    if any(_is_designated(body, child) for child in children):
+        return _designated(body, node, children, type_)
+    own = node.type.canonical
+    fields = own.fields if body.is_host and type_.kind is TypeKind.RECORD else ()
+    named = (*fields, *(None for _ in children[len(fields) :]))
+    values = tuple(_part(body, own, *pair) for pair in zip(named, children, strict=False))
     if body.is_host:
-        values = (*values, *_zeros_behind(len(values), node, type_, body.span(node)))
+        values = (*values, *_zeros_behind(body, len(values), node, type_, body.span(node)))
+        return temporary(body, node, aggregate(body, values, type_, body.span(node)))
     return aggregate(body, values, type_, body.span(node))
+
+
+def _is_designated(body: Body, node: Node) -> bool:
+    """`.x = 3`, `[3] = 4`."""
+    if node.kind != C.UNEXPOSED_EXPR or len(node.children) < 2 or body.type(node).kind is not TypeKind.VOID:
+        return False
+    return body.unit.spans.text(node).startswith((".", "["))
+
+
+def _designated(body: Body, node: Node, children: list[Node], type_: Type) -> Expr:
+    """`{.x = 3, .z = 4}`, `{[3] = 4}`: what is left out has the value of its class, or is zero."""
+    own, span = node.type.canonical, body.span(node)
+    fields = own.fields if type_.kind is TypeKind.RECORD else ()
+    names = [field.spelling for field in fields]
+    given: dict[int, Expr] = {}
+    at = 0
+    for child in children:
+        value = child
+        if _is_designated(body, child):
+            name, *_, value = child.children
+            known = name.spelling in names if name.kind == C.MEMBER_REF else type_.kind is TypeKind.ARRAY
+            index = names.index(name.spelling) if known and fields else name.evaluate()
+            is_one = len(child.children) == 2 and len(fields) == len(type_.fields)
+            if not (known and is_one and isinstance(index, int) and index < _MOST_ZEROS):
+                raise LoweringError("initial value of a part that is not known here", child)
+            at = index
+        given[at] = _part(body, own, fields[at] if at < len(fields) else None, value)
+        at += 1
+    if len({field.offset_bytes for field in type_.fields}) < len(type_.fields):  # a union
+        return Construct(tuple(given.values()), tuple(names[at] for at in given), type_, span)
+    for at in range(len(fields) or max(given)):
+        if at in given:
+            continue
+        inner = type_.fields[at].type if fields else type_.element or ir.UNKNOWN_TYPE
+        left_out = _left_out(body, fields[at] if fields else None, inner, span)
+        if left_out is None:
+            raise LoweringError("initial values that leave out a part", node)
+        given[at] = left_out
+    return aggregate(body, tuple(given[at] for at in sorted(given)), type_, span)
+
+
+def _left_out(body: Body, field: Node | None, type_: Type, span: Span) -> Expr | None:
+    """A member that a list leaves out: its value in the class, or zero; None where that names others."""
+    default = None if field is None else default_of(body, field)
+    if default is None:
+        return _zero(type_, span)
+    if any(n.kind in (C.MEMBER_REF_EXPR, C.CXX_THIS_EXPR) for n in default.walk()):
+        return None
+    return body.expr(default)
+
+
+def _part(body: Body, whole: ClangType, field: Node | None, node: Node) -> Expr:
+    """A part of an object: a member, or an element."""
+    if not body.is_host:
+        return body.expr(node)
+    initialises(body, node)
+    type_ = field.type if field is not None else whole.element if whole.kind == K.CONSTANTARRAY else None
+    made = None if type_ is None else made_of_braces(body, type_, node)
+    if made is None:
+        made = body.expr(node) if field is None else bound(body, field, node)
+    return made
 
 
 _MOST_ZEROS = 256
 
 
-def _zeros_behind(given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
-    """What `{a, b}` leaves out is zero, where no initialiser of a member says otherwise."""
+def _zeros_behind(body: Body, given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
+    """What `{a, b}` leaves out."""
     if type_.kind is TypeKind.ARRAY and type_.element is not None:
-        types = [type_.element] * (min(type_.length or 0, _MOST_ZEROS) - given)
+        parts = [(None, type_.element)] * (min(type_.length or 0, _MOST_ZEROS) - given)
     else:
         own = node.type.canonical.fields if type_.kind is TypeKind.RECORD and type_.name != "dim3" else ()
-        is_plain = len(own) == len(type_.fields) and all(c.kind < 100 for f in own for c in f.children)
         offsets = {field.offset_bytes for field in type_.fields if field.bits is None}
-        is_plain = is_plain and len(offsets) == len(type_.fields)
-        types = [field.type for field in type_.fields[given:]] if is_plain else []
-    for inner in types:
-        zero = _zero(inner, span)
+        is_plain = len(own) == len(type_.fields) == len(offsets)
+        types = [field.type for field in type_.fields]
+        parts = [*zip(own, types, strict=True)][given:] if is_plain else []
+    for field, inner in parts:
+        zero = _left_out(body, field, inner, span)
         if zero is None:  # nothing behind it has its place in the list
             return
         yield zero
@@ -271,9 +386,16 @@ def _(body: Body, node: Node) -> Expr:
         raise LoweringError("exception", node)
     span = body.span(node)
     values = [child for child in node.children if child.kind >= 100]
+    for value in values:
+        initialises(body, value)
+        destroyed = [one.function for one in parts(body.unit, value.type, Special.DESTROY)]
+        body.before += lost_by(body, destroyed, span)
     names = "" if not values else "|".join(class_names(values[0].type))
     text = ir.Text(names, ir.UNKNOWN_TYPE, span)
-    return ir.Call("", ir.THROW, (text, *(body.expr(value) for value in values)), ir.VOID, span)
+    thrown = tuple(body.expr(value) for value in values)
+    if not values and (handled := body.handled) is not None:  # as the handler has left it
+        thrown = (Read(ir.RegisterPlace(handled, (), handled.type), handled.type, span),)
+    return ir.Call("", ir.THROW, (text, *thrown), ir.VOID, span)
 
 
 # ---------------------------------------------------------------------------
@@ -379,8 +501,12 @@ def _(body: Body, node: Node) -> Expr:
     if kind in (B.LAND, B.LOR):
         return _logical(body, node, kind, span)
     left = body.expr(children[0])
+    mark = len(body.before)
     right = body.expr(children[1])
     if kind == B.COMMA:
+        if body.is_host and len(body.before) > mark:  # what the right side needs comes behind the left
+            body.before.insert(mark, ir.ExprStmt(left, body.region(), span))
+            return right
         if isinstance(left, ir.Load):  # named, but its value is not asked for
             left = left.place.address
         return ir.Binary(BinaryOp.COMMA, left, right, right.type, right.type, span)
@@ -431,8 +557,7 @@ def _logical(body: Body, node: Node, kind: int, span: Span) -> Expr:
             return Constant(int(kind == B.LOR), BOOL, span)
         return cast(body.expr(node.children[1]), BOOL, span)
     region = body.region()
-    mark = len(body.before)
-    right = with_effects(body, mark, body.expr(node.children[1]))
+    right = perhaps(body, node.children[1])
     op = ir.LogicalOp.AND if kind == B.LAND else ir.LogicalOp.OR
     return ir.Logical(op, left, right, region, BOOL, body.unit.spans.span(node.children[1]))
 
@@ -530,10 +655,7 @@ def _(body: Body, node: Node) -> Expr:
     then_region = body.region()
     otherwise_region = body.region()
     if known is None:
-        mark = len(body.before)
-        then = with_effects(body, mark, body.expr(children[1]))
-        mark = len(body.before)
-        otherwise = with_effects(body, mark, body.expr(children[2]))
+        then, otherwise = perhaps(body, children[1]), perhaps(body, children[2])
     else:  # recursion: the arm that is not taken would never end
         taken = body.expr(children[1] if known else children[2])
         never = Constant(0, taken.type, taken.span)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
     TOO_LARGE,
     Body,
@@ -20,6 +21,7 @@ from wattslice.frontend.cuda.lowering.context import (
     Guard,
     LoweringError,
     file_scope_variable,
+    is_callable_type,
 )
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
 from wattslice.frontend.cuda.lowering.lost_kernels import code_of
@@ -90,7 +92,7 @@ def host_functions(
     wanted = dict.fromkeys(launching)
     frontier = launching
     while frontier and len(wanted) < _MOST_FUNCTIONS:
-        names = {hosts[key].spelling for key in frontier}
+        names = {word for key in frontier for word in _words_for(hosts[key])}
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
@@ -107,6 +109,19 @@ def host_functions(
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _words_for(function: Node) -> set[str]:
+    """What stands where a function is called: of one that is not named there, the classes of its objects."""
+    if function.spelling.isidentifier():
+        return {function.spelling}
+    taken = [child.type.canonical for child in function.children if child.kind == C.PARM_DECL]
+    pointed = (type_.pointee.canonical if type_.kind in _REFERENCES else type_ for type_ in taken)
+    classes = (function.semantic_parent, *(type_.declaration for type_ in pointed))
+    return {class_.spelling.partition("<")[0] for class_ in classes if class_ is not None}
+
+
+_REFERENCES = (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
 
 
 def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:
@@ -290,7 +305,8 @@ def _is_helper(unit: Unit, function: Node) -> bool:
     if span.end_line - span.line > _MOST_HELPER_LINES:
         return False
     result = unit.types.translate(function.type.result.raw)
-    if result.kind not in (TypeKind.VOID, TypeKind.POINTER) or has_object(function):
+    gives_number = result.kind not in (TypeKind.VOID, TypeKind.POINTER) or is_callable_type(result)
+    if gives_number or has_object(function):
         return True  # a method may change the members of its object
     pointers = [
         type_

@@ -9,7 +9,7 @@ from wattslice import ir
 from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
-from wattslice.frontend.cuda.clang.flags import STUBS
+from wattslice.frontend.cuda.clang.flags import FOLLOWED, STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering import calls, closures, expressions, loops, memory, statements
@@ -38,12 +38,20 @@ from wattslice.patterns import regex
 if TYPE_CHECKING:
     from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, Reuse
 
-_FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.DESTRUCTOR)
+_FUNCTIONS = (
+    C.FUNCTION_DECL,
+    C.FUNCTION_TEMPLATE,
+    C.CXX_METHOD,
+    C.CONVERSION_FUNCTION,
+    C.CONSTRUCTOR,
+    C.DESTRUCTOR,
+)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
 _REGISTERED = (calls, closures, expressions, loops, memory, statements)
 _STUBS = str(STUBS)
+_FOLLOWED = str(FOLLOWED)
 _INLINE = regex(r"\b(__)?inline(__)?\b")
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")
 
@@ -142,7 +150,8 @@ def project_functions(unit: Unit) -> list[Node]:
 
 
 def _is_stub(unit: Unit, node: Node) -> bool:
-    return unit.spans.file(node).startswith(_STUBS)
+    file = unit.spans.file(node)
+    return file.startswith(_STUBS) and file != _FOLLOWED
 
 
 def kernel_definitions(functions: list[Node]) -> list[Node]:

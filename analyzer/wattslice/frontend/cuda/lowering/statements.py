@@ -44,6 +44,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     must_name_an_object,
     note_pointer,
     pointee_of,
+    whole_expression,
     with_effects,
 )
 from wattslice.frontend.cuda.lowering.objects import (
@@ -99,10 +100,12 @@ def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
     """Run a handler; effects it wants run before come first, and its failure leaves a hole."""
     outer, outer_after = body.before, body.after
     body.before, body.after = [], []
+    older = len(body.frame.guards)
     try:
-        result = handler(body, node)
-        if body.after and result and not isinstance(result[-1], ir.Return | ir.Break | ir.Continue):
-            result = [*result, *body.after]
+        result = [*handler(body, node), *body.after]
+        if node.kind in _SCOPES and len(body.frame.guards) > older:  # what its head declares ends with it
+            result += at_end(body, older, result)
+            del body.frame.guards[older:]
         return [*body.before, *result] if body.before else result
     except LoweringError as error:
         span = body.unit.spans.span(error.node)
@@ -112,6 +115,9 @@ def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
         return _rest_of(body, node) if body.is_host else list(body.before)
     finally:
         body.before, body.after = outer, outer_after
+
+
+_SCOPES = (C.IF_STMT, C.SWITCH_STMT, C.FOR_STMT, C.WHILE_STMT, C.CXX_FOR_RANGE_STMT)
 
 
 def _rest_of(body: Body, node: Node) -> list[Stmt]:
@@ -332,6 +338,8 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
         first, end = again
         before = lower_all(body, nodes[:first])
         return [*before, _repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
+    if body.is_host and b"#pragma omp" in body.unit.parsed.source:
+        return [stmt for node in nodes for stmt in _by_threads(body, node)]
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
     from wattslice.frontend.cuda.lowering.folding import runs_of  # few kernels are so large
@@ -414,6 +422,29 @@ def _jumped_back(nodes: Sequence[Node]) -> tuple[int, int] | None:
                 if node.spelling in _jumped_to(nodes[end - 1 : end]):
                     return first, end
     return None
+
+
+_OMP = regex(rb"#pragma omp\s+(?P<what>(?:[^\n\\]|\\\r?\n)*)\n\s*\Z")
+_EACH_THREAD = regex(r"parallel\b(?!.*\b(?:for|sections|taskloop)\b)")
+_OF_A_THREAD = regex(r"\b(?:first|last)?private\s*\(([^()]*)\)")
+
+
+def _by_threads(body: Body, node: Node) -> list[Stmt]:
+    """A statement of host code, behind a `#pragma omp`: each thread of a parallel region runs it, and what
+    the variables that a thread has for itself hold behind it is not known.
+    """
+    found = body.unit.spans.written(node)
+    before = b"" if found is None else found[0].data[max(0, found[1] - _LONGEST_PRAGMA) : found[1]]
+    pragma = _OMP.search(before)
+    if pragma is None:
+        return lower(body, node)
+    what, span = pragma["what"].decode("utf-8", "replace"), body.unit.spans.span(node)
+    own = " ".join(f"{name} = 0;" for names in _OF_A_THREAD.findall(what) for name in names.split(","))
+    statements = [_repeated(body, [node])] if _EACH_THREAD.match(what) else lower(body, node)
+    return [*statements, *written_by(body, own, span)]
+
+
+_LONGEST_PRAGMA = 500
 
 
 def _repeated(body: Body, nodes: Sequence[Node]) -> Stmt:
@@ -528,7 +559,7 @@ def split_condition(body: Body, node: Node, tail: int) -> tuple[list[Stmt], list
 def decision(body: Body, node: Node) -> ir.Expr:
     """The value of a condition; of host code an unknown one where it cannot be read."""
     try:
-        return body.expr(node)
+        return whole_expression(body, lambda: body.expr(node))
     except LoweringError:
         if not body.is_host:
             raise
@@ -569,7 +600,10 @@ def _(body: Body, node: Node) -> list[Stmt]:
     if len(parts) != 2:
         raise LoweringError("switch whose selector could not be read", node)
     with body.statement_span(parts[0]):
-        selector = body.expr(parts[0])
+        selector = whole_expression(body, lambda: body.expr(parts[0]))
+    head = _head(body, node, parts[1]) if body.is_host else ""
+    unseen = [] if ";" not in head or before else rejected(body, head, span)  # clang does not list it
+    before.extend(unseen)
     region = body.region()
     groups: list[tuple[list[int | None], list[Node]]] = []
     inner = list(parts[1].children) if parts[1].kind == C.COMPOUND_STMT else [parts[1]]
@@ -601,7 +635,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
         for labels, nodes in groups
     )
     body.frame.targets.pop()
-    return [*before, ir.Switch(selector, cases, region, span)]
+    return [*before, ir.Switch(selector, cases, region, span), *unseen]
+
+
+def _head(body: Body, node: Node, inner: Node) -> str:
+    """What stands in front of the body of a statement."""
+    text, length = body.unit.spans.text(node), inner.start.offset - node.start.offset
+    return text[: max(0, length)]
 
 
 # --------------------------------------------------------------------------- jumps
@@ -611,7 +651,8 @@ def _(body: Body, node: Node) -> list[Stmt]:
 def _(body: Body, node: Node) -> list[Stmt]:
     result = _return(body, node)
     last = result[-1]
-    if not body.frame.guards or not isinstance(last, ir.Return):
+    ending, body.after = body.after, []
+    if not (body.frame.guards or ending) or not isinstance(last, ir.Return):
         return result
     value, kept = last.value, None
     if isinstance(value, Read) and value.type.kind is TypeKind.RECORD:
@@ -621,7 +662,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         note_pointer(body, variable, (), value)
         result.insert(-1, ir.Declare(variable, value, body.region(), last.span))
         value = Read(RegisterPlace(variable, (), value.type), value.type, last.span)
-    return [*result[:-1], *destroyed(body, 0, kept), ir.Return(value, last.region, last.span)]
+    return [*result[:-1], *ending, *destroyed(body, 0, kept), ir.Return(value, last.region, last.span)]
 
 
 def _return(body: Body, node: Node) -> list[Stmt]:
@@ -742,7 +783,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
     rest: Stmt = others
     for handler in reversed(handlers):
         where = body.unit.spans.span(handler)
-        name = ir.ANY_TYPE
+        name, by_reference = ir.ANY_TYPE, None
         held: Stmt = _alone(body, ir.Call("", ir.HANDLE, (), ir.UNKNOWN_TYPE, where))
         if handler.children[0].kind == C.VAR_DECL:
             declaration = handler.children[0]
@@ -755,10 +796,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
                 where,
             )
             body.names[declaration.raw.data0] = variable
+            by_reference = variable if must_name_an_object(declaration.type) else None
             held = ir.Declare(
                 variable, ir.Call("", ir.HANDLE, (), variable.type, where), body.region(), where
             )
+        outer, body.handled = body.handled, by_reference
         inner = as_block(body, handler.children[-1])
+        body.handled = outer
         inner = Block((held, *inner.statements), inner.region, where)
         rest = ir.If(_caught(name, where), inner, Block((rest,), body.region(), where), body.region(), where)
     inside = as_block(body, protected)
@@ -813,9 +857,10 @@ def _(body: Body, node: Node) -> list[Stmt]:
 @statement(C.DECL_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     result: list[Stmt] = []
+    is_of_several = body.is_host and len(node.children) > 1
     for child in node.children:
         if child.kind == C.VAR_DECL:
-            result.extend(declare(body, child))
+            result.extend(lower(body, child) if is_of_several else declare(body, child))
         elif child.kind == C.UNEXPOSED_DECL:  # structured binding
             result.extend(structured_binding(body, node, child, body.span(child)))
     return result
@@ -860,6 +905,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         made = _made_object(body, node, initializer, span)
         if made:
             return made
+    if body.is_host and initializer is not None:
+        initialises(body, initializer)
     mark = len(body.before)
     role = VariableRole.STATIC_LOCAL if body.is_host and node.is_static else VariableRole.LOCAL
     itself: Variable | None = None
@@ -917,7 +964,6 @@ def _made_object(body: Body, node: Node, initializer: Node, span: Span) -> list[
     where = location_of_variable(body, variable, span)
     made = made_at(body, initializer, where, span)
     if made is None:
-        initialises(body, initializer)
         return []
     body.names[node.raw.data0] = variable
     note_object(body, where, node.type, span)
@@ -937,10 +983,13 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
     if where is None:  # bound to a temporary
         if not body.is_host and must_name_an_object(node.type):
             raise LoweringError(f"'{node.spelling}' refers to an object that is not known here", node)
+        initialises(body, initializer)
         value = body.expr(initializer)
         variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
         body.names[key] = variable
         note_pointer(body, variable, (), value)
+        if body.is_host and bare(initializer).kind in (C.CALL_EXPR, C.INIT_LIST_EXPR):
+            note_object(body, location_of_variable(body, variable, span), bare(initializer).type, span)
         return [ir.Declare(variable, value, body.region(), span)]
     pointer = Variable(
         node.spelling, pointer_to(where.type), body.home(pointer_to(where.type)), VariableRole.LOCAL, span

@@ -15,7 +15,7 @@ from msgspec import Struct
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
-from wattslice.frontend.cuda.clang.flags import is_c
+from wattslice.frontend.cuda.clang.flags import FOLLOWED, is_c
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, UnitHandle, file_of, library
 from wattslice.frontend.cuda.clang.session import ParsedUnit
@@ -157,7 +157,7 @@ class Unit:
         waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
         while waiting:
             node = waiting.pop()
-            if node.kind == C.DESTRUCTOR:
+            if node.kind == C.DESTRUCTOR and node.file != FOLLOWED:
                 found.append(node)
             elif node.kind in _HOLDING:
                 waiting.extend(node.children)
