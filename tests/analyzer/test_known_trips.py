@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from wattslice import analyze_text
@@ -33,6 +34,82 @@ CASES = [
 
 @pytest.mark.parametrize(("body", "expected"), [pytest.param(*case[1:], id=case[0]) for case in CASES])
 def test_what_data_may_end_is_not_known(tmp_path, body, expected):
+    assert trips(tmp_path, body) == expected
+
+
+def julia(real: np.float32, imaginary: np.float32, most: int) -> int:
+    """Iterations until a point escapes, in single precision as it is written."""
+    a = b = np.float32(0)
+    for k in range(most):
+        if a * a + b * b >= 4:
+            return k
+        a, b = a * a - b * b + real, np.float32(2) * a * b + imaginary
+    return most
+
+
+ESCAPES = (
+    "int t = threadIdx.x; float c = t * 3.f / n - 2, d = (t % 8) / 7.f, a = 0, b = 0; int k = 0;"
+    " while (k < 60 && a * a + b * b < 4) { float s = a * a - b * b + c; b = 2 * a * b + d; a = s; k++; }"
+)
+ESCAPES_FROM_A_FOR = (
+    "int t = threadIdx.x; float c = t * 3.f / n - 2, d = (t % 8) / 7.f, a = 0, b = 0; int k;"
+    " for (k = 0; k < 60; k++)"
+    " { if (a * a + b * b >= 4) break; float s = a * a - b * b + c; b = 2 * a * b + d; a = s; }"
+)
+BITS = "unsigned v = threadIdx.x, m = 0; {0} for (int k = 0; k < m; k++) x[k] = 1;"
+SET = sum(t.bit_count() for t in range(32)) / 32
+
+
+def test_what_floating_point_numbers_of_indices_decide_is_known(tmp_path):
+    f = np.float32
+    points = [(f(t) * f(3) / f(100) - f(2), f(t % 8) / f(7)) for t in range(32)]
+    passes = [julia(c, d, 60) for c, d in points]
+    assert 5 < sum(passes) / 32 < 55
+    assert trips(tmp_path, ESCAPES) == [sum(passes) / 32]
+    assert trips(tmp_path, ESCAPES_FROM_A_FOR) == [sum(min(k + 1, 60) for k in passes) / 32]
+    behind = ESCAPES_FROM_A_FOR + " for (int j = 0; j < k; j++) x[j] = 1;"
+    assert trips(tmp_path, behind)[1] == sum(passes) / 32
+    grows = "for (float y = threadIdx.x * .1f; y < 9.f; y += .3f) x[0] = y;"
+    steps = [next(k for k in range(99) if np.add.accumulate([f(t) * f(0.1)] + [f(0.3)] * k, dtype=f)[-1] >= 9)
+             for t in range(32)]  # fmt: skip
+    assert trips(tmp_path, grows) == [sum(steps) / 32]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (BITS.format("while (v) { m += v & 1; v >>= 1; }"), SET),
+        (BITS.format("for (int b = 0; b < 32; b++) m += v >> b & 1;"), SET),
+        (BITS.format("for (int b = 0; b < 32; b++) if (v >> b & 1) m++;"), SET),
+        ("int m = 0; for (int i = 0; i < 9; i++) m += i * i; for (int k = 0; k < m; k++) x[k] = 1;", 204),
+        ("int m = x[0]; for (int i = 0; i < 9; i++) m += i * i; for (int k = 0; k < m; k++) x[k] = 1;", None),
+        ("int m = 0; for (int i = 0; i < 9; i++) m += x[i]; for (int k = 0; k < m; k++) x[k] = 1;", None),
+        ("int m = 0; for (int i = 0; i < n; i++) m = i % 7 + 1; for (int k = 0; k < m; k++) x[k] = 1;", 2),
+    ],
+)
+def test_what_iterations_hand_on_decides_behind_the_loop(tmp_path, body, expected):
+    assert trips(tmp_path, body)[-1] == expected
+
+
+def test_what_iterations_hand_on_changes_no_weight(tmp_path):
+    """Iterations that are looked at alone count once each, also where they turn out to be data."""
+    body = "int m = 0; for (int i = 0; i < 9; i++) m += i * i; if (m > 3) x[0] = 1;"
+    data = "int m = 0; for (int i = 0; i < 9; i++) m += x[i]; if (m > 3) x[0] = 1;"
+    assert trips(tmp_path, body) == trips(tmp_path, data) == [9]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("int k = 0; again: x[k] = 1; k += 1 + (threadIdx.x & 3); if (k < n) goto again;", [52.25]),
+        ("int k = 0; again: if (k >= n) goto done; x[k] = 1; k += 4; goto again; done: x[0] = 1;", [26]),
+        ("int k = 0, j; up: j = 0; in: x[j] = 1; if (++j < 7) goto in; if (++k < n) { goto up; }", [100, 7]),
+        ("for (int m = 0; m < 5; m++) { int k = 0; up: if (k == 1 && m == 2) break; if (k++ < 3) goto up; }", [3, 10 / 3]),
+        ("int k = 0; up: switch (k) { case 4: return; default: k++; } x[k] = 1; goto up;", [5]),
+        ("up: x[threadIdx.x] = 1; if (x[3] > 1) goto up;", [None]),
+    ],
+)
+def test_a_jump_back_is_a_loop(tmp_path, body, expected):
     assert trips(tmp_path, body) == expected
 
 

@@ -25,6 +25,7 @@ from wattslice.counting.sampling import planned
 from wattslice.counting.values import Pointer, Value, distinct
 from wattslice.ir.accesses import register_assignments
 from wattslice.ir.c_arithmetic import COMPARE
+from wattslice.ir.loops import LoopShape
 from wattslice.ir.objects import FOLLOWED, contents_given
 
 MOST_FORMS = 16
@@ -714,6 +715,21 @@ def deciding_expressions(kernel: ir.Kernel) -> frozenset[_Source]:
                 elif isinstance(node, ir.Logical):
                     roots.add(node)
     return expressions_behind(kernel, frozenset(roots))
+
+
+@lru_cache(maxsize=64)
+def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
+    """What a loop works out from one iteration to the next, other than by counting, and something decides by."""
+    inside = {stmt.variable for stmt in ir.walk_statements(shape.loop.body) if isinstance(stmt, ir.Declare)}
+    for node in ir.expressions_below(shape.loop.body):
+        if isinstance(node, ir.InlinedCall):
+            inside.update(node.parameters)
+    written = {key[0] if isinstance(key, tuple) else key for key in shape.assigned} - inside - shape.counters
+    if not written:
+        return frozenset()
+    decide = (node.place for node in deciding_expressions(kernel) if isinstance(node, ir.Read | ir.Load))
+    read = (place.variable if isinstance(place, ir.RegisterPlace) else place.root for place in decide)
+    return frozenset(variable for variable in read if variable in written)
 
 
 @lru_cache(maxsize=64)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.branch_profile.profile import LOOP
+from wattslice.counting.boundaries import handed_on
 from wattslice.counting.compiled_code import most_of_the_rest, retries_a_swap, unrolled_by
 from wattslice.counting.expressions import ExpressionEvaluator
 from wattslice.counting.iterations import (
@@ -322,6 +323,17 @@ class Loops(ExpressionEvaluator):
         for key, value in self._registers(shape).items():
             if key not in shape.counters:
                 environment[key] = _drifted(before.get(key), value)
+
+    def _is_followed(self, shape: LoopShape) -> bool:
+        """Whether it is known so far what the iterations hand on that decides something."""
+        if shape.iterations_differ:
+            return False
+        decisive = handed_on(self.state.launch.kernel, shape)
+        return bool(decisive) and any(
+            isinstance(value, int | float | np.ndarray)
+            for key, value in self._registers(shape).items()
+            if (key[0] if isinstance(key, tuple) else key) in decisive
+        )
 
     def _loses(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> bool:
         """Whether `_forget` would drop lanes of a register that the last iteration has computed from
@@ -717,6 +729,10 @@ class Loops(ExpressionEvaluator):
             boundaries.skipping += skips
         corner = strata[-1].representative if strata else 0
         alike = len(strata) == 2 and not shape.iterations_differ and known.leaving is None
+        longest, alone = int(np.max(trips)), 0
+        others = strata
+        if 1 < len(strata) < longest and longest * shape.size <= self.allowance and self._is_followed(shape):
+            strata = [_Stratum(k, k, k + 1) for k in range(longest)]
         self.allowance = outer_allowance / max(1, len(strata))
         survivors = mask
         left = masks.none
@@ -728,12 +744,15 @@ class Loops(ExpressionEvaluator):
             stratum = strata.pop(0)
             representative, first, end = stratum.representative, stratum.first, stratum.end
             is_far = (
-                alike and np.all(previous == 0) and np.all(representative > 1) and np.all(end - first > 1)
+                alike
+                and np.all(previous == alone)
+                and np.all(representative > alone + 1)
+                and np.all(end - first > 1)
             )
             if is_far and self._loses(shape, before):
                 # The second iteration knows what the last does not: it counts as the rest, the last as
                 # itself.
-                strata = [_Stratum(1, first, end - 1), _Stratum(representative, end - 1, end)]
+                strata = [_Stratum(alone + 1, first, end - 1), _Stratum(representative, end - 1, end)]
                 continue
             # The far end of nested loops is one corner: it shows how far addresses reach, and counts as the
             # rest.
@@ -775,6 +794,14 @@ class Loops(ExpressionEvaluator):
                 survivors = masks.where(survivors, stay ** (np.clip(trips, first, end) - first))
                 if survivors.is_empty:
                     break
+            if strata is not others and representative == 0 and not self._is_followed(shape):
+                strata = [  # of loops this short all lanes have the same strata
+                    replace(other, representative=max(1, cast(int, other.representative)), first=max(1, first))
+                    for other in others
+                    if other.end > 1 and isinstance(first := other.first, int | float)
+                ]
+                alone = 1
+                self.allowance = outer_allowance / (1 + len(strata))
         self.allowance = outer_allowance
         self.at_corner = was_at_corner
         self.sampled = was_sampled
