@@ -56,6 +56,10 @@ ESCAPES_FROM_A_FOR = (
     " for (k = 0; k < 60; k++)"
     " { if (a * a + b * b >= 4) break; float s = a * a - b * b + c; b = 2 * a * b + d; a = s; }"
 )
+ESCAPES_FROM_A_DO = ESCAPES.replace("while", "if (1) do").replace("(k < 60 && a * a + b * b < 4)", "").replace(
+    "k++; }", "k++; } while (k < 60 && a * a + b * b < 4);"
+)
+LONG = ESCAPES.replace("60", "2000")
 BITS = "unsigned v = threadIdx.x, m = 0; {0} for (int k = 0; k < m; k++) x[k] = 1;"
 SET = sum(t.bit_count() for t in range(32)) / 32
 
@@ -67,6 +71,11 @@ def test_what_floating_point_numbers_of_indices_decide_is_known(tmp_path):
     assert 5 < sum(passes) / 32 < 55
     assert trips(tmp_path, ESCAPES) == [sum(passes) / 32]
     assert trips(tmp_path, ESCAPES_FROM_A_FOR) == [sum(min(k + 1, 60) for k in passes) / 32]
+    assert trips(tmp_path, ESCAPES_FROM_A_DO) == [sum(passes) / 32]
+    assert trips(tmp_path, ESCAPES_FROM_A_DO.replace("c = t", "c = x[t]")) == [None]
+    far = [julia(c, d, 2000) for c, d in points]
+    assert trips(tmp_path, LONG) == [sum(far) / 32]
+    assert trips(tmp_path, LONG.replace("2000", "200000")) == [None]
     behind = ESCAPES_FROM_A_FOR + " for (int j = 0; j < k; j++) x[j] = 1;"
     assert trips(tmp_path, behind)[1] == sum(passes) / 32
     grows = "for (float y = threadIdx.x * .1f; y < 9.f; y += .3f) x[0] = y;"

@@ -718,6 +718,17 @@ def deciding_expressions(kernel: ir.Kernel) -> frozenset[_Source]:
 
 
 @lru_cache(maxsize=64)
+def loads_behind(kernel: ir.Kernel, condition: ir.Expr) -> bool:
+    """Whether what memory or another thread holds may decide a condition."""
+    others = (ir.Semantics.OPAQUE, ir.Semantics.UNIFORM)
+    return any(
+        isinstance(node, ir.Load | ir.Atomic | ir.TextureFetch)
+        or (isinstance(node, ir.Intrinsic) and node.semantics in others)
+        for node in expressions_behind(kernel, frozenset((condition,)))
+    )
+
+
+@lru_cache(maxsize=64)
 def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
     """What a loop works out from one iteration to the next, other than by counting, and something decides by."""
     inside = {stmt.variable for stmt in ir.walk_statements(shape.loop.body) if isinstance(stmt, ir.Declare)}

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.branch_profile.profile import LOOP
-from wattslice.counting.boundaries import handed_on
+from wattslice.counting.boundaries import handed_on, loads_behind
 from wattslice.counting.compiled_code import most_of_the_rest, retries_a_swap, unrolled_by
 from wattslice.counting.expressions import ExpressionEvaluator
 from wattslice.counting.iterations import (
@@ -80,6 +80,9 @@ DEFAULT_TRIPS = 8.0
 """Iterations assumed for a loop that ends by data. The loop-branch heuristic of Wu & Larus (1994) gives
 p = 0.88 to staying in the loop, a mean of 1 / (1 - 0.88) = 8.3 iterations, here rounded. A counter that
 takes several elements at a step, as where the lanes of a warp share a row, needs fewer for as many."""
+
+FOLLOWED_LONGER, FEW_LANES = 4, 4096
+"""How many times the allowance iterations may take that each have to be known, of so few lanes."""
 
 SURVEY_ALLOWANCE = 400.0
 """The same of loops inside one whose iterations are looked at together."""
@@ -377,20 +380,27 @@ class Loops(ExpressionEvaluator):
         if begun is None:
             return None
         if by_data:
-            short = int(np.max(begun)) * shape.size <= self.allowance
+            short = self._is_short(shape, int(np.max(begun)))
             state.is_limited |= not short
-            if short and loop.kind is not ir.LoopKind.DO and self._is_decided(loop, mask):
+            is_decided = self._is_decided(loop, mask)
+            if short and is_decided:
                 return None  # run step by step: nothing of the condition depends on data
             if self._measured_trips(loop) is not None:
                 return None  # its bound is not what ends it
+            why = "is not followed so far" if is_decided else "depends on data"
             state.tallies.assume_trips(
                 loop,
-                "the loop may end early, which depends on data: assumed to run to its bound, "
+                f"the loop may end early, which {why}: assumed to run to its bound, "
                 f"{_number(begun)} iterations",
             )
         else:
             self._tell_unused_profile(loop)
         return _Trip(_plain(begun), None if leaving is None else _plain(leaving), not by_data, has_open_exit)
+
+    def _is_short(self, shape: LoopShape, longest: int) -> bool:
+        """Whether each of the iterations may be run that have to be known one by one."""
+        more = FOLLOWED_LONGER if self.state.threads.exists.size <= FEW_LANES else 1
+        return longest * shape.size <= more * self.allowance
 
     def _least(self, loop: ir.Loop, mask: Mask, found: list[_Trips | None]) -> _Trips | None:
         """The least of those that are known, lane by lane."""
@@ -429,8 +439,10 @@ class Loops(ExpressionEvaluator):
             )
 
     def _is_decided(self, loop: ir.Loop, mask: Mask) -> bool:
-        """True when the whole condition is known as the loop is entered."""
+        """True when the whole condition is known as the loop is entered, and stays so behind its body."""
         if loop.condition is None:
+            return False
+        if loop.kind is ir.LoopKind.DO and loads_behind(self.state.launch.kernel, loop.condition):
             return False
         (value,) = self.peek(loop.condition, mask=mask)
         return not isinstance(truth(value), Chance)
@@ -731,7 +743,7 @@ class Loops(ExpressionEvaluator):
         alike = len(strata) == 2 and not shape.iterations_differ and known.leaving is None
         longest, alone = int(np.max(trips)), 0
         others = strata
-        if 1 < len(strata) < longest and longest * shape.size <= self.allowance and self._is_followed(shape):
+        if 1 < len(strata) < longest and self._is_short(shape, longest) and self._is_followed(shape):
             strata = [_Stratum(k, k, k + 1) for k in range(longest)]
         self.allowance = outer_allowance / max(1, len(strata))
         survivors = mask

@@ -262,6 +262,17 @@ def step_updates(loop: ir.Loop) -> tuple[Induction, ...]:
     return tuple(update for part in parts if (update := update_of(part)) is not None)
 
 
+def last_updates(loop: ir.Loop) -> Iterator[Induction]:
+    """The updates that the step of a loop makes, or what ends its body in place of one."""
+    yield from step_updates(loop)
+    for stmt in reversed(tuple(_straight_line(loop.body)) if loop.step is None else ()):
+        parts = ir.comma_parts(stmt.expr) if isinstance(stmt, ir.ExprStmt) else ()
+        updates = [update for part in parts if (update := update_of(part)) is not None]
+        if not updates:
+            return
+        yield from updates
+
+
 def written_in(loop: ir.Loop) -> Counter[ir.RegisterKey]:
     """How many times each register is written in a loop, textually."""
     return _assignments(_nodes(loop), loop.body)
