@@ -66,6 +66,7 @@ int main() {
         ("", "found = status(); if (found == 3) continue; if (found) break;", "n + 4", 4, 60),
         ("", "if (status()) break; n = 7;", "found", 5, 60),
         ("", "if (status()) break; n = 7;", "n + 4", None, 60),
+        ("", "if (status()) break; n++;", "n + 4", None, 60),
         ("", "if (++tries == 300) break;", "tries", 300, 3_000),
         ("int seen[4] = {0};", "if (seen[3]) break; seen[tries] = 1; tries++;", "tries", 4, 100),
         ("int a = 0, b = 0, c = 0;", "if (c) break; c = b; b = a; a = 1; n++;", "n", 3, 100),

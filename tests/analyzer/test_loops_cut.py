@@ -4,11 +4,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from wattslice import ir
 from wattslice.analysis import LaunchSource
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches.host_code import HostCode
+from wattslice.launches.host_loops import HostLoops
+from wattslice.launches.memory import Record
 
-from .geometry import launches
+from .geometry import GPU, launches
+
+STRING_MATCH = Path(__file__).parents[2] / "corpora/wattslice_corpora/kernels/wang2013/string_match.cu"
 
 HEAD = """
 #include <utility>
@@ -166,3 +175,20 @@ def test_a_value_that_is_assumed_gives_no_number_of_launches(tmp_path):
     assert {one.times for one in found if one.arguments[1] == 8} == {None}
     every = [told.message for one in found if one.grid[0] > 1 for told in one.assumptions]
     assert not any("its first iteration" in message for message in every)  # which has a grid of 1
+
+
+def test_literals_that_a_function_is_given_in_a_loop_do_not_change():
+    """Each visit has literals of its own: were they lost, another visit would have to lose the next ones."""
+    visits: list[ir.Loop] = []
+    original = HostLoops._visit
+
+    def visit(self, stmt, times, why):
+        visits.append(stmt)
+        return original(self, stmt, times, why)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HostLoops, "_visit", visit)
+        host = HostCode(read_cuda(STRING_MATCH), GPU)
+        found = host.launches({})
+    assert {one.grid.cells[0] for one in found if isinstance(one.grid, Record)} == {512}
+    assert len(visits) < 100

@@ -41,10 +41,11 @@ _TOLD = -1
 # ----------------------------------------------------------------------------- texts
 
 
-def text_storage(text: str) -> Pointer:
+def text_storage(text: str, *, is_literal: bool = False) -> Pointer:
     """The address of these characters."""
     cells: dict[int, Value] = {offset: ord(char) for offset, char in enumerate(text)}
-    return Pointer(Storage("a text", {**cells, len(text): 0}, size_bytes=len(text) + 1), 0)
+    cells[len(text)] = 0
+    return Pointer(Storage("a text", cells, size_bytes=len(text) + 1, is_given=is_literal), 0)
 
 
 def text_of(value: Value) -> str | None:

@@ -78,11 +78,13 @@ class _Level(Struct):
     """A function, loop, iteration or block around what is visited, by the jump that leaves it.
 
     `mark`: when it was entered. `left`: what it had changed where a jump may have left it, and why.
+    `jumps`: how many may have left it, or one around it.
     """
 
     left_by: Flow
     mark: int
     left: list[tuple[Delta, Unknown]] = field(default_factory=list[tuple[Delta, Unknown]])
+    jumps: int = 0
 
 
 class _Way(Struct, frozen=True):
@@ -218,6 +220,8 @@ class ControlFlow(Evaluator):
             return
         if self._doubt is None or left[0] < self._doubt:
             self._doubt = left[0]
+        for level in self._around[left[0] :]:
+            level.jumps += 1
         if way is None or why.is_option or flow is Flow.EXIT:
             return
         if flow is Flow.RETURN:

@@ -219,7 +219,7 @@ class Evaluator(ABC):
         pointer = self.evaluate(node.pointer)
         index = 0 if node.index is None else self.evaluate(node.index)
         if isinstance(pointer, str):
-            pointer = text_storage(pointer)
+            pointer = text_storage(pointer, is_literal=True)
         if not isinstance(pointer, Pointer):
             return pointer if isinstance(pointer, Unknown) else Unknown("an element of something unknown")
         if not isinstance(index, int):
@@ -234,7 +234,7 @@ class Evaluator(ABC):
     def _load(self, place: ir.MemoryPlace, type_: ir.Type) -> Value:
         pointer = self.evaluate(place.address)
         if isinstance(pointer, str) and type_.bits == 8:
-            pointer = text_storage(pointer)
+            pointer = text_storage(pointer, is_literal=True)
         self.loaded_at[id(place)] = pointer
         if isinstance(pointer, Pointer):
             return self.memory.read(pointer.storage, pointer.offset, type_)

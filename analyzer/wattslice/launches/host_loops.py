@@ -88,6 +88,8 @@ class HostLoops(ControlFlow):
         begin, repeats = self.steps_left, 0
         has_launches = bool(self._graph.launches_in(stmt.body))
         least = 0 if has_launches else begin - MAX_LOOP_STEPS
+        is_endless = stmt.condition is None or isinstance(stmt.condition, ir.Constant)
+        is_open = bound is None and (is_endless or not has_launches)
         for iteration in range(limit + 1):
             if self.steps_left < least or repeats == MOST_REPEATS:
                 return self._unfinished(stmt, mark, known)
@@ -116,6 +118,8 @@ class HostLoops(ControlFlow):
                 return self._stopped(flow)
             if stmt.step is not None:
                 self.evaluate(stmt.step)
+            if is_open and iteration >= 1 and self._around[-1].jumps > iteration:
+                return self._unfinished(stmt, mark, known)
             if bound is None and not has_launches:
                 repeats = repeats + 1 if self.memory.is_as_at(before) else 0
         return self._unfinished(stmt, mark, known)

@@ -55,8 +55,8 @@ class Storage(Struct, eq=False):
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
     `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns. `is_given`:
-    argv, whose words a function that gets it reads and does not change. `part_of`: a name for a part of
-    another object, which it is read from and written to. `class_name`: of an object of a class.
+    argv or a literal, which a function that gets it reads and does not change. `part_of`: a name for a part
+    of another object, which it is read from and written to. `class_name`: of an object of a class.
     `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
     """
 
