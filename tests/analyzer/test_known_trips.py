@@ -56,8 +56,10 @@ ESCAPES_FROM_A_FOR = (
     " for (k = 0; k < 60; k++)"
     " { if (a * a + b * b >= 4) break; float s = a * a - b * b + c; b = 2 * a * b + d; a = s; }"
 )
-ESCAPES_FROM_A_DO = ESCAPES.replace("while", "if (1) do").replace("(k < 60 && a * a + b * b < 4)", "").replace(
-    "k++; }", "k++; } while (k < 60 && a * a + b * b < 4);"
+ESCAPES_FROM_A_DO = (
+    ESCAPES.replace("while", "if (1) do")
+    .replace("(k < 60 && a * a + b * b < 4)", "")
+    .replace("k++; }", "k++; } while (k < 60 && a * a + b * b < 4);")
 )
 LONG = ESCAPES.replace("60", "2000")
 BITS = "unsigned v = threadIdx.x, m = 0; {0} for (int k = 0; k < m; k++) x[k] = 1;"
@@ -107,13 +109,48 @@ def test_what_iterations_hand_on_changes_no_weight(tmp_path):
     assert trips(tmp_path, body) == trips(tmp_path, data) == [9]
 
 
+def held(value: int, bits: int) -> int:
+    """`value` as a type holds it of so many bits, signed where they are negative."""
+    low = -(1 << (-bits - 1)) if bits < 0 else 0
+    return (value - low) % (1 << abs(bits)) + low
+
+
+@pytest.mark.parametrize(
+    ("head", "first", "step", "bits", "shift", "compared", "limit"),
+    [
+        ("unsigned v = t * 4; v - 16 < 1000u; v += 100", (4, 0), 100, 32, -16, 32, 1000),
+        ("int v = t - 8; v < 20u; v += 3", (1, -8), 3, -32, 0, 32, 20),
+        ("signed char v = t * 3; v < 100; v += 50", (3, 0), 50, -8, 0, -32, 100),
+        ("unsigned char v = t * 8; v < 250; v += 16", (8, 0), 16, 8, 0, -32, 250),
+        ("unsigned char v = t * 8; v < 250; v += 10", (8, 0), 10, 8, 0, -32, 250),
+        ("unsigned v = t; v < 4000000000u; v += 900000000u", (1, 0), 900000000, 32, 0, 32, 4000000000),
+        ("unsigned v = t; v < 99; v += 7", (1, 0), 7, 32, 0, 32, 99),
+    ],
+)
+def test_a_counter_that_leaves_its_type_runs_on(
+    tmp_path, head: str, first: tuple[int, int], step: int, bits: int, shift: int, compared: int, limit: int
+):
+    ran = 0
+    for t in range(32):
+        v, m = held(t * first[0] + first[1], bits), 0
+        while m < 20 and held(v + shift, compared) < limit:
+            v, m = held(v + step, bits), m + 1
+        ran += m
+    body = f"int t = threadIdx.x, m = 0; for ({head}) {{ x[t] = 1; if (++m > 19) break; }}"
+    assert trips(tmp_path, body) == [ran / 32]
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
         ("int k = 0; again: x[k] = 1; k += 1 + (threadIdx.x & 3); if (k < n) goto again;", [52.25]),
         ("int k = 0; again: if (k >= n) goto done; x[k] = 1; k += 4; goto again; done: x[0] = 1;", [26]),
         ("int k = 0, j; up: j = 0; in: x[j] = 1; if (++j < 7) goto in; if (++k < n) { goto up; }", [100, 7]),
-        ("for (int m = 0; m < 5; m++) { int k = 0; up: if (k == 1 && m == 2) break; if (k++ < 3) goto up; }", [3, 10 / 3]),
+        (
+            "for (int m = 0; m < 5; m++)"
+            " { int k = 0; up: if (k == 1 && m == 2) break; if (k++ < 3) goto up; }",
+            [3, 10 / 3],
+        ),
         ("int k = 0; up: switch (k) { case 4: return; default: k++; } x[k] = 1; goto up;", [5]),
         ("up: x[threadIdx.x] = 1; if (x[3] > 1) goto up;", [None]),
     ],

@@ -730,7 +730,7 @@ def loads_behind(kernel: ir.Kernel, condition: ir.Expr) -> bool:
 
 @lru_cache(maxsize=64)
 def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
-    """What a loop works out from one iteration to the next, other than by counting, and something decides by."""
+    """What the iterations of a loop hand on, other than counters, and something decides by."""
     inside = {stmt.variable for stmt in ir.walk_statements(shape.loop.body) if isinstance(stmt, ir.Declare)}
     for node in ir.expressions_below(shape.loop.body):
         if isinstance(node, ir.InlinedCall):

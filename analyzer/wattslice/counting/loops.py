@@ -67,6 +67,7 @@ from wattslice.counting.values import (
     scalar,
     select,
     truth,
+    wrap,
 )
 from wattslice.ir.loops import Bound, Exit, Induction, LoopShape, is_endless, shape_of
 
@@ -475,10 +476,14 @@ class Loops(ExpressionEvaluator):
         is_moved = variable in exit_.behind_step if exit_ else is_do and variable not in shape.updated_in_test
         if is_moved:
             first = scalar(binary(op, first, amount, variable.type if variable.type.is_float else ir.INT64))
+        if bound.type_.is_integral and not bound.type_.signed and bound.comparison not in _EQUALITIES:
+            first = wrap(first, bound.type_)
         if self.state.boundaries is not None:
             self.state.boundaries.trips(loop, op, first, amount, bound.comparison, limit, mask.active)
         trips = trip_count(first, op, amount, bound.comparison, scalar(limit), variable.type)
-        return trips + 1 if is_do and trips is not None else trips
+        if trips is None or _wraps(variable.type, first, op, amount, trips, mask.active):
+            return None
+        return trips + 1 if is_do else trips
 
     def _measured_trips(self, loop: ir.Loop) -> float | None:
         """Mean iterations per entry that the profile has counted; None without."""
@@ -808,7 +813,9 @@ class Loops(ExpressionEvaluator):
                     break
             if strata is not others and representative == 0 and not self._is_followed(shape):
                 strata = [  # of loops this short all lanes have the same strata
-                    replace(other, representative=max(1, cast(int, other.representative)), first=max(1, first))
+                    replace(
+                        other, representative=max(1, cast(int, other.representative)), first=max(1, first)
+                    )
                     for other in others
                     if other.end > 1 and isinstance(first := other.first, int | float)
                 ]
@@ -1037,6 +1044,24 @@ class Loops(ExpressionEvaluator):
         through = self._run_body(loop, mask)
         self._test_once(loop, through)
         return through.thread_mean / mask.thread_mean if mask.thread_mean else 0.0
+
+
+_EQUALITIES = (ir.BinaryOp.EQ, ir.BinaryOp.NE)
+
+
+def _wraps(
+    type_: ir.Type, first: Scalar, op: ir.BinaryOp, amount: Scalar, trips: _Trips, active: NDArray[np.bool_]
+) -> bool:
+    """Whether a counter that may wrap leaves its type before it fails its bound: it then runs on."""
+    may_wrap = type_.is_integral and (type_.bits or 64) < (64 if not type_.signed else 32)
+    if not may_wrap or isinstance(first, Unknown) or isinstance(amount, Unknown):
+        return False
+    if op is ir.BinaryOp.SUB:
+        amount = -amount
+    elif op is not ir.BinaryOp.ADD:
+        return False
+    last = np.asarray(first + np.asarray(trips) * amount)
+    return bool(((scalar(wrap(last, type_)) != last) & active & (np.asarray(trips) > 0)).any())
 
 
 @lru_cache(maxsize=256)

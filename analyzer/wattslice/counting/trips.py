@@ -70,7 +70,11 @@ def _real_at(
         if steps is not None:
             return float(steps[-1])
     if last > MAX_GEOMETRIC_TRIPS:
-        return UNIFORM if is_warp_uniform(start) and is_warp_uniform(amount) and isinstance(iteration, int) else VARYING
+        return (
+            UNIFORM
+            if is_warp_uniform(start) and is_warp_uniform(amount) and isinstance(iteration, int)
+            else VARYING
+        )
     value = start
     for k in range(last):
         stepped = scalar(binary(op, value, amount, type_))
@@ -81,10 +85,11 @@ def _real_at(
 def _steps(
     start: Scalar, op: ir.BinaryOp, amount: Scalar, number: int, type_: ir.Type
 ) -> NDArray[np.floating[Any]] | None:
-    """The first `number` values of a counter, each rounded; None where lanes differ, or its type is another."""
+    """The first `number` values of a counter, each rounded; None where lanes differ or it is a vector."""
     ufunc, dtype = _ACCUMULATES.get(op), _TYPES.get(type_.bits or 0)
-    numbers = isinstance(start, int | float) and isinstance(amount, int | float)
-    if ufunc is None or dtype is None or type_.lanes > 1 or not numbers:
+    if ufunc is None or dtype is None or type_.lanes > 1:
+        return None
+    if not isinstance(start, int | float) or not isinstance(amount, int | float):
         return None
     steps = np.full(number, amount, dtype)
     steps[0] = start

@@ -471,9 +471,10 @@ def convert(value: Value, type_: ir.Type) -> Value:
         return value != 0
     if type_.kind is ir.TypeKind.INT:
         if value.dtype.kind == "f":
-            value = _truncated(value, type_)
-            if value is None:
+            whole = _truncated(value, type_)
+            if whole is None:
                 return VARYING
+            value = whole
         return wrap(value if value.dtype.kind == "u" else value.astype(np.int64, copy=False), type_)
     return rounded(value.astype(np.float64, copy=False), type_) if type_.is_float else value
 

@@ -42,13 +42,15 @@ class Induction(Struct, frozen=True, eq=False):
 class Bound(Struct, frozen=True, eq=False):
     """One conjunct of the loop's condition: `counter comparison limit`, the counter that of `induction`.
 
-    `shift` is what the test itself adds to the counter before comparing (`--n > 0`: -1).
+    `shift` is what the test itself adds to the counter before comparing (`--n > 0`: -1). `type_`: in which it
+    compares, where that is told.
     """
 
     induction: Induction
     comparison: ir.BinaryOp
     limit: ir.Expr | int
     shift: int
+    type_: ir.Type = ir.UNKNOWN_TYPE
 
 
 class Exit(Struct, frozen=True, eq=False):
@@ -589,7 +591,7 @@ class _Header(Struct, frozen=True, eq=False):
                 continue
             operand = self._operand(side) or self._behind(side)
             if operand is not None:
-                return Bound(operand[0], comparison, other, operand[1])
+                return Bound(operand[0], comparison, other, operand[1], conjunct.operand_type)
             if _may_move(conjunct) and (bound := self._bound_of_sum(side, other, comparison)) is not None:
                 return bound
         return None

@@ -462,7 +462,8 @@ def _continues(nodes: Sequence[Node]) -> bool:
     """Whether a `continue` among these is one of a loop around them."""
     loops = (C.FOR_STMT, C.WHILE_STMT, C.DO_STMT, C.CXX_FOR_RANGE_STMT, C.LAMBDA_EXPR)
     return any(
-        node.kind == C.CONTINUE_STMT or (node.kind not in loops and _continues(node.children)) for node in nodes
+        node.kind == C.CONTINUE_STMT or (node.kind not in loops and _continues(node.children))
+        for node in nodes
     )
 
 
@@ -756,7 +757,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         body.hole(
             "PW006",
             body.span(node),
-            "goto is not followed into a block, or back where a 'continue' lies between: read as doing nothing",
+            "goto is not followed into a block, or back over a 'continue': it is read as doing nothing",
         )
         if not body.is_host:
             return []
