@@ -84,7 +84,7 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "array_copied_to": ("int a[2] = {1, 2}; memcpy(a, &n, 4); int v = a[0];", None),
     "array_atomic": ("int a[2] = {1, 2}; atomicAdd(&a[1], n); int v = a[1];", None),
     "array_in_loop": ("int a[2] = {1, 1}; for (int j = 0; j < 100; ++j) a[j & 1] = j; int v = a[0];", 98),
-    "array_in_long": ("int a[2] = {1, 1}; for (int j = 0; j < 99999; ++j) a[j & 1] = j; int v = a[0];", None),
+    "array_in_long": ("int a[2] = {1, 1}; for (int j = 0; j < 100000; ++j) a[j & 1] = j; int v = a[0];", None),
     "array_in_record": ("A3 s; s.a[0] = 3; s.a[t % 3] = n; int v = s.a[0];", 3 + (N - 3) * 43 / 128),
     "record_seen_otherwise": ("M3 s; s.i = 3; ((float*)&s)[2] = 1; int v = s.i;", None),
     "record_of_two_types": ("M3 s; s.f[0] = n; s.i = 3; s.f[1] = 2; int v = s.i;", 3),

@@ -95,6 +95,17 @@ def test_what_floating_point_numbers_of_indices_decide_is_known(tmp_path):
         ("int m = 0; for (int i = 0; i < 9; i++) m += i * i; for (int k = 0; k < m; k++) x[k] = 1;", 204),
         ("int m = x[0]; for (int i = 0; i < 9; i++) m += i * i; for (int k = 0; k < m; k++) x[k] = 1;", None),
         ("int m = 0; for (int i = 0; i < 9; i++) m += x[i]; for (int k = 0; k < m; k++) x[k] = 1;", None),
+        (
+            AROUND
+            + "{ int m = 0; for (int j = 0; j < 9; j++) m += j % 3; for (int k = 0; k < m; k++) x[k] = 1; }",
+            9,
+        ),
+        (  # what data hand on is found out in one iteration, which leaves the loops inside their allowance
+            "int m = 0; for (int i = 0; i < 20; i++) { m += x[i]; int c = 0;"
+            " for (int j = 0; j < 1000; j++) c += j % 3; for (int k = 0; k < c % 50; k++) x[k] = 1; }"
+            " if (m > 3) x[0] = 1;",
+            49,
+        ),
         ("int m = 0; for (int i = 0; i < n; i++) m = i % 7 + 1; for (int k = 0; k < m; k++) x[k] = 1;", 2),
     ],
 )
@@ -138,6 +149,30 @@ def test_a_counter_that_leaves_its_type_runs_on(
         ran += m
     body = f"int t = threadIdx.x, m = 0; for ({head}) {{ x[t] = 1; if (++m > 19) break; }}"
     assert trips(tmp_path, body) == [ran / 32]
+    first_of, test, last = head.split("; ")
+    inner = f"{{ x[t] = 1; {last}; if (++m > 19) break; }}"
+    body = f"int t = threadIdx.x, m = 0; {first_of}; do {inner} while ({test});"
+    ran = 0
+    for t in range(32):
+        v, m = held(t * first[0] + first[1], bits), 0
+        while m == 0 or (m < 20 and held(v + shift, compared) < limit):
+            v, m = held(v + step, bits), m + 1
+        ran += m
+    assert trips(tmp_path, body) == [ran / 32]
+
+
+def test_a_do_whose_end_is_loaded_in_its_body_runs_to_its_bound(tmp_path):
+    body = "int k = 0; float a = 0; do { a = x[k]; k++; } while (k < 60 && a < 4);"
+    kernel = f"__global__ void k(float *x, int n) {{ {body} }}\n"
+    (found,) = launches(tmp_path, f"{kernel}int main() {{ float *x; k<<<1, 32>>>(x, 1); }}")
+    (loop,) = count(found).loops
+    assert (loop.trip_count, loop.assumed) == (None, 60)
+
+
+def test_lanes_that_do_not_enter_a_loop_do_not_wrap(tmp_path):
+    body = "unsigned v = 0, m = threadIdx.x < 4 ? 1000000 : 4294967295u;"
+    body += " if (threadIdx.x < 4) for (; v < m; v += 7) x[v & 63] = 1;"
+    assert trips(tmp_path, body) == [142858]
 
 
 @pytest.mark.parametrize(

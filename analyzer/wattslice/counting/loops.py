@@ -476,7 +476,7 @@ class Loops(ExpressionEvaluator):
         is_moved = variable in exit_.behind_step if exit_ else is_do and variable not in shape.updated_in_test
         if is_moved:
             first = scalar(binary(op, first, amount, variable.type if variable.type.is_float else ir.INT64))
-        if bound.type_.is_integral and not bound.type_.signed and bound.comparison not in _EQUALITIES:
+        if bound.type_.is_integral and not bound.type_.signed:
             first = wrap(first, bound.type_)
         if self.state.boundaries is not None:
             self.state.boundaries.trips(loop, op, first, amount, bound.comparison, limit, mask.active)
@@ -746,11 +746,10 @@ class Loops(ExpressionEvaluator):
             boundaries.skipping += skips
         corner = strata[-1].representative if strata else 0
         alike = len(strata) == 2 and not shape.iterations_differ and known.leaving is None
-        longest, alone = int(np.max(trips)), 0
-        others = strata
-        if 1 < len(strata) < longest and self._is_short(shape, longest) and self._is_followed(shape):
+        longest, others = int(np.max(trips)), strata
+        if len(strata) < longest and self._is_short(shape, longest) and self._is_followed(shape):
             strata = [_Stratum(k, k, k + 1) for k in range(longest)]
-        self.allowance = outer_allowance / max(1, len(strata))
+        self.allowance = outer_allowance / max(1, len(others))
         survivors = mask
         left = masks.none
         previous: _Trips = -1
@@ -761,15 +760,12 @@ class Loops(ExpressionEvaluator):
             stratum = strata.pop(0)
             representative, first, end = stratum.representative, stratum.first, stratum.end
             is_far = (
-                alike
-                and np.all(previous == alone)
-                and np.all(representative > alone + 1)
-                and np.all(end - first > 1)
+                alike and np.all(previous == 0) and np.all(representative > 1) and np.all(end - first > 1)
             )
             if is_far and self._loses(shape, before):
                 # The second iteration knows what the last does not: it counts as the rest, the last as
                 # itself.
-                strata = [_Stratum(alone + 1, first, end - 1), _Stratum(representative, end - 1, end)]
+                strata = [_Stratum(1, first, end - 1), _Stratum(representative, end - 1, end)]
                 continue
             # The far end of nested loops is one corner: it shows how far addresses reach, and counts as the
             # rest.
@@ -811,16 +807,11 @@ class Loops(ExpressionEvaluator):
                 survivors = masks.where(survivors, stay ** (np.clip(trips, first, end) - first))
                 if survivors.is_empty:
                     break
-            if strata is not others and representative == 0 and not self._is_followed(shape):
-                strata = [  # of loops this short all lanes have the same strata
-                    replace(
-                        other, representative=max(1, cast(int, other.representative)), first=max(1, first)
-                    )
-                    for other in others
-                    if other.end > 1 and isinstance(first := other.first, int | float)
-                ]
-                alone = 1
-                self.allowance = outer_allowance / (1 + len(strata))
+            if strata is not others and representative == 0:
+                if self._is_followed(shape):
+                    self.allowance = outer_allowance / longest
+                else:
+                    others = strata = [replace(other, first=max(other.first, 1)) for other in others]
         self.allowance = outer_allowance
         self.at_corner = was_at_corner
         self.sampled = was_sampled
@@ -1046,9 +1037,6 @@ class Loops(ExpressionEvaluator):
         return through.thread_mean / mask.thread_mean if mask.thread_mean else 0.0
 
 
-_EQUALITIES = (ir.BinaryOp.EQ, ir.BinaryOp.NE)
-
-
 def _wraps(
     type_: ir.Type, first: Scalar, op: ir.BinaryOp, amount: Scalar, trips: _Trips, active: NDArray[np.bool_]
 ) -> bool:
@@ -1061,7 +1049,7 @@ def _wraps(
     elif op is not ir.BinaryOp.ADD:
         return False
     last = np.asarray(first + np.asarray(trips) * amount)
-    return bool(((scalar(wrap(last, type_)) != last) & active & (np.asarray(trips) > 0)).any())
+    return bool(((scalar(wrap(last, type_)) != last) & active).any())
 
 
 @lru_cache(maxsize=256)
