@@ -243,7 +243,7 @@ class TestShipped:
     def test_it_was_fitted_to_the_committed_tables(self, gpu_id):
         trained = load_roofline(SHIPPED / gpu_id / "roofline.json")
         for file in trained.provenance.data:
-            assert sha256(MEASUREMENT_DIRECTORY / file.name) == file.sha256, "see docs/roofline-fit.md"
+            assert sha256(MEASUREMENT_DIRECTORY / file.name) == file.sha256, "see docs/roofline.md"
 
     def test_it_makes_machines(self, gpu_id, monkeypatch, tmp_path):
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # nothing of the user's own

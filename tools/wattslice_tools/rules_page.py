@@ -23,8 +23,8 @@ _HEAD = """\
 
 # Rules
 
-Every finding carries one of these ids. `wattslice explain PW041` prints the same text. An id is never
-reused and never changes its meaning.
+Every finding carries one of these ids, which keep their meaning. `wattslice explain PW041` prints the same
+text. `select`, `ignore` and `severity` of the [settings](settings.md#rules) choose among them.
 
 | Ids | About |
 |---|---|
@@ -33,16 +33,12 @@ reused and never changes its meaning.
 | PW020–PW039 | budgets, limits and models |
 | from PW040 on | advice: places that cost power |
 
-`select`, `ignore` and `severity` of the [settings](settings.md#rules) choose among them, everywhere or by
-path.
-
 ## How often they fire
 
 For a V100, on the {launches} launches in all files of gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil,
 llm.c, NV-DVFS-Benchmark and gpuPTXModel (`tools/wattslice_tools/wild/advice_findings.py noise`).
-*At stake*: the share of findings with at least 5 % of the launch's joules, and the median share. Assumptions
-are notes: they say what a figure rests on. A rule that advises is on by default when nine of its findings in
-ten are worth 5 % or more; all are.
+*At stake*: the share of findings with at least 5 % of the launch's joules, and the median share. Advice is on
+by default when nine of its findings in ten are worth 5 % or more; all is.
 
 | Rule | Findings per 1 000 launches | Of these warnings | 5 % at stake | Median |
 |---|---|---|---|---|
@@ -51,11 +47,10 @@ ten are worth 5 % or more; all are.
 _ADVICE = """
 ## Advice
 
-Every finding from PW040 on has a stake for one launch: the difference between the kernel as it is and the
-same launch **predicted again, by the same model, with that one cost removed** (sectors as few as the bytes
-need, one pass per request, floats for doubles, …). Watts may *rise* when a cost goes: the same work in less
-time draws more power and still takes less energy. Stakes do not add up. With models of slices
-(`regression`, `wavelet`) the watts are unknown, and joules follow the seconds alone. PW052 has no number.
+At stake is the difference to the same launch **predicted again with that one cost removed** (sectors as few
+as the bytes need, one pass per request, floats for doubles, …). Watts may *rise*: the same work in less time
+draws more power and still takes less energy. Stakes do not add up. With `regression` and `wavelet` the watts
+are unknown, and joules follow the seconds alone. PW052 has no number.
 
 | Reported | |
 |---|---|
@@ -63,16 +58,12 @@ time draws more power and still takes less energy. Stakes do not add up. With mo
 | as a warning | certain, and 10 % of the joules or more; all else is a note |
 | never | what rests on an assumed stride, a guessed block shape or on data |
 
-The rules look at what the compiler makes of the source where that decides: `x * 0.5` of a float is narrowed
-to float and not reported, `x * 0.1` is.
-
 ### How often they are right
 
-People read findings in public code (gpu-rodinia, cuda-samples, PolyBench-ACC, Parboil, gpu-parboil, llm.c,
-NV-DVFS-Benchmark, gpuPTXModel, HeCBench): 559 of 2265 files in an order drawn with seed 6 for a V100, 344
-for an RTX 3090 where the table says so, ten findings of a rule or all there are
-(`tools/wattslice_tools/wild/advice_findings.py`). *Right*: what the finding says is so in the source, and
-the remedy concerns it; undecided cases count as wrong.
+People read findings in 559 of 2265 files of public code, in random order, for a V100, or in 344 for an RTX
+3090 where the table says so: ten findings of a rule or all there are. The suites are those above, gpu-parboil
+and HeCBench (`tools/wattslice_tools/wild/advice_findings.py`). *Right*: it is so in the source, and the
+remedy concerns it; undecided cases count as wrong.
 
 | Rule | Findings | Read | Right | |
 |---|---|---|---|---|

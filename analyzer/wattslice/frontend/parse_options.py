@@ -20,13 +20,12 @@ class UnreadFile(Struct, frozen=True):
 class ParseOptions(Struct, frozen=True):
     """How to read a file. Everything has a default that suits a file without a build system.
 
-    `include_dirs` are searched first. `defines` are `NAME` or `NAME=VALUE`. `compile_commands` is the folder
-    that holds compile_commands.json. `search_root` bounds the search for headers that no include folder has;
-    None means the git checkout around the file, else the file's own folder. `use_pch` False parses the
-    prelude anew each time (for measurements and for machines without a cache folder). `moved`: a source that
-    a PTX file says to lie below the first folder lies below the second. `is_wary`: a file with templates or
-    headers of its own is first parsed in a process of its own, and here only if that comes to an end.
-    `unread`: build files around it that were looked at in vain.
+    `include_dirs` are searched first. `defines` are `NAME` or `NAME=VALUE`. `compile_commands`: the folder of
+    compile_commands.json. `search_root` bounds the search for headers that no include folder has; None: the
+    git checkout around the file, else its folder. `use_pch` False parses the prelude anew each time. `moved`:
+    a source that a PTX file says to lie below the first folder lies below the second. `is_wary`: a file with
+    templates or headers of its own is first parsed in a process of its own. `unread`: build files around it
+    that were looked at in vain.
     """
 
     include_dirs: tuple[Path, ...] = ()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from wattslice.ir.operators import BinaryOp
 from wattslice.ir.tree import (
@@ -288,6 +288,7 @@ def decision_region(stmt: Stmt) -> int | None:
 
 
 LIMIT = 20_000
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -300,6 +301,19 @@ def no_collections() -> Generator[None]:
     finally:
         if collects:
             gc.enable()
+
+
+def in_one_piece(work: Callable[[], Result]) -> Result:
+    """What `work` gives; the frames of the functions that it calls lie in one piece of memory.
+
+    CPython has them in pieces of 16 KiB. It gets a piece from the system when a call does not fit into the
+    last one, and gives it back when that call ends: with a loop just there, that took more time than the
+    analysis. Here the frame of this function makes the piece so large that no call finds its end.
+    """
+    return work()
+
+
+in_one_piece.__code__ = in_one_piece.__code__.replace(co_stacksize=140_000)  # above 1 MiB of 2, never touched
 
 
 @contextmanager

@@ -1,11 +1,9 @@
 """Sizes that the host code takes from outside (`atoi(argv[1])`, a file): assumed, so that the rest follows.
 
-When grid or block of a launch are unknown because a variable is, the host code is read again with a stated
-value for that variable, exactly as `--set NAME=VALUE` would do. So grid, block and arguments agree with one
-another. The value is 1024, as for unknown kernel parameters. Where the variable alone decides launches that
-all would leave the GPU partly empty, it is the smallest 1024 * 4^k at which one of them gives every SM
-`BLOCKS_PER_SM` blocks. A value that cannot be launched (a block of
-1024 x 1024, a grid of 0) is replaced by 16, or by 65536 where that helps.
+The host code is read again with a value for that variable, exactly as `--set NAME=VALUE` would do, so that
+grid, block and arguments agree. The value is 1024; where the variable alone decides launches that would all
+leave the GPU partly empty, the smallest 1024 * 4^k at which one gives every SM `BLOCKS_PER_SM` blocks; where
+1024 cannot be launched (a block of 1024 x 1024, a grid of 0), 16, or 65536 where that helps.
 """
 
 from __future__ import annotations

@@ -164,17 +164,16 @@ class KernelLaunch(Struct, frozen=True):
     `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
     `members` holds known scalars of by-value structs, `constants` what cudaMemcpyToSymbol left in constant
     memory. `pointers`: the arguments that point somewhere known, or hold what does. `assumed_arguments`:
-    values for parameters without one that agree with the other launches to which the host code passes the
-    same variable. `captures`: known values of what lambdas among the arguments captured. `settings` are the
-    `--set` values that concern this kernel, also those that name no parameter (loop trips, locals); they have
-    already been applied to `arguments`. `assumed_variables` are host variables whose value the source does
-    not give and that grid, block or arguments were computed from, with the values assumed. `line` is the line
-    of the launch in the host code, None without one; `file` its file where that is not the kernel's own, else
-    empty. `program_arguments`: of a launch that is another one without them. `data`: what arrays hold, the
-    entry for all others first. `unknown_arguments`: why scalar arguments are None, as far as the host code is
-    read. `times`: how often one run of the program (of the entry point, where no `main` is read) makes it, of
-    long loops as the first, middle and last iteration tell; None when unknown. `zeros`: arrays that the host
-    code has set to zero.
+    values for parameters without one that agree with other launches that get the same variable. `captures`:
+    known values of what lambdas among the arguments captured. `settings`: `--set` values that concern this
+    kernel, already applied to `arguments`, and those that name no parameter (loop trips, locals).
+    `assumed_variables`: host variables that the source does not give and that grid, block or arguments were
+    computed from, with the values assumed. `line` of the launch, None without host code; `file` where that is
+    not the kernel's own, else empty. `program_arguments`: of a launch that is another one without them.
+    `data`: what arrays hold, the entry for all others first; `zeros`: those that the host code set to zero.
+    `unknown_arguments`: why scalar arguments are None. `times`: how often one run of the program (of the
+    entry point, where no `main` is read) makes it, of long loops as the first, middle and last iteration
+    tell; None when unknown.
     """
 
     kernel: ir.Kernel

@@ -25,7 +25,7 @@ from wattslice.frontend.project.runs import ProgramArguments, find_arguments
 from wattslice.frontend.source_files import mentions
 from wattslice.frontend.surroundings import Surroundings
 from wattslice.ir import Diagnostic, Program, Severity
-from wattslice.ir.walking import deep_recursion, no_collections
+from wattslice.ir.walking import deep_recursion, in_one_piece, no_collections
 from wattslice.launches.data import check_data
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
@@ -181,7 +181,8 @@ def analyze_file(
     """
     steps = stages or Stages()
     with no_collections():
-        return limited(path, lambda: _analyze_file(path, config, source, steps), steps.most_s)
+        analyze = lambda: _analyze_file(path, config, source, steps)  # noqa: E731
+        return in_one_piece(lambda: limited(path, analyze, steps.most_s))
 
 
 def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stages) -> FileAnalysis:

@@ -154,7 +154,7 @@ def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
     except ModelFileError as error:
         return str(error)
     if trained is None:
-        return f"no roofline was fitted to a sweep of {gpu.id} (docs/roofline-fit.md)"
+        return f"no roofline was fitted to a sweep of {gpu.id} (docs/roofline.md)"
     nearest = trained.at(clocks.core_mhz)
     for option, asked, measured in (
         ("--core-mhz", clocks.core_mhz, nearest.core_mhz),

@@ -1,12 +1,10 @@
 """How many registers a thread needs, estimated from the IR.
 
-What is live at once is counted twice. In the textual order of the kernel: scalar variables from their first
-definition to their last use (through the end of a loop when the value crosses an iteration), and the
-temporaries of the deepest expression. And among the values of the lowered kernel, in the order that ptxas
-gives its straight code (`instructions/pressure.py`), which shares, hoists, unrolls and loads ahead. Arrays of
-the thread and fragments of matrices lie in registers, all of them, when every index is known once loops are
-unrolled; else in local memory. Parameters live in constant memory and cost nothing until they are changed.
-The weights are fitted to what ptxas reports (see the constants).
+Live values are counted in the text (scalar variables from their first definition to their last use, through
+the end of a loop when the value crosses an iteration; the temporaries of the deepest expression) and among
+those of the lowered kernel, in the order that ptxas gives straight code (`instructions/pressure.py`). Arrays
+of the thread and fragments lie in registers, whole, when every index is known once loops are unrolled.
+Parameters cost nothing until they are changed. The weights are fitted to ptxas (see the constants).
 """
 
 from __future__ import annotations

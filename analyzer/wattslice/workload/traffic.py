@@ -1,25 +1,15 @@
 """Bytes that really move: sectors at L1, what is left of them at L2, what reaches DRAM.
 
-From the addresses of the sampled lanes, per access site: the sectors a request touches. A block fetches
-a sector from L2 once per object: its requests' distinct sectors, bounded by those of the object that the
-block touches at all (`counting/touched.py`; where these are not known, by the span from the first to the
-last). DRAM delivers an object once per launch, bounded by the object's span, as long as L2
-keeps it for the blocks that share it (`L2Reuse`).
-What a loop goes through again in each iteration is fetched again where an iteration touches more than the
-cache holds, and what the next loop goes through again where each of the two does (`_beyond`). All are lower
-bounds of traffic: else L1 is taken to keep what a block touches, and L2 the halos of neighbouring blocks.
+The rules are those of docs/counting.md, "Bytes". A block fetches a sector from L2 once per object: its
+requests' distinct sectors, bounded by those of the object that it touches at all (`counting/touched.py`; else
+by the span from the first to the last). DRAM delivers an object once per launch, bounded by its span, unless
+L2 loses it (`L2Reuse`) or a loop goes through more than a cache holds (`_beyond`): lower bounds. Of all
+arrays read at random L2 holds its own size; a fetch misses with the probability of the rest.
 
-Where an address depends on data, each lane of a request is taken to touch a sector of its own: an upper
-bound at L1 and L2. At DRAM the size of the array decides, where it is known: it is taken to be read
-uniformly at random, so that of all such arrays together L2 holds its own size and a fetch misses with the
-probability of the rest; each sector is fetched once anyway. Of an array of unknown size every fetch misses.
-
-Local memory holds the arrays of a thread that cannot be registers. Consecutive words belong to consecutive
-threads (NVIDIA, CUDA C++ Programming Guide, "Local Memory"), so that lanes with one index touch neighbours.
-L1 writes it back (Micikevicius, "Local Memory and Register Spilling", NVIDIA 2011; recalled, not re-read):
-what does not fit, of loads and stores, goes to L2, and what does not fit there to DRAM. The threads that run
-at a time are taken to touch their arrays uniformly, so that a cache hits with the share of them that it
-holds. That other data take room in the caches is not looked at: a lower bound.
+Local memory: consecutive words belong to consecutive threads (NVIDIA, CUDA C++ Programming Guide, "Local
+Memory"). L1 writes it back (Micikevicius, "Local Memory and Register Spilling", NVIDIA 2011; recalled, not
+re-read): what does not fit goes to L2, and from there to DRAM. Resident threads are taken to touch their
+arrays uniformly, so that a cache hits with the share that it holds; other data take no room: a lower bound.
 """
 
 from __future__ import annotations
@@ -71,9 +61,8 @@ class Traffic(Struct, frozen=True):
     `dram_rows`: rows of DRAM that are opened; what data lead to opens none, a lower bound.
     `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
     extent is unknown. `l1_passes`: of global and texture accesses through L1, as `Workload` has them.
-    `gathered`: accesses whose address depends on data; with them
-    `l1_bytes` is an upper bound. `shared_passes`: also repeated requests to constant memory, as many as a
-    warp names words beyond the first.
+    `gathered`: accesses whose address depends on data; with them `l1_bytes` is an upper bound.
+    `shared_passes`: also requests to constant memory, one for each word of a warp beyond the first.
     """
 
     l1_bytes: float
@@ -694,14 +683,12 @@ class SharedObject(Struct, frozen=True):
 class L2Reuse(Struct, frozen=True):
     """How often an object comes from DRAM, when blocks that share it run too far apart for L2 to keep it.
 
-    The blocks of `grid`, `resident` at a time, go through `objects` with an L2 cache of `l2_bytes`. They run
-    in the order of their index, x fastest; those that run together keep step, so that what they share is
-    fetched once for all of them. A block touches the part of an object that belongs to its position along the
-    axes its addresses depend on (`block_axes`); parts are equal, and what neighbouring parts have in common
-    (a halo) counts once. Blocks that differ along the other axes only touch the same part again: `apart`
-    blocks later, the stride of that axis in the order of blocks, at least those that run together. When
-    everything that so many blocks touch fits L2, the part is still there; else it is fetched once for every
-    stretch of `apart` blocks (least recently used, cyclic: nothing is left, however little is missing).
+    The blocks of `grid`, `resident` at a time, in the order of their index, x fastest, go through `objects`
+    with an L2 cache of `l2_bytes`; what blocks that run together share is fetched once. A block touches the
+    part of an object at its position along the axes its addresses depend on (`block_axes`); parts are equal,
+    and a halo counts once. Blocks that differ along other axes touch the same part again `apart` blocks later
+    (the stride of that axis, at least `resident`). When all that so many blocks touch fits L2, the part is
+    still there; else it is fetched once for every `apart` blocks (least recently used, cyclic).
 
     2048 x 2048 floats on 64 x 64 blocks, C = A B: A depends on y, B on x, C on both. With 56 blocks at a time
     B comes back after 64 blocks, which touch all 16 MiB of it: it is fetched 64 times from an L2 of 2.75 MiB.

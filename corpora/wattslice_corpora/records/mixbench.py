@@ -6,7 +6,7 @@ From the program (src/linux/mixbench-cuda-ro): 1024 blocks of 256 threads; a thr
 each once, does `ratio` multiply-adds on each, and adds them up in pairs, 4 multiply-adds for 8 elements. It
 stores nothing (a test that is never true keeps the sum alive). That is W = 4 (8 + 16 ratio) flops a thread,
 the figure that the program itself prints, and Q = 32 elements a thread. DCGM's count of the cycles in which
-memory moved data agrees with that Q (docs/roofline-fit.md).
+memory moved data agrees with that Q (docs/appendix/roofline-fit.md).
 
 Its sister mixbench-cuda-alt is no part of the sweep: it writes and reads the same few kilobytes of a block
 again and again, and how many of those bytes reach DRAM depends on the L2 cache.

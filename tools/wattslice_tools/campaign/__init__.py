@@ -2,5 +2,5 @@
 
 `sections` says what is measured in which order, `piece` measures for one piece and goes on where the last one
 stopped, `home` merges what pieces left behind, `publish` makes models, cards and documents of it, `rehearsal`
-plays all of that on stand-ins for the GPU. The runbook is docs/campaign.md.
+plays all of that on stand-ins for the GPU. The runbook is docs/appendix/campaign.md.
 """

@@ -114,7 +114,7 @@ def roofline_card(result: RooflineResult) -> str:
         f"# Energy roofline of the {gpu.name} (`{gpu.id}`)",
         "",
         "Fitted to an intensity sweep by ordinary linear regression, as Choi et al. 2013 do (how:",
-        "`docs/roofline-fit.md`). Written by `python -m wattslice_tools.rooflines`; do not edit.",
+        "`docs/roofline.md`). Written by `python -m wattslice_tools.rooflines`; do not edit.",
         "",
         f"## At {clock_text(trained.reference)}",
         "",

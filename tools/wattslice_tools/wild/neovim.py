@@ -3,7 +3,7 @@
     python -m wattslice_tools.wild.neovim FILE.cu... [--neovim nvim] [--clangd clangd] [--edits 20]
         [-o docs/appendix/editors.md]
 
-Of the first file the whole visit is told: hints, lenses, diagnostics, hover, an action applied. Of all of
+Of the first file it is told what was shown: hints, lenses, diagnostics, hover, an action applied. Of all of
 them the latency: from the change of the buffer until Neovim holds the hints of the new text, beside
 libclang's bare parse of the file (speed.py). Every edit makes a text that was never analysed before. Each
 file is worked on in a copy of its folder. Meaningful on an otherwise idle machine only.
@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import textwrap
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ _HERE = Path(__file__).parent
 _SETUP = re.compile(r"<!-- neovim set-up -->\s*```lua\n(.*?)```", re.DOTALL)
 _PAUSE_MS, _KEY_MS, _PATIENCE_MS = 600, 120, 10_000
 _TIMEOUT_S = 900
-_WIDTH = 110
+_HOVERS = ("hover_line", "hover_kernel")
 
 
 def visit(neovim: str, clangd: str | None, files: list[Path], setup: str, edits: int) -> dict[str, Any]:
@@ -80,45 +79,18 @@ def _copied(file: Path, folder: Path) -> Path:
     return folder / file.name
 
 
-def transcript(result: dict[str, Any]) -> list[str]:
-    """The visit to one file, as it was."""
-    edited, typed = result["edited"], result["typed"]
-    lines = [f"{result['lines']} lines opened; first hints after {result['opened_ms']:.0f} ms", ""]
-    lines += [f"hint   {entry['line']:>5}  {entry['text']}" for entry in result["hints"]]
-    lines += [f"lens   {entry['line']:>5}  {entry['text']}" for entry in result["lenses"]]
-    lines += _diagnostics(result["diagnostics"])
-    hovers = ((f"line {result['hints'][-1]['line']}", result["hover_line"]),
-              ("the first kernel", result.get("hover_kernel", "")))  # fmt: skip
-    for name, text in hovers:
-        lines += ["", f"hover over {name}:"]
-        lines += [piece for line in text.splitlines() for piece in _wrapped("    ", line)]
-    if (action := result.get("action")) is not None:
-        lines += ["", f"action on line {action['line']}: {action['title']}"]
-        for written in action["written"]:
-            lines += [f"    {written['name']}: {line}" for line in written["lines"] if line]
-        lines += ["and then:", *_diagnostics(action["diagnostics"])]
-    lines += [
-        "",
-        f'line {edited["line"]} with "{edited["text"]}" put in: {edited["before"]} becomes {edited["after"]}',
-        f"{typed['keys']} keys typed, one each {_KEY_MS} ms: {typed['analyses']} analyses, the hints changed "
-        f"{typed['changes']} times, the last time {typed['after_last_ms']:.0f} ms after the last key",
-    ]
-    return [line.rstrip() for line in lines]
-
-
-def _diagnostics(entries: list[dict[str, Any]]) -> list[str]:
-    return [
-        piece
-        for entry in entries
-        for piece in _wrapped(
-            f"{entry['severity'].lower():6} {entry['line']:>5}  ", f"{entry['text']} [{entry['code']}]"
-        )
-    ]
-
-
-def _wrapped(head: str, text: str) -> list[str]:
-    pieces = textwrap.wrap(" ".join(text.split()), _WIDTH - len(head)) or [""]
-    return [f"{head}{pieces[0]}", *(f"{' ' * len(head)}{piece}" for piece in pieces[1:])]
+def told(name: str, result: dict[str, Any]) -> str:
+    """What one file showed, without figures of the models: they would be those of the day."""
+    typed, action = result["typed"], result.get("action")
+    counts = ", ".join(f"{len(result[kind])} {kind}" for kind in ("hints", "lenses", "diagnostics"))
+    shown = [counts, *(f"a {hover.replace('_', ' over a ')}" for hover in _HOVERS if result.get(hover))]
+    if action:
+        shown.append(f"the action *{action['title']}*, and then {len(action['diagnostics'])} diagnostics")
+    return (
+        f"On `{name}`: {'; '.join(shown)}. {typed['keys']} keys typed, one each {_KEY_MS} ms: "
+        f"{typed['analyses']} analyses, the hints changed {typed['changes']} times, the last time "
+        f"{typed['after_last_ms']:.0f} ms after the last key."
+    )
 
 
 def latency_row(file: Path, result: dict[str, Any]) -> str:
@@ -195,11 +167,7 @@ def main() -> None:
         f"{results[0]['gpu']}; {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} meanwhile. "
         f"Files of {_suites(options.files)}.",
         "",
-        f"A visit to `{_name(options.files[0])}`:",
-        "",
-        "```text",
-        *transcript(results[0]),
-        "```",
+        told(_name(options.files[0]), results[0]),
         "",
         f"From {options.edits} edits per file, each of them until Neovim holds the new hints, in ms:",
         "",

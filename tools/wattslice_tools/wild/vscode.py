@@ -117,22 +117,20 @@ def place() -> tuple[int, int]:
     raise SystemExit(f"{_FILE} is not what it was")
 
 
-def transcript(result: dict[str, Any]) -> list[str]:
-    """The visit, as it was."""
+def told(result: dict[str, Any]) -> str:
+    """What the visit showed, without figures of the models: they would be those of the day."""
     line, _ = place()
     all_ms = sorted(result["latencies_ms"])
-    before = next(entry["text"] for entry in result["hints"] if entry["line"] == line)
-    return [
-        f"{_FILE} opened; first hints after {result['opened_ms']} ms",
-        *(f"hint   {entry['line']:>5}  {entry['text']}" for entry in result["hints"]),
-        *(f"lens          {text}" for text in result["lenses"]),
-        f"status bar    {result['status']}",
-        f"problems      {result['problems']}",
-        "hover over the kernel:",
-        *(f"    {text}".replace("\t", " | ") for text in result["hover"].splitlines()),
-        f"{len(all_ms)} edits of line {line}: {before} becomes {result['after']}",
-        f"each edit to its hint: {statistics.median(all_ms):.0f} ms (median; {all_ms[0]} to {all_ms[-1]})",
-    ]
+    hinted = [entry["line"] for entry in result["hints"]]
+    if line not in hinted or not (result["lenses"] and result["hover"]):
+        raise SystemExit("the visit showed no hint at the edited line, no lens or no hover")
+    return (
+        f"On `{_FILE}`: first hints after {result['opened_ms']} ms, "
+        f"in lines {' and '.join(map(str, hinted))}; {len(result['lenses'])} lens, "
+        f"`{result['status']}` in the status bar, a hover over the kernel. "
+        f"{len(all_ms)} edits of line {line}, each to its hint: {statistics.median(all_ms):.0f} ms "
+        f"(median; {all_ms[0]} to {all_ms[-1]})."
+    )
 
 
 def main() -> None:
@@ -174,12 +172,8 @@ def main() -> None:
     )
     version = re.search(r"with Code ([\d.]+)", said.stdout)
     lines = [
-        f"VS Code {version[1] if version else '?'} in a browser (code-server), a kernel of ours; "
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} meanwhile:",
-        "",
-        "```text",
-        *transcript(json.loads(done.stdout)),
-        "```",
+        f"VS Code {version[1] if version else '?'} in a browser (code-server); "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} meanwhile. {told(json.loads(done.stdout))}",
         "",
     ]
     publish(options.output, "vscode", lines)

@@ -53,10 +53,10 @@ class Lowered(Struct, frozen=True, dict=True):
 
     `issued_only`: what warps issue although no thread counts it. `issuers`: for a region that is predicated,
     not branched around, the region whose every run issues it. `values`: those that instructions compute, for
-    `roots`, which happen whether or not anybody uses a value. `written`: the instructions, each with
-    the text that asked for it; the other lists are merged by kind and region. `pointers`: as in `Charges`;
-    `indexed`: arrays of the thread that have to lie in local memory. `cuts`: births at
-    which straight code ends. `three_registers`: as in `Charges`.
+    `roots`, which happen whether or not anybody uses a value. `written`: the instructions, each with the text
+    that asked for it; the other lists are merged by kind and region. `indexed`: arrays of the thread that
+    have to lie in local memory. `cuts`: births at which straight code ends. `pointers`, `three_registers`: as
+    in `Charges`.
     """
 
     instructions: list[Charge]

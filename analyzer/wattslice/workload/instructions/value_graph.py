@@ -26,10 +26,9 @@ class LoopLevel(Struct, eq=False):
     """A loop being lowered: `entry_region` counts entries, `body_region` iterations.
 
     `unroll`: iterations of the source per round of the machine loop. `is_unrolled`: fully, no loop is left.
-    `trips`: iterations per
-    entry, None when unknown. `copies_leave`: each copy tests whether it is the last. `elements`: which ones
-    of the thread's own arrays are accessed in it. `separate`: such arrays, as an iteration begins with them,
-    of which each iteration has elements of its own. `guard`: stands for all that decides how often it runs.
+    `trips`: iterations per entry, None when unknown. `copies_leave`: each copy tests whether it is the last.
+    `elements`: which ones of the thread's own arrays are accessed in it. `separate`: those of which each
+    iteration has elements of its own, as it begins with them. `guard`: all that decides how often it runs.
     `is_left`: a jump leaves it, or one of its iterations. `rounds`: how often it runs, divided before it.
     `scales_counter`: indices have its counter only multiplied by a constant.
     """

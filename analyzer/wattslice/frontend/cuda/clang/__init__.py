@@ -18,9 +18,8 @@ Built-ins  A call of a FUNCTION_DECL with `unit.is_builtin(declaration)`: go by 
            left, operator reference, right); copying a half or a vector type may be a CALL_EXPR of
            `operator=` or of a CONSTRUCTOR.
 Launch     A CALL_EXPR whose second child is a CALL_EXPR of `cudaConfigureCall` with grid, block, shared
-           bytes, stream. Defaulted arguments lie on line 0. An
-           int grid is wrapped in a CALL_EXPR of dim3's constructor: evaluate its arguments, of which
-           defaulted ones (line 0) are 1.
+           bytes, stream. Defaulted arguments lie on line 0. An int grid is wrapped in a CALL_EXPR of dim3's
+           constructor: evaluate its arguments, of which defaulted ones (line 0) are 1.
 Templates  What a launch of a template names is the *instance* (FUNCTION_DECL, `.template` is not None),
            with sizes, types and `if constexpr` resolved; the root lists instances beside the
            FUNCTION_TEMPLATE, all with the same place. Bodies of templates are dependent: `a * b` may be a
@@ -30,16 +29,15 @@ Attributes Children of the declaration (CUDAGLOBAL_ATTR, CUDASHARED_ATTR ...); t
            is `extern __shared__` (INCOMPLETEARRAY type).
 Loops      FOR_STMT children are positional with gaps (init; condition; step; body), so three children are
            ambiguous: compare `child.start.offset` with the positions of the two `;` in `unit.source`. The
-           body is always last. `#pragma unroll N`: the loop sits in an UNEXPOSED_STMT;
-           the tree does not name the number, `function.printed` does.
+           body is always last. `#pragma unroll N`: the loop sits in an UNEXPOSED_STMT; the number is only in
+           `function.printed`.
 Constants  `node.evaluate()`: constexpr, const, enums, macros, sizeof. What rests on a made-up name
            (`unit.is_made_up`) is nonsense, array extents too.
 Assembly   `asm` is an ASM_STMT whose children are the operands' expressions (outputs first); its text is
            in the source.
 Holes      An undeclared *variable* deletes its whole statement without a trace in the tree, and leaves
            conditions without a child; what could not be typed is an UNEXPOSED_EXPR of type kind DEPENDENT.
-           A launch inside a kernel (dynamic parallelism) is an error to
-           clang 18: always a hole.
+           A launch inside a kernel (dynamic parallelism) is an error to clang 18: always a hole.
 Depth      `walk` does not recurse. Chains of a few thousand operators pass the guards: recursion in Python
            must expect RecursionError, or flatten `a + b + c ...` first.
 """
