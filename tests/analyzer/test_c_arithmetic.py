@@ -127,6 +127,11 @@ def test_lanes_are_converted_to_32_bits_as_the_hardware_does():
     assert np.array_equal(convert(reals, UINT32), [1, 0, 2**32 - 1, 0, 0, 2**32 - 1])
 
 
+def test_lanes_of_bfloat_are_not_rounded_as_those_of_half():
+    bfloat = Type(TypeKind.FLOAT, bits=16, bfloat=True)
+    assert np.array_equal(convert(np.array([1e30, 3.0]), bfloat), [1e30, 3.0])
+
+
 @pytest.mark.parametrize("type_", [Type(TypeKind.FLOAT, bits=16), FLOAT32, FLOAT64])
 def test_lanes_of_floating_point_are_rounded_as_numpy_rounds(type_):
     random, kind = np.random.default_rng(3), {16: np.float16, 32: np.float32, 64: np.float64}[type_.bits]
@@ -137,8 +142,9 @@ def test_lanes_of_floating_point_are_rounded_as_numpy_rounds(type_):
             truth = function(a, b)
         found = binary(op, a.astype(np.float64), b.astype(np.float64), type_)
         assert np.array_equal(found, truth.astype(np.float64), equal_nan=True)
-        one = binary(op, float(a[0]), float(b[0]), type_)
-        assert one == truth[0]
+        assert binary(op, float(a[0]), float(b[0]), type_) == float(truth[0])
+    tenths = binary(BinaryOp.MUL, a.astype(np.float64), 0.1, type_)
+    assert np.array_equal(tenths, (a * kind(0.1)).astype(np.float64))
 
 
 def lane(value: int, type_: Type) -> Value:

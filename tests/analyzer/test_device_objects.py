@@ -176,6 +176,7 @@ def test_a_pointer_that_nobody_reads_hides_nothing(tmp_path: Path) -> None:
 
 
 HOLES = {
+    "'continue'": "for (int m = 0; m < n; m++) { int k = 0; up: if (m == 1) continue; if (++k < n) goto up; }",
     "goto": "if (n) goto in; { in: p[0] = 0; }",
     "case label": "int c = n; switch (c & 3) { case 0: do { p[0] = 0; case 1: p[1] = 1; } while (--c > 0); }",
     "fib": "p[0] = fib(n);",

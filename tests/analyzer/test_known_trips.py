@@ -7,8 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from wattslice import analyze_text
+from wattslice import analyze_text, ir
+from wattslice.counting.boundaries import handed_on
 from wattslice.counting.count import count
+from wattslice.counting.profile import total_counts
+from wattslice.ir.loops import shape_of
 
 from .geometry import launches
 
@@ -113,11 +116,31 @@ def test_what_iterations_hand_on_decides_behind_the_loop(tmp_path, body, expecte
     assert trips(tmp_path, body)[-1] == expected
 
 
+def test_a_floating_point_counter_of_lanes_is_known_behind_its_loop(tmp_path):
+    body = "float y = threadIdx.x * .5f; for (; y < 9.f; y += .75f) x[0] = 1;"
+    body += " for (int k = 0; k < (int)(y * 8); k++) x[k] = 1;"
+    ends = [y + 0.75 * max(0, -int(-(9 - y) // 0.75)) for y in (t * 0.5 for t in range(32))]
+    assert trips(tmp_path, body)[1] == sum(int(y * 8) for y in ends) / 32
+
+
 def test_what_iterations_hand_on_changes_no_weight(tmp_path):
     """Iterations that are looked at alone count once each, also where they turn out to be data."""
     body = "int m = 0; for (int i = 0; i < 9; i++) m += i * i; if (m > 3) x[0] = 1;"
     data = "int m = 0; for (int i = 0; i < 9; i++) m += x[i]; if (m > 3) x[0] = 1;"
     assert trips(tmp_path, body) == trips(tmp_path, data) == [9]
+    differ = "int m = 0; for (int i = 0; i < 4000; i++) { if (i % 3 == 0) x[i] = 1; m += x[i]; }"
+    differ += " if (m > 3) x[0] = 1;"
+    assert trips(tmp_path, differ) == [4000]
+
+
+def test_what_is_given_anew_in_each_iteration_is_not_handed_on(tmp_path):
+    body = (
+        "int m = 0, g = 0; for (int i = 0; i < n; i++) { int d = n; m += f(n); g += n * i; if (d) x[i] = 1; }"
+    )
+    text = f"__device__ int f(int p) {{ return p > 3 ? 1 : 2; }} __global__ void k(float *x, int n) {{ {body}"
+    (found,) = launches(tmp_path, text + " if (m) x[0] = 1; } int main() { float *x; k<<<1, 32>>>(x, 1); }")
+    (loop,) = (stmt for stmt in ir.walk_statements(found.kernel.body) if isinstance(stmt, ir.Loop))
+    assert [variable.name for variable in handed_on(found.kernel, shape_of(loop))] == ["m"]
 
 
 def held(value: int, bits: int) -> int:
@@ -161,8 +184,27 @@ def test_a_counter_that_leaves_its_type_runs_on(
     assert trips(tmp_path, body) == [ran / 32]
 
 
-def test_a_do_whose_end_is_loaded_in_its_body_runs_to_its_bound(tmp_path):
-    body = "int k = 0; float a = 0; do { a = x[k]; k++; } while (k < 60 && a < 4);"
+@pytest.mark.parametrize(
+    ("body", "stores"),
+    [
+        ("if (++k % 3 == 0) x[i] = 1;", 33),
+        ("if (k++ % 3 == 0) x[i] = 1;", 34),
+        ("if ((k += 2) % 3 == 0) x[i] = 1;", 33),
+        ("if ((k ^= 1)) x[i] = 1;", 50),
+        ("if (++k == 3) { k = 0; x[i] = 1; }", 33),
+        ("int v = k++; if (v % 3 == 0) x[i] = 1;", 34),
+        ("switch (++k & 3) { case 0: x[i] = 1; }", 25),
+    ],
+)
+def test_what_a_condition_updates_differs_between_iterations(tmp_path, body, stores):
+    text = f"__global__ void k(float *x, int n) {{ int k = 0; {AROUND} {{ {body} }} }}"
+    (launch,) = launches(tmp_path, text + " int main() { float *x; k<<<1, 32>>>(x, 100); }")
+    assert total_counts(launch.kernel, count(launch)).global_store == stores
+
+
+@pytest.mark.parametrize("given", ["x[k]", "clock()", "__shfl_xor_sync(~0u, a, 1)"])
+def test_a_do_whose_end_comes_from_elsewhere_runs_to_its_bound(tmp_path, given):
+    body = f"int k = 0; float a = 0; do {{ a = {given}; k++; }} while (k < 60 && a < 4);"
     kernel = f"__global__ void k(float *x, int n) {{ {body} }}\n"
     (found,) = launches(tmp_path, f"{kernel}int main() {{ float *x; k<<<1, 32>>>(x, 1); }}")
     (loop,) = count(found).loops
@@ -187,6 +229,7 @@ def test_lanes_that_do_not_enter_a_loop_do_not_wrap(tmp_path):
             [3, 10 / 3],
         ),
         ("int k = 0; up: switch (k) { case 4: return; default: k++; } x[k] = 1; goto up;", [5]),
+        ("int k = 0; up: x[k] = 1; if (++k == 3) { k = 5; goto up; } if (++k < n) goto up;", [50]),
         ("up: x[threadIdx.x] = 1; if (x[3] > 1) goto up;", [None]),
     ],
 )

@@ -25,7 +25,7 @@ from wattslice.counting.sampling import planned
 from wattslice.counting.values import Pointer, Value, distinct
 from wattslice.ir.accesses import register_assignments
 from wattslice.ir.c_arithmetic import COMPARE
-from wattslice.ir.loops import LoopShape
+from wattslice.ir.loops import LoopShape, read_place
 from wattslice.ir.objects import FOLLOWED, contents_given
 
 MOST_FORMS = 16
@@ -738,9 +738,12 @@ def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
     written = {key[0] if isinstance(key, tuple) else key for key in shape.assigned} - inside - shape.counters
     if not written:
         return frozenset()
-    decide = (node.place for node in deciding_expressions(kernel) if isinstance(node, ir.Read | ir.Load))
-    read = (place.variable if isinstance(place, ir.RegisterPlace) else place.root for place in decide)
-    return frozenset(variable for variable in read if variable in written)
+    decide = [node for node in deciding_expressions(kernel) if not isinstance(node, ir.Loop)]
+    read = {place.variable for node in decide if (place := read_place(node)) is not None}
+    read.update(
+        node.place.root for node in decide if isinstance(node, ir.Load) and node.place.root is not None
+    )
+    return frozenset(read & written)
 
 
 @lru_cache(maxsize=64)

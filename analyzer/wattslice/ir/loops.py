@@ -709,6 +709,17 @@ def _ends_by_leaving(block: ir.Stmt) -> bool:
     return isinstance(block, ir.Return) or (isinstance(block, ir.Break) and block.levels == 1)
 
 
+def read_place(expr: ir.Expr) -> ir.RegisterPlace | None:
+    """The register that an expression reads: `k`, and also `++k` and `k += 2`."""
+    match expr:
+        case ir.Read(place=place) | ir.Increment(target=ir.RegisterPlace() as place):
+            return place
+        case ir.Assign(target=ir.RegisterPlace() as place, op=op) if op is not None:
+            return place
+        case _:
+            return None
+
+
 class _IterationTaint:
     """Walks a body in execution order with the set of registers whose value depends on the iteration.
 
@@ -741,16 +752,17 @@ class _IterationTaint:
         stack: list[ir.Expr] = [expr]
         while stack:
             node = stack.pop()
-            if isinstance(node, ir.Read):
-                key = ir.register_key(node.place)
+            place = read_place(node)
+            if place is not None:
+                key = ir.register_key(place)
                 if key in self._tainted:
                     found = True
-                elif key in self._assigned and key not in self._defined and not node.type.is_float:
+                elif key in self._assigned and key not in self._defined and not place.type.is_float:
                     self._taint(key)
                     found = True
-            elif isinstance(node, ir.TextureFetch | ir.Atomic):
+            if isinstance(node, ir.TextureFetch | ir.Atomic):
                 continue
-            elif isinstance(node, ir.Load):
+            if isinstance(node, ir.Load):
                 if self._loads_pointers:
                     found = self._loads_moving(node) or found
                 if node.place.space not in FOLLOWED or not node.type.is_integral:
