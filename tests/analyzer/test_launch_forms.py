@@ -202,6 +202,16 @@ def test_a_launch_beyond_the_budget_is_one_of_unknown_geometry(tmp_path):
     assert "more steps than are followed" in launch.assumptions[0].message
 
 
+def test_what_a_main_that_is_not_followed_writes_is_not_known_elsewhere(tmp_path):
+    """`main` takes more steps than are followed; what it hands to a library is visited all the same."""
+    text = f"""#include <functional>
+    {K}int width = 5, height = 7; void later(std::function<void()>);
+    int main() {{ {TOO_BUSY} width = 9; later([s] {{ k<<<width, height>>>(s); }}); }}"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.block, launch.source) == ((7, 1, 1), LaunchSource.ASSUMED)
+    assert "width" in launch.assumptions[0].message
+
+
 def test_torn_brackets_in_a_file_that_is_included(tmp_path):
     (tmp_path / "k.cuh").write_text(
         "__global__ void k(int n) {}\nstatic void go(int n) { k << <n, 64 >> > (n); }\n"

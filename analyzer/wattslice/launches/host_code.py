@@ -182,6 +182,8 @@ class _OneProgram:
             except (BudgetExceededError, RecursionError):
                 del memory.frames[1:]
                 is_cut, is_main_cut = True, is_main_cut or function.name == "main"
+                if function.name == "main":
+                    interpreter.forget_written_by(function)
             is_cut_aside = is_cut_aside or interpreter.is_cut
             self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
             left = interpreter.steps_left

@@ -124,6 +124,10 @@ class Interpreter(HostLoops):
                 del self.memory.frames[1:]
                 self._forget_named(function, Unknown("set before main()"))
 
+    def forget_written_by(self, main: ir.Function) -> None:
+        """What `main` may write is lost, as it is not followed to its end: other functions meet that."""
+        self._forget_named(main, Unknown(f"set in {main.name}(), which takes more steps than are followed"))
+
     # ------------------------------------------------------------------------- launches and calls
 
     def launch(self, node: ir.LaunchCall) -> None:
