@@ -55,7 +55,7 @@ from wattslice.ir import (
     nested_statements,
     walk_expressions,
 )
-from wattslice.ir.loops import Bound, Induction, LoopShape, shape_of
+from wattslice.ir.loops import Bound, Induction, LoopShape, last_updates, shape_of
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
@@ -569,14 +569,15 @@ def _shape(loop: Loop, facts: CodeFacts) -> LoopShape:
 
 
 def _steps(loop: Loop, facts: CodeFacts) -> _Steps:
-    """Variables that change once an iteration, and how: in the loop's step; elsewhere integers and pointers
-    that something is added to.
+    """Variables that change once an iteration, and how: at its end; elsewhere integers and pointers that
+    something is added to.
     """
     shape = _shape(loop, facts)
+    stepped = {update.variable for update in last_updates(loop)}
     return {
         update.variable: update
         for update in shape.inductions
-        if update.variable in shape.stepped or (update.op in _SUMS and not update.variable.type.is_float)
+        if update.variable in stepped or (update.op in _SUMS and not update.variable.type.is_float)
     }
 
 

@@ -332,12 +332,14 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
     """The statements in their order; in a kernel that is too large otherwise, those that repeat folded."""
     if not body.folds and not body.is_host and len(nodes) > body.most_nodes:
         raise TooLargeError("it has more statements than operations are followed")  # each has one at least
-    if label := _last_label(nodes):
+    label, again = _last_label(nodes), _jumped_back(nodes)
+    if label and (body.is_host or again is None or not again[0] < label < again[1]):
         return [_in_front_of(body, nodes[:label], nodes[label]), *lower_all(body, nodes[label:])]
-    if body.is_host and (again := _jumped_back(nodes)) is not None:
+    if again is not None and (body.is_host or not _continues(nodes[again[0] : again[1]])):
         first, end = again
         before = lower_all(body, nodes[:first])
-        return [*before, _repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
+        repeated = _repeated if body.is_host else _looped
+        return [*before, repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
     if body.is_host and b"#pragma omp" in body.unit.parsed.source:
         return [stmt for node in nodes for stmt in _by_threads(body, node)]
     if not body.folds or len(nodes) < FEWEST_FOLDED:
@@ -455,6 +457,45 @@ def _repeated(body: Body, nodes: Sequence[Node]) -> Stmt:
     inner = Block((*lower(body, nodes[0]), *lower_all(body, nodes[1:])), body.region(), span)
     body.frame.targets.pop()
     return ir.Loop(ir.LoopKind.DO, (), unread(span), None, inner, None, *regions, span)
+
+
+def _looped(body: Body, nodes: Sequence[Node]) -> Stmt:
+    """Statements of a kernel from a label to a jump back to it: a loop, with its test behind them if it is
+    there that they jump back, else endless, left from their end.
+    """
+    span, guards, targets = body.unit.spans.span(nodes[0]), len(body.frame.guards), body.frame.targets
+    regions = body.region(), body.region(), body.region()
+    last, label = nodes[-1], nodes[0].spelling
+    is_test = last.kind == C.IF_STMT and len(last.children) == 2 and label not in _jumped_to(nodes[:-1])
+    is_test = is_test and _is_jump(last.children[1])
+    around = [Target(guards, label="", depth=body.depth)] * (not is_test)
+    targets += [*around, Target(guards, label=label, depth=body.depth)]
+    statements = [*lower(body, nodes[0]), *lower_all(body, nodes[1:])]
+    del targets[-1 - len(around) :]
+    if is_test:
+        test = statements[-1]
+        if not isinstance(test, ir.If) or len(test.then.statements) != 1:
+            raise LoweringError("goto backwards on a condition that is constant", last)
+        inner = Block(tuple(statements[:-1]), body.region(), span)
+        return ir.Loop(ir.LoopKind.DO, (), test.condition, None, inner, None, *regions, span)
+    through = ir.Break(body.region(), span, 2)
+    inner = Block((*statements, through), body.region(), span, is_breakable=True)
+    whole = Block((inner,), body.region(), span)
+    return ir.Loop(ir.LoopKind.FOR, (), None, None, whole, None, *regions, span)
+
+
+def _is_jump(node: Node) -> bool:
+    inner = node.children[0] if node.kind == C.COMPOUND_STMT and len(node.children) == 1 else node
+    return inner.kind == C.GOTO_STMT
+
+
+def _continues(nodes: Sequence[Node]) -> bool:
+    """Whether a `continue` among these is one of a loop around them."""
+    loops = (C.FOR_STMT, C.WHILE_STMT, C.DO_STMT, C.CXX_FOR_RANGE_STMT, C.LAMBDA_EXPR)
+    return any(
+        node.kind == C.CONTINUE_STMT or (node.kind not in loops and _continues(node.children))
+        for node in nodes
+    )
 
 
 def _jumped_to(nodes: Sequence[Node]) -> set[str]:
@@ -757,7 +798,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         body.hole(
             "PW006",
             body.span(node),
-            "goto is not followed backwards or into a block: it is read as doing nothing",
+            "goto is not followed into a block, or back over a 'continue': it is read as doing nothing",
         )
         if not body.is_host:
             return []
