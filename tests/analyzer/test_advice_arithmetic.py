@@ -4,6 +4,8 @@ import pytest
 
 from wattslice.config.config import Options, make_config
 from wattslice.findings.advice import arithmetic
+from wattslice.findings.advice.rewriting import Change
+from wattslice.ir import Kernel
 from wattslice.pipeline.files import analyze_files
 
 from .advised import advised, analysed, known, saved
@@ -62,9 +64,14 @@ def test_what_a_suffix_saves_is_what_the_model_says_of_the_kernel_with_it(tmp_pa
 
 
 def test_what_is_asked_of_each_launch_of_a_kernel_is_lowered_once(tmp_path, monkeypatch):
-    asked: list[tuple[object, object]] = []
+    asked: list[Kernel] = []
     once = arithmetic.rewritten
-    monkeypatch.setattr(arithmetic, "rewritten", lambda *given: asked.append(given) or once(*given))
+
+    def noted(kernel: Kernel, change: Change) -> Kernel:
+        asked.append(kernel)
+        return once(kernel, change)
+
+    monkeypatch.setattr(arithmetic, "rewritten", noted)
     arithmetic._with.cache_clear()
     path = tmp_path / "k.cu"
     source = FLOATS.format(body="x += 0.1 * y * x; x = powf(x, 3) + y;")
