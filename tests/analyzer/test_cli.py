@@ -427,6 +427,20 @@ def test_a_reader_that_leaves_is_no_failure(source, command):
     assert done.stderr == b"0\n"
 
 
+def test_the_overview_to_a_reader_that_has_left_is_no_failure():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "wattslice", "--help"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_terminal_of_ascii_gets_bars_of_ascii():
     code = (
         "import sys; from wattslice.commands.streams import prepare_streams; prepare_streams();"
