@@ -305,8 +305,8 @@ def test_a_step_before_the_first_continue_is_made_in_each_iteration(loop):
     text = f"__global__ void k(float *x) {{ {loop} }}\nint main() {{ k<<<1, 32>>>(0); }}\n"
     (found,) = analyze_text(text, gpu="v100").kernels
     assert [one.trip_count for one in found.loops] == [20000]
-    assert found.counts_per_thread is not None
-    assert found.counts_per_thread.global_store == 10000
+    assert found.work is not None
+    assert found.work.counts_per_thread.global_store == 10000
 
 
 def test_a_step_behind_a_continue_is_not_made_in_each_iteration():

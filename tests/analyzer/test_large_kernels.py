@@ -13,6 +13,8 @@ from wattslice.frontend.cuda.lowering.context import Body
 from wattslice.ir import Block
 from wattslice.workload.instructions import pressure
 
+from .samples import there
+
 MAIN = "int main() {{ char *d; cudaMalloc(&d, 1 << 26); k<<<40, 128>>>({}); }}\n"
 
 
@@ -30,9 +32,11 @@ def test_calls_that_repeat_are_counted_each():
     )
     analysis = analyze_text(source, gpu="v100")
     (kernel,) = analysis.kernels
-    assert kernel.counts_per_thread is not None
-    assert kernel.counts_per_thread.fp32 == 20 * 30 * (60 * 4 + 1)
-    assert (kernel.counts_per_thread.integer, kernel.counts_per_thread.control) == (2, 0)
+    assert there(kernel.work).counts_per_thread.fp32 == 20 * 30 * (60 * 4 + 1)
+    assert (there(kernel.work).counts_per_thread.integer, there(kernel.work).counts_per_thread.control) == (
+        2,
+        0,
+    )
     assert kernel.power_w is not None
     assert kernel.loops == ()
     assert any("counted as loops" in d.message for d in analysis.diagnostics)
@@ -48,9 +52,8 @@ def test_thousands_of_statements_of_a_macro(steps: int):
         + MAIN.format("(float *)d")
     )
     (kernel,) = analyze_text(source, gpu="v100").kernels
-    assert kernel.counts_per_thread is not None
-    assert kernel.counts_per_thread.fp32 == steps * 7 + 2
-    assert kernel.counts_per_thread.global_load == steps + 1
+    assert there(kernel.work).counts_per_thread.fp32 == steps * 7 + 2
+    assert there(kernel.work).counts_per_thread.global_load == steps + 1
     assert kernel.power_w is not None
 
 
@@ -80,9 +83,9 @@ def test_folded_or_not_the_counts_are_the_same(statement: str, monkeypatch: pyte
     analysis = analyze_text(source, gpu="v100")
     (folded,) = analysis.kernels
     assert any("counted as loops" in d.message for d in analysis.diagnostics)
-    assert folded.counts_per_thread == whole.counts_per_thread
+    assert there(folded.work).counts_per_thread == there(whole.work).counts_per_thread
     assert folded.power_w == pytest.approx(whole.power_w, rel=0.15)
-    assert folded.bytes_per_thread == whole.bytes_per_thread
+    assert there(folded.work).bytes_per_thread == there(whole.work).bytes_per_thread
 
 
 @pytest.mark.parametrize("body", ["s += x[t];", "for (int i = 0; i < 4; i++) s += x[t + i] * x[t - i];"])
@@ -121,7 +124,6 @@ def _analysed_folded(lines: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Kerne
         )
         analysis = analyze_text(source, gpu="v100")
     (kernel,) = analysis.kernels
-    assert kernel.counts_per_thread is not None
     assert not any(d.rule == "PW002" for d in analysis.diagnostics)
     return kernel, len(walked)
 
@@ -142,8 +144,7 @@ def test_few_trees_are_walked_of_statements_that_repeat(statement, fp32, monkeyp
     lines = "\n".join(statement.replace("{k}", str(k)) for k in range(40))
     read, walked = _analysed_folded(lines, monkeypatch)
     if fp32 is not None:
-        assert read.counts_per_thread is not None
-        assert read.counts_per_thread.fp32 == fp32 + 5
+        assert there(read.work).counts_per_thread.fp32 == fp32 + 5
         assert walked < 15
     monkeypatch.setattr(folding, "_text_around", _no_text)
     whole, all_walked = _analysed_folded(lines, monkeypatch)
@@ -187,8 +188,7 @@ def test_ten_thousand_statements_that_do_not_repeat():
         + MAIN.format("(double *)d")
     )
     (kernel,) = analyze_text(source, gpu="v100").kernels
-    assert kernel.counts_per_thread is not None
-    assert kernel.counts_per_thread.fp64 == 2 * 9999
+    assert there(kernel.work).counts_per_thread.fp64 == 2 * 9999
     assert kernel.power_w is not None
 
 

@@ -44,10 +44,10 @@ def bind_parameters(state: State, default: int) -> None:
                 state.environment[parameter, path] = held
             elif parameter in state.objects.unwritten:  # a struct that holds an array lies in memory
                 state.inputs.constants[parameter, offset] = held
-    for capture in launch.captures:
+    for capture in launch.contents.captures:
         state.environment[capture.variable] = capture.value
     state.inputs.guessed = frozenset(state.inputs.assumed)
-    for member in launch.members:
+    for member in launch.contents.members:
         parameter = kernel.parameters[member.parameter]
         if parameter.space is not ir.MemorySpace.LOCAL:
             state.environment[(parameter, member.path)] = member.value

@@ -134,7 +134,7 @@ def _about_variants(config: Config, results: Sequence[FileAnalysis]) -> Iterator
         return
     kernels: dict[str, dict[str, str]] = {}  # by the names of files: their names, and the files
     for kernel in (one for result in results for one in result.kernels):
-        kernels.setdefault(Path(kernel.file).name, {})[kernel.name] = kernel.file
+        kernels.setdefault(Path(kernel.source.file).name, {})[kernel.name] = kernel.source.file
     for stored in all_stored_variants(config.gpu.gpu_id):
         there = kernels.get(stored.file, {})
         if there and stored.kernel not in there:
