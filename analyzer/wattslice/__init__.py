@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from wattslice.api import *  # noqa: F403
 
 _NAMES = """
-    Advice Analysis ArmAnalysis Assumption BranchClass Diagnostic EnergyRoofline Finding FrontendError Held
-    InstructionCount KernelAnalysis LaunchSource LineHeat LoopTrips MemorySpace MethodWatts
-    OperationCounts Precision ProbabilitySource ProfileUse ProgramArguments Roofline RooflinePoint
-    RuleChoice RuleChoices Severity SliceAnalysis SourceText SubSlice Suppression TimeRoofline
-    Wanted WattsliceError analyze analyze_text findings_of to_json
+    Advice Analysis ArmAnalysis Assumption Basis BranchClass Diagnostic EnergyRoofline Finding
+    FrontendError Held InstructionCount KernelAnalysis KernelSource Launch LaunchSource LineHeat LoopTrips
+    MemorySpace MethodWatts OperationCounts Power Precision ProbabilitySource ProfileUse ProgramArguments
+    Resources Roofline RooflinePoint RuleChoice RuleChoices Severity SliceAnalysis SourceText SubSlice
+    Suppression TimeRoofline Wanted WattsliceError Work analyze analyze_text findings_of to_json
 """
 _OFFERED = frozenset(_NAMES.split())  # those of the module api, which a look at this one must not load
 

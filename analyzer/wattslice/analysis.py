@@ -227,84 +227,130 @@ def lines_told(lines: tuple[int, ...]) -> str:
     return f"line{'s' * (len(lines) > 1)} {shown}"
 
 
-class KernelAnalysis(Struct, frozen=True):
-    """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why.
+class KernelSource(Struct, frozen=True):
+    """A kernel in the source. `ptx_file`: that it was read from; empty for kernels of sources."""
 
-    `static_power_w`: what the board draws whatever the operations are (idle, memory, clocks); with the
-    `hot_lines` it is `power_w`. None: nothing tells it apart, and the lines have it all.
-    """
-
-    name: str
     qualified_name: str
     mangled_name: str
     file: str
     line: int
     end_line: int
+    ptx_file: str = ""
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and line."""
+        return self.file, self.line
+
+    @property
+    def lines(self) -> range:
+        """Those of its text."""
+        return range(self.line, self.end_line + 1)
+
+
+class Launch(Struct, frozen=True):
+    """How a kernel is launched. `line` and `file` of the launch in the host code: None without one, empty for
+    the kernel's own file. `program_arguments`: of a launch that is another one without them. `times`: how
+    often a run of the program makes it. `data`: what arrays hold: of all, then of those that are otherwise.
+    """
+
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    launch_source: LaunchSource
-    launch_line: int | None
-    power_limit_w: float | None
-    launch_file: str = ""  # empty for the kernel's own
-    program_arguments: ProgramArguments | None = None  # of a launch that is another one without them
-    launch_times: int | None = None  # how often a run of the program makes it
-    data: str = "live"  # what arrays hold: of all, then of those that are otherwise
-    ptx_file: str = ""  # that the kernel was read from; empty for kernels of sources
-    shared_bytes_per_block: int | None = None
-    registers_per_thread: int | None = None
-    sm_saturation: float | None = None
-    occupancy: float | None = None
-    branch_class: BranchClass | None = None
-    method: str = "none"
+    source: LaunchSource
+    line: int | None
+    file: str = ""
+    program_arguments: ProgramArguments | None = None
+    times: int | None = None
+    data: str = "live"
+
+
+class Resources(Struct, frozen=True):
+    """What a launch takes of the SMs, and how much of them it fills: shares of 1."""
+
+    shared_bytes_per_block: int
+    registers_per_thread: int
+    sm_saturation: float
+    occupancy: float
+
+
+class Work(Struct, frozen=True):
+    """What a launch executes, per thread; `amounts` as in `VariantWork`, of all threads."""
+
+    counts_per_thread: OperationCounts
+    instructions_per_thread: tuple[InstructionCount, ...] = ()
+    bytes_per_thread: float | None = None
+    amounts: tuple[float, ...] = ()
+
+
+class Power(Struct, frozen=True):
+    """Watts of the board, and the ends of their 90 % interval.
+
+    `static_w`: what the board draws whatever the operations are (idle, memory, clocks); with the hot lines it
+    is `power_w`. None: nothing tells it apart, and the lines have it all. `wanted`: the watts before the
+    board's limit bounds them, None where nothing did.
+    """
+
+    power_w: float
+    low_w: float
+    high_w: float
+    static_w: float | None = None
+    may_hit_limit: bool | None = None
+    wanted: Wanted | None = None
+
+    @property
+    def unlimited(self) -> Wanted:
+        """The watts before the board's limit bounds them."""
+        return self.wanted or Wanted(self.power_w, self.low_w, self.high_w)
+
+
+class Basis(Struct, frozen=True):
+    """What the figures of a launch go by. `variants`: measured ones of the kernel that correct them."""
+
     model: str = "none"
-    power_w: float | None = None
-    power_low_w: float | None = None
-    power_high_w: float | None = None
-    wanted: Wanted | None = None  # the watts before the board's limit bounds them; None: as they are
-    static_power_w: float | None = None
-    may_hit_power_limit: bool | None = None
+    method: str = "none"
+    branch_class: BranchClass | None = None
+    methods: MethodWatts = MethodWatts()
+    profile: ProfileUse | None = None
+    variants: int | None = None
+
+
+class KernelAnalysis(Struct, frozen=True):
+    """One launch of one kernel. What is unknown is None (or empty), and a diagnostic says why."""
+
+    name: str
+    source: KernelSource
+    launch: Launch
+    power_limit_w: float | None
+    resources: Resources | None = None
+    work: Work | None = None
+    power: Power | None = None
     time_s: float | None = None
     energy_j: float | None = None
     limited_by: str | None = None
-    counts_per_thread: OperationCounts | None = None
-    instructions_per_thread: tuple[InstructionCount, ...] = ()
-    bytes_per_thread: float | None = None
-    amounts: tuple[float, ...] = ()  # as in `VariantWork`, of all threads
-    variants: int | None = None  # measured ones of this kernel that correct its figures
+    basis: Basis = Basis()
     slices: tuple[SliceAnalysis, ...] = ()
     hot_lines: tuple[LineHeat, ...] = ()
     loops: tuple[LoopTrips, ...] = ()
     arms: tuple[ArmAnalysis, ...] = ()
-    methods: MethodWatts = MethodWatts()
-    profile: ProfileUse | None = None
     assumptions: tuple[Assumption, ...] = ()
     advice: tuple[Advice, ...] = ()
     roofline: Roofline | None = None
 
+    @property
+    def power_w(self) -> float | None:
+        """The watts themselves."""
+        return None if self.power is None else self.power.power_w
+
     def exceedance(self, budget_w: float) -> float | None:
         """Probability that the measured watts exceed `budget_w` (`Wanted.exceedance`); None when unknown."""
-        wanted = self._wanted
-        return None if wanted is None else wanted.exceedance(budget_w)
+        return None if self.power is None else self.power.unlimited.exceedance(budget_w)
 
     @property
     def limit_exceedance(self) -> float | None:
         """Probability that the launch would exceed the board's power limit if that did not hold it back."""
-        wanted, limit_w = self._wanted, self.power_limit_w
-        return None if wanted is None or limit_w is None else wanted.beyond(limit_w)
-
-    @property
-    def _wanted(self) -> Wanted | None:
-        power_w, low_w, high_w = self.power_w, self.power_low_w, self.power_high_w
-        if power_w is None or low_w is None or high_w is None:
+        if self.power is None or self.power_limit_w is None:
             return None
-        return self.wanted or Wanted(power_w, low_w, high_w)
-
-    @property
-    def relative_interval(self) -> tuple[float, float] | None:
-        """How far below and above `power_w` its interval reaches, as shares of it; None when unknown."""
-        if not self.power_w or self.power_low_w is None or self.power_high_w is None:
-            return None
-        return 1.0 - self.power_low_w / self.power_w, self.power_high_w / self.power_w - 1.0
+        return self.power.unlimited.beyond(self.power_limit_w)
 
 
 class Analysis(Struct, frozen=True):

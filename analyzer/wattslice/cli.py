@@ -49,6 +49,7 @@ def _run(words: list[str]) -> int:
     debug = words[:1] == ["--debug"]
     if debug:
         del words[0]
+    status: int | None = FINE  # of a reader that leaves
     try:
         with writing():
             status = _overview(words)

@@ -2,56 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 from msgspec.structs import replace
 
 from wattslice.analysis import (
     Analysis,
     ArmAnalysis,
+    Basis,
     BranchClass,
     InstructionCount,
     KernelAnalysis,
+    KernelSource,
+    Launch,
     LaunchSource,
     LineHeat,
     MethodWatts,
+    Power,
+    Resources,
     SliceAnalysis,
+    Work,
 )
 from wattslice.counting.profile import LoopTrips, ProbabilitySource
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
 from wattslice.launches.launch import Assumption
 
+Part = TypeVar("Part")
+
 MATMUL = KernelAnalysis(
     name="matMul",
-    qualified_name="matMul<16>",
-    mangled_name="_Z6matMulILi16EEvPfS0_S0_i",
-    file="src/matmul.cu",
-    line=12,
-    end_line=40,
-    grid=(64, 64, 1),
-    block=(16, 16, 1),
-    launch_source=LaunchSource.HOST_CODE,
-    launch_line=88,
-    shared_bytes_per_block=2048,
-    registers_per_thread=40,
-    sm_saturation=1.0,
-    occupancy=0.75,
-    branch_class=BranchClass.SPARSE,
-    method="bspm",
-    model="energy",
-    power_w=183.25,
-    power_low_w=160.5,
-    power_high_w=205.0,
+    source=KernelSource("matMul<16>", "_Z6matMulILi16EEvPfS0_S0_i", "src/matmul.cu", 12, 40),
+    launch=Launch((64, 64, 1), (16, 16, 1), LaunchSource.HOST_CODE, 88),
     power_limit_w=300.0,
-    static_power_w=53.55,
-    may_hit_power_limit=False,
+    resources=Resources(2048, 40, sm_saturation=1.0, occupancy=0.75),
+    work=Work(
+        OperationCounts(
+            fp32=2048.0,
+            integer=96.5,
+            control=20.0,
+            global_load=2,
+            global_store=1,
+            shared_load=2048,
+            barrier=32,
+        ),
+        (InstructionCount("ffma", 1024.0), InstructionCount("lds", 2048.0)),
+        bytes_per_thread=516.0,
+    ),
+    power=Power(183.25, 160.5, 205.0, static_w=53.55, may_hit_limit=False),
     time_s=1.2e-3,
     energy_j=0.2199,
     limited_by="fp32",
-    counts_per_thread=OperationCounts(
-        fp32=2048.0, integer=96.5, control=20.0, global_load=2, global_store=1, shared_load=2048, barrier=32
-    ),
-    instructions_per_thread=(InstructionCount("ffma", 1024.0), InstructionCount("lds", 2048.0)),
-    bytes_per_thread=516.0,
+    basis=Basis("energy", "bspm", BranchClass.SPARSE, MethodWatts(188.5, 186.0, 183.25)),
     slices=(
         SliceAnalysis(
             MemorySpace.GLOBAL,
@@ -97,7 +99,6 @@ MATMUL = KernelAnalysis(
         ),
         ArmAnalysis(22, "else", 0.03, 0.03, 0.03, ProbabilitySource.PROFILE, 2.4, 0.015),
     ),
-    methods=MethodWatts(188.5, 186.0, 183.25),
     assumptions=(
         Assumption(
             "PW010", 18, "trip count of the loop over 'n' unknown: n assumed 1024", "--set matMul.n=..."
@@ -107,44 +108,45 @@ MATMUL = KernelAnalysis(
 )
 """A kernel with everything known but one slice without memory access."""
 
-UNKNOWN = replace(
+
+def there(part: Part | None) -> Part:
+    """A record of an analysis that is known."""
+    assert part is not None
+    return part
+
+
+def changed(kernel: KernelAnalysis, **values: Any) -> KernelAnalysis:
+    """`kernel` with other values; those of a record that it has as a dictionary: `source={"line": 3}`."""
+    parts = {
+        name: replace(getattr(kernel, name), **value) if isinstance(value, dict) else value
+        for name, value in values.items()
+    }
+    return replace(kernel, **parts)
+
+
+UNKNOWN = changed(
     MATMUL,
     name="histogram",
-    qualified_name="histogram",
-    line=50,
-    end_line=70,
-    launch_source=LaunchSource.ASSUMED,
-    launch_line=None,
-    grid=(640, 1, 1),
-    block=(2048, 1, 1),
-    power_w=None,
-    power_low_w=None,
-    power_high_w=None,
-    static_power_w=None,
-    may_hit_power_limit=None,
+    source={"qualified_name": "histogram", "line": 50, "end_line": 70},
+    launch=Launch((640, 1, 1), (2048, 1, 1), LaunchSource.ASSUMED, None),
+    work={"bytes_per_thread": None},
+    power=None,
     time_s=None,
     energy_j=None,
     limited_by=None,
-    bytes_per_thread=None,
     slices=(),
     hot_lines=(),
     arms=(),
-    methods=MethodWatts(),
+    basis={"methods": MethodWatts()},
     assumptions=(),
 )
 """A kernel whose power nobody can tell."""
 
-HOT = replace(
+HOT = changed(
     MATMUL,
     name="burn",
-    qualified_name="gpu::burn<float, 4>",
-    file="src/burn.cu",
-    line=8,
-    end_line=30,
-    power_w=287.0,
-    power_low_w=255.0,
-    power_high_w=310.0,
-    may_hit_power_limit=True,
+    source={"qualified_name": "gpu::burn<float, 4>", "file": "src/burn.cu", "line": 8, "end_line": 30},
+    power={"power_w": 287.0, "low_w": 255.0, "high_w": 310.0, "may_hit_limit": True},
     assumptions=(),
 )
 """A kernel at the power limit."""
@@ -169,6 +171,12 @@ ANALYSIS = Analysis(
     diagnostics=DIAGNOSTICS,
 )
 FOUR = replace(
-    ANALYSIS, kernels=(MATMUL, UNKNOWN, HOT, replace(MATMUL, name="scale", qualified_name="scale", line=80))
+    ANALYSIS,
+    kernels=(
+        MATMUL,
+        UNKNOWN,
+        HOT,
+        changed(MATMUL, name="scale", source={"qualified_name": "scale", "line": 80}),
+    ),
 )
 EMPTY = replace(ANALYSIS, kernels=(), diagnostics=())

@@ -2,6 +2,12 @@
 
 import pytest
 
+from wattslice.config.config import Options, make_config
+from wattslice.findings.advice import arithmetic
+from wattslice.findings.advice.rewriting import Change
+from wattslice.ir import Kernel
+from wattslice.pipeline.files import analyze_files
+
 from .advised import advised, analysed, known, saved
 
 FLOATS = """
@@ -55,6 +61,25 @@ def test_what_a_suffix_saves_is_what_the_model_says_of_the_kernel_with_it(tmp_pa
     single = analysed(tmp_path, FLOATS.format(body="x += 0.1f * y * x;"), gpu="rtx_3090")
     (advice,) = (advice for advice in double.advice if advice.rule == "PW045")
     assert (advice.power_w, advice.energy_j) == pytest.approx(saved(double, single), rel=0.02)
+
+
+def test_what_is_asked_of_each_launch_of_a_kernel_is_lowered_once(tmp_path, monkeypatch):
+    asked: list[Kernel] = []
+    once = arithmetic.rewritten
+
+    def noted(kernel: Kernel, change: Change) -> Kernel:
+        asked.append(kernel)
+        return once(kernel, change)
+
+    monkeypatch.setattr(arithmetic, "rewritten", noted)
+    arithmetic._with.cache_clear()
+    path = tmp_path / "k.cu"
+    source = FLOATS.format(body="x += 0.1 * y * x; x = powf(x, 3) + y;")
+    path.write_text(source.replace("k<<<", "k<<<640, 256>>>(p, d, 7); k<<<"))
+    launches = analyze_files(make_config(Options(paths=(path,), gpu="rtx_3090"))).kernels
+    rules = [[one.rule for one in launch.advice] for launch in launches]
+    assert [{"PW045", "PW047"} <= {*found} for found in rules] == [True, True]
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize(("gpu", "is_told"), [("rtx_3090", True), ("v100", False)])

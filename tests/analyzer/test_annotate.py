@@ -18,7 +18,7 @@ from wattslice.pipeline.files import analyze_files
 from wattslice.report.annotated import annotate_files, stake, stretches, write_annotated
 from wattslice.report.source_text import TextKind, pieces
 
-from .samples import ANALYSIS, EMPTY, UNKNOWN
+from .samples import ANALYSIS, EMPTY, UNKNOWN, changed
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = "corpora/wattslice_corpora/kernels/linear_algebra/gemm_tiled.cu"
@@ -89,7 +89,10 @@ def test_lines_outside_of_kernels_show_who_spends_most_joules_and_name_the_other
 def test_lines_of_a_kernel_show_its_launch_with_most_joules(analysis):
     main_file, _ = annotate_files(analysis)
     small, large = main_file.kernels
-    assert [analysis.kernels[index].qualified_name for index in large.launches] == ["large<4>", "large<2>"]
+    assert [analysis.kernels[index].source.qualified_name for index in large.launches] == [
+        "large<4>",
+        "large<2>",
+    ]
     loop = line_of(main_file, "for (int i")
     assert loop.marks[0].launch == large.launches[0]
     assert loop.whose == ()
@@ -117,7 +120,7 @@ def test_a_kernel_begins_with_its_template(analysis):
 
 
 def test_an_included_kernel_without_heat_is_there_with_its_findings():
-    kernel = replace(UNKNOWN, file="src/inside.cuh")
+    kernel = changed(UNKNOWN, source={"file": "src/inside.cuh"})
     told = Diagnostic("PW014", Severity.ERROR, "src/inside.cuh", 50, "histogram: power unknown: too many")
     analysis = replace(ANALYSIS, kernels=(kernel,), diagnostics=(told,), files=("src/matmul.cu",))
     names = [file.file for file in annotate_files(analysis)]

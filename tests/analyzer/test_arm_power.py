@@ -14,6 +14,7 @@ from wattslice.findings.findings import operations_power_w
 from wattslice.pipeline.files import analyze_file
 from wattslice.report.text import arms_shown
 
+from .samples import there
 from .test_paths import BOTH
 
 HEAVY = """__global__ void k(const float* x, float* y, int n) {
@@ -65,20 +66,18 @@ def test_an_unknown_branch_widens_the_interval_by_what_it_could_do(tmp_path):
     assert arm.kernel_high_w == pytest.approx(max(*ends, unknown.power_w or 0.0), rel=0.02)
     known = analyzed(tmp_path, HEAVY, 0.5)
     assert known.power_w == pytest.approx(unknown.power_w)
-    assert (known.power_low_w or 0.0) > (unknown.power_low_w or 0.0)
-    assert (known.power_high_w or 0.0) <= (unknown.power_high_w or 0.0)
-    assert known.wanted is not None
-    assert unknown.wanted is not None
-    assert known.wanted.high_w < unknown.wanted.high_w
-    assert unknown.wanted.low_w < known.wanted.low_w
-    assert (unknown.power_high_w or 0.0) <= unknown.wanted.high_w
+    assert there(known.power).low_w > there(unknown.power).low_w
+    assert there(known.power).high_w <= there(unknown.power).high_w
+    assert there(known.power).unlimited.high_w < there(unknown.power).unlimited.high_w
+    assert there(unknown.power).unlimited.low_w < there(known.power).unlimited.low_w
+    assert there(unknown.power).high_w <= there(unknown.power).unlimited.high_w
     assert {one.kernel_low_w for one in known.arms} == {None}
 
 
 def test_all_three_methods_are_told_and_one_is_chosen(tmp_path):
     rare = analyzed(tmp_path, HEAVY, 0.01)
-    methods = rare.methods
-    assert rare.method == "expected"
+    methods = rare.basis.methods
+    assert rare.basis.method == "expected"
     assert rare.power_w == methods.expected_w
     assert analyzed(tmp_path, HEAVY, 0.01, method=MethodChoice.BSPM).power_w == methods.bspm_w
     bdpm = analyzed(tmp_path, HEAVY, 0.01, method=MethodChoice.BDPM)
@@ -91,14 +90,14 @@ def test_all_three_methods_are_told_and_one_is_chosen(tmp_path):
 
 def test_the_class_can_be_overruled(tmp_path):
     half = analyzed(tmp_path, HEAVY)
-    assert half.branch_class is BranchClass.DENSE
-    assert analyzed(tmp_path, HEAVY, dense_from=1.0).branch_class is BranchClass.SPARSE
+    assert half.basis.branch_class is BranchClass.DENSE
+    assert analyzed(tmp_path, HEAVY, dense_from=1.0).basis.branch_class is BranchClass.SPARSE
 
 
 def test_without_branches_on_data_the_methods_are_one(tmp_path):
     kernel = analyzed(tmp_path, BOTH.replace("x[i] > 0.0f", "i < 64").replace("x[i] > 1.0f", "i < 64"))
-    assert kernel.method == "bspm"
-    assert kernel.methods.bspm_w == kernel.methods.expected_w == kernel.power_w
+    assert kernel.basis.method == "bspm"
+    assert kernel.basis.methods.bspm_w == kernel.basis.methods.expected_w == kernel.power_w
 
 
 TWICE = """__device__ float work(float v) {
@@ -137,8 +136,8 @@ int main() { k<<<100000, 256>>>(0, 0); }"""
     assert (row.line, row.share_of_power, row.leaves) == (4, 0.0, True)
     known = analyzed(tmp_path, text, 0.25)
     assert [row.probability for row in arms_shown(known)] == pytest.approx([0.25])
-    assert known.profile is not None
-    assert (known.profile.branches, known.profile.data_sets) == (1, 0)
+    assert known.basis.profile is not None
+    assert (known.basis.profile.branches, known.basis.profile.data_sets) == (1, 0)
 
 
 def test_data_sets_that_differ_give_a_measured_arm_an_interval(tmp_path):
@@ -153,4 +152,4 @@ def test_data_sets_that_differ_give_a_measured_arm_an_interval(tmp_path):
     assert (arm.probability_low, arm.probability_high) == (0.0, 1.0)
     known = analyzed(tmp_path, HEAVY, 0.5)
     assert kernel.power_w == pytest.approx(known.power_w)
-    assert (kernel.power_low_w or 0.0) < (known.power_low_w or 0.0)
+    assert there(kernel.power).low_w < there(known.power).low_w

@@ -119,7 +119,36 @@ def test_what_c_leaves_undefined_is_unknown(op):
 
 def test_lanes_that_no_integer_can_be_made_of_are_unknown():
     assert isinstance(convert(np.array([1.0, 1e30]), INT64), Unknown)
-    assert isinstance(convert(np.array([1.0, math.nan]), INT32), Unknown)
+
+
+def same_lanes(found: Value, expected: object) -> bool:
+    return isinstance(found, np.ndarray) and np.array_equal(found, np.asarray(expected), equal_nan=True)
+
+
+def test_lanes_are_converted_to_32_bits_as_the_hardware_does():
+    reals = np.array([1.9, -1.9, 1e30, -1e30, math.nan, math.inf])
+    assert same_lanes(convert(reals, INT32), [1, -1, 2**31 - 1, -(2**31), 0, 2**31 - 1])
+    assert same_lanes(convert(reals, UINT32), [1, 0, 2**32 - 1, 0, 0, 2**32 - 1])
+
+
+def test_lanes_of_bfloat_are_not_rounded_as_those_of_half():
+    bfloat = Type(TypeKind.FLOAT, bits=16, bfloat=True)
+    assert same_lanes(convert(np.array([1e30, 3.0]), bfloat), [1e30, 3.0])
+
+
+@pytest.mark.parametrize("type_", [Type(TypeKind.FLOAT, bits=16), FLOAT32, FLOAT64])
+def test_lanes_of_floating_point_are_rounded_as_numpy_rounds(type_):
+    random, kind = np.random.default_rng(3), {16: np.float16, 32: np.float32, 64: np.float64}[type_.bits]
+    a, b = ((random.random(4096) * 9 - 4).astype(kind) for _ in range(2))
+    b[7] = 0
+    for op, function in ((BinaryOp.ADD, np.add), (BinaryOp.MUL, np.multiply), (BinaryOp.DIV, np.divide)):
+        with np.errstate(all="ignore"):
+            truth = function(a, b)
+        found = binary(op, a.astype(np.float64), b.astype(np.float64), type_)
+        assert same_lanes(found, truth.astype(np.float64))
+        assert binary(op, float(a[0]), float(b[0]), type_) == float(truth[0])
+    tenths = binary(BinaryOp.MUL, a.astype(np.float64), 0.1, type_)
+    assert same_lanes(tenths, (a * kind(0.1)).astype(np.float64))
 
 
 def lane(value: int, type_: Type) -> Value:

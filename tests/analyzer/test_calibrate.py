@@ -178,7 +178,10 @@ def test_a_reading_is_of_what_analyze_says_of_the_kernel(table):
     (table.parent / "k.cu").write_text(ZEROS)
     (table.parent / "Makefile").write_text(MAKE)
     (known,) = analyze([table.parent / "k.cu"], gpu="l4").kernels
-    assert (known.grid[0], known.data) == (-(-50000000 // 256), "live, a zeros (cudaMemset in line 11)")
+    assert (known.launch.grid[0], known.launch.data) == (
+        -(-50000000 // 256),
+        "live, a zeros (cudaMemset in line 11)",
+    )
     found = calibrated(table, f"kernel,power_w\nk.cu,{known.power_w}\n")
     assert found.readings[0].before_w == pytest.approx(known.power_w, rel=1e-5)
     assert found.doubts == ()

@@ -18,7 +18,7 @@ from wattslice.commands import common
 from wattslice.commands.table import COMMANDS
 from wattslice.ir import Diagnostic, Severity
 
-from .samples import ANALYSIS, EMPTY, MATMUL
+from .samples import ANALYSIS, EMPTY, MATMUL, changed
 
 ROOT = Path(__file__).parents[2]
 
@@ -187,7 +187,7 @@ def test_a_file_name_that_is_no_utf_8_spoils_no_report(source, pipeline, capsys)
     odd = os.fsdecode(b"\xff.cu")
     Path(odd).write_text("", encoding="utf-8")
     for report_format in ("text", "json", "gcc"):
-        pipeline(replace(ANALYSIS, kernels=(replace(MATMUL, file=odd),), files=(odd,)))
+        pipeline(replace(ANALYSIS, kernels=(changed(MATMUL, source={"file": odd}),), files=(odd,)))
         assert main(["analyze", odd, "--format", report_format, "-o", "out"]) == 0
         assert ".cu" in Path("out").read_text(encoding="utf-8")
         assert main(["analyze", odd, "--format", report_format]) == 0
@@ -425,6 +425,20 @@ def test_a_reader_that_leaves_is_no_failure(source, command):
     line = f"{{ sleep 0.2; {sys.executable} -m wattslice {command}; echo $? >&2; }} | true"
     done = subprocess.run(["bash", "-c", f"{line}"], capture_output=True, check=False)
     assert done.stderr == b"0\n"
+
+
+def test_the_overview_to_a_reader_that_has_left_is_no_failure():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "wattslice", "--help"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_terminal_of_ascii_gets_bars_of_ascii():

@@ -4,9 +4,9 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
 
+from wattslice.analysis import KernelAnalysis
 from wattslice.cli import main
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_cuda
@@ -17,6 +17,8 @@ from wattslice.launches.resolver import resolve_launches
 from wattslice.report.data_words import data_words
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_models.gpu import load_gpu
+
+from .samples import MATMUL, changed
 
 SOURCE = """
 __global__ void scale(int n, const float *x, double *y) {
@@ -186,13 +188,12 @@ def test_machines_read_it_of_each_launch(reported):
     assert [one["data"] for one in variant["launches"]] == [f"live, {ZEROS}", "live"]
 
 
-class Held(Struct):
-    name: str
-    data: str
+def held(name: str, data: str) -> KernelAnalysis:
+    return changed(MATMUL, name=name, launch={"data": data})
 
 
 def test_words_for_many_launches():
-    live, others = [Held("k", "live")] * 5, [Held(f"k{n}", "zeros") for n in range(5)]
+    live, others = [held("k", "live")] * 5, [held(f"k{n}", "zeros") for n in range(5)]
     assert data_words([]) == ""
     assert data_words([*live, *others[:4]]) == "data live; k0: zeros; k1: zeros; k2: zeros; and 1 more"
     assert data_words([*live, *others[:3]]) == "data live; k0: zeros; k1: zeros; k2: zeros"

@@ -39,7 +39,7 @@ __global__ void k(const float *x, float *y) {{
     if (threadIdx.x == 0) y[blockIdx.x] = sum;
 }}"""
     found = kernel(text, f"k<<<512, {threads}>>>(0, 0)")
-    counts, warps = found.counts_per_thread, threads // 32
+    counts, warps = found.work.counts_per_thread, threads // 32
     later = (warps - 1) / threads  # what thread 0 adds
     assert counts.fp32 == pytest.approx(SHUFFLED + later)
     assert counts.shared_store == pytest.approx((warps if warps > 1 else 0) / threads)
@@ -60,7 +60,7 @@ __global__ void k(const int *x, int *y) {
     if (threadIdx.x == 0) y[blockIdx.x] = most;
 }"""
     found = kernel(text, "k<<<512, 128>>>(0, 0)")
-    assert (found.counts_per_thread.global_load, found.counts_per_thread.barrier) == (4, 1)
+    assert (found.work.counts_per_thread.global_load, found.work.counts_per_thread.barrier) == (4, 1)
 
 
 def test_a_block_scans():
@@ -72,7 +72,7 @@ __global__ void k(const int *x, int *y) {
     Scan(storage).ExclusiveSum(x[i], sum);
     y[i] = sum;
 }"""
-    counts = kernel(text, "k<<<512, 128>>>(0, 0)").counts_per_thread
+    counts = kernel(text, "k<<<512, 128>>>(0, 0)").work.counts_per_thread
     # every thread: one store and one load; one warp of four: two loads and one store of four values each,
     # and the total of its last lane
     assert counts.shared_store == pytest.approx(1 + 4 / 4 + 1 / 128)
@@ -92,7 +92,7 @@ __global__ void k(const int *x, int *y) {{
     __syncthreads();
     Store(storage.store).Store(y + blockIdx.x * 512, items);
 }}"""
-    counts = kernel(text, "k<<<512, 128>>>(0, 0)").counts_per_thread
+    counts = kernel(text, "k<<<512, 128>>>(0, 0)").work.counts_per_thread
     assert (counts.global_load, counts.global_store) == (4, 4)
     assert (counts.shared_load, counts.shared_store) == (2 * shared, 2 * shared)
     assert counts.barrier == (3 if shared else 1)
@@ -106,7 +106,7 @@ __global__ void k(const float *x, float *y) {
     float sum = Reduce(storage[threadIdx.x / 32]).Sum(x[threadIdx.x]);
     if (threadIdx.x % 32 == 0) y[threadIdx.x / 32] = sum;
 }"""
-    counts = kernel(text, "k<<<512, 128>>>(0, 0)").counts_per_thread
+    counts = kernel(text, "k<<<512, 128>>>(0, 0)").work.counts_per_thread
     assert counts.fp32 == pytest.approx(SHUFFLED)
     assert (counts.shared_load, counts.shared_store, counts.barrier) == (0, 0, 0)
 
@@ -119,7 +119,7 @@ __global__ void k(int *bins, int *most) {
     cuda::atomic_ref<int, cuda::thread_scope_device> largest(*most);
     largest.fetch_max(7);
 }"""
-    counts = kernel(text, "k<<<512, 128>>>(0, 0)").counts_per_thread
+    counts = kernel(text, "k<<<512, 128>>>(0, 0)").work.counts_per_thread
     assert (counts.atomic, counts.global_load, counts.global_store) == (2, 0, 0)
 
 
@@ -130,7 +130,7 @@ __global__ void k(float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < all.size()) all[i] = 2 * all[i];
 }"""
-    counts = kernel(text, "k<<<512, 128>>>(0, 65536)").counts_per_thread
+    counts = kernel(text, "k<<<512, 128>>>(0, 65536)").work.counts_per_thread
     assert (counts.global_load, counts.global_store, counts.fp32) == (1, 1, 1)
 
 
@@ -143,7 +143,7 @@ __global__ void __cluster_dims__(2, 1, 1) k(float *y) {
     cluster.sync();
     y[threadIdx.x] = cluster.map_shared_rank(own, 1)[threadIdx.x];
 }"""
-    counts = kernel(text, "k<<<512, 128>>>(0)").counts_per_thread
+    counts = kernel(text, "k<<<512, 128>>>(0)").work.counts_per_thread
     assert (counts.shared_load, counts.shared_store, counts.global_load) == (1, 1, 0)
 
 
@@ -155,8 +155,8 @@ __global__ void k(const float *x, __nv_fp8_e4m3 *y, const __nv_fp8_e5m2 *z, floa
     w[i] = float(z[i]);
 }"""
     found = kernel(text, "k<<<512, 128>>>(0, 0, 0, 0)")
-    assert found.bytes_per_thread == pytest.approx(4 + 1 + 1 + 4)
-    assert found.counts_per_thread.integer >= 2  # one conversion each
+    assert found.work.bytes_per_thread == pytest.approx(4 + 1 + 1 + 4)
+    assert found.work.counts_per_thread.integer >= 2  # one conversion each
 
 
 LIBRARIES = """
@@ -224,7 +224,7 @@ int main() {{ k<<<1, 128>>>(0, 0, 256); }}
 """
     analysis = analyze_text(text, gpu="v100")
     assert [told.rule for told in analysis.diagnostics] == ["PW030"]
-    assert analysis.kernels[0].counts_per_thread.global_load == 2  # of four, half of the threads each
+    assert analysis.kernels[0].work.counts_per_thread.global_load == 2  # of four, half of the threads each
 
 
 def test_constants_of_the_standard_library_are_constants():
@@ -242,8 +242,8 @@ __global__ void k(const float *x, float *y) {
 }""",
         "k<<<T<128, 3>::held, T<128, 3>::big>>>(0, 0)",
     )
-    assert (found.grid[0], found.block[0]) == (100, 128)
-    assert found.counts_per_thread.global_load == 5
+    assert (found.launch.grid[0], found.launch.block[0]) == (100, 128)
+    assert found.work.counts_per_thread.global_load == 5
 
 
 EXCHANGES = [("StripedToBlocked", 1), ("BlockedToStriped", 1), ("BlockedToWarpStriped", 1)]
@@ -262,7 +262,7 @@ __global__ void k(const float *x, float *y) {{
 }}""",
         "k<<<1, 128>>>(0, 0)",
     )
-    counts = found.counts_per_thread
+    counts = found.work.counts_per_thread
     assert (counts.shared_store, counts.shared_load, counts.barrier) == (4, 4, barriers)
 
 
@@ -285,6 +285,6 @@ __global__ void k(const float2 *x, float2 *y) {
 }""",
         "k<<<1, 128>>>(0, 0)",
     )
-    assert found.counts_per_thread.barrier == 3  # two of the scan, one for what came before
-    shuffles = {one.name: one.number for one in found.instructions_per_thread}["shfl"]
+    assert found.work.counts_per_thread.barrier == 3  # two of the scan, one for what came before
+    shuffles = {one.name: one.number for one in found.work.instructions_per_thread}["shfl"]
     assert shuffles * 128 == 2 * 6 * 32  # both halves, by one warp

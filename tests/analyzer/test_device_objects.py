@@ -71,7 +71,7 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "lambda_by_reference": ("int v = 3; auto f = [&v](int q) { v = q; }; f(n);", N),
     "method_chain": ("C w; w.c = 3; w.inc().inc(); int v = w.c;", 5),
     "method_reference": ("C w; w.c = 3; w.ref() = n; int v = w.c;", N),
-    "record_in_loop": ("P s = {0, 0}; for (int j = 0; j < 10; ++j) s = more(s); int v = s.x;", None),
+    "record_in_loop": ("P s = {0, 0}; for (int j = 0; j < 10; ++j) s = more(s); int v = s.x;", 10),
     "member_left_alone": ("P s = {0, 4}; for (int j = 0; j < 10; ++j) s.x += 1; int v = s.y;", 4),
     "array": ("const int a[3] = {1, n, 4}; int v = a[1];", N),
     "array_zeros": ("int a[4] = {1}; int v = a[2] + 2;", 2),
@@ -83,7 +83,8 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "array_as_wider": ("int a[2] = {1, 2}; *(long long*)a = 0; int v = a[1];", None),
     "array_copied_to": ("int a[2] = {1, 2}; memcpy(a, &n, 4); int v = a[0];", None),
     "array_atomic": ("int a[2] = {1, 2}; atomicAdd(&a[1], n); int v = a[1];", None),
-    "array_in_loop": ("int a[2] = {1, 1}; for (int j = 0; j < 100; ++j) a[j & 1] = j; int v = a[0];", None),
+    "array_in_loop": ("int a[2] = {1, 1}; for (int j = 0; j < 100; ++j) a[j & 1] = j; int v = a[0];", 98),
+    "array_in_long": ("int a[2] = {1, 1}; for (int j = 0; j < 99998; ++j) a[j & 1] = j; int v = a[0];", None),
     "array_in_record": ("A3 s; s.a[0] = 3; s.a[t % 3] = n; int v = s.a[0];", 3 + (N - 3) * 43 / 128),
     "record_seen_otherwise": ("M3 s; s.i = 3; ((float*)&s)[2] = 1; int v = s.i;", None),
     "record_of_two_types": ("M3 s; s.f[0] = n; s.i = 3; s.f[1] = 2; int v = s.i;", 3),
@@ -175,7 +176,8 @@ def test_a_pointer_that_nobody_reads_hides_nothing(tmp_path: Path) -> None:
 
 
 HOLES = {
-    "goto": "int i = 0; again: p[i] = 0; if (++i < n) goto again;",
+    "'continue'": "for (int m = 0; m < n; m++) { int k = 0; up: if (m) continue; if (++k < n) goto up; }",
+    "goto": "if (n) goto in; { in: p[0] = 0; }",
     "case label": "int c = n; switch (c & 3) { case 0: do { p[0] = 0; case 1: p[1] = 1; } while (--c > 0); }",
     "fib": "p[0] = fib(n);",
 }

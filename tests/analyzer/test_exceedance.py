@@ -9,6 +9,8 @@ import pytest
 from wattslice.analysis import KernelAnalysis
 from wattslice.api import analyze
 
+from .samples import there
+
 SOURCE = """
 __global__ void burn(float *y, float a) {
     float v[8];
@@ -62,7 +64,7 @@ def odds(kernel: KernelAnalysis, budget_w: float) -> float:
 )
 def test_odds_interval_and_watts_are_of_one_piece(tmp_path: Path, options: dict[str, Any]):
     for kernel in answers(tmp_path, **options):
-        power_w, low_w, high_w = kernel.power_w, kernel.power_low_w, kernel.power_high_w
+        power_w, low_w, high_w = kernel.power_w, there(kernel.power).low_w, there(kernel.power).high_w
         assert power_w is not None
         assert low_w is not None
         assert high_w is not None
@@ -105,8 +107,6 @@ void run(float *x, float *y) { perhaps<<<4800, 256>>>(x, y, 0.5f); }
     (kernel,) = analyze([path], gpu="rtx_a4000").kernels
     ends = [arm.kernel_low_w for arm in kernel.arms if arm.kernel_low_w is not None]
     assert kernel.power_w is not None
-    assert kernel.power_low_w is not None
-    assert kernel.wanted is not None
-    assert kernel.wanted.power_w > 1.05 * kernel.power_w
+    assert there(kernel.power).unlimited.power_w > 1.05 * kernel.power_w
     assert min(ends) < 0.8 * kernel.power_w
-    assert kernel.power_low_w <= min(ends)
+    assert there(kernel.power).low_w <= min(ends)

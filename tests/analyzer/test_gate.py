@@ -9,7 +9,7 @@ from wattslice.ir import Diagnostic, Severity
 from wattslice.report.text import write_verdict
 from wattslice_models.types import Held, Wanted
 
-from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
+from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN, changed
 
 
 def watts(limit_w: float) -> tuple[Budget]:
@@ -55,7 +55,7 @@ def test_a_budget_that_is_not_surely_kept_is_warned_of():
 
 def test_a_launch_that_the_limit_holds_back_may_exceed_a_budget_there():
     """It wants 400 W, and draws about the 300 that it gets: as probably more as less."""
-    held = replace(HOT, power_w=300.0, wanted=Wanted(400.0, 350.0, 450.0, Held(300.0, 303.0)))
+    held = changed(HOT, power={"power_w": 300.0, "wanted": Wanted(400.0, 350.0, 450.0, Held(300.0, 303.0))})
     analysis = replace(KNOWN, kernels=(held,))
     for budget in (*watts(300.0), Budget(max_limit_share=1.0)):
         verdict = judge(analysis, (budget,), UnknownPolicy.FAIL)
@@ -103,7 +103,7 @@ def test_a_file_that_could_not_be_read_is_not_below_the_budget():
 
 def test_the_last_line_tells_warnings_from_what_is_worse():
     def rise(severity: Severity) -> Finding:
-        return Finding("PW023", severity, MATMUL.file, MATMUL.line, MATMUL.name, "energy +50 %")
+        return Finding("PW023", severity, MATMUL.source.file, MATMUL.source.line, MATMUL.name, "energy +50 %")
 
     def last_line(*severities: Severity) -> str:
         compared = Compared("against main", 3, tuple(map(rise, severities)))
@@ -117,7 +117,7 @@ def test_the_last_line_tells_warnings_from_what_is_worse():
 
 
 def test_a_kernel_that_the_frontend_lost_is_not_below_the_budget():
-    why = Diagnostic("PW001", Severity.ERROR, HOT.file, 2, "kernel 'lost' could not be read")
+    why = Diagnostic("PW001", Severity.ERROR, HOT.source.file, 2, "kernel 'lost' could not be read")
     analysis = replace(KNOWN, diagnostics=(why,))
     verdict = judge(analysis, watts(1000.0), UnknownPolicy.FAIL)
     assert [(f.rule, f.line, f.message) for f in verdict.findings] == [
@@ -126,7 +126,9 @@ def test_a_kernel_that_the_frontend_lost_is_not_below_the_budget():
     assert not verdict.passed
     assert judge(analysis, watts(1000.0), UnknownPolicy.WARN).passed
     assert judge(analysis, (Budget(file="other.cu", max_power_w=1000.0),), UnknownPolicy.FAIL).passed
-    stands = replace(UNKNOWN, name="lost", qualified_name="lost", file=HOT.file, line=2)
+    stands = changed(
+        UNKNOWN, name="lost", source={"qualified_name": "lost", "file": HOT.source.file, "line": 2}
+    )
     with_it = replace(analysis, kernels=(*KNOWN.kernels, stands))
     (told,) = judge(with_it, watts(1000.0), UnknownPolicy.FAIL).findings  # once, by its name
     assert (told.rule, told.kernel, why.message in told.message) == ("PW022", "lost", True)
@@ -135,7 +137,9 @@ def test_a_kernel_that_the_frontend_lost_is_not_below_the_budget():
 def test_reason_of_an_unknown_power():
     assert why_unknown(MATMUL, ANALYSIS) is None
     assert why_unknown(UNKNOWN, EMPTY) is None
-    inside = Diagnostic("PW005", Severity.WARNING, UNKNOWN.file, UNKNOWN.line + 1, "no body of f")
+    inside = Diagnostic(
+        "PW005", Severity.WARNING, UNKNOWN.source.file, UNKNOWN.source.line + 1, "no body of f"
+    )
     no_model = Diagnostic("PW031", Severity.WARNING, "", 0, "no model for histogram")
     both = replace(EMPTY, diagnostics=(inside, no_model))
     assert why_unknown(UNKNOWN, both) is no_model
@@ -144,7 +148,7 @@ def test_reason_of_an_unknown_power():
 
 
 def test_findings_are_sorted_and_hold_the_power_limit_once():
-    told = Diagnostic("PW021", Severity.WARNING, HOT.file, HOT.line, "burn may hit the limit")
+    told = Diagnostic("PW021", Severity.WARNING, HOT.source.file, HOT.source.line, "burn may hit the limit")
     findings = findings_of(ANALYSIS)
     assert [finding.line for finding in findings if finding.file == "src/matmul.cu"] == [3, 18, 36, 50]
     assert [finding.rule for finding in findings if finding.file == "src/burn.cu"] == ["PW021"]

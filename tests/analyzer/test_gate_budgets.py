@@ -72,7 +72,7 @@ def test_a_line_end_in_a_name_escapes_no_budget(pattern: str, tmp_path: Path):
 
 def test_kernel_patterns_match_plain_and_qualified_names():
     assert [
-        Budget(kernel=p).holds_for(HOT.file, (HOT.name, HOT.qualified_name))
+        Budget(kernel=p).holds_for(HOT.source.file, (HOT.name, HOT.source.qualified_name))
         for p in ("burn", "gpu::*", "b*<*", "matMul")
     ] == [True, True, False, False]
 
@@ -94,7 +94,9 @@ def test_a_budget_that_holds_for_nothing_is_told_after_a_whole_run_only():
 
 
 def test_over_budget_is_suppressible_at_the_kernel_and_unused_ones_are_told():
-    at_kernel = Suppression(HOT.file, HOT.line, HOT.line - 1, ("PW020",), "cooled with water")
+    at_kernel = Suppression(
+        HOT.source.file, HOT.source.line, HOT.source.line - 1, ("PW020",), "cooled with water"
+    )
     analysis = replace(KNOWN, suppressions=(at_kernel,))
     verdict = judge(analysis, (Budget(max_power_w=200.0),), UnknownPolicy.FAIL)
     assert verdict.passed

@@ -27,6 +27,7 @@ from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_corpora.records import measurements_path, sha256, workloads_path
 
 from .samples import EMPTY, MATMUL
+from .samples import changed as other
 
 OLD = LaunchRecord("a.cu", "k", 1, (64, 1, 1), (256, 1, 1), 100.0, 1e-3, 1e-5, "energy", "body")
 
@@ -84,39 +85,48 @@ def test_rewritten_kernels_and_unknown_addresses_are_trusted_less():
     assert failures(Pair(replace(OLD, analysis=kernel), plain.new, None)) == []
 
 
-RUNS = replace(
+RUNS = other(
     MATMUL,
-    occupancy=0.5,
-    sm_saturation=1.0,
-    bytes_per_thread=8.0,
+    resources={"occupancy": 0.5, "sm_saturation": 1.0},
+    work={
+        "bytes_per_thread": 8.0,
+        "instructions_per_thread": (InstructionCount("ffma", 10.0), InstructionCount("iadd", 4.0)),
+    },
     time_s=1e-5,
-    instructions_per_thread=(InstructionCount("ffma", 10.0), InstructionCount("iadd", 4.0)),
 )
+ADDS = InstructionCount("iadd", 4.0)
+
+
+def executing(*instructions: InstructionCount) -> dict[str, object]:
+    return {"work": {"instructions_per_thread": instructions}}
 
 
 @pytest.mark.parametrize(
     ("change", "is_more"),
     [
-        ({"instructions_per_thread": (*RUNS.instructions_per_thread, InstructionCount("mufu", 1.0))}, True),
-        ({"instructions_per_thread": (InstructionCount("ffma", 11.0), InstructionCount("iadd", 4.0))}, True),
-        ({"instructions_per_thread": (InstructionCount("ffma", 40.0), InstructionCount("iadd", 3.9))}, False),
-        ({"instructions_per_thread": (InstructionCount("ffma", 40.0),)}, False),
-        ({"instructions_per_thread": (InstructionCount("dfma", 10.0), InstructionCount("iadd", 4.0))}, True),
-        ({"instructions_per_thread": (InstructionCount("dfma", 9.0), InstructionCount("iadd", 4.0))}, False),
-        ({"bytes_per_thread": 12.0}, True),
-        ({"bytes_per_thread": 7.0}, False),
-        ({"occupancy": 0.6}, False),
-        ({"occupancy": None}, False),
-        ({"sm_saturation": 1.1}, False),
+        (executing(InstructionCount("ffma", 10.0), ADDS, InstructionCount("mufu", 1.0)), True),
+        (executing(InstructionCount("ffma", 11.0), ADDS), True),
+        (executing(InstructionCount("ffma", 40.0), InstructionCount("iadd", 3.9)), False),
+        (executing(InstructionCount("ffma", 40.0)), False),
+        (executing(InstructionCount("dfma", 10.0), ADDS), True),
+        (executing(InstructionCount("dfma", 9.0), ADDS), False),
+        ({"work": {"bytes_per_thread": 12.0}}, True),
+        ({"work": {"bytes_per_thread": 7.0}}, False),
+        ({"work": {"bytes_per_thread": None}}, False),
+        ({"work": None}, False),
+        ({"resources": {"occupancy": 0.6}}, False),
+        ({"resources": None}, False),
+        ({"resources": {"sm_saturation": 1.1}}, False),
         ({"time_s": 0.9e-5}, False),
-        ({"grid": (65, 1, 1)}, False),
+        ({"time_s": None}, False),
+        ({"launch": {"grid": (65, 1, 1)}}, False),
         ({"assumptions": (Assumption("PW016", 3, "address depends on data", ""),)}, False),
     ],
 )
 def test_what_does_all_that_it_did_and_more_costs_more_for_sure(change: dict[str, object], is_more: bool):
     sure = Policy(confidence=0.95)  # more than this rise alone is
     figures = changed(energy=1.06).new
-    pair = Pair(replace(OLD, analysis=RUNS), replace(figures, analysis=replace(RUNS, **change)), None)
+    pair = Pair(replace(OLD, analysis=RUNS), replace(figures, analysis=other(RUNS, **change)), None)
     assert does_more(pair) is is_more
     assert failures(pair, sure) == ["energy"] * is_more
     assert all(change.low >= 1.0 for change in changes_of(pair)[1:]) is is_more
@@ -147,10 +157,10 @@ def nothing(_pair: Pair, _quantity: Quantity) -> Explanation:
 
 
 def test_launches_that_are_not_known_alike_only_warn():
-    read = replace(OLD, analysis=replace(MATMUL, launch_source=LaunchSource.HOST_CODE))
-    guessed = replace(changed(energy=2).new, analysis=replace(MATMUL, launch_source=LaunchSource.ASSUMED))
+    read = replace(OLD, analysis=other(MATMUL, launch={"source": LaunchSource.HOST_CODE}))
+    guessed = replace(changed(energy=2).new, analysis=other(MATMUL, launch={"source": LaunchSource.ASSUMED}))
 
-    run = replace(guessed, analysis=replace(MATMUL, launch_source=LaunchSource.ARGUMENTS))
+    run = replace(guessed, analysis=other(MATMUL, launch={"source": LaunchSource.ARGUMENTS}))
 
     def severity(old: LaunchRecord, new: LaunchRecord) -> Severity:
         compared = compare(match((old,), (new,)), Policy(), "before", lambda _: ("a.cu", 1), nothing)

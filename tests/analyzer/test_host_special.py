@@ -12,9 +12,12 @@ from .geometry import launches
 
 HEAD = """
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 __global__ void k(int n) {}
@@ -38,6 +41,20 @@ struct Keep { int &place, old; Keep(int &x) : place(x), old(x) {} ~Keep() { plac
 struct Holder { Box x; int n = 7; };
 struct Derived : Box { int more = 2; Derived(int a) : Box(a + 1) {} };
 struct Plain { int a; ~Plain() { g = 9; } };
+struct Bump { int &n; int by; Bump(int &x, int b) : n(x), by(b) {} ~Bump() { n += by; } int val() const { return by; } };
+struct Two { Bump first, second; int c; };
+struct Part { int n; int b = 7; int g; };
+struct Err { int v; };
+struct Worker { virtual int run() = 0; virtual ~Worker() {} };
+struct Adds : Worker { int n; Adds(int a) : n(a) {} int run() override { return n + 1; } };
+struct Owner { std::unique_ptr<Box> held; int n = 2; Owner(int a) : held(new Box(a)) {} };
+struct Moved { int n; Moved(int a) : n(a) {} Moved(Moved &&o) : n(o.n) { o.n = 0; } Moved &operator=(Moved &&o) { n = o.n; o.n = 0; return *this; } };
+std::unique_ptr<Worker> worker(int n) { if (n > 3) return std::make_unique<Adds>(n); return nullptr; }
+int again() { try { try { throw Err{7}; } catch (Err &e) { e.v++; throw; } } catch (Err &e) { return e.v; } return 1; }
+struct Count { int &n; ~Count() { n += 2; } };
+struct Reads { int &n; operator int() const { n += 5; return n; } explicit operator bool() const { n *= 2; return n > 3; } };
+Bump bump(int &x) { return Bump(x, 5); }
+int bumped(int &x) { return Bump(x, 2).val() + x; }
 int taken(Box b) { return b.v; }
 Box made(int a) { Box b(a); b.w = 6; return b; }
 struct Bad : std::runtime_error { int code; Bad(int c) : std::runtime_error("bad"), code(c) {} };
@@ -82,6 +99,51 @@ KNOWN = [
     ("beside what cannot be read", "if (g > 4) { Box b(6); } else { std::optional<int> b; twice(b.value_or(3)); } int a = g;", 6),
     ("an object that is not left", "Box b(2); try { checked(8); } catch (...) { } int a = b.v;", 2),
     ("an address that is set once", "int b = 4, *p; if (unknown()) p = &b; int a = *p;", 4),
+    ("an object without a name", "g = Box(8).sum(); int a = g;", 8),
+    ("the end of a statement", "int a = 3; Bump(a, 4); a *= 2; Count{a};", 16),
+    ("the end of a declaration", "int a = 3, b = Bump(a, 4).val(); a += b;", 11),
+    ("between two declarations", "int a = 3; int b = Bump(a, 4).val(), c = a; a = c;", 7),
+    ("a result that nobody takes", "int a = 3; bump(a);", 8),
+    ("what is given on return", "int a = 3; int b = bumped(a); a = a * 10 + b;", 55),
+    ("a condition", "int a = 3; if (Bump(a, 4).val() == 4) a *= 10;", 70),
+    ("a condition of a loop", "int a = 3; for (int i = 0; i < Bump(a, 2).val(); i++) a += 10;", 29),
+    ("a step of a loop", "int a = 3; for (int i = 0; i < 3; Bump(a, i++)) a *= 2;", 28),
+    ("a selector", "int a = 3; switch (Bump(a, 4).val()) { case 4: a *= 2; }", 14),
+    ("in a part that is asked for", "int a = 3; a > 2 && Bump(a, 4).val() == 4 && (a *= 2);", 10),
+    ("in a part that is not", "int a = 3; a > 4 && Bump(a, 4).val(); a = a > 4 ? Bump(a, 1).val() : 9;", 9),
+    ("no object in a part that is not", "int a = 3; a > 4 && Bump(a, 4).val();", 3),
+    ("one behind the other", "int a = 3; (a *= 2, Bump(a, 4), a *= 3, Bump(a, a).val());", 40),
+    ("what a reference keeps", "int a = 3; { const Bump &b = Bump(a, 4); a *= 10; } a += 1;", 35),
+    ("an object in the head of an if", "int a = 3; if (Bump b(a, 4); a > 2) a *= 10; a *= 2;", 68),
+    ("an object in a condition", "int a = 3; if (Reads b{a}) a += 1; a *= 2;", 14),
+    ("an object in the head of a loop", "int a = 3; for (Bump b(a, 4); a < 20; a += 9) if (a > 11) break; a *= 2;", 32),
+    ("parts in braces", "int a = 3; { Two t{{a, 1}, Bump(a, 2), 4}; } Two{{a, 1}, {a, 2}, 4}; Bump b[2] = {{a, 1}, {a, 1}};", 9),
+    ("one of two", "int a = 3; { Bump b = a > 2 ? Bump(a, 4) : Bump(a, 9); } a *= 2;", 14),
+    ("a conversion", "int b = 3; Reads r{b}; int c = r; int a = b * 10 + c;", 88),
+    ("a conversion that is asked for", "int a = 3; Reads r{a}; if (r && a < 20) a += int(r);", 22),
+    ("a conversion that is printed", "int a = 3; Reads r{a}; printf(\"%d\", int(r));", 8),
+    ("a conversion of an argument", "int a = 3; Reads r{a}; a += twice(r);", 24),
+    ("an object of its own", "auto p = std::make_unique<Box>(6); p->v += 2; int a = p->sum();", 12),
+    ("an object that goes with its pointer", "{ std::unique_ptr<Box> p(new Box(6)); } int a = g;", 6),
+    ("a pointer that is given on", "auto p = std::make_unique<Box>(6); auto q = std::move(p); int a = (p ? 9 : 1) + q->v;", 7),
+    ("a pointer that is set again", "auto p = std::make_unique<Box>(6); p.reset(new Box(8)); int a = g * 10 + p->v;", 68),
+    ("a pointer to a base", "std::unique_ptr<Worker> p(new Adds(4)); int a = p->run();", 5),
+    ("a pointer that a function gives", "int a = worker(4)->run() + (worker(2) ? 10 : 20);", 25),
+    ("a pointer that is shared", "auto p = std::make_shared<Box>(6), q = p; p.reset(); q->v++; int a = g + q->v + (int)q.use_count();", 13),
+    ("the last of several pointers", "{ auto p = std::make_shared<Box>(6); auto q = p; q->v = 8; } int a = g;", 8),
+    ("an object that is moved with its pointer", "{ Owner o(6); Owner p = std::move(o); g = o.held ? 1 : 2; p.held->v = g + 9; } int a = g;", 11),
+    ("an exchange by a library", "Moved b(2), c(3); std::swap(b, c); int a = b.n * 10 + c.n;", 32),
+    ("an exchange of plain objects", "Part b{1, 2, 3}, c{4, 5, 6}; std::swap(b, c); int a = b.n * 10 + c.g;", 43),
+    ("an exchange by assignments", "Box b(2), c(3); std::swap(b, c); int a = b.v * 10 + c.v / 10;", 1041),
+    ("named initial values", "Part p{.n = 2, .g = 5}; int a = p.b * 10 + p.g;", 75),
+    ("initial values at their places", "int v[5] = {[2] = 7, 3}; int a = v[2] + v[3] * 10 + v[1];", 37),
+    ("what is left out", "Part p{4}; int a = p.n * 10 + p.b + p.g;", 47),
+    ("thrown again as a handler left it", "int a = again();", 8),
+    ("a text that is no number", "int a = 3; try { std::stoi(\"abc\"); a = 9; } catch (std::invalid_argument &) { a = 10; }", 10),
+    ("a part behind a text", "int a = 3; try { std::string(\"abc\").substr(5); a = 9; } catch (std::out_of_range &) { a = 12; }", 12),
+    ("a pointer that is thrown", "int a = 3; try { throw new int[3]; } catch (void *) { a = 13; }", 13),
+    ("characters that are written as escapes", "const char *p = \"a\\nb\\t\"; int a = (int)strlen(p) * 10 + (p[1] == '\\n');", 41),
+    ("a status", "int *d, a = 4; cudaMalloc(&d, 4); if (cudaMemset(d, 0, 4) != cudaSuccess) a = 9;", 4),
     ("in a loop", "int a = 0; try { for (int i = 0; i < 9; i++) a = checked(i); } catch (...) { a *= 10; }", 40),
 ]  # fmt: skip
 
@@ -95,8 +157,10 @@ def test_what_is_run_by_itself_is_run(tmp_path, body, grid):
 LOST = [
     ("an element's destructor", "{ std::vector<Plain> v(3); } int a = g;"),
     ("a copy that a library makes", "std::vector<Box> v; v.push_back(Box(2)); int a = v[0].v;"),
-    ("an exchange by a library", "Box b(2), c(3); std::swap(b, c); int a = b.v;"),
-    ("an object without a name", "g = Box(8).sum(); int a = g;"),
+    ("an element's destructor that writes elsewhere", "int a = 3; { std::vector<Bump> v; v.emplace_back(a, 4); }"),
+    ("the destructor of what is thrown", "int a = 3; try { throw Bump(a, 4); } catch (const Bump &) { }"),
+    ("threads", "int a = 3;\n#pragma omp parallel\n{ a += 5; }\n"),
+    ("a declaration in a switch", "int a = 3; switch (Bump b(a, 4); a) { case 3: a = 50; }"),
     ("a destructor that is passed by", "try { deep(8); } catch (...) { } int a = g;"),
     ("thrown perhaps", "int a = 1; try { a = 2; if (unknown()) throw 3; } catch (int) { a = 4; }"),
     ("written before it is perhaps thrown again", "int a = 1; try { try { checked(unknown()); } catch (...) { a = 5; throw; } } catch (const Bad &) { }"),
@@ -168,3 +232,49 @@ def test_static_members_are_one_variable(tmp_path):
     body = "Box a; Box b; k<<<Box::count, 32>>>(7);"
     (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
     assert launch.grid[0] == 7
+
+
+def test_kernels_in_tables_and_results_of_functions_are_those_that_are_launched(tmp_path):
+    text = """
+template <int B> __global__ void t(int n) {}
+typedef void (*F)(int);
+static F table[] = {t<32>, t<64>};
+F pick(int b) { return b > 50 ? t<128> : t<16>; }
+int main() { table[1]<<<2, 64>>>(1); pick(60)<<<4, 128>>>(3); auto m = &t<7>; (*m)<<<5, 160>>>(4); }
+"""
+    found = {one.kernel.qualified_name: (one.grid[0], one.times) for one in launches(tmp_path, text)}
+    launched = {"t<64>": (2, 1), "t<128>": (4, 1), "t<7>": (5, 1)}
+    assert {name: found[name] for name in launched} == launched
+    assert found["t<32>"][1] is found["t<16>"][1] is None
+
+
+def test_a_launch_in_an_operator_or_a_destructor_is_found_from_where_its_class_is_named(tmp_path):
+    text = """
+__global__ void k(int n) {}
+struct Runs { int n; template <class F> void operator()(F f) const { f<<<n, 32>>>(1); } };
+struct Last { int n; ~Last() { k<<<n, 64>>>(2); } };
+int main() { Runs r{5}; r(k); Last{6}; r.n > 9 && Last{7}.n; }
+"""
+    found = {(one.grid[0], one.block[0], one.times) for one in launches(tmp_path, text)}
+    assert found == {(5, 32, 1), (6, 64, 1)}
+
+
+def test_each_thread_of_a_parallel_region_launches(tmp_path):
+    text = """
+__global__ void k(int n) {}
+int main() {
+#pragma omp parallel num_threads(2)
+    { k<<<5, 32>>>(1); }
+}
+"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.times) == (5, 2)
+
+
+def test_an_argument_array_that_is_set_again_is_read_where_it_is_used(tmp_path):
+    text = """
+__global__ void k(int n) {}
+int main() { int n = 2, m = 3; void *a[] = {&n}; a[0] = &m; cudaLaunchKernel((void *)k, dim3(4), dim3(32), a, 0, 0); }
+"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.arguments) == (4, (3,))

@@ -12,12 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from wattslice import analyze
+from wattslice.analysis import Analysis
+from wattslice.cli import main
+from wattslice.config.config import Options, make_config
 from wattslice.errors import AbandonedError
+from wattslice.findings.findings import cause_of_unknown, unread_files
 from wattslice.frontend import limits
 from wattslice.frontend.cuda.clang.guards import may_exhaust_stack
 from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
 from wattslice.frontend.limits import limited
+from wattslice.pipeline import files
+from wattslice.pipeline.incremental import IncrementalAnalyzer
 
 from .lsp.client import Client
 
@@ -253,14 +261,14 @@ def spin(seconds: float) -> str:
 def test_an_analysis_ends_when_its_time_is_up():
     begun = time.thread_time()
     with pytest.raises(AbandonedError, match=r"a\.cu: its analysis takes longer than 0\.1 s \(split"):
-        limited(Path("a.cu"), lambda: spin(60), 0.1)
+        limited(Path("a.cu"), lambda _: spin(60), 0.1)
     assert time.thread_time() - begun < 30
-    assert limited(Path("a.cu"), lambda: spin(0.01), 30) == "done"
+    assert limited(Path("a.cu"), lambda _: spin(0.01), 30) == "done"
     assert spin(0.3) == "done"  # nothing arrives later
 
 
 def test_an_analysis_ends_whatever_it_catches():
-    def stubborn() -> str:
+    def stubborn(_watch: limits.Watch) -> str:
         try:
             return spin(60)
         except Exception:  # as every stage does that must not lose the other kernels
@@ -275,7 +283,7 @@ def test_an_analysis_ends_in_any_thread():
 
     def run() -> None:
         try:
-            limited(Path("a.cu"), lambda: spin(60), 0.3)
+            limited(Path("a.cu"), lambda _: spin(60), 0.3)
         except AbandonedError as error:
             told.append(error.message)
 
@@ -290,7 +298,7 @@ def test_an_analysis_ends_when_it_takes_too_much_memory(monkeypatch):
     monkeypatch.setattr(limits, "MOST_BYTES", 64 << 20)
     kept: list[bytearray] = []
 
-    def grow() -> None:
+    def grow(_watch: limits.Watch) -> None:
         while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 8 << 20:
             kept.append(bytearray(os.urandom(1 << 16)) * 16)
             time.sleep(0.01)
@@ -318,3 +326,85 @@ def test_the_server_abandons_a_document_and_the_others_go_on(tmp_path):
         again, _ = client.all_diagnostics(bomb, fine)
         assert again == told
         assert client.leave() == 0
+
+
+TEMPLATES = """__global__ void fast(float *x) { x[threadIdx.x] *= 2; }
+template <int N> __global__ void slow(float *x) { x[threadIdx.x] += N; }
+template <int N> __global__ void last(float *x) { x[threadIdx.x] += N; }
+int main() { float *x; cudaMalloc(&x, 4096); fast<<<1, 32>>>(x);
+slow<1><<<1, 32>>>(x); slow<2><<<1, 32>>>(x); last<1><<<1, 32>>>(x); last<2><<<1, 32>>>(x); }
+"""
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Kernels called `slow` take all the time there is; the names of those that were begun."""
+    begun: list[str] = []
+    plain, used_s = files.analyze_launch, [0.0]
+
+    def clock(_thread_id: int) -> Any:
+        used_s[0] = 0.0
+        return lambda: used_s[0]
+
+    def analyze_launch(launch: Any, *rest: Any) -> Any:
+        begun.append(launch.kernel.name)
+        if launch.kernel.name == "slow":
+            used_s[0] = 1e9
+            spin(60)
+        return plain(launch, *rest)
+
+    monkeypatch.setattr(files, "analyze_launch", analyze_launch)
+    monkeypatch.setattr(limits, "_processor_clock", clock)
+    return begun
+
+
+def check_partial(analysis: Analysis) -> None:
+    reached = [(kernel.name, kernel.power_w is not None) for kernel in analysis.kernels]
+    assert reached == [("fast", True), *[("slow", False)] * 2, *[("last", False)] * 2]
+    told = [entry for entry in analysis.diagnostics if entry.rule == "PW001"]
+    limit = (
+        "power unknown: not reached within the limits of a file: its analysis takes longer than 60 s (split"
+    )
+    assert [(entry.line, entry.message.partition(limit)[0]) for entry in told] == [
+        (2, "slow: "),
+        (3, "last: "),
+    ]
+    for kernel in analysis.kernels[1:]:
+        assert "takes longer than 60 s" in cause_of_unknown(kernel, analysis)
+    assert unread_files(analysis) == ()  # one kernel was read
+
+
+def test_a_file_that_goes_beyond_a_limit_gives_what_it_has(tmp_path: Path, endless: list[str]):
+    path = tmp_path / "a.cu"
+    path.write_text(TEMPLATES)
+    first = analyze(path, cache=tmp_path / "kept")
+    check_partial(first)
+    _, one, *rest = first.kernels
+    assert unread_files(replace(first, kernels=(one, *rest))) == (str(path),)
+    assert unread_files(replace(first, kernels=(replace(one, power_w=1.0), *rest))) == ()  # one instance was
+    check_partial(analyze(path, cache=tmp_path / "kept"))
+    assert endless == ["fast", "slow"] * 2  # nothing was kept
+    (tmp_path / "b.cu").write_text("__global__ void other(float *x) { x[threadIdx.x] = 2; }\n")
+    both = analyze(tmp_path, cache=tmp_path / "kept")
+    assert both.kernels[-1].name == "other"
+    assert both.kernels[-1].power_w
+    check_partial(replace(both, kernels=both.kernels[:-1]))
+    assert main(["analyze", str(path), "--no-cache", "-o", os.devnull]) == 0
+
+
+def test_an_editor_gets_what_there_is_and_the_rest_from_the_next_analysis(endless: list[str]):
+    analyzer = IncrementalAnalyzer(make_config(Options(paths=(), no_cache=True)))
+    check_partial(analyzer.analyze(Path("kernel.cu"), TEMPLATES))
+    endless.clear()
+    check_partial(analyzer.analyze(Path("kernel.cu"), TEMPLATES))
+    assert endless == ["slow"]
+
+
+def test_a_file_of_whose_kernels_none_was_reached_gave_nothing(
+    tmp_path: Path, endless: list[str], capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "a.cu"
+    path.write_text(TEMPLATES.partition("\n")[2].replace("fast<<<1, 32>>>(x);", ""))
+    assert main(["analyze", str(path), "--no-cache", "-o", os.devnull]) == 2
+    assert "no result for" in capsys.readouterr().err
+    assert endless

@@ -224,9 +224,9 @@ def test_what_is_told_of_a_reused_function_follows_the_text(many: Path) -> None:
 
 def test_an_included_file_that_changes_is_noticed(many: Path) -> None:
     analyzer = IncrementalAnalyzer(Config((many,), GpuChoice("v100")))
-    assert (5, 1, 1) in [kernel.grid for kernel in analyzer.analyze(many, MANY).kernels]
+    assert (5, 1, 1) in [kernel.launch.grid for kernel in analyzer.analyze(many, MANY).kernels]
     many.with_name("sizes.h").write_text("#define PARTS 7\n", encoding="utf-8")
-    assert (7, 1, 1) in [kernel.grid for kernel in analyzer.analyze(many, MANY).kernels]
+    assert (7, 1, 1) in [kernel.launch.grid for kernel in analyzer.analyze(many, MANY).kernels]
 
 
 def test_a_launch_that_is_what_it_was_is_not_analysed_again(
@@ -255,9 +255,9 @@ def test_the_host_code_of_another_file_counts_and_is_looked_at_again(tmp_path: P
     text = "__global__ void k(float *x) { x[0] = 1; }\nvoid run(int n, float *x) { k<<<n, 64>>>(x); }\n"
     caller.write_text("void run(int, float *);\nint main() { run(9, 0); }\n", encoding="utf-8")
     analyzer = IncrementalAnalyzer(Config((path,), GpuChoice("v100")))
-    assert analyzer.analyze(path, text).kernels[0].grid == (9, 1, 1)
+    assert analyzer.analyze(path, text).kernels[0].launch.grid == (9, 1, 1)
     caller.write_text("void run(int, float *);\nint main() { run(11, 0); }\n", encoding="utf-8")
-    assert analyzer.analyze(path, text).kernels[0].grid == (11, 1, 1)
+    assert analyzer.analyze(path, text).kernels[0].launch.grid == (11, 1, 1)
 
 
 def test_the_text_counts_and_not_the_disk(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_the_text_counts_and_not_the_disk(tmp_path: Path) -> None:
     config = Config((path,), GpuChoice("v100"))
     edited = SAXPY.replace("4096, 256", "16, 128")
     (kernel,) = IncrementalAnalyzer(config).analyze(path, edited).kernels
-    assert (kernel.grid, kernel.block) == ((16, 1, 1), (128, 1, 1))
+    assert (kernel.launch.grid, kernel.launch.block) == ((16, 1, 1), (128, 1, 1))
     path.write_text(edited, encoding="utf-8")
     assert analyze_files(config).kernels == (kernel,)
 

@@ -6,14 +6,21 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
-from wattslice.analysis import Analysis, LaunchSource
+from wattslice.analysis import Advice, Analysis, LaunchSource, Suppression
 from wattslice.commands.gate import gate
 from wattslice.config.config import Options, make_config
 from wattslice.frontend.neighbours import launcher_files
+from wattslice.ir import Diagnostic, Severity
+from wattslice.launches.overrides import KnownNames
 from wattslice.pipeline.files import analyze_files
 from wattslice.pipeline.incremental import IncrementalAnalyzer
+from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.report.json import render_json
+
+from .samples import MATMUL
+from .samples import changed as other
 
 KERNEL = """__global__ void NAME(float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -53,7 +60,8 @@ def run(*paths: str, **options: object) -> Analysis:
 
 def told(analysis: Analysis) -> list[tuple[str, str, int, int | None, str]]:
     return [
-        (k.file, k.qualified_name, k.grid[0], k.launch_line, k.launch_source.value) for k in analysis.kernels
+        (k.source.file, k.source.qualified_name, k.launch.grid[0], k.launch.line, k.launch.source.value)
+        for k in analysis.kernels
     ]
 
 
@@ -70,7 +78,7 @@ def test_each_launch_of_an_included_kernel_is_told_once(folder: Path):
     analysis = run("k1.cu", "k2.cu", "main.cu")
     assert told(analysis) == LAUNCHED
     assert analysis.files == ("k1.cu", "k2.cu", "main.cu")
-    assert {kernel.launch_file for kernel in analysis.kernels} == {"main.cu"}
+    assert {kernel.launch.file for kernel in analysis.kernels} == {"main.cu"}
     assert {heat.file for kernel in analysis.kernels for heat in kernel.hot_lines} == {"k1.cu", "k2.cu"}
     assert "PW011" not in rules(analysis)
     assert render_json(run("k1.cu", "k2.cu", "main.cu", jobs=2)) == render_json(analysis)
@@ -81,7 +89,7 @@ def test_a_file_has_the_name_it_was_given(folder: Path):
     write(folder, k1=KERNEL.replace("NAME", "k1"), k2=KERNEL.replace("NAME", "k2"), main=MAIN)
     (folder / "sub").mkdir()
     analysis = run(str(folder / "k1.cu"), "sub/../k2.cu", "main.cu")
-    assert [kernel.file for kernel in analysis.kernels] == [str(folder / "k1.cu"), "sub/../k2.cu"]
+    assert [kernel.source.file for kernel in analysis.kernels] == [str(folder / "k1.cu"), "sub/../k2.cu"]
 
 
 def test_an_invented_launch_goes_where_another_file_launches(folder: Path):
@@ -89,7 +97,7 @@ def test_an_invented_launch_goes_where_another_file_launches(folder: Path):
     main = '#include "../../lib/k1.cu"\nint main() { k1<<<4096, 256>>>(0, 4096 * 256); }\n'
     write(folder, app__deep__main=main)
     (alone,) = run("lib/k1.cu").kernels
-    assert (alone.launch_source, alone.launch_line) == (LaunchSource.ASSUMED, None)
+    assert (alone.launch.source, alone.launch.line) == (LaunchSource.ASSUMED, None)
     analysis = run(".")
     assert told(analysis) == [("lib/k1.cu", "k1", 4096, 2, "host code")]
     assert "PW011" not in rules(analysis)
@@ -100,7 +108,7 @@ def test_every_place_of_a_launch_is_told(folder: Path):
     for name, blocks in (("a", 100), ("b", 200)):
         write(folder, **{name: f'#include "k.cuh"\nint main() {{ k<<<{blocks}, 256>>>(0, 25600); }}\n'})
     write(folder, c='#include "k.cuh"\n')  # launches nothing
-    assert [(k.file, k.grid[0]) for k in run(".").kernels] == [("k.cuh", 100), ("k.cuh", 200)]
+    assert [(k.source.file, k.launch.grid[0]) for k in run(".").kernels] == [("k.cuh", 100), ("k.cuh", 200)]
 
 
 def test_a_template_without_instance_is_no_kernel_beside_its_instance(folder: Path):
@@ -115,12 +123,12 @@ def test_a_header_is_named_without_needless_steps(folder: Path):
     (folder / "include").mkdir()
     (folder / "include" / "k.cuh").write_text("#pragma once\n" + KERNEL.replace("NAME", "k"))
     write(folder, src__a='#include "../include/k.cuh"\nvoid go() { k<<<9, 32>>>(0, 1); }\n')
-    assert {kernel.file for kernel in run("src").kernels} == {"include/k.cuh"}
+    assert {kernel.source.file for kernel in run("src").kernels} == {"include/k.cuh"}
     (folder / "other" / "deep").mkdir(parents=True)
     (folder / "other" / "k.cuh").write_text((folder / "include" / "k.cuh").read_text())
     (folder / "include" / "link").symlink_to(folder / "other" / "deep")
     write(folder, src__a='#include "../include/link/../k.cuh"\nvoid go() { k<<<9, 32>>>(0, 1); }\n')
-    assert {kernel.file for kernel in run("src").kernels} == {"src/../include/link/../k.cuh"}
+    assert {kernel.source.file for kernel in run("src").kernels} == {"src/../include/link/../k.cuh"}
 
 
 FRAGMENT = "__global__ void NAME(real *x) { x[blockIdx.x * THREADS + threadIdx.x] *= 2; }\n"
@@ -132,12 +140,37 @@ int main() { f1<<<8, THREADS>>>((real *)0); f2<<<9, THREADS>>>((real *)0); }
 """
 
 
+def test_all_that_is_told_of_a_kernel_names_files_alike():
+    odd = "nowhere/../b.cuh"
+    kernel = other(
+        MATMUL,
+        source={"file": "./a.cu"},
+        launch={"file": "nowhere/../a.cu"},
+        hot_lines=(replace(MATMUL.hot_lines[0], file=odd),),
+        loops=(replace(MATMUL.loops[0], file=odd),),
+        arms=(replace(MATMUL.arms[0], file=odd),),
+        assumptions=(replace(MATMUL.assumptions[0], file=odd),),
+        advice=(Advice("PW040", 3, "hot", "", file=odd),),
+    )
+    told = Diagnostic("PW030", Severity.NOTE, odd, 1, "a note")
+    alone = FileAnalysis(
+        "a.cu", (kernel,), (told,), KnownNames(()), suppressions=(Suppression(odd, 1, 1, (), ""),)
+    )
+    (found,) = joined((alone,))
+    (kernel,) = found.kernels
+    assert (kernel.source.file, kernel.launch.file) == ("a.cu", "")
+    entries = (*kernel.hot_lines, *kernel.loops, *kernel.arms, *kernel.assumptions, *kernel.advice)
+    assert {one.file for one in (*entries, *found.diagnostics, *found.suppressions)} == {"b.cuh"}
+
+
 def test_of_a_fragment_only_its_own_kernels_are_told(folder: Path):
     (folder / "own.cuh").write_text(FRAGMENT.replace("NAME", "f3"))
     own = FRAGMENT.replace("NAME", "f1") + '#include "own.cuh"\n'
     write(folder, f1=own, f2=FRAGMENT.replace("NAME", "f2"), main=PROGRAM)
     analysis = run("f1.cu")
-    assert [(k.file, k.name, k.grid[0]) for k in analysis.kernels if k.name != "f3"] == [("f1.cu", "f1", 8)]
+    assert [(k.source.file, k.name, k.launch.grid[0]) for k in analysis.kernels if k.name != "f3"] == [
+        ("f1.cu", "f1", 8)
+    ]
     assert [k.name for k in analysis.kernels] == ["f1", "f3"]
     whole = run(".")
     assert [k.name for k in whole.kernels] == ["f1", "f3", "f2"]
@@ -150,7 +183,7 @@ def test_what_only_a_reading_alone_complains_of_goes_with_it(folder: Path):
     write(folder, app__deep__main=text.replace(" f2<<<9, THREADS>>>((real *)0);", ""))
     assert "PW001" in rules(run("lib/f1.cu"))  # outside a repository nobody finds who includes it
     analysis = run(".")
-    assert [(k.name, k.grid[0]) for k in analysis.kernels] == [("f1", 8)]
+    assert [(k.name, k.launch.grid[0]) for k in analysis.kernels] == [("f1", 8)]
     assert "PW001" not in rules(analysis)
 
 
@@ -158,7 +191,7 @@ def test_the_launch_is_read_from_the_file_that_includes_the_kernel(folder: Path)
     text = KERNEL.replace("NAME", "k1")
     write(folder, k1=text, other="int main() { k1<<<7, 32>>>(0, 1); } // its own k1, no include\n")
     (alone,) = run("k1.cu").kernels
-    assert alone.launch_source is LaunchSource.ASSUMED
+    assert alone.launch.source is LaunchSource.ASSUMED
     write(folder, main='#include "k1.cu"\nint main() { k1<<<4096, 256>>>(0, 4096 * 256); }\n')
     assert launcher_files(Path("k1.cu"), frozenset({"k1"})) == (folder.resolve() / "main.cu",)
     expected = [("k1.cu", "k1", 4096, 2, "host code")]
@@ -172,17 +205,17 @@ def test_the_launch_is_read_from_the_file_that_includes_the_kernel(folder: Path)
 def test_another_file_of_the_same_name_launches_kernels_of_its_own(folder: Path):
     write(folder, k1=KERNEL.replace("NAME", "k1"), sub__k1=KERNEL.replace("NAME", "k1"))
     write(folder, sub__main='#include "k1.cu"\nint main() { k1<<<9, 32>>>(0, 1); }\n')
-    assert [k.launch_source for k in run("k1.cu").kernels] == [LaunchSource.ASSUMED]
+    assert [k.launch.source for k in run("k1.cu").kernels] == [LaunchSource.ASSUMED]
 
 
 def test_the_cache_knows_who_launches(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("WATTSLICE_CACHE", str(folder / "cache"))
     write(folder, k1=KERNEL.replace("NAME", "k1"))
-    assert run("k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
+    assert run("k1.cu").kernels[0].launch.source is LaunchSource.ASSUMED
     for blocks in (4096, 2048):
         write(folder, main=f'#include "k1.cu"\nint main() {{ k1<<<{blocks}, 256>>>(0, 1048576); }}\n')
         for _ in range(2):
-            assert run("k1.cu").kernels[0].grid[0] == blocks
+            assert run("k1.cu").kernels[0].launch.grid[0] == blocks
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -280,11 +313,11 @@ def test_a_kernel_that_another_file_declares_has_the_launch_there(folder: Path):
     ]
 
     def linked(analysis: Analysis) -> list[tuple[str, int, int | None, str]]:
-        assert all(k.launch_source is LaunchSource.HOST_CODE for k in analysis.kernels if k.launch_line)
+        assert all(k.launch.source is LaunchSource.HOST_CODE for k in analysis.kernels if k.launch.line)
         return [
-            (k.name, k.grid[0] if k.launch_line else 0, k.launch_line, Path(k.launch_file).name)
+            (k.name, k.launch.grid[0] if k.launch.line else 0, k.launch.line, Path(k.launch.file).name)
             for k in analysis.kernels
-            if k.file != "main.cu"
+            if k.source.file != "main.cu"
         ]
 
     assert sorted(linked(run("lib/k.cu"))) == sorted(expected)
@@ -314,7 +347,7 @@ def test_what_the_linker_keeps_apart_is_not_joined(folder: Path, own: str, other
     main = f"{other}\nint main() {{ k<<<4096, 256>>>((float *)0, 1); }}\n"
     write(folder, k=own + BODY * ("{" not in own), main=main)
     (alone,) = run("k.cu").kernels
-    assert (alone.launch_source, alone.launch_line) == (LaunchSource.ASSUMED, None)
+    assert (alone.launch.source, alone.launch.line) == (LaunchSource.ASSUMED, None)
 
 
 def test_the_launch_of_a_declared_kernel_is_followed_in_the_editor_and_the_cache(
@@ -324,7 +357,7 @@ def test_the_launch_of_a_declared_kernel_is_followed_in_the_editor_and_the_cache
     text = KERNEL.replace("NAME", "k1")
     write(folder, k1=text)
     analyzer = IncrementalAnalyzer(make_config(Options(paths=(Path("k1.cu"),), gpu="v100")))
-    assert run("k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
+    assert run("k1.cu").kernels[0].launch.source is LaunchSource.ASSUMED
     for blocks in (4096, 2048):
         main = f"__global__ void k1(float *, int);\nint main() {{ k1<<<{blocks}, 256>>>(0, 1048576); }}\n"
         write(folder, main=main)
@@ -368,7 +401,7 @@ def test_in_a_small_repository_the_launch_may_be_far_from_the_kernel(folder: Pat
         "other__a__b__its": f"{declared}\n{step}\n{KERNEL.replace('NAME', 'k1')}",
     }
     write(folder, **far)
-    assert run("lib/src/k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
+    assert run("lib/src/k1.cu").kernels[0].launch.source is LaunchSource.ASSUMED
     git(folder, "init", "-q")
     assert told(run("lib/src/k1.cu")) == [("lib/src/k1.cu", "k1", 4096, 2, "host code")]
     git(folder, "add", ".")
@@ -377,7 +410,7 @@ def test_in_a_small_repository_the_launch_may_be_far_from_the_kernel(folder: Pat
     result = CliRunner().invoke(gate, ["--against", "HEAD", "."])
     assert "error  core/deep/step.cu:2" in result.output
     write(folder, **{f"many__f{number}": "" for number in range(200)})
-    assert run("lib/src/k1.cu").kernels[0].launch_source is LaunchSource.ASSUMED
+    assert run("lib/src/k1.cu").kernels[0].launch.source is LaunchSource.ASSUMED
 
 
 @pytest.mark.parametrize(
@@ -391,8 +424,8 @@ def test_each_program_that_files_are_of_is_read(folder: Path, other: str, grids:
     texts = {"ops": "extern int size;\n" + KERNEL.replace("NAME", "k") + launching}
     write(folder, **texts, one=main.replace("SIZE", "4096"), two=main.replace("SIZE", other))
     kernels = run("ops.cu", "one.cu", "two.cu").kernels
-    assert [one.grid[0] for one in kernels] == grids
-    assert all(one.launch_source is LaunchSource.HOST_CODE for one in kernels)
+    assert [one.launch.grid[0] for one in kernels] == grids
+    assert all(one.launch.source is LaunchSource.HOST_CODE for one in kernels)
     assert (
         any("grid or block that is not known" in note.message for note in kernels[0].assumptions) == is_told
     )
@@ -414,8 +447,8 @@ def test_what_one_program_sets_another_does_not_find(folder: Path, one: str, two
     mains = {f"main{i}": f"{head} int main() {{ {body} }}" for i, body in enumerate((one, two))}
     write(folder, ops=ops, common="int size = 3;", **mains)
     found = run("ops.cu", "common.cu", "main0.cu", "main1.cu").kernels
-    assert [kernel.grid[0] for kernel in found] == grids
-    assert all(kernel.launch_source is LaunchSource.HOST_CODE for kernel in found)
+    assert [kernel.launch.grid[0] for kernel in found] == grids
+    assert all(kernel.launch.source is LaunchSource.HOST_CODE for kernel in found)
 
 
 @pytest.mark.parametrize(
@@ -437,4 +470,4 @@ def test_names_of_other_files_are_those_that_are_linked(folder: Path, defined: s
     head = head.replace("EXTERN", "" if "static" in defined else "extern")
     write(folder, ops=f"{head} int main() {{ {body} k<<<base, 32>>>(size); }}", other=defined)
     (kernel,) = run("ops.cu", "other.cu").kernels
-    assert (kernel.grid[0], kernel.launch_source) == (grid, LaunchSource.HOST_CODE)
+    assert (kernel.launch.grid[0], kernel.launch.source) == (grid, LaunchSource.HOST_CODE)

@@ -55,7 +55,7 @@ def test_everything_adds_up(kernels):
     for kernel in kernels.values():
         assert kernel.power_w is not None
         lines_w = math.fsum(line.power_w for line in kernel.hot_lines)
-        assert lines_w + (kernel.static_power_w or 0.0) == pytest.approx(kernel.power_w)
+        assert lines_w + (kernel.power.static_w or 0.0) == pytest.approx(kernel.power_w)
         assert math.fsum(part.average_power_w or 0.0 for part in kernel.slices) == pytest.approx(
             kernel.power_w
         )

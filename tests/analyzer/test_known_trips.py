@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
-from wattslice import analyze_text
+from wattslice import analyze_text, ir
+from wattslice.counting.boundaries import handed_on
 from wattslice.counting.count import count
+from wattslice.counting.profile import total_counts
+from wattslice.ir.loops import shape_of
 
 from .geometry import launches
 
@@ -33,6 +37,203 @@ CASES = [
 
 @pytest.mark.parametrize(("body", "expected"), [pytest.param(*case[1:], id=case[0]) for case in CASES])
 def test_what_data_may_end_is_not_known(tmp_path, body, expected):
+    assert trips(tmp_path, body) == expected
+
+
+def julia(real: np.float32, imaginary: np.float32, most: int) -> int:
+    """Iterations until a point escapes, in single precision as it is written."""
+    a = b = np.float32(0)
+    for k in range(most):
+        if a * a + b * b >= 4:
+            return k
+        a, b = a * a - b * b + real, np.float32(2) * a * b + imaginary
+    return most
+
+
+ESCAPES = (
+    "int t = threadIdx.x; float c = t * 3.f / n - 2, d = (t % 8) / 7.f, a = 0, b = 0; int k = 0;"
+    " while (k < 60 && a * a + b * b < 4) { float s = a * a - b * b + c; b = 2 * a * b + d; a = s; k++; }"
+)
+ESCAPES_FROM_A_FOR = (
+    "int t = threadIdx.x; float c = t * 3.f / n - 2, d = (t % 8) / 7.f, a = 0, b = 0; int k;"
+    " for (k = 0; k < 60; k++)"
+    " { if (a * a + b * b >= 4) break; float s = a * a - b * b + c; b = 2 * a * b + d; a = s; }"
+)
+ESCAPES_FROM_A_DO = (
+    ESCAPES.replace("while", "if (1) do")
+    .replace("(k < 60 && a * a + b * b < 4)", "")
+    .replace("k++; }", "k++; } while (k < 60 && a * a + b * b < 4);")
+)
+LONG = ESCAPES.replace("60", "2000")
+BITS = "unsigned v = threadIdx.x, m = 0; {0} for (int k = 0; k < m; k++) x[k] = 1;"
+SET = sum(t.bit_count() for t in range(32)) / 32
+
+
+def test_what_floating_point_numbers_of_indices_decide_is_known(tmp_path):
+    f = np.float32
+    points = [(f(t) * f(3) / f(100) - f(2), f(t % 8) / f(7)) for t in range(32)]
+    passes = [julia(c, d, 60) for c, d in points]
+    assert 5 < sum(passes) / 32 < 55
+    assert trips(tmp_path, ESCAPES) == [sum(passes) / 32]
+    assert trips(tmp_path, ESCAPES_FROM_A_FOR) == [sum(min(k + 1, 60) for k in passes) / 32]
+    assert trips(tmp_path, ESCAPES_FROM_A_DO) == [sum(passes) / 32]
+    assert trips(tmp_path, ESCAPES_FROM_A_DO.replace("c = t", "c = x[t]")) == [None]
+    far = [julia(c, d, 2000) for c, d in points]
+    assert trips(tmp_path, LONG) == [sum(far) / 32]
+    assert trips(tmp_path, LONG.replace("2000", "200000")) == [None]
+    behind = ESCAPES_FROM_A_FOR + " for (int j = 0; j < k; j++) x[j] = 1;"
+    assert trips(tmp_path, behind)[1] == sum(passes) / 32
+    grows = "for (float y = threadIdx.x * .1f; y < 9.f; y += .3f) x[0] = y;"
+    steps = [next(k for k in range(99) if np.add.accumulate([f(t) * f(0.1)] + [f(0.3)] * k, dtype=f)[-1] >= 9)
+             for t in range(32)]  # fmt: skip
+    assert trips(tmp_path, grows) == [sum(steps) / 32]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (BITS.format("while (v) { m += v & 1; v >>= 1; }"), SET),
+        (BITS.format("for (int b = 0; b < 32; b++) m += v >> b & 1;"), SET),
+        (BITS.format("for (int b = 0; b < 32; b++) if (v >> b & 1) m++;"), SET),
+        ("int m = 0; for (int i = 0; i < 9; i++) m += i * i; for (int k = 0; k < m; k++) x[k] = 1;", 204),
+        ("int m = x[0]; for (int i = 0; i < 9; i++) m += i * i; for (int k = 0; k < m; k++) x[k] = 1;", None),
+        ("int m = 0; for (int i = 0; i < 9; i++) m += x[i]; for (int k = 0; k < m; k++) x[k] = 1;", None),
+        (
+            AROUND
+            + "{ int m = 0; for (int j = 0; j < 9; j++) m += j % 3; for (int k = 0; k < m; k++) x[k] = 1; }",
+            9,
+        ),
+        (  # what data hand on is found out in one iteration, which leaves the loops inside their allowance
+            "int m = 0; for (int i = 0; i < 20; i++) { m += x[i]; int c = 0;"
+            " for (int j = 0; j < 1000; j++) c += j % 3; for (int k = 0; k < c % 50; k++) x[k] = 1; }"
+            " if (m > 3) x[0] = 1;",
+            49,
+        ),
+        ("int m = 0; for (int i = 0; i < n; i++) m = i % 7 + 1; for (int k = 0; k < m; k++) x[k] = 1;", 2),
+    ],
+)
+def test_what_iterations_hand_on_decides_behind_the_loop(tmp_path, body, expected):
+    assert trips(tmp_path, body)[-1] == expected
+
+
+def test_a_floating_point_counter_of_lanes_is_known_behind_its_loop(tmp_path):
+    body = "float y = threadIdx.x * .5f; for (; y < 9.f; y += .75f) x[0] = 1;"
+    body += " for (int k = 0; k < (int)(y * 8); k++) x[k] = 1;"
+    ends = [y + 0.75 * max(0, -int(-(9 - y) // 0.75)) for y in (t * 0.5 for t in range(32))]
+    assert trips(tmp_path, body)[1] == sum(int(y * 8) for y in ends) / 32
+
+
+def test_what_iterations_hand_on_changes_no_weight(tmp_path):
+    """Iterations that are looked at alone count once each, also where they turn out to be data."""
+    body = "int m = 0; for (int i = 0; i < 9; i++) m += i * i; if (m > 3) x[0] = 1;"
+    data = "int m = 0; for (int i = 0; i < 9; i++) m += x[i]; if (m > 3) x[0] = 1;"
+    assert trips(tmp_path, body) == trips(tmp_path, data) == [9]
+    differ = "int m = 0; for (int i = 0; i < 4000; i++) { if (i % 3 == 0) x[i] = 1; m += x[i]; }"
+    differ += " if (m > 3) x[0] = 1;"
+    assert trips(tmp_path, differ) == [4000]
+
+
+def test_what_is_given_anew_in_each_iteration_is_not_handed_on(tmp_path):
+    body = (
+        "int m = 0, g = 0; for (int i = 0; i < n; i++) { int d = n; m += f(n); g += n * i; if (d) x[i] = 1; }"
+    )
+    text = f"__device__ int f(int p) {{ return p > 3 ? 1 : 2; }} __global__ void k(float *x, int n) {{ {body}"
+    (found,) = launches(tmp_path, text + " if (m) x[0] = 1; } int main() { float *x; k<<<1, 32>>>(x, 1); }")
+    (loop,) = (stmt for stmt in ir.walk_statements(found.kernel.body) if isinstance(stmt, ir.Loop))
+    assert [variable.name for variable in handed_on(found.kernel, shape_of(loop))] == ["m"]
+
+
+def held(value: int, bits: int) -> int:
+    """`value` as a type holds it of so many bits, signed where they are negative."""
+    low = -(1 << (-bits - 1)) if bits < 0 else 0
+    return (value - low) % (1 << abs(bits)) + low
+
+
+@pytest.mark.parametrize(
+    ("head", "first", "step", "bits", "shift", "compared", "limit"),
+    [
+        ("unsigned v = t * 4; v - 16 < 1000u; v += 100", (4, 0), 100, 32, -16, 32, 1000),
+        ("int v = t - 8; v < 20u; v += 3", (1, -8), 3, -32, 0, 32, 20),
+        ("signed char v = t * 3; v < 100; v += 50", (3, 0), 50, -8, 0, -32, 100),
+        ("unsigned char v = t * 8; v < 250; v += 16", (8, 0), 16, 8, 0, -32, 250),
+        ("unsigned char v = t * 8; v < 250; v += 10", (8, 0), 10, 8, 0, -32, 250),
+        ("unsigned v = t; v < 4000000000u; v += 900000000u", (1, 0), 900000000, 32, 0, 32, 4000000000),
+        ("unsigned v = t; v < 99; v += 7", (1, 0), 7, 32, 0, 32, 99),
+    ],
+)
+def test_a_counter_that_leaves_its_type_runs_on(
+    tmp_path, head: str, first: tuple[int, int], step: int, bits: int, shift: int, compared: int, limit: int
+):
+    ran = 0
+    for t in range(32):
+        v, m = held(t * first[0] + first[1], bits), 0
+        while m < 20 and held(v + shift, compared) < limit:
+            v, m = held(v + step, bits), m + 1
+        ran += m
+    body = f"int t = threadIdx.x, m = 0; for ({head}) {{ x[t] = 1; if (++m > 19) break; }}"
+    assert trips(tmp_path, body) == [ran / 32]
+    first_of, test, last = head.split("; ")
+    inner = f"{{ x[t] = 1; {last}; if (++m > 19) break; }}"
+    body = f"int t = threadIdx.x, m = 0; {first_of}; do {inner} while ({test});"
+    ran = 0
+    for t in range(32):
+        v, m = held(t * first[0] + first[1], bits), 0
+        while m == 0 or (m < 20 and held(v + shift, compared) < limit):
+            v, m = held(v + step, bits), m + 1
+        ran += m
+    assert trips(tmp_path, body) == [ran / 32]
+
+
+@pytest.mark.parametrize(
+    ("body", "stores"),
+    [
+        ("if (++k % 3 == 0) x[i] = 1;", 33),
+        ("if (k++ % 3 == 0) x[i] = 1;", 34),
+        ("if ((k += 2) % 3 == 0) x[i] = 1;", 33),
+        ("if ((k ^= 1)) x[i] = 1;", 50),
+        ("if (++k == 3) { k = 0; x[i] = 1; }", 33),
+        ("int v = k++; if (v % 3 == 0) x[i] = 1;", 34),
+        ("switch (++k & 3) { case 0: x[i] = 1; }", 25),
+    ],
+)
+def test_what_a_condition_updates_differs_between_iterations(tmp_path, body, stores):
+    text = f"__global__ void k(float *x, int n) {{ int k = 0; {AROUND} {{ {body} }} }}"
+    (launch,) = launches(tmp_path, text + " int main() { float *x; k<<<1, 32>>>(x, 100); }")
+    assert total_counts(launch.kernel, count(launch)).global_store == stores
+
+
+@pytest.mark.parametrize("given", ["x[k]", "clock()", "__shfl_xor_sync(~0u, a, 1)"])
+def test_a_do_whose_end_comes_from_elsewhere_runs_to_its_bound(tmp_path, given):
+    body = f"int k = 0; float a = 0; do {{ a = {given}; k++; }} while (k < 60 && a < 4);"
+    kernel = f"__global__ void k(float *x, int n) {{ {body} }}\n"
+    (found,) = launches(tmp_path, f"{kernel}int main() {{ float *x; k<<<1, 32>>>(x, 1); }}")
+    (loop,) = count(found).loops
+    assert (loop.trip_count, loop.assumed) == (None, 60)
+
+
+def test_lanes_that_do_not_enter_a_loop_do_not_wrap(tmp_path):
+    body = "unsigned v = 0, m = threadIdx.x < 4 ? 1000000 : 4294967295u;"
+    body += " if (threadIdx.x < 4) for (; v < m; v += 7) x[v & 63] = 1;"
+    assert trips(tmp_path, body) == [142858]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("int k = 0; again: x[k] = 1; k += 1 + (threadIdx.x & 3); if (k < n) goto again;", [52.25]),
+        ("int k = 0; again: if (k >= n) goto done; x[k] = 1; k += 4; goto again; done: x[0] = 1;", [26]),
+        ("int k = 0, j; up: j = 0; in: x[j] = 1; if (++j < 7) goto in; if (++k < n) { goto up; }", [100, 7]),
+        (
+            "for (int m = 0; m < 5; m++)"
+            " { int k = 0; up: if (k == 1 && m == 2) break; if (k++ < 3) goto up; }",
+            [3, 10 / 3],
+        ),
+        ("int k = 0; up: switch (k) { case 4: return; default: k++; } x[k] = 1; goto up;", [5]),
+        ("int k = 0; up: x[k] = 1; if (++k == 3) { k = 5; goto up; } if (++k < n) goto up;", [50]),
+        ("up: x[threadIdx.x] = 1; if (x[3] > 1) goto up;", [None]),
+    ],
+)
+def test_a_jump_back_is_a_loop(tmp_path, body, expected):
     assert trips(tmp_path, body) == expected
 
 
@@ -104,8 +305,8 @@ def test_a_step_before_the_first_continue_is_made_in_each_iteration(loop):
     text = f"__global__ void k(float *x) {{ {loop} }}\nint main() {{ k<<<1, 32>>>(0); }}\n"
     (found,) = analyze_text(text, gpu="v100").kernels
     assert [one.trip_count for one in found.loops] == [20000]
-    assert found.counts_per_thread is not None
-    assert found.counts_per_thread.global_store == 10000
+    assert found.work is not None
+    assert found.work.counts_per_thread.global_store == 10000
 
 
 def test_a_step_behind_a_continue_is_not_made_in_each_iteration():

@@ -1,11 +1,19 @@
 """Kernels that are larger than what is followed statement by statement: what repeats is folded into loops."""
 
+from itertools import pairwise
+from random import Random
+
 import pytest
 
 from wattslice import analyze_text
 from wattslice.analysis import KernelAnalysis
-from wattslice.frontend.cuda.lowering import folding, program
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.lowering import folding, program, unit
+from wattslice.frontend.cuda.lowering.context import Body
+from wattslice.ir import Block
 from wattslice.workload.instructions import pressure
+
+from .samples import there
 
 MAIN = "int main() {{ char *d; cudaMalloc(&d, 1 << 26); k<<<40, 128>>>({}); }}\n"
 
@@ -24,9 +32,11 @@ def test_calls_that_repeat_are_counted_each():
     )
     analysis = analyze_text(source, gpu="v100")
     (kernel,) = analysis.kernels
-    assert kernel.counts_per_thread is not None
-    assert kernel.counts_per_thread.fp32 == 20 * 30 * (60 * 4 + 1)
-    assert (kernel.counts_per_thread.integer, kernel.counts_per_thread.control) == (2, 0)
+    assert there(kernel.work).counts_per_thread.fp32 == 20 * 30 * (60 * 4 + 1)
+    assert (there(kernel.work).counts_per_thread.integer, there(kernel.work).counts_per_thread.control) == (
+        2,
+        0,
+    )
     assert kernel.power_w is not None
     assert kernel.loops == ()
     assert any("counted as loops" in d.message for d in analysis.diagnostics)
@@ -42,9 +52,8 @@ def test_thousands_of_statements_of_a_macro(steps: int):
         + MAIN.format("(float *)d")
     )
     (kernel,) = analyze_text(source, gpu="v100").kernels
-    assert kernel.counts_per_thread is not None
-    assert kernel.counts_per_thread.fp32 == steps * 7 + 2
-    assert kernel.counts_per_thread.global_load == steps + 1
+    assert there(kernel.work).counts_per_thread.fp32 == steps * 7 + 2
+    assert there(kernel.work).counts_per_thread.global_load == steps + 1
     assert kernel.power_w is not None
 
 
@@ -74,9 +83,9 @@ def test_folded_or_not_the_counts_are_the_same(statement: str, monkeypatch: pyte
     analysis = analyze_text(source, gpu="v100")
     (folded,) = analysis.kernels
     assert any("counted as loops" in d.message for d in analysis.diagnostics)
-    assert folded.counts_per_thread == whole.counts_per_thread
+    assert there(folded.work).counts_per_thread == there(whole.work).counts_per_thread
     assert folded.power_w == pytest.approx(whole.power_w, rel=0.15)
-    assert folded.bytes_per_thread == whole.bytes_per_thread
+    assert there(folded.work).bytes_per_thread == there(whole.work).bytes_per_thread
 
 
 @pytest.mark.parametrize("body", ["s += x[t];", "for (int i = 0; i < 4; i++) s += x[t + i] * x[t - i];"])
@@ -115,7 +124,6 @@ def _analysed_folded(lines: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Kerne
         )
         analysis = analyze_text(source, gpu="v100")
     (kernel,) = analysis.kernels
-    assert kernel.counts_per_thread is not None
     assert not any(d.rule == "PW002" for d in analysis.diagnostics)
     return kernel, len(walked)
 
@@ -136,8 +144,7 @@ def test_few_trees_are_walked_of_statements_that_repeat(statement, fp32, monkeyp
     lines = "\n".join(statement.replace("{k}", str(k)) for k in range(40))
     read, walked = _analysed_folded(lines, monkeypatch)
     if fp32 is not None:
-        assert read.counts_per_thread is not None
-        assert read.counts_per_thread.fp32 == fp32 + 5
+        assert there(read.work).counts_per_thread.fp32 == fp32 + 5
         assert walked < 15
     monkeypatch.setattr(folding, "_text_around", _no_text)
     whole, all_walked = _analysed_folded(lines, monkeypatch)
@@ -181,6 +188,71 @@ def test_ten_thousand_statements_that_do_not_repeat():
         + MAIN.format("(double *)d")
     )
     (kernel,) = analyze_text(source, gpu="v100").kernels
-    assert kernel.counts_per_thread is not None
-    assert kernel.counts_per_thread.fp64 == 2 * 9999
+    assert there(kernel.work).counts_per_thread.fp64 == 2 * 9999
     assert kernel.power_w is not None
+
+
+def test_templates_that_do_not_fit_are_not_tried_a_thousand_times(monkeypatch: pytest.MonkeyPatch):
+    """Twelve instances of which one fits: eight others are tried, then no more; another template still is."""
+    begun: list[str] = []
+    plain = program._lower_body  # pyright: ignore[reportPrivateUsage]
+
+    def lower_body(body: Body, function: Node) -> Block:
+        begun.append(function.spelling)
+        return plain(body, function)
+
+    monkeypatch.setattr(program, "_lower_body", lower_body)
+    monkeypatch.setattr(unit, "FILE_BUDGET_NODES", 80)
+    statements = "x[N] = x[N] * 2.f + x[N + 1] * 3.f; " * 2
+    launches = "".join(f"k<{n}><<<1, 32>>>(x);" for n in range(12))
+    source = (
+        f"template <int N> __global__ void k(float *x) {{ {statements} }}\n"
+        "template <int N> __global__ void other(float *x) { x[N] = 1; }\n"
+        f"int main() {{ float *x; cudaMalloc(&x, 4096); {launches} other<1><<<1, 32>>>(x); }}\n"
+    )
+    kernels = analyze_text(source, gpu="v100").kernels
+    known = [(kernel.name, kernel.power_w is not None) for kernel in kernels]
+    assert known == [("k", True), *[("k", False)] * 11, ("other", True)]
+    assert begun == ["k", *["k"] * 2 * program.MOST_REFUSED, "other"]  # twice: folded, too
+
+
+def repetition(looks: list[folding.Looks], at: int) -> tuple[int, int]:
+    """What `Repeats.longest` says, looked for repetition by repetition."""
+    for period in range(1, folding.LONGEST_PERIOD + 1):
+        first = [look.key for look in looks[at : at + period]]
+        if None in first:
+            break
+        times = 1
+        while [look.key for look in looks[at + times * period :][:period]] == first:
+            times += 1
+        if times >= folding.FEWEST_TIMES and times * period >= folding.FEWEST_FOLDED:
+            for k in range(at, at + period):
+                for values in zip(
+                    *(look.values for look in looks[k : at + times * period : period]), strict=True
+                ):
+                    deltas = {b - a for a, b in pairwise(values)}
+                    if len(deltas) > 1 or (
+                        deltas != {0} and max(map(abs, values)) >= 1000 - abs(min(deltas))
+                    ):
+                        return 1, 1
+            return period, times
+    return 1, 1
+
+
+def test_repetitions_are_found_as_by_looking_at_each(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(folding, "MOST_LITERAL", 1000)
+    draw, found = Random(18), set[tuple[int, int]]()
+    for _ in range(60):
+        looks: list[folding.Looks] = []
+        while len(looks) < 150:
+            period, step = draw.choice((1, 1, 2, 3)), draw.choice((0, 1, 5, -40))
+            keys = [draw.choice((1, 2, 3, None)) if draw.random() < 0.3 else 1 for _ in range(period)]
+            for repetition_ in range(draw.choice((1, 3, 40))):
+                looks += (
+                    folding.Looks(key, () if key is None else (key, 7 + step * repetition_)) for key in keys
+                )
+        repeats = folding.Repeats(looks)
+        for at in range(len(looks)):
+            assert repeats.longest(at) == repetition(looks, at)
+            found.add(repetition(looks, at))
+    assert len({period for period, _ in found}) >= 3

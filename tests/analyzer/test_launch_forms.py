@@ -201,7 +201,7 @@ def test_what_a_device_lambda_captured_arrives_in_the_kernel(tmp_path):
         apply<<<4, 64>>>(256, f);
     }"""
     (launch,) = launches(tmp_path, text)
-    assert [(capture.variable.name, capture.value) for capture in launch.captures] == [("m", 37)]
+    assert [(capture.variable.name, capture.value) for capture in launch.contents.captures] == [("m", 37)]
     assert [loop.trip_count for loop in count(launch).loops] == [37]
 
 

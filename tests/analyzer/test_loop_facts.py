@@ -3,7 +3,7 @@
 import pytest
 
 from wattslice import ir
-from wattslice.workload.instructions.loops import CodeFacts, kernel_facts
+from wattslice.workload.instructions.loops import CodeFacts, Trait, kernel_facts
 
 from .source_text import kernel_of
 
@@ -26,9 +26,8 @@ def loop_body(body: str) -> CodeFacts:
 def test_nested_code_counts_with_what_is_around_it():
     facts = loop_body("if (i > 3) { for (int j = 0; j < 4; j++) sum += twice(a[j]); }")
     assert {variable.name for variable in facts.assigned} == {"sum", "j", "x"}
-    assert facts.has_nested
-    assert facts.has_return  # of the inlined call
-    assert facts.has_long_arm  # a loop cannot be predicated
+    assert Trait.RETURN in facts.has  # of the inlined call
+    assert {Trait.NESTED, Trait.LONG_ARM} <= facts.has  # a loop cannot be predicated
 
 
 @pytest.mark.parametrize(
@@ -45,5 +44,5 @@ def test_short_enough_to_be_predicated(body: str, short: bool):
 
 
 def test_an_unknown_product_is_one_of_two_variables():
-    assert loop_body("a[i * n + threadIdx.x] = sum;").has_unsigned_index
-    assert not loop_body("a[threadIdx.x] = a[i * n] * threadIdx.x;").has_unsigned_index
+    assert Trait.UNSIGNED_INDEX in loop_body("a[i * n + threadIdx.x] = sum;").has
+    assert Trait.UNSIGNED_INDEX not in loop_body("a[threadIdx.x] = a[i * n] * threadIdx.x;").has

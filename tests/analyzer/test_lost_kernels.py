@@ -141,8 +141,8 @@ def test_kernels_with_parameters_of_types_that_are_not_there():
     analysis = analyze_text(MISSING, gpu="v100")
     found = {kernel.name: kernel for kernel in analysis.kernels}
     assert sorted(found) == ["a", "b", "c", "d", "e"]
-    assert all(kernel.counts_per_thread.global_store == 1 for kernel in found.values())
-    assert [found[name].grid for name in "acd"] == [(4, 1, 1), (3, 1, 1), (5, 1, 1)]
+    assert all(kernel.work.counts_per_thread.global_store == 1 for kernel in found.values())
+    assert [found[name].launch.grid for name in "acd"] == [(4, 1, 1), (3, 1, 1), (5, 1, 1)]
     assert "PW002" in {entry.rule for entry in analysis.diagnostics}
 
 

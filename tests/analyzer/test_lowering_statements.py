@@ -65,7 +65,7 @@ def test_declarations_in_conditions_and_ranges(tmp_path):
 def test_what_cannot_be_read_is_told_and_the_rest_is_kept(tmp_path):
     program = lower(
         tmp_path,
-        "__global__ void bad(float* p) {\nagain:\n  p[0] = 1;\n  if (p[3]) goto again;\n  p[1] = 2;\n}\n"
+        "__global__ void bad(float* p) {\n\n  p[0] = 1;\n  if (p[3]) goto in;\n  { in: p[1] = 2; }\n}\n"
         "__global__ void good(float* p) { p[0] = 1; }\n",
     )
     bad, good = program.kernels

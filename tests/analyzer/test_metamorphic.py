@@ -17,6 +17,8 @@ from msgspec import Struct, field
 
 from wattslice import analyze_text
 
+from .samples import there
+
 
 class Loops(Enum):
     FOR = auto()
@@ -545,21 +547,16 @@ def answer(sample: Sample, way: Way) -> Answer:
     """What all threads of a sample do."""
     text = sample(way)
     (kernel,) = analyze_text(text, gpu="v100").kernels
-    assert kernel.grid is not None
-    assert kernel.block is not None
-    assert kernel.counts_per_thread is not None
-    assert kernel.instructions_per_thread is not None
-    assert kernel.bytes_per_thread is not None
     assert kernel.power_w is not None, text
     assert kernel.time_s is not None
     threads = 1
-    for extent in (*kernel.grid, *kernel.block):
+    for extent in (*kernel.launch.grid, *kernel.launch.block):
         threads *= extent
-    counts = kernel.counts_per_thread
+    counts = there(kernel.work).counts_per_thread
     return Answer(
         tuple(getattr(counts, name) * threads for name in SAME),
-        kernel.bytes_per_thread * threads,
-        sum(one.number for one in kernel.instructions_per_thread) * threads,
+        there(there(kernel.work).bytes_per_thread) * threads,
+        sum(one.number for one in there(kernel.work).instructions_per_thread) * threads,
         kernel.power_w,
         kernel.time_s,
         frozenset(assumption.rule for assumption in kernel.assumptions),
@@ -614,5 +611,5 @@ def test_a_stored_array_does_not_move():
         ).kernels[0]
         for body in (within, before)
     ]
-    assert found[0].instructions_per_thread == found[1].instructions_per_thread
+    assert there(found[0].work).instructions_per_thread == there(found[1].work).instructions_per_thread
     assert found[0].time_s == found[1].time_s

@@ -1,12 +1,18 @@
 """Counts if branches went other ways: BSPM, BDPM, and the ends of a probability's interval."""
 
-import pytest
+import math
+from collections.abc import Callable
+from itertools import chain
 
+import pytest
+from msgspec.structs import replace
+
+from wattslice import ir
 from wattslice.branch_profile.profile import ArmProbability, BranchProfile
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, total_counts
 from wattslice.power.methods import Method, counts_for
-from wattslice.power.paths import arm_regions, arms_of_data, as_if_taken, with_probability
+from wattslice.power.paths import arms_of_data, as_if_taken, paths, with_probability
 from wattslice.slicing.slices import slice_kernel
 
 from .source_text import launch_of
@@ -90,4 +96,71 @@ def test_lanes_that_decide_by_themselves_keep_their_warps_busy():
 def test_the_regions_of_an_arm_hold_what_is_nested_in_it():
     launch = launch_of(BOTH)
     outer, inner = (arm for arm in count(launch).arms if arm.arm == "then")
-    assert set(arm_regions(launch.kernel, inner)) < set(arm_regions(launch.kernel, outer))
+    found = paths(launch.kernel)
+    of = {path.first_region: set(found.regions(path)) for path in found.entries}
+    assert of[inner.region] < of[outer.region]
+
+
+RETURNS = """__global__ void k(const float* x, float* y) {
+    int i = threadIdx.x;
+    for (int j = 0; j < 4; j++) {
+        if (x[i + j] > 1.0f) continue;
+        if (x[i + j] > 2.0f && y[i] > 1.0f) y[i] = 2.0f; else { if (x[i] > 3.0f) break; y[j] = 4.0f; }
+        switch (int(x[i])) { case 1: y[i + 1] = 5.0f; break; default: y[i + 2] = x[j] > 6.0f ? 7.0f : y[j]; }
+    }
+    if (x[i] > 8.0f) return;
+    if (x[i] > 9.0f) return;
+    y[i] = sqrtf(x[i]);
+}
+int main() { k<<<1, 32>>>(0, 0); }"""
+
+
+def below(stmt: ir.Stmt) -> set[int]:
+    """The regions of a statement and of everything in it, looked for one by one."""
+    found: set[int] = set()
+    for inner in ir.walk_statements(stmt):
+        found.add(inner.region)
+        if isinstance(inner, ir.Loop):
+            found |= {inner.test_region, inner.step_region}
+        for expr in chain.from_iterable(map(ir.walk_expressions, ir.statement_expressions(inner))):
+            if isinstance(expr, ir.Logical):
+                found.add(expr.right_region)
+            elif isinstance(expr, ir.Select):
+                found |= {expr.then_region, expr.otherwise_region}
+    return found
+
+
+def as_it_is(kernel: ir.Kernel) -> ir.Kernel:
+    return kernel
+
+
+def known_before(kernel: ir.Kernel) -> ir.Kernel:
+    """Where the last statement belongs to a region of before what it stands behind."""
+    *others, last = kernel.body.statements
+    return replace(kernel, body=replace(kernel.body, statements=(*others, replace(last, region=0))))
+
+
+@pytest.mark.parametrize("made", [as_it_is, known_before])
+@pytest.mark.parametrize("text", [BOTH, LEAVES, RETURNS])
+def test_paths_have_the_regions_below_them_and_their_exact_sums(
+    text: str, made: Callable[[ir.Kernel], ir.Kernel]
+):
+    kernel = made(launch_of(text).kernel)
+    found = paths(kernel)
+    values = [0.1 * 3.0 ** (region % 37) for region in range(kernel.region_count)]
+    sums = found.sums(values)
+    expected: list[set[int]] = []
+    for stmt in ir.walk_statements(kernel.body):
+        if isinstance(stmt, ir.If):
+            expected += [below(arm) for arm in (stmt.then, stmt.otherwise) if arm is not None]
+        elif isinstance(stmt, ir.Switch):
+            expected += [below(case.body) for case in stmt.cases]
+        inner = ir.nested_statements(stmt)
+        for place, one in enumerate(inner[:-1]):
+            if isinstance(one, ir.If) and one.otherwise is None and ir.never_falls_through(one.then):
+                expected.append(set().union(*map(below, inner[place + 1 :])))
+    assert [set(found.regions(path)) for path in found.entries] == expected
+    for path, regions in zip(found.entries, expected, strict=True):
+        assert sums([path]) == math.fsum(values[region] for region in regions)
+    assert sums(found.entries) == math.fsum(values[region] for region in set().union(*expected))
+    assert sums(()) == 0.0

@@ -20,6 +20,8 @@ from wattslice_models.learners import entry
 from wattslice_models.store import load_choice, trained_gpu_ids
 from wattslice_models.worth import shipped_worth
 
+from .samples import there
+
 SAXPY = """#include <cuda_runtime.h>
 __global__ void saxpy(int n, float a, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -58,16 +60,16 @@ def only(analysis: Analysis) -> KernelAnalysis:
 
 def test_from_file_to_watts(tmp_path):
     kernel = only(run(tmp_path))
-    assert (kernel.name, kernel.grid, kernel.block) == ("saxpy", (4096, 1, 1), (256, 1, 1))
-    assert kernel.launch_source is LaunchSource.HOST_CODE
-    assert kernel.launch_line == 9
+    assert (kernel.name, kernel.launch.grid, kernel.launch.block) == ("saxpy", (4096, 1, 1), (256, 1, 1))
+    assert kernel.launch.source is LaunchSource.HOST_CODE
+    assert kernel.launch.line == 9
     assert kernel.assumptions == ()
-    assert kernel.counts_per_thread is not None
-    assert (kernel.counts_per_thread.fp32, kernel.counts_per_thread.global_load) == (2, 2)
+    assert (there(kernel.work).counts_per_thread.fp32, there(kernel.work).counts_per_thread.global_load) == (
+        2,
+        2,
+    )
     assert kernel.power_w is not None
-    assert kernel.power_low_w is not None
-    assert kernel.power_high_w is not None
-    assert 0 < kernel.power_low_w <= kernel.power_w <= kernel.power_high_w
+    assert 0 < there(kernel.power).low_w <= kernel.power_w <= there(kernel.power).high_w
     assert kernel.energy_j == pytest.approx(kernel.power_w * (kernel.time_s or 0))
 
 
@@ -84,7 +86,7 @@ def test_repeated_launches_whose_data_l2_could_hold_are_told(tmp_path, elements,
     launch = f"for (int t = 0; t < {times}; ++t) saxpy<<<"
     source = SAXPY.replace("1 << 20", elements).replace("saxpy<<<", launch)
     (kernel,), told = (found := run(tmp_path, source, gpu=gpu)).kernels, found.diagnostics
-    assert kernel.launch_times == times
+    assert kernel.launch.times == times
     assert any("could hold the 12.6 MB" in entry.message for entry in told) is is_told
 
 
@@ -93,7 +95,7 @@ def test_a_launch_in_another_file_than_the_kernel_names_that_file(tmp_path):
     host = '#include "kernel.cu"\n\nint main(int argc, char **argv) { copy<<<atoi(argv[1]), 64>>>(0, 1); }\n'
     kernel = only(run(tmp_path, host, name="host.cu"))
     host_file = str(tmp_path / "host.cu")
-    assert (kernel.file, kernel.launch_file, kernel.launch_line) == (
+    assert (kernel.source.file, kernel.launch.file, kernel.launch.line) == (
         str(tmp_path / "kernel.cu"),
         host_file,
         3,
@@ -125,10 +127,10 @@ def test_slices_add_up_to_the_kernel(tmp_path, gpu, model, source, method):
     limit_w = kernel.power_limit_w or math.inf
     assert all((part.power_w or 0.0) <= limit_w * (1.0 + 1e-9) for part in kernel.slices)
     lines_w = math.fsum(line.power_w for line in kernel.hot_lines)
-    assert lines_w + (kernel.static_power_w or 0.0) == pytest.approx(kernel.power_w)
+    assert lines_w + (there(kernel.power).static_w or 0.0) == pytest.approx(kernel.power_w)
     assert math.fsum(line.share for line in kernel.hot_lines) == pytest.approx(1.0)
-    assert kernel.method == method
-    assert kernel.model == model
+    assert kernel.basis.method == method
+    assert kernel.basis.model == model
 
 
 @pytest.mark.parametrize("gpu", trained_gpu_ids())
@@ -136,7 +138,7 @@ def test_auto_takes_what_cross_validation_chose(tmp_path, gpu):
     choice = load_choice(gpu)
     assert choice is not None
     kernel = only(run(tmp_path, SAXPY, gpu=gpu))
-    assert kernel.model == entry(choice.name).kind.value
+    assert kernel.basis.model == entry(choice.name).kind.value
     assert kernel.power_w is not None
 
 
@@ -153,16 +155,16 @@ def test_models_of_slices_leave_the_board_what_the_energy_model_has_for_it(tmp_p
     """Lines and the board itself are the kernel, whichever model answers; what idles is not the lines'."""
     kernel, energy = (only(run(tmp_path, SAXPY, gpu=gpu, model=name)) for name in (model, "energy"))
     assert kernel.power_w != energy.power_w
-    assert kernel.static_power_w == pytest.approx(energy.static_power_w)
+    assert there(kernel.power).static_w == pytest.approx(there(energy.power).static_w)
     lines_w = math.fsum(line.power_w for line in kernel.hot_lines)
-    assert 0 < lines_w == pytest.approx((kernel.power_w or 0.0) - (kernel.static_power_w or 0.0))
+    assert 0 < lines_w == pytest.approx((kernel.power_w or 0.0) - (there(kernel.power).static_w or 0.0))
 
 
 def test_a_model_that_says_less_than_the_board_draws_without_work_leaves_nothing_for_lines(tmp_path):
     found = run(tmp_path, SAXPY, gpu="gtx_970", model="wavelet", core_clock_mhz=1590.0)
     kernel = only(found)
     assert kernel.hot_lines == ()
-    assert kernel.static_power_w == kernel.power_w
+    assert there(kernel.power).static_w == kernel.power_w
     assert any("nothing is left for the lines" in one.message for one in found.diagnostics)
 
 
@@ -171,7 +173,7 @@ def test_lines_that_have_the_idle_board_in_them_say_so(tmp_path):
     told = "go, the idle board in them"
     for gpu, model, is_told in (("gtx280", "auto", True), ("v100_pcie", "regression", False)):
         kernel = only(run(tmp_path, SAXPY, gpu=gpu, model=model))
-        assert (kernel.static_power_w is None) == is_told
+        assert (there(kernel.power).static_w is None) == is_told
         assert any(told in str(column.header) for column in hot_line_table(kernel, 100).columns) == is_told
 
 
@@ -253,14 +255,14 @@ def test_the_printed_regression_is_told_up_to_the_limit_of_the_board(tmp_path):
     int main() { tri<<<4096, 64>>>(0); }"""
     analysis = run(tmp_path, source, gpu="gtx280")
     kernel = only(analysis)
-    assert (kernel.model, kernel.power_limit_w) == ("regression", 236)
+    assert (kernel.basis.model, kernel.power_limit_w) == ("regression", 236)
     assert kernel.power_w == 236
-    assert kernel.power_low_w == pytest.approx(0.95 * 236)
-    assert kernel.power_high_w == pytest.approx(1.23 * 236, rel=0.001)  # an old board
+    assert there(kernel.power).low_w == pytest.approx(0.95 * 236)
+    assert there(kernel.power).high_w == pytest.approx(1.23 * 236, rel=0.001)  # an old board
     assert {part.power_w for part in kernel.slices} == {236}
     assert math.fsum(heat.power_w for heat in kernel.hot_lines) == pytest.approx(236)
     assert any("exceed the limit of 236 W" in entry.message for entry in analysis.diagnostics)
-    assert kernel.may_hit_power_limit
+    assert there(kernel.power).may_hit_limit
     assert "tri would hit the power limit of 236 W" in {entry.message for entry in findings_of(analysis)}
 
 
@@ -276,7 +278,7 @@ def test_a_launch_that_cannot_run_has_no_watts_and_a_reason(tmp_path):
     source = "__global__ void k(float *y) { __shared__ float s[60000]; s[0] = y[0]; y[1] = s[0]; }"
     analysis = run(tmp_path, source, gpu="v100")
     assert only(analysis).power_w is None
-    assert only(analysis).counts_per_thread is not None
+    assert only(analysis).work is not None
     assert "PW014" in {entry.rule for entry in analysis.diagnostics}
 
 
@@ -350,7 +352,7 @@ def test_a_file_that_breaks_us_costs_only_itself(tmp_path, monkeypatch):
     for name in ("bad", "good"):
         (tmp_path / f"{name}.cu").write_text(SAXPY)
     analysis = pipeline.analyze_files(make_config(Options(paths=(tmp_path,))))
-    assert [Path(kernel.file).name for kernel in analysis.kernels] == ["good.cu"]
+    assert [Path(kernel.source.file).name for kernel in analysis.kernels] == ["good.cu"]
     assert [entry.rule for entry in analysis.diagnostics if entry.severity is Severity.ERROR] == ["PW099"]
     assert not judge(analysis, (Budget(max_power_w=1e6),), UnknownPolicy.FAIL).passed
 
@@ -369,7 +371,7 @@ def test_arrays_in_local_memory_that_data_index_put_the_watts_in_doubt(tmp_path)
     known, doubted = (
         only(run(tmp_path, LOCAL.replace("INDEX", index))) for index in ("j", "(key[j] + i) % 200")
     )
-    widths = [(one.power_high_w or 0.0) / (one.power_w or 1.0) for one in (known, doubted)]
+    widths = [there(one.power).high_w / (one.power_w or 1.0) for one in (known, doubted)]
     assert widths[0] < 1.3 < widths[1]
     assert "PW051" in {advice.rule for advice in doubted.advice}
 

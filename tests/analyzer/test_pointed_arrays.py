@@ -351,7 +351,7 @@ def test_data_of_members_is_told_by_their_names(data, told):
     text = FORMS["record"](BODIES["streams"])
     live = answers(text)[0]
     (kernel,) = analyze_text(text, gpu="v100", data=data).kernels
-    assert kernel.data == told
+    assert kernel.launch.data == told
     assert kernel.power_w is not None
     assert live.power_w is not None
     assert kernel.power_w < live.power_w

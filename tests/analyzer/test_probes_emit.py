@@ -157,7 +157,7 @@ def test_a_kernel_that_is_not_read_whole_may_call_everything(tmp_path):
     text = """
 __device__ int f(int i) { return i ? 1 : 0; }
 __global__ void one(int* a) { a[0] = f(a[1]); }
-__global__ void two(int* a) { end: a[0] = 1; if (a[1]) goto end; }
+__global__ void two(int* a) { if (a[1]) goto end; { end: a[0] = 1; } }
 """
     assert emitted(tmp_path, text).probes[0].kernels == ("one", "two")
 

@@ -21,6 +21,7 @@ from wattslice.ir import Span
 from wattslice.pipeline.files import analyze_file, analyze_files
 
 from .lowered import lower
+from .samples import there
 
 ENTRY = {"file": "match.cu", "line": 27, "arm": "then", "probability": 0.03}
 
@@ -231,8 +232,7 @@ def test_the_profile_decides_branch_and_loop(tmp_path):
     (kernel,) = analyze_file(
         source, Config((source,), GpuChoice("v100"), facts=Facts(branch_profile=profile))
     ).kernels
-    counts = kernel.counts_per_thread
-    assert counts is not None
+    counts = there(kernel.work).counts_per_thread
     assert counts.global_store == pytest.approx(0.25 + 2.0)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 import wattslice_corpora
 import wattslice_models
-from wattslice.analysis import Analysis
+from wattslice.analysis import Analysis, Power
 from wattslice.cli import main
 from wattslice.errors import WattsliceError
 from wattslice.ir import Diagnostic, Severity
@@ -27,7 +27,7 @@ from wattslice_models.gpu import load_gpu
 from wattslice_models.pareto import Objective
 from wattslice_tools.papers.escape2018_projection import escape2018_projection
 
-from .samples import ANALYSIS
+from .samples import ANALYSIS, changed
 
 EXAMPLES = Path(wattslice_corpora.__file__).parent / "workflows"
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "project.md").read_text(encoding="utf-8")
@@ -133,10 +133,8 @@ def test_the_power_of_a_gpu_node_in_three_ways(projected, power, watts):
 
 
 def kernel_analysis(**changes) -> Analysis:
-    kernel = replace(
-        ANALYSIS.kernels[0], name="twice", time_s=2.0, power_w=100.0, power_low_w=80.0, power_high_w=150.0
-    )
-    return replace(ANALYSIS, kernels=(replace(kernel, **changes),))
+    kernel = replace(ANALYSIS.kernels[0], name="twice", time_s=2.0, power=Power(100.0, 80.0, 150.0))
+    return replace(ANALYSIS, kernels=(changed(kernel, **changes),))
 
 
 def always(**changes):
@@ -180,7 +178,7 @@ def test_a_kernel_takes_the_time_and_watts_of_its_analysis(projected):
 
 
 def test_a_kernel_of_unknown_power_has_a_time_and_a_reason(projected):
-    found = projected(STATIC, always(power_w=None))
+    found = projected(STATIC, always(power=None))
     assert {entry.energy_j for entry in all_of(found)} == {None}
     assert all_of(found)[0].time_s == 11
     assert found.chosen is None
@@ -517,7 +515,9 @@ def test_what_the_analysis_warns_of_is_listed_for_each_gpu(projected):
     scaled = Diagnostic("PW030", Severity.NOTE, "", 0, "coefficients of another GPU")
 
     def analyses(_use, _gpu_id):
-        return replace(kernel_analysis(may_hit_power_limit=True, power_limit_w=300.0), diagnostics=(scaled,))
+        return replace(
+            kernel_analysis(power={"may_hit_limit": True}, power_limit_w=300.0), diagnostics=(scaled,)
+        )
 
     told = projected(STATIC, analyses).assumptions
     assert "v100: coefficients of another GPU [PW030]" in told

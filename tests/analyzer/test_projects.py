@@ -39,21 +39,21 @@ def project(tmp_path):
 @pytest.mark.parametrize("what", ["", "kernels.cu"])
 def test_a_makefile(project, what):
     kernel = only_kernel(project("makefile") / what)
-    assert (kernel.grid, kernel.block) == ((128, 128, 1), (16, 16, 1))  # 2048 / TILE
-    assert kernel.launch_source is LaunchSource.ARGUMENTS
-    given = kernel.program_arguments
+    assert (kernel.launch.grid, kernel.launch.block) == ((128, 128, 1), (16, 16, 1))  # 2048 / TILE
+    assert kernel.launch.source is LaunchSource.ARGUMENTS
+    given = kernel.launch.program_arguments
     assert (given.text, given.source) == ("2048 --repeat 100", "run target, Makefile:16")
-    assert kernel.shared_bytes_per_block == 16 * 17 * 4  # TILE of the flags
-    assert kernel.counts_per_thread.global_load == 1  # n is the same in the kernel
+    assert kernel.resources.shared_bytes_per_block == 16 * 17 * 4  # TILE of the flags
+    assert kernel.work.counts_per_thread.global_load == 1  # n is the same in the kernel
     assert kernel.assumptions == ()
 
 
 @pytest.mark.parametrize("what", ["", "src/step.cu"])
 def test_cmake(project, what):
     kernel = only_kernel(project("cmake") / what)
-    assert (kernel.grid, kernel.block) == ((7813, 1, 1), (128, 1, 1))  # 1 000 000 cells by 128
-    assert kernel.launch_source is LaunchSource.ARGUMENTS
-    given = kernel.program_arguments
+    assert (kernel.launch.grid, kernel.launch.block) == ((7813, 1, 1), (128, 1, 1))  # 1 000 000 cells by 128
+    assert kernel.launch.source is LaunchSource.ARGUMENTS
+    given = kernel.launch.program_arguments
     assert (given.text, given.source) == ("--cells 1000000 --threads=128", "add_test, CMakeLists.txt:9")
     assert [loop.trip_count for loop in kernel.loops] == [9]  # RADIUS of the flags
     assert kernel.assumptions == ()  # steps is defined in another file
@@ -66,7 +66,7 @@ def test_the_header_of_a_folder(tmp_path):
     (tmp_path / "main.cu").write_text('#include "shared.cuh"\nint main() { b<<<3, 64>>>(0); }\n')
     analysis = analyze(tmp_path, gpu="v100", cache=False)
     assert [Path(file).name for file in analysis.files] == ["alone.cuh", "main.cu"]
-    told = {kernel.name: (kernel.grid, kernel.launch_source) for kernel in analysis.kernels}
+    told = {kernel.name: (kernel.launch.grid, kernel.launch.source) for kernel in analysis.kernels}
     assert told["b"] == ((3, 1, 1), LaunchSource.HOST_CODE)
     assert told["a"][1] is LaunchSource.ASSUMED
 
@@ -84,21 +84,21 @@ def test_sizes_of_another_file(tmp_path):
     )
     (tmp_path / "sizes.cpp").write_text("int blocks(int n) { return (n + 127) / 128; }\n")
     kernel = only_kernel(tmp_path / "k.cu")
-    assert (kernel.grid, kernel.launch_source) == ((40, 1, 1), LaunchSource.HOST_CODE)
+    assert (kernel.launch.grid, kernel.launch.source) == ((40, 1, 1), LaunchSource.HOST_CODE)
     assert kernel.assumptions == ()
 
 
 @pytest.mark.parametrize("what", ["", "gate_kernel.cu"])
 def test_a_pytorch_extension(project, what):
     kernel = only_kernel(project("extension") / what)
-    assert kernel.qualified_name == "gate_kernel<float>"
-    assert (kernel.grid, kernel.block) == ((4, 1024, 1), (256, 1, 1))
+    assert kernel.source.qualified_name == "gate_kernel<float>"
+    assert (kernel.launch.grid, kernel.launch.block) == ((4, 1024, 1), (256, 1, 1))
     assert {entry.fix for entry in kernel.assumptions} == {
         "--set input.size0=VALUE",
         "--set input.size1=VALUE",
     }
     # the accessors have the sizes that the grid was computed from: all threads are inside, rows contiguous
-    assert (kernel.counts_per_thread.global_load, kernel.counts_per_thread.global_store) == (2, 1)
+    assert (kernel.work.counts_per_thread.global_load, kernel.work.counts_per_thread.global_store) == (2, 1)
 
 
 def test_sizes_of_an_extension_that_are_set(project):
@@ -106,6 +106,6 @@ def test_sizes_of_an_extension_that_are_set(project):
         project("extension"), gpu="v100", cache=False, set=["input.size0=32", "input.size1=300"]
     )
     (kernel,) = analysis.kernels
-    assert (kernel.grid, kernel.launch_source) == ((2, 32, 1), LaunchSource.HOST_CODE)
+    assert (kernel.launch.grid, kernel.launch.source) == ((2, 32, 1), LaunchSource.HOST_CODE)
     assert kernel.assumptions == ()
-    assert kernel.counts_per_thread.global_store == pytest.approx(300 / 512)
+    assert kernel.work.counts_per_thread.global_store == pytest.approx(300 / 512)

@@ -68,9 +68,9 @@ def test_an_analysis_tells_lines_of_the_ptx_instead(folder: Path, written: str):
     path.write_text(f'{HEAD}{KERNEL}.file 1 "{written}"\n')
     config = make_config(Options(paths=(path,), gpu="v100", no_cache=True))
     result = analyze_file(path, config)
-    assert {kernel.file for kernel in result.kernels} <= {str(path), str(folder / written)}
+    assert {kernel.source.file for kernel in result.kernels} <= {str(path), str(folder / written)}
     if written == "/etc/passwd":
-        assert [(kernel.file, kernel.line) for kernel in result.kernels] == [(str(path), 4)]
+        assert [(kernel.source.file, kernel.source.line) for kernel in result.kernels] == [(str(path), 4)]
         (note,) = (entry for entry in result.diagnostics if entry.rule == "PW061")
         assert "not opened: '/etc/passwd'" in note.message
 

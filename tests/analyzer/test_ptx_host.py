@@ -124,7 +124,11 @@ def test_set_by_name_and_by_number(scale: Path, setting: str):
 
 def test_options_win(scale: Path):
     (kernel,) = analysed(scale, launch=("scale=4:64",)).kernels
-    assert (kernel.grid, kernel.block, kernel.launch_source) == ((4, 1, 1), (64, 1, 1), LaunchSource.OPTION)
+    assert (kernel.launch.grid, kernel.launch.block, kernel.launch.source) == (
+        (4, 1, 1),
+        (64, 1, 1),
+        LaunchSource.OPTION,
+    )
     with pytest.raises(OverrideError, match="no variable"):
         analysed(scale, "scale.height=1")
 
@@ -287,7 +291,7 @@ def test_what_the_host_copies_into_constant_memory(tmp_path: Path):
     program = read_ptx(path)
     (launch,) = resolve_launches(program, parse_overrides((), ()), GPU)
     (limits,) = (v for v in program.globals if v.space is ir.MemorySpace.CONSTANT)
-    assert [(c.variable, c.offset_bytes, c.value) for c in launch.constants] == [
+    assert [(c.variable, c.offset_bytes, c.value) for c in launch.contents.constants] == [
         (limits, 0, 3),
         (limits, 4, 4),
     ]
@@ -302,7 +306,7 @@ def test_cache_sees_edits_of_the_source(scale: Path, tmp_path: Path, monkeypatch
             if file.exists():
                 os.utime(file, (old, old))  # only contents may tell
         (kernel,) = analysed(scale, cache=tmp_path / "cache").kernels
-        return kernel.grid
+        return kernel.launch.grid
 
     assert grid() == (8, 1, 1)
     monkeypatch.setattr(pipeline, "analyze_file", None)

@@ -3,6 +3,7 @@
 import pytest
 
 from .ptx_kernels import THREAD, analysed, executed, kernel_text
+from .samples import there
 
 STRIDED = """
 ld.param.u32 %r9, [k_param_1]; ld.param.u64 %rd1, [k_param_0]; mov.u32 %r13, %ntid.x;
@@ -107,8 +108,7 @@ ret;
 
 def test_a_tree_reduction(tmp_path):
     kernel = analysed(tmp_path, kernel_text(HALVING), "k=4:256")
-    counts = kernel.counts_per_thread
-    assert counts is not None
+    counts = there(kernel.work).counts_per_thread
     assert counts.barrier == 8
     assert counts.fp32 == pytest.approx(255 / 256)
     assert counts.shared_load == pytest.approx(2 * 255 / 256)
@@ -195,8 +195,7 @@ ret;
 
 def test_an_atomic_that_is_a_loop_of_swaps_runs_it_once(tmp_path):
     kernel = analysed(tmp_path, kernel_text(SWAPPED, "u64"), "k=4:64")
-    assert kernel.counts_per_thread is not None
-    assert kernel.counts_per_thread.atomic == 1
+    assert there(kernel.work).counts_per_thread.atomic == 1
     assert ["compare-and-swap" in a.message for a in kernel.assumptions if a.rule == "PW013"] == [True]
 
 

@@ -14,6 +14,7 @@ from wattslice.pipeline import files as pipeline
 from wattslice.report.text import write_text
 
 from .ptx_kernels import ADDRESS, HEADER, THREAD, analysed, executed, kernel_text, read
+from .samples import there
 
 EARLY_RETURN = (
     THREAD
@@ -73,7 +74,7 @@ def test_operations_count_as_in_sources(tmp_path):
     sqrt.rn.f64 %fd3, %fd2; cvt.rn.f32.f64 %f3, %fd3; ex2.approx.f32 %f4, %f3; st.global.f32 [%rd4], %f4; ret;
     """
     )
-    counts = analysed(tmp_path, kernel_text(body, "u64"), "k=1:32").counts_per_thread
+    counts = there(analysed(tmp_path, kernel_text(body, "u64"), "k=1:32").work).counts_per_thread
     assert counts is not None
     assert (counts.fp32, counts.fp64, counts.special) == (2, 1, 2)
     assert counts.integer == 2 + 1 + 1  # mad, mul.wide, add
@@ -92,9 +93,8 @@ st.global.v2.f32 [%rd4+8], {%f5, %f2}; ret;
 
 def test_vector_accesses_are_one_access_of_their_size(tmp_path):
     kernel = analysed(tmp_path, kernel_text(VECTORS, "u64"), "k=4:64")
-    assert kernel.bytes_per_thread == 16 + 8
-    assert kernel.counts_per_thread is not None
-    assert kernel.counts_per_thread.global_load == 1
+    assert there(kernel.work).bytes_per_thread == 16 + 8
+    assert there(kernel.work).counts_per_thread.global_load == 1
 
 
 FUNCTION = """
@@ -245,7 +245,7 @@ def test_a_source_and_its_ptx_are_two_analyses(tmp_path):
     paths = (source, tmp_path / "k.ptx")
     config = make_config(Options(paths=paths, gpu="v100", no_cache=True, jobs=1))
     kernels = pipeline.analyze_files(config).kernels
-    assert [(kernel.file, kernel.line) for kernel in kernels] == [(str(source), 1)] * 2
+    assert [(kernel.source.file, kernel.source.line) for kernel in kernels] == [(str(source), 1)] * 2
 
 
 PASSED = """
@@ -264,7 +264,7 @@ def test_a_pointer_handed_through_functions_keeps_its_object(tmp_path):
     kernel = analysed(tmp_path, text, "k=2:64")
     assert [(s.memory_space.value, s.variables) for s in kernel.slices] == [("global", ("param0",))]
     assert kernel.assumptions == ()
-    assert kernel.bytes_per_thread == 4
+    assert there(kernel.work).bytes_per_thread == 4
 
 
 def test_sums_of_sums_do_not_grow_without_end(tmp_path):
@@ -273,14 +273,14 @@ def test_sums_of_sums_do_not_grow_without_end(tmp_path):
     chain = "".join(step.format(n=7 * n + 1, a=8 + n, b=9 + n, c=10 + n) for n in range(30))
     body = THREAD + ADDRESS + "mov.u32 %r8, %r4; xor.b32 %r9, %r4, 5;\n" + chain
     kernel = analysed(tmp_path, kernel_text(body + "st.global.u32 [%rd4], %r39; ret;", "u64"), "k=1:32")
-    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    executed = {count.name: count.number for count in there(kernel.work).instructions_per_thread}
     assert 60 <= executed["imad"] + executed["iadd"] <= 120  # of 60 additions
 
 
 def test_a_rotation_is_one_shift(tmp_path):
     body = THREAD + ADDRESS + "shf.l.wrap.b32 %r8, %r4, %r4, 7; st.global.u32 [%rd4], %r8; ret;"
     kernel = analysed(tmp_path, kernel_text(body, "u64"), "k=1:32")
-    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    executed = {count.name: count.number for count in there(kernel.work).instructions_per_thread}
     assert executed["shf"] == 1
 
 
@@ -292,10 +292,9 @@ def test_neighbouring_loads_from_shared_memory_become_vectors(tmp_path, offsets,
     body = THREAD + ADDRESS + ".shared .align 4 .b8 tile[4096];\nshl.b32 %r6, %r3, 5; mov.u32 %r7, tile;\n"
     body += "add.s32 %r8, %r7, %r6; mov.f32 %f9, 0f00000000;\n" + lines + "st.global.f32 [%rd4], %f9; ret;"
     kernel = analysed(tmp_path, kernel_text(body, "u64"), "k=1:32")
-    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    executed = {count.name: count.number for count in there(kernel.work).instructions_per_thread}
     assert executed["lds"] == loads
-    assert kernel.counts_per_thread is not None
-    assert kernel.counts_per_thread.shared_load == len(offsets)
+    assert there(kernel.work).counts_per_thread.shared_load == len(offsets)
 
 
 COPY = """
@@ -308,8 +307,8 @@ cp.async.cg.shared.global [%r4], [%rd4], 16; cp.async.commit_group; cp.async.wai
 
 def test_an_asynchronous_copy_is_a_load_and_a_store(tmp_path):
     kernel = analysed(tmp_path, kernel_text(COPY, "u64"), "k=1:32")
-    assert kernel.bytes_per_thread == 16 + 16
-    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert there(kernel.work).bytes_per_thread == 16 + 16
+    executed = {count.name: count.number for count in there(kernel.work).instructions_per_thread}
     assert (executed["ldg"], executed["sts"]) == (1, 1)
 
 
@@ -322,8 +321,8 @@ wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%rd2], {%r1, %r2, %r3, %r4},
 
 def test_matrix_tiles_are_loaded_and_stored_by_all_lanes(tmp_path):
     kernel = analysed(tmp_path, kernel_text(MATRIX, "u64", "u64"), "k=1:32")
-    assert kernel.bytes_per_thread == 2 * (16 * 16 * 2 / 32)
-    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    assert there(kernel.work).bytes_per_thread == 2 * (16 * 16 * 2 / 32)
+    executed = {count.name: count.number for count in there(kernel.work).instructions_per_thread}
     assert (executed["ldg"], executed["stg"]) == (1, 1)
 
 
@@ -342,7 +341,7 @@ def test_what_an_unknown_function_is_passed_is_computed(tmp_path):
     (told,) = read(tmp_path, text).diagnostics
     assert (told.rule, told.file, told.line) == ("PW005", str(tmp_path / "gone.cu"), 7)
     kernel = analysed(tmp_path, text, "k=1:32")
-    executed = {count.name: count.number for count in kernel.instructions_per_thread or ()}
+    executed = {count.name: count.number for count in there(kernel.work).instructions_per_thread}
     assert executed["ldg"] == executed["stg"] == 1
 
 
@@ -367,7 +366,7 @@ def test_recursion_and_depth_are_told_apart(tmp_path):
     ],
 )
 def test_pairs_and_mixed_types_count_in_the_type_they_work_in(tmp_path, instruction, counted):
-    counts = analysed(tmp_path, kernel_text(instruction + " ret;"), "k=1:32").counts_per_thread
+    counts = there(analysed(tmp_path, kernel_text(instruction + " ret;"), "k=1:32").work).counts_per_thread
     assert counts is not None
     assert {name: getattr(counts, name) for name in ("integer", "fp32", "fp16")} == {
         "integer": 0,
@@ -398,7 +397,8 @@ def test_a_texture_is_fetched_as_far_as_it_is_used(tmp_path, used, size):
     body = "ld.param.u64 %rd1, [k_param_0]; mov.f32 %f9, 0f00000000; cvt.rn.f32.u32 %f5, %r3;\n"
     body += "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f5}];\n" + uses
     body += "st.global.f32 [%rd2], %f9; ret;"
-    assert analysed(tmp_path, kernel_text(body, "u64"), "k=1:32").bytes_per_thread == size + 4
+    work = there(analysed(tmp_path, kernel_text(body, "u64"), "k=1:32").work)
+    assert work.bytes_per_thread == size + 4
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def test_an_instruction_of_no_known_form_costs_its_kernel_alone(tmp_path, wrong)
 def test_an_infinity_in_a_register_of_bits_is_its_bits(tmp_path):
     body = "mov.b64 %rd3, 0d7FF0000000000000; st.global.u32 [%rd3], 1; ret;"
     kernel = analysed(tmp_path, kernel_text(body), "k=1:32")
-    assert kernel.bytes_per_thread == 4
+    assert there(kernel.work).bytes_per_thread == 4
 
 
 def test_kernels_and_loops_beyond_the_bounds_of_a_file_are_left_out(tmp_path, monkeypatch):

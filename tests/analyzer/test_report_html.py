@@ -20,7 +20,7 @@ from wattslice.report.html import page as html
 from wattslice.report.html.page import render_html
 from wattslice.units import printable
 
-from .samples import ANALYSIS, EMPTY, MATMUL, UNKNOWN
+from .samples import ANALYSIS, EMPTY, MATMUL, UNKNOWN, changed
 
 KERNELS = Path(__file__).parents[2] / "corpora" / "wattslice_corpora" / "kernels"
 CSS = (Path(html.__file__).parent / "assets" / "page.css").read_text(encoding="utf-8")
@@ -169,13 +169,10 @@ HOSTILE = (
 
 def hostile():
     heat = (LineHeat(HOSTILE, 2, 90.0, 0.9, HOSTILE),)
-    kernel = replace(
+    kernel = changed(
         MATMUL,
         name=HOSTILE,
-        qualified_name=HOSTILE,
-        file=HOSTILE,
-        line=1,
-        end_line=3,
+        source={"qualified_name": HOSTILE, "file": HOSTILE, "line": 1, "end_line": 3},
         hot_lines=heat,
         limited_by="</td>",
         slices=tuple(replace(part, variables=(HOSTILE,), lines=(2,)) for part in MATMUL.slices),
@@ -213,7 +210,7 @@ def test_unknown_power_is_unknown_with_its_reason():
 
 
 def test_links_lead_somewhere_for_kernels_of_included_files_as_well():
-    kernels = (MATMUL, replace(UNKNOWN, file="src/inside.cuh"))
+    kernels = (MATMUL, changed(UNKNOWN, source={"file": "src/inside.cuh"}))
     page = Page(render_html(replace(ANALYSIS, kernels=kernels, files=("src/matmul.cu",))))
     assert {str(href)[1:] for href in page.having("href")} <= set(page.having("id"))
 
@@ -259,7 +256,7 @@ def test_five_thousand_lines_are_quick(tmp_path):
     heat = tuple(LineHeat("src/matmul.cu", number, 0.02, 0.0002, lines[0]) for number in range(1, 5001))
     big = replace(
         ANALYSIS,
-        kernels=(replace(MATMUL, line=1, end_line=5000, hot_lines=heat),) * 3,
+        kernels=(changed(MATMUL, source={"line": 1, "end_line": 5000}, hot_lines=heat),) * 3,
         sources=(SourceText("src/matmul.cu", lines),),
     )
     start = time.process_time()

@@ -6,7 +6,7 @@ from wattslice.counting.profile import LoopTrips
 from wattslice.report.json import render_json
 from wattslice.report.json_values import Json, as_text
 
-from .samples import ANALYSIS, EMPTY, MATMUL
+from .samples import ANALYSIS, EMPTY, MATMUL, changed
 
 # fmt: off
 CONTRACT_KERNEL_KEYS = [
@@ -66,14 +66,15 @@ def test_every_null_of_a_slice_has_a_reason():
 
 
 def test_numbers_keep_their_full_precision_and_infinity_is_unknown():
-    odd = replace(MATMUL, power_w=0.1 + 0.2, energy_j=float("inf"))
+    odd = changed(MATMUL, power={"power_w": 0.1 + 0.2}, energy_j=float("inf"))
     kernel = json.loads(render_json(replace(EMPTY, kernels=(odd,))))["kernels"][0]
     assert kernel["power_w"] == 0.1 + 0.2
     assert kernel["energy_j"] is None
 
 
 def test_counts_lose_what_rounding_left_of_whole_numbers():
-    odd = replace(MATMUL, loops=(LoopTrips(18, 3, 17.000000000000004, 17.0001),), bytes_per_thread=1e-12)
+    loop = LoopTrips(18, 3, 17.000000000000004, 17.0001)
+    odd = changed(MATMUL, loops=(loop,), work={"bytes_per_thread": 1e-12})
     kernel = json.loads(render_json(replace(EMPTY, kernels=(odd,))))["kernels"][0]
     assert (kernel["loops"][0]["trip_count"], kernel["loops"][0]["assumed"]) == (17.0, 17.0001)
     assert kernel["bytes_per_thread"] == 1e-12  # little is not nothing

@@ -11,7 +11,7 @@ from wattslice.ir import Diagnostic, Severity
 from wattslice.report.ci.junit import render_junit
 from wattslice.report.ci.places import SourceTree
 
-from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN
+from .samples import ANALYSIS, EMPTY, HOT, MATMUL, UNKNOWN, changed
 from .test_report_sarif import many
 
 CHILDREN = {
@@ -81,8 +81,17 @@ def test_figures_are_properties_and_findings_output():
 
 
 def test_what_the_gate_forbids_is_red():
-    unknown = Finding("PW022", Severity.ERROR, UNKNOWN.file, UNKNOWN.line, UNKNOWN.name, "power unknown")
-    over = Finding("PW020", Severity.ERROR, HOT.file, HOT.line, HOT.name, "287 W is over the budget of 200 W")
+    unknown = Finding(
+        "PW022", Severity.ERROR, UNKNOWN.source.file, UNKNOWN.source.line, UNKNOWN.name, "power unknown"
+    )
+    over = Finding(
+        "PW020",
+        Severity.ERROR,
+        HOT.source.file,
+        HOT.source.line,
+        HOT.name,
+        "287 W is over the budget of 200 W",
+    )
     root = junit(ANALYSIS, (unknown, over, *findings_of(ANALYSIS)))
     assert outcomes(root) == {
         "matMul<16>": "passed",
@@ -94,8 +103,10 @@ def test_what_the_gate_forbids_is_red():
     assert failure is not None
     assert failure.get("type") == "PW020"
     assert "is over the budget of 200 W" in failure.get("message", "")
-    second = replace(MATMUL, launch_line=99, power_w=250.0)
-    over = Finding("PW020", Severity.ERROR, MATMUL.file, MATMUL.line, MATMUL.name, "m", launch_line=99)
+    second = changed(MATMUL, launch={"line": 99}, power={"power_w": 250.0})
+    over = Finding(
+        "PW020", Severity.ERROR, MATMUL.source.file, MATMUL.source.line, MATMUL.name, "m", launch_line=99
+    )
     root = junit(replace(ANALYSIS, kernels=(MATMUL, second)), (over,))
     assert outcomes(root) == {"matMul<16>": "passed", "matMul<16> (launch 2)": "failure"}
     lenient = replace(unknown, severity=Severity.WARNING)
@@ -121,8 +132,10 @@ def test_findings_in_headers_stand_with_their_kernel():
 @settings(max_examples=settings().max_examples // 2)
 @given(st.text(), st.text())
 def test_any_text_is_well_formed_and_comes_back(message: str, name: str):
-    kernel = replace(MATMUL, name=name, qualified_name=f"k{name}")
-    finding = Finding("PW020", Severity.ERROR, MATMUL.file, MATMUL.line, name, f"]]><x/>{message}")
+    kernel = changed(MATMUL, name=name, source={"qualified_name": f"k{name}"})
+    finding = Finding(
+        "PW020", Severity.ERROR, MATMUL.source.file, MATMUL.source.line, name, f"]]><x/>{message}"
+    )
     text = render_junit(replace(EMPTY, kernels=(kernel,)), (finding,), tree=SourceTree(Path("/")))
     case = ElementTree.fromstring(text).find("testsuite/testcase")
     assert case is not None

@@ -190,7 +190,7 @@ def test_what_concerns_no_file_or_could_not_be_read_is_a_notification():
 
 
 def test_suppressed_findings_are_marked_and_come_last(tmp_path: Path):
-    covered = Suppression(MATMUL.file, 18, 18, ("PW010",), "n is a tuning constant")
+    covered = Suppression(MATMUL.source.file, 18, 18, ("PW010",), "n is a tuning constant")
     run = sarif(replace(ANALYSIS, suppressions=(covered,)))
     last = run["results"][-1]
     assert last["ruleId"] == "PW010"

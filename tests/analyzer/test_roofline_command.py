@@ -169,6 +169,7 @@ def test_a_kernel_at_the_power_limit_lies_on_its_lines(capsys):
     shown = rooflines_of_gpu(config, Coefficients.AUTO, None, analyze_files(config))
     (kernel,) = (one for one in shown.kernels or () if one.name == name)
     assert kernel.slowdown == pytest.approx(slower, abs=0.01)
+    assert replace(kernel, power_w=0.99 * (kernel.power_w or 0.0)).slowdown is None  # not at the limit
     assert kernel.machine is not None
     assert kernel.machine.energies is not None
     assert kernel.intensity is not None

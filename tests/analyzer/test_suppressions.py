@@ -80,7 +80,7 @@ def test_unused_suppressions_are_pw024_where_the_rule_could_have_fired():
     assert unused(19, "PW010") == ["unused suppression: there is no PW010 on line 19"]
     assert unused(18, "PW010") == []
     assert unused(19, "PW020") == []  # the gate's own: analyze cannot know
-    assert unused(UNKNOWN.line + 1, "PW012") == []  # a kernel nobody could analyse
+    assert unused(UNKNOWN.source.line + 1, "PW012") == []  # a kernel nobody could analyse
 
 
 def test_advice_in_a_header_is_suppressed_there():

@@ -52,11 +52,11 @@ def analysed(text, **settings):
 
 def test_a_size_is_a_named_assumption():
     (kernel,) = analysed(SCALE.replace("BODY", "x.numel()"))
-    assert (kernel.grid, kernel.launch_source) == ((1024, 1, 1), LaunchSource.ASSUMED)
+    assert (kernel.launch.grid, kernel.launch.source) == ((1024, 1, 1), LaunchSource.ASSUMED)
     (told,) = kernel.assumptions
     assert told.fix == "--set x.numel=VALUE"
     assert "x.numel assumed 262144" in told.message
-    assert kernel.counts_per_thread.fp32 == 1  # n of the kernel is the same
+    assert kernel.work.counts_per_thread.fp32 == 1  # n of the kernel is the same
 
 
 @pytest.mark.parametrize(
@@ -86,22 +86,22 @@ def test_a_size_is_a_named_assumption():
 )
 def test_sizes_that_are_set(body, set_, grid):
     (kernel,) = analysed(SCALE.replace("BODY", body), set=set_)
-    assert (kernel.grid, kernel.launch_source) == ((grid, 1, 1), LaunchSource.HOST_CODE)
+    assert (kernel.launch.grid, kernel.launch.source) == ((grid, 1, 1), LaunchSource.HOST_CODE)
 
 
 def test_accessors_have_the_sizes_of_their_tensor():
     (kernel,) = analysed(ROWS, set=["x.size0=64", "x.size1=1024"])
-    assert (kernel.grid, kernel.launch_source) == ((64, 1, 1), LaunchSource.HOST_CODE)
+    assert (kernel.launch.grid, kernel.launch.source) == ((64, 1, 1), LaunchSource.HOST_CODE)
     assert [loop.trip_count for loop in kernel.loops] == [8]
-    assert kernel.counts_per_thread.global_load == 8
+    assert kernel.work.counts_per_thread.global_load == 8
     # 128 neighbours of a row: 4 sectors a request and no more
-    assert kernel.bytes_per_thread == pytest.approx(8 * 4 + 4 / 128)
+    assert kernel.work.bytes_per_thread == pytest.approx(8 * 4 + 4 / 128)
     assert kernel.assumptions == ()
 
 
 def test_accessors_of_sizes_nobody_gives():
     (kernel,) = analysed(ROWS)
-    assert kernel.grid == (1024, 1, 1)
+    assert kernel.launch.grid == (1024, 1, 1)
     assert "--set x.size0=VALUE" in {entry.fix for entry in kernel.assumptions}
 
 
@@ -161,7 +161,7 @@ INCLUDES = """
 def test_what_extensions_use_of_the_interface_is_declared():
     text = INCLUDES + INTERFACE + SCALE.replace("BODY", "x.size(0)")
     (kernel,) = analysed(text, set=["x.size0=512"])
-    assert (kernel.grid, kernel.launch_source) == ((2, 1, 1), LaunchSource.HOST_CODE)
+    assert (kernel.launch.grid, kernel.launch.source) == ((2, 1, 1), LaunchSource.HOST_CODE)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_sizes_that_a_tensor_is_given_later_are_not_those_that_it_had(change, gr
     if grid is None:
         assert f"what {change.partition('(')[0]}() made of it" in kernel.assumptions[0].message
     else:
-        assert (kernel.grid, kernel.launch_source) == ((grid, 1, 1), LaunchSource.HOST_CODE)
+        assert (kernel.launch.grid, kernel.launch.source) == ((grid, 1, 1), LaunchSource.HOST_CODE)
 
 
 STRIDED = """
@@ -197,5 +197,5 @@ void launched(torch::Tensor x, c10::complex<float> *z) {
 
 def test_strided_tensors_and_complex_numbers_cost_what_their_formulas_cost():
     (kernel,) = analysed(STRIDED)
-    assert kernel.counts_per_thread.fp32 == 8  # 4 products, 2 sums; 2 sums
-    assert kernel.counts_per_thread.global_store == 3
+    assert kernel.work.counts_per_thread.fp32 == 8  # 4 products, 2 sums; 2 sums
+    assert kernel.work.counts_per_thread.global_store == 3

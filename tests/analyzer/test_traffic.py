@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from wattslice.counting.count import count
 from wattslice.frontend.c import read_c
 from wattslice.ir import MemorySpace
-from wattslice.launches.launch import GivenPointer
+from wattslice.launches.launch import Contents, GivenPointer
 from wattslice.workload.instructions import lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount
@@ -245,7 +245,7 @@ GATHER = f"__global__ void k(const int *at, const float *x, float *y) {{ {INDEX}
 )
 def test_a_gather_misses_what_l2_does_not_hold_of_its_array(tmp_path, extent, l2_bytes, dram_bytes):
     launch, profile = counted(tmp_path, GATHER, "k=1000:256")
-    launch = replace(launch, pointers=(GivenPointer(1, 0, 0, extent),))
+    launch = replace(launch, contents=Contents(pointers=(GivenPointer(1, 0, 0, extent),)))
     requests = lower_instructions(launch.kernel, profile).requests
     moved = traffic(launch, profile, requests, l2_bytes=l2_bytes)
     assert moved.l1_bytes == pytest.approx(4 + 4 + 4 + 32)
@@ -258,7 +258,7 @@ def test_arrays_that_data_lead_to_share_l2(tmp_path):
       z[i] = x[at[i]] + y[at[i]]; }}"""
     launch, profile = counted(tmp_path, source, "k=1000:256")
     given = tuple(GivenPointer(index, 0, index, 8 * N) for index in (1, 2))
-    launch = replace(launch, pointers=given)
+    launch = replace(launch, contents=Contents(pointers=given))
     requests = lower_instructions(launch.kernel, profile).requests
     moved = traffic(launch, profile, requests, l2_bytes=4 * N)
     assert moved.dram_bytes == pytest.approx(4 + 4 + 2 * 32 * 0.75)

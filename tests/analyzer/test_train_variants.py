@@ -119,17 +119,17 @@ def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
     before = figures(kernel)
     teach(kernel)
     after = figures(kernel)
-    assert (before.variants, after.variants) == (None, 10)
+    assert (before.basis.variants, after.basis.variants) == (None, 10)
     assert after.power_w == pytest.approx(0.9 * before.power_w, rel=0.02)
     assert after.time_s == pytest.approx(2.0 * before.time_s, rel=0.15)
     assert after.energy_j == pytest.approx(after.power_w * after.time_s)
-    assert after.static_power_w + math.fsum(line.power_w for line in after.hot_lines) == pytest.approx(
+    assert after.power.static_w + math.fsum(line.power_w for line in after.hot_lines) == pytest.approx(
         after.power_w
     )
     assert math.fsum(one.average_power_w for one in after.slices) == pytest.approx(after.power_w)
-    width = math.log(after.power_high_w / after.power_w)
-    assert 0 < width < 0.1 < math.log(before.power_high_w / before.power_w)
-    assert math.log(after.power_w / after.power_low_w) == pytest.approx(width)
+    width = math.log(after.power.high_w / after.power_w)
+    assert 0 < width < 0.1 < math.log(before.power.high_w / before.power_w)
+    assert math.log(after.power_w / after.power.low_w) == pytest.approx(width)
     notes = [one.message for one in analyze([kernel], gpu="v100").diagnostics if one.rule == "PW030"]
     assert [note for note in notes if "copy: watts: 10 measured variants teach" in note]
     assert not [note for note in notes if note.startswith("other: ") and "measured variants" in note]
@@ -147,13 +147,13 @@ def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path, monke
         assert train(kernel, table, *LAUNCH) == 0
     after = figures(kernel)
     assert 6 * 0.9 * min(one["power_w"] for one in plain) > after.power_limit_w == after.power_w
-    assert after.power_low_w <= after.power_w <= after.power_high_w
-    assert after.static_power_w + math.fsum(line.power_w for line in after.hot_lines) == pytest.approx(
+    assert after.power.low_w <= after.power_w <= after.power.high_w
+    assert after.power.static_w + math.fsum(line.power_w for line in after.hot_lines) == pytest.approx(
         after.power_w
     )
     assert after.limit_exceedance > 0.9
-    assert after.power_high_w < 1.02 * after.power_limit_w
-    assert after.exceedance(after.power_high_w) == pytest.approx(0.05, abs=2e-3)
+    assert after.power.high_w < 1.02 * after.power_limit_w
+    assert after.exceedance(after.power.high_w) == pytest.approx(0.05, abs=2e-3)
     assert after.exceedance(after.power_limit_w) == pytest.approx(0.5, abs=0.02)
     for one in swept(kernel)["variants"]:
         assert one["power_w"] == pytest.approx(after.power_limit_w)
@@ -190,7 +190,7 @@ def test_watts_measured_below_the_limit_are_not_taken_for_those_that_a_launch_wa
     assert main(["train", str(path), "--variants", str(table), "--gpu", "rtx_a4000"]) == 0
     after = hot()
     assert after.power_w == pytest.approx(119.0, rel=0.02)
-    assert after.power_high_w < 125.0
+    assert after.power.high_w < 125.0
     notes = [one.message for one in analyze([path], gpu="rtx_a4000").diagnostics]
     assert not any("would exceed" in note or "may hit" in note for note in notes)
     # Watts alone: the seconds are still those of a board that its limit holds back, and that is told.
@@ -213,7 +213,7 @@ def test_watts_at_the_limit_that_agree_with_the_prediction_leave_what_is_wanted(
     assert main(["train", str(path), "--variants", str(table), "--gpu", "rtx_a4000"]) == 0
     found = analyze([path], gpu="rtx_a4000")
     (after,) = found.kernels
-    assert after.variants == 3
+    assert after.basis.variants == 3
     assert after.limit_exceedance == before.limit_exceedance
     assert any("would exceed the limit" in one.message for one in found.diagnostics)
 
@@ -286,12 +286,12 @@ def test_odds_of_a_budget_reach_as_far_as_the_sensor_showed(tmp_path: Path):
     path = tmp_path / "hot.cu"
     assert train_hot(path, hot_table(tmp_path / "hot.csv", *[139.0] * 5)) == 0
     known = hot_figures(path)
-    assert known.power_high_w < 142.0
+    assert known.power.high_w < 142.0
     assert known.exceedance(144.0) < 0.01
     assert train_hot(path, hot_table(tmp_path / "hot.csv", *[139.0] * 4, 147.0)) == 0
     above = hot_figures(path)
     assert above.power_w <= 140.0
-    assert above.power_high_w > 143.0
+    assert above.power.high_w > 143.0
     assert above.exceedance(144.0) > 0.04
 
 
@@ -418,12 +418,12 @@ void run(float *x, float *y) { copy<<<4096, 256>>>(x, y); }
     teach(kernel)
     kernel.write_text(other)
     after = figures(kernel)
-    assert (after.power_w, after.power_high_w, after.time_s) == (
+    assert (after.power_w, after.power.high_w, after.time_s) == (
         plain.power_w,
-        plain.power_high_w,
+        plain.power.high_w,
         plain.time_s,
     )
-    assert after.variants is None
+    assert after.basis.variants is None
     told = told_of_copy(kernel)
     assert (
         "variants of a kernel of this name in a file named copy.cu were measured, but of another text" in told
@@ -457,10 +457,10 @@ def test_an_edited_kernel_keeps_what_was_taught_but_not_its_interval(
     taught = figures(kernel)
     edited(kernel, old, new)
     after = figures(kernel)
-    assert after.variants == 10
+    assert after.basis.variants == 10
     assert after.power_w == pytest.approx(0.9 * plain.power_w, rel=0.02)
-    assert after.power_high_w / after.power_w == pytest.approx(plain.power_high_w / plain.power_w)
-    assert after.power_high_w / after.power_w > 1.1 * taught.power_high_w / taught.power_w
+    assert after.power.high_w / after.power_w == pytest.approx(plain.power.high_w / plain.power_w)
+    assert after.power.high_w / after.power_w > 1.1 * taught.power.high_w / taught.power_w
     assert f"copy: since variants were measured, {what}" in told_of_copy(kernel)
 
 
@@ -477,7 +477,11 @@ def test_what_is_no_edit_of_the_kernel_changes_nothing(kernel: Path, old: str, n
     taught = figures(kernel)
     edited(kernel, old, new)
     after = figures(kernel)
-    assert (after.power_w, after.power_high_w, after.variants) == (taught.power_w, taught.power_high_w, 10)
+    assert (after.power_w, after.power.high_w, after.basis.variants) == (
+        taught.power_w,
+        taught.power.high_w,
+        10,
+    )
     assert "edited" not in told_of_copy(kernel)
 
 
@@ -540,13 +544,13 @@ def test_an_edit_in_an_included_header_is_one_where_the_kernel_uses_it(
         paths[name].write_text(text)
     teach(kernel)
     taught = figures(kernel)
-    assert taught.variants == 10
+    assert taught.basis.variants == 10
     assert "edited" not in told_of_copy(kernel)
     assert texts[file].count(old) == 1
     paths[file].write_text(texts[file].replace(old, new))
     assert (USES_EDITED in told_of_copy(kernel)) == ("since variants" in told_of_copy(kernel)) == is_edit
     after = figures(kernel)
-    assert (after.power_high_w / after.power_w > 1.1 * taught.power_high_w / taught.power_w) == is_edit
+    assert (after.power.high_w / after.power_w > 1.1 * taught.power.high_w / taught.power_w) == is_edit
 
 
 def test_another_definition_on_the_command_line_is_an_edit_but_of_macros_that_were_varied(kernel: Path):
@@ -574,7 +578,7 @@ def test_an_edit_is_seen_of_a_kernel_that_stands_in_a_header(kernel: Path):
     )
     header.write_text(header.read_text().replace("= s[i]", "= MORE * s[i]"))
     assert train(kernel, measured_table(kernel), *LAUNCH) == 0
-    assert figures(kernel).variants == 10
+    assert figures(kernel).basis.variants == 10
     assert "edited" not in told_of_copy(kernel)
     kernel.write_text(kernel.read_text().replace("MORE 1", "MORE 2"))
     assert USES_EDITED in told_of_copy(kernel)
@@ -593,8 +597,8 @@ def test_what_is_far_from_all_that_was_measured_has_no_narrow_interval(
     plain = figures(kernel, **options)
     teach(kernel)
     after = figures(kernel, **options)
-    assert after.variants == 10
-    assert after.power_high_w / after.power_w == pytest.approx(plain.power_high_w / plain.power_w)
+    assert after.basis.variants == 10
+    assert after.power.high_w / after.power_w == pytest.approx(plain.power.high_w / plain.power_w)
     notes = " ".join(one.message for one in analyze([kernel], gpu="v100", **options).diagnostics)
     assert f"copy: {told}" in notes
 
@@ -694,9 +698,9 @@ def test_another_board_file_or_kernel_has_nothing_of_it(kernel: Path):
     teach(kernel)
     elsewhere = kernel.with_name("elsewhere.cu")
     elsewhere.write_text(SOURCE)
-    assert [one.variants for one in analyze([elsewhere], gpu="v100").kernels] == [None, None]
-    assert [one.variants for one in analyze([kernel], gpu="a100").kernels] == [None, None]
-    assert sorted(str(one.variants) for one in analyze([kernel], gpu="v100").kernels) == ["10", "None"]
+    assert [one.basis.variants for one in analyze([elsewhere], gpu="v100").kernels] == [None, None]
+    assert [one.basis.variants for one in analyze([kernel], gpu="a100").kernels] == [None, None]
+    assert sorted(str(one.basis.variants) for one in analyze([kernel], gpu="v100").kernels) == ["10", "None"]
 
 
 def test_nothing_beside_the_sources_is_looked_at(kernel: Path, tmp_path: Path):
@@ -704,7 +708,7 @@ def test_nothing_beside_the_sources_is_looked_at(kernel: Path, tmp_path: Path):
     beside = tmp_path / "v100"
     assert train(kernel, measured_table(kernel), *LAUNCH, "--out", str(beside)) == 0
     assert (beside / "variants" / "copy.cu.copy.json").is_file()
-    assert figures(kernel).variants is None
+    assert figures(kernel).basis.variants is None
 
 
 def test_a_gate_compares_with_what_was_taught_on_both_sides(

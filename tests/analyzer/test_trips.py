@@ -10,6 +10,7 @@ from wattslice.counting.count import count
 from wattslice.pipeline.files import analyze_file
 from wattslice.power.paths import TRIPS_SPREAD, left_at_once, trip_ranges, with_trips
 
+from .samples import there
 from .source_text import launch_of
 
 BY_DATA = """__global__ void k(const int* n, float* y) {
@@ -66,7 +67,7 @@ def test_not_knowing_the_iterations_widens_the_interval(tmp_path):
     (unknown,) = analyze_file(path, config).kernels
     (known,) = analyze_file(path, replace(config, facts=Facts(branch_profile=profile))).kernels
     assert known.power_w == pytest.approx(unknown.power_w)
-    ends = [(one.power_low_w or 0.0, one.power_high_w or 0.0) for one in (known, unknown)]
+    ends = [(there(one.power).low_w, there(one.power).high_w) for one in (known, unknown)]
     (low, high), (lower, higher) = ends
     assert lower <= low < high <= higher
     assert higher - lower > high - low

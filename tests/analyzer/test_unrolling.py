@@ -119,3 +119,24 @@ def test_what_the_launch_says_is_no_constant_of_the_compiler(loop: str, of_launc
     found, told = mix(of_launch), mix("n")
     assert found == pytest.approx(told, abs=2)
     assert mix("256u")[0] < told[0]
+
+
+@pytest.mark.parametrize(
+    ("step", "start", "test"), [("h *= 2", 1, "h < 64"), ("h >>= 1", 32, "h > 0"), ("h /= 2", 32, "h > 0")]
+)
+def test_a_step_at_the_end_of_a_body_unrolls_as_one_in_the_head(step, start, test):
+    """`nvcc 13.0 -arch=sm_80` makes the same code of all four."""
+    inner = "s = s * 1.5f + a[h];"
+    forms = [
+        f"for (int h = {start}; {test}; {step}) {{ {inner} }}",
+        f"int h = {start}; while ({test}) {{ {inner} {step}; }}",
+        f"int h = {start}; while ({test}) {{ {{ {inner} }} {{ {step}, a[70] = 1; }} }}",
+        f"int h = {start}; for (; {test};) {{ {inner} {step}; }}",
+    ]
+    found: list[float] = []
+    for form in forms:
+        kernel, profile = launched(KERNEL.format(body=form) + "int main() { k<<<1, 32>>>(0); }")
+        mix = lower_instructions(kernel, profile)
+        found.append(mix.total - mix.number(InstructionKind.STG))
+    assert found == pytest.approx([found[0]] * 4, abs=1.1)
+    assert found[0] < 40

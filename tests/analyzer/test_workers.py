@@ -81,7 +81,7 @@ def test_a_lost_file_is_told(config, monkeypatch):
 
     monkeypatch.setattr(workers, "on_workers", lost)
     analysis = pipeline.analyze_files(replace(config, execution=Execution(jobs=2)))
-    assert [Path(kernel.file).stem for kernel in analysis.kernels] == ["k0", "k1", "k3", "k4"]
+    assert [Path(kernel.source.file).stem for kernel in analysis.kernels] == ["k0", "k1", "k3", "k4"]
     (told,) = [entry for entry in analysis.diagnostics if entry.rule == "PW099"]
     assert (told.file, told.message) == (
         str(config.files[3]),

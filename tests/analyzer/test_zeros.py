@@ -41,7 +41,7 @@ COPY_Y = "cudaMemcpy(y, h, n * sizeof(float), cudaMemcpyHostToDevice);"
 def data(host: str, after: str = "", extra: str = "y[i]", stored: str = "sum") -> str:
     text = SOURCE.format(host=host, after=after, extra=extra, stored=stored)
     kernels = analyze_text(text, gpu="v100").kernels
-    (found,) = {one.data for one in kernels if one.name == "k"}
+    (found,) = {one.launch.data for one in kernels if one.name == "k"}
     return found
 
 
@@ -147,7 +147,7 @@ int main(int argc, char **argv) {{
 
 def grown(body: str, times: int = 30000, inside: str = "", size: str = "n", before: str = "") -> str:
     text = GROWING.format(body=body, times=times, inside=inside, size=size, before=before)
-    (found,) = {one.data for one in analyze_text(text, gpu="v100").kernels if one.name == "k"}
+    (found,) = {one.launch.data for one in analyze_text(text, gpu="v100").kernels if one.name == "k"}
     return found
 
 

@@ -63,9 +63,10 @@ def assert_it_is_read(wanted: SliceSpec, tmp_path: Path):
     assert [d for d in analysis.diagnostics if d.severity is not Severity.NOTE] == []
     (kernel,) = analysis.kernels
     assert kernel.name == KERNEL_NAME
-    assert (kernel.launch_source, kernel.assumptions) == (LaunchSource.HOST_CODE, ())
-    assert kernel.grid == (wanted.blocks, 1, 1)
-    assert kernel.sm_saturation == pytest.approx(wanted.saturation, abs=0.5 / GPU.sm_count)
+    assert (kernel.launch.source, kernel.assumptions) == (LaunchSource.HOST_CODE, ())
+    assert kernel.launch.grid == (wanted.blocks, 1, 1)
+    assert kernel.resources is not None
+    assert kernel.resources.sm_saturation == pytest.approx(wanted.saturation, abs=0.5 / GPU.sm_count)
     assert_the_slice(kernel, wanted)
 
 
@@ -80,6 +81,6 @@ def assert_the_slice(kernel: KernelAnalysis, wanted: SliceSpec):
         assert only.arithmetic_density is None
     else:
         assert only.arithmetic_density == pytest.approx(wanted.density, rel=0.05)
-    assert kernel.counts_per_thread is not None
-    own = getattr(kernel.counts_per_thread, OPERATION_FIELD.get(wanted.kind, wanted.kind.value))
+    assert kernel.work is not None
+    own = getattr(kernel.work.counts_per_thread, OPERATION_FIELD.get(wanted.kind, wanted.kind.value))
     assert own >= numbers.mains_per_trip * numbers.iterations

@@ -39,8 +39,8 @@ def test_the_analyzer_counts_the_same_flops_and_bytes(point: SweepSlice, tmp_pat
     file = tmp_path / "slice.cu"
     file.write_text(source(point.spec), encoding="utf-8")
     (kernel,) = analyze_file(file, make_config(Options(paths=(file,), gpu="h200"))).kernels
-    counts = kernel.counts_per_thread
-    assert counts is not None
+    assert kernel.work is not None
+    counts = kernel.work.counts_per_thread
     assert getattr(counts, point.spec.kind.value) * point.spec.threads == point.work_flop
     element_bytes = 8 if point.spec.kind is OperationKind.FP64 else 4
     accesses = counts.global_load + counts.global_store

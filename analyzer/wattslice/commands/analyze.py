@@ -103,7 +103,7 @@ def _only(analysis: Analysis, name: str) -> Analysis:
     """The analysis with the launches of one kernel only. Raises `WattsliceError` when there is none."""
     from wattslice.errors import WattsliceError
 
-    kernels = tuple(kernel for kernel in analysis.kernels if name in (kernel.name, kernel.qualified_name))
+    kernels = tuple(one for one in analysis.kernels if name in (one.name, one.source.qualified_name))
     if not kernels:
         names = sorted({kernel.name for kernel in analysis.kernels})
         close = difflib.get_close_matches(name, names, n=3) or names[:8]

@@ -204,7 +204,7 @@ def _against_baseline(
         match(old, new),
         policy,
         about,
-        lambda record: (record.analysis.file, record.analysis.line) if record.analysis else ("", 0),
+        lambda record: record.analysis.source.place if record.analysis else ("", 0),
         lambda _pair, _quantity: Explanation(),
     )
     folder = baseline.path.resolve().parent

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -58,33 +58,39 @@ class _Seconds(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  
 _SECONDS = _Seconds()
 
 
-class _Options(Struct, frozen=True):
-    """What the command line said. `file` None: a campaign, or `instructions`. `occurrence` counts from 1."""
+class _Program(Struct, frozen=True):
+    """What is measured. `file` None: no program. `occurrence` counts from 1."""
 
     file: Path | None
     program_arguments: tuple[str, ...]
     kernel: str
     occurrence: int | None
     variants: bool
-    campaign: bool
-    instructions: bool
     definitions: tuple[str, ...]
     where: tuple[str, ...]
     draw: int | None
+
+
+class _Options(Struct, frozen=True):
+    """What the command line said. A campaign, instructions, or a program."""
+
+    program: _Program
+    campaign: bool
+    instructions: bool
     only: str | None
     optimization: str | None
     variant: str | None
-    out: Path | None
-    time_budget: float | None
-    seed: int
     device: int
+    nvcc_flags: str
+    out: Path | None
+    report_format: str
+    output: Path | None
     window: float | None
     warmup: float
     timeout: float | None
+    time_budget: float | None
     method: str | None
-    nvcc_flags: str
-    report_format: str
-    output: Path | None
+    seed: int
 
 
 @click.command(context_settings=CONTEXT)
@@ -160,32 +166,35 @@ def measure(**values: object) -> int:
     Builds FILE.cu with nvcc, runs it with the ARGUMENTs (after `--` if they look like options), repeats
     its launches and reads the power meanwhile. Needs more packages: pip install '.[measure]' in the checkout.
     """
-    options = _Options(**values)  # pyright: ignore[reportArgumentType]  (click has checked the types)
+    checked: dict[str, Any] = values  # by click
+    program = _Program(**{name: checked.pop(name) for name in _Program.__struct_fields__})
+    options = _Options(program, **checked)
     _check(options)
-    if options.file is not None and not options.file.is_file():
-        raise WattsliceError("no such file", path=options.file, remedy="give a .cu file with a main function")
+    if program.file is not None and not program.file.is_file():
+        raise WattsliceError("no such file", path=program.file, remedy="give a .cu file with a main function")
     with errors_told(), result_folder(options.out) as folder:
         return run_instructions(options, folder) if options.instructions else _run(options, folder)
 
 
 def _check(options: _Options) -> None:
-    if (options.file is not None) + options.campaign + options.instructions != 1:
+    program = options.program
+    if (program.file is not None) + options.campaign + options.instructions != 1:
         raise click.UsageError("give either a FILE.cu, --campaign or --instructions")
-    if options.file is not None and options.only is not None:
+    if program.file is not None and options.only is not None:
         raise click.UsageError("--only is for --campaign or --instructions")
     if options.campaign and options.only not in (None, _SWEEP):
         raise click.UsageError(f"--only {options.only!r}: of a campaign, {_SWEEP!r} can be measured alone")
     if not options.instructions and (options.optimization or options.variant):
         raise click.UsageError("--optimization and --variant are for --instructions")
-    if options.variants and (options.file is None or not options.kernel or options.out is None):
+    if program.variants and (program.file is None or not program.kernel or options.out is None):
         raise click.UsageError("--variants needs FILE.cu, --kernel NAME and --out DIR")
-    if not options.variants and (options.definitions or options.where or options.draw):
+    if not program.variants and (program.definitions or program.where or program.draw):
         raise click.UsageError("-D, --where and --draw are for --variants; else --nvcc-flags '-D NAME=VALUE'")
-    if options.file is None and (options.kernel or options.occurrence):
+    if program.file is None and (program.kernel or program.occurrence):
         raise click.UsageError("--kernel and --occurrence are for a FILE.cu")
     if options.instructions and options.method:
         raise click.UsageError("--method is not for --instructions, whose rows have every method")
-    if options.file is None and options.out is None:
+    if program.file is None and options.out is None:
         raise click.UsageError(f"--{'campaign' if options.campaign else 'instructions'} needs --out DIR")
 
 
@@ -195,12 +204,13 @@ def _run(options: _Options, folder: Path) -> int:
     from wattslice_corpora.measuring.machine import this_machine
     from wattslice_corpora.measuring.power import Method
 
+    program = options.program
     variants: tuple[Variant, ...] = ()
-    if options.variants:
+    if program.variants:
         from wattslice.sweep.measuring import variants_to_measure
 
         variants = variants_to_measure(
-            options.kernel, options.definitions, options.where, options.draw, options.seed
+            program.kernel, program.definitions, program.where, program.draw, options.seed
         )
     timing = _timing(options)
     method = None if options.method is None else Method[options.method.replace("-", "_").upper()]
@@ -219,7 +229,7 @@ def _run(options: _Options, folder: Path) -> int:
             plan = _plan(options, variants, machine, folder)
             names = tuple((configuration.name, configuration.version) for configuration in plan)
 
-            write = partial(_write_variants, options, board, comments, variants, plan, journal)
+            write = partial(_write_variants, program, board, comments, variants, plan, journal)
             outcome = _measured(options, plan, machine.bench, journal, comments, method, write)
             table = journal.write_tables(comments, names)
             entries = tuple(entry for entry in journal.entries if (entry.name, entry.version) in names)
@@ -260,26 +270,27 @@ def _plan(
     from wattslice_corpora.measuring.plan import campaign_plan, file_plan, sweep_plan, variant_plan
     from wattslice_corpora.measuring.program import Choice, Command
 
+    measured, seed = options.program, options.seed
     if options.only is not None:
-        return sweep_plan(machine.chip.sm_count, machine.key, folder, options.seed)
-    if options.file is None:
+        return sweep_plan(machine.chip.sm_count, machine.key, folder, seed)
+    if measured.file is None:
         weights = _access_weights(machine.board.name)
-        return campaign_plan(machine.chip.sm_count, machine.key, folder, options.seed, weights)
-    choice = Choice(options.kernel, (options.occurrence or 1) - 1)
+        return campaign_plan(machine.chip.sm_count, machine.key, folder, seed, weights)
+    choice = Choice(measured.kernel, (measured.occurrence or 1) - 1)
     if variants:
         definitions = tuple(tuple(f"{name}={value}" for name, value in variant) for variant in variants)
-        version = machine.builder.version(options.file)
+        version = machine.builder.version(measured.file)
         return variant_plan(
-            options.file, choice, options.program_arguments, definitions, version, machine.key
+            measured.file, choice, measured.program_arguments, definitions, version, machine.key
         )
-    program = machine.builder.build(options.file)
-    command = Command(program, options.program_arguments, environment=visible(machine.board))
+    program = machine.builder.build(measured.file)
+    command = Command(program, measured.program_arguments, environment=visible(machine.board))
     limit_s = machine.timing.start_limit_s
-    return file_plan(options.file, command, choice, program.name, machine.key, limit_s)
+    return file_plan(measured.file, command, choice, program.name, machine.key, limit_s)
 
 
 def _write_variants(
-    options: _Options,
+    measured: _Program,
     board: Board,
     comments: tuple[str, ...],
     variants: tuple[Variant, ...],
@@ -293,9 +304,9 @@ def _write_variants(
     from wattslice.sweep.measuring import measured_rows
     from wattslice_corpora.records import write_text
 
-    rows = measured_rows(board, options.kernel, variants, plan, journal.entries)
+    rows = measured_rows(board, measured.kernel, variants, plan, journal.entries)
     if rows:
-        program = shlex.join((str(options.file), *options.program_arguments))
+        program = shlex.join((str(measured.file), *measured.program_arguments))
         write_text(journal.folder / VARIANTS_TABLE, measured_table((*comments, f"program: {program}"), rows))
     return rows
 
@@ -315,7 +326,7 @@ def _report_variants(
         message(f"{left} variants left: the same command goes on")
     if not measured:
         return
-    table = folder / VARIANTS_TABLE
+    program, table = options.program, folder / VARIANTS_TABLE
     if options.report_format == "csv":
         write_result(table.read_text(encoding="utf-8"), options.output)
         return
@@ -323,9 +334,9 @@ def _report_variants(
     write_result(lambda stream: write_measured_variants(board, measured, capped, stream), options.output)
     gpu = gpu_of_board(board.name)
     gpu_id = "ID" if gpu is None else gpu.id
-    words = ["wattslice", "train", str(options.file), "--variants", str(table), "--gpu", gpu_id]
-    if options.program_arguments:
-        words += ["--args", shlex.join(options.program_arguments)]
+    words = ["wattslice", "train", str(program.file), "--variants", str(table), "--gpu", gpu_id]
+    if program.program_arguments:
+        words += ["--args", shlex.join(program.program_arguments)]
     message(f"next: {shlex.join(words)}")
 
 

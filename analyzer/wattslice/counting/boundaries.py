@@ -25,6 +25,7 @@ from wattslice.counting.sampling import planned
 from wattslice.counting.values import Pointer, Value, distinct
 from wattslice.ir.accesses import register_assignments
 from wattslice.ir.c_arithmetic import COMPARE
+from wattslice.ir.loops import LoopShape, read_place
 from wattslice.ir.objects import FOLLOWED, contents_given
 
 MOST_FORMS = 16
@@ -714,6 +715,35 @@ def deciding_expressions(kernel: ir.Kernel) -> frozenset[_Source]:
                 elif isinstance(node, ir.Logical):
                     roots.add(node)
     return expressions_behind(kernel, frozenset(roots))
+
+
+@lru_cache(maxsize=64)
+def loads_behind(kernel: ir.Kernel, condition: ir.Expr) -> bool:
+    """Whether what memory or another thread holds may decide a condition."""
+    others = (ir.Semantics.OPAQUE, ir.Semantics.UNIFORM)
+    return any(
+        isinstance(node, ir.Load | ir.Atomic | ir.TextureFetch)
+        or (isinstance(node, ir.Intrinsic) and node.semantics in others)
+        for node in expressions_behind(kernel, frozenset((condition,)))
+    )
+
+
+@lru_cache(maxsize=64)
+def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
+    """What the iterations of a loop hand on, other than counters, and something decides by."""
+    inside = {stmt.variable for stmt in ir.walk_statements(shape.loop.body) if isinstance(stmt, ir.Declare)}
+    for node in ir.expressions_below(shape.loop.body):
+        if isinstance(node, ir.InlinedCall):
+            inside.update(node.parameters)
+    written = {key[0] if isinstance(key, tuple) else key for key in shape.assigned} - inside - shape.counters
+    if not written:
+        return frozenset()
+    decide = [node for node in deciding_expressions(kernel) if not isinstance(node, ir.Loop)]
+    read = {place.variable for node in decide if (place := read_place(node)) is not None}
+    read.update(
+        node.place.root for node in decide if isinstance(node, ir.Load) and node.place.root is not None
+    )
+    return frozenset(read & written)
 
 
 @lru_cache(maxsize=64)

@@ -25,7 +25,7 @@ from wattslice.counting.sites import SiteTally
 from wattslice.counting.state import State, Tallies
 from wattslice.counting.values import Chance, Pointer, Record, Unknown, Value, scalar
 from wattslice.ir.accesses import register_assignments
-from wattslice.ir.loops import is_invariant, written_in
+from wattslice.ir.loops import is_invariant, read_place, written_in
 from wattslice.ir.objects import FOLLOWED, contents_given
 
 MOST_LOOKED_AT = 1 << 20
@@ -171,8 +171,9 @@ def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]
         ):
             fixed.append(node)
             continue
-        if isinstance(node, ir.Read | ir.Load):
-            variable = node.place.variable if isinstance(node, ir.Read) else node.place.root
+        place = node.place if isinstance(node, ir.Load) else read_place(node)
+        if place is not None:
+            variable = place.variable if isinstance(place, ir.RegisterPlace) else place.root
             if variable is not None and variable not in found:
                 found.add(variable)
                 todo += given.get(variable, ())

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.branch_profile.profile import LOOP
+from wattslice.counting.boundaries import handed_on, loads_behind
 from wattslice.counting.compiled_code import most_of_the_rest, retries_a_swap, unrolled_by
 from wattslice.counting.expressions import ExpressionEvaluator
 from wattslice.counting.iterations import (
@@ -66,6 +67,7 @@ from wattslice.counting.values import (
     scalar,
     select,
     truth,
+    wrap,
 )
 from wattslice.ir.loops import Bound, Exit, Induction, LoopShape, is_endless, shape_of
 
@@ -79,6 +81,9 @@ DEFAULT_TRIPS = 8.0
 """Iterations assumed for a loop that ends by data. The loop-branch heuristic of Wu & Larus (1994) gives
 p = 0.88 to staying in the loop, a mean of 1 / (1 - 0.88) = 8.3 iterations, here rounded. A counter that
 takes several elements at a step, as where the lanes of a warp share a row, needs fewer for as many."""
+
+FOLLOWED_LONGER, FEW_LANES = 4, 4096
+"""How many times the allowance iterations may take that each have to be known, of so few lanes."""
 
 SURVEY_ALLOWANCE = 400.0
 """The same of loops inside one whose iterations are looked at together."""
@@ -323,6 +328,17 @@ class Loops(ExpressionEvaluator):
             if key not in shape.counters:
                 environment[key] = _drifted(before.get(key), value)
 
+    def _is_followed(self, shape: LoopShape) -> bool:
+        """Whether it is known so far what the iterations hand on that decides something."""
+        if shape.iterations_differ:
+            return False
+        decisive = handed_on(self.state.launch.kernel, shape)
+        return bool(decisive) and any(
+            isinstance(value, int | float | np.ndarray)
+            for key, value in self._registers(shape).items()
+            if (key[0] if isinstance(key, tuple) else key) in decisive
+        )
+
     def _loses(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> bool:
         """Whether `_forget` would drop lanes of a register that the last iteration has computed from
         itself."""
@@ -365,20 +381,27 @@ class Loops(ExpressionEvaluator):
         if begun is None:
             return None
         if by_data:
-            short = int(np.max(begun)) * shape.size <= self.allowance
+            short = self._is_short(shape, int(np.max(begun)))
             state.is_limited |= not short
-            if short and loop.kind is not ir.LoopKind.DO and self._is_decided(loop, mask):
+            is_decided = self._is_decided(loop, mask)
+            if short and is_decided:
                 return None  # run step by step: nothing of the condition depends on data
             if self._measured_trips(loop) is not None:
                 return None  # its bound is not what ends it
+            why = "is not followed so far" if is_decided else "depends on data"
             state.tallies.assume_trips(
                 loop,
-                "the loop may end early, which depends on data: assumed to run to its bound, "
+                f"the loop may end early, which {why}: assumed to run to its bound, "
                 f"{_number(begun)} iterations",
             )
         else:
             self._tell_unused_profile(loop)
         return _Trip(_plain(begun), None if leaving is None else _plain(leaving), not by_data, has_open_exit)
+
+    def _is_short(self, shape: LoopShape, longest: int) -> bool:
+        """Whether each of the iterations may be run that have to be known one by one."""
+        more = FOLLOWED_LONGER if self.state.threads.exists.size <= FEW_LANES else 1
+        return longest * shape.size <= more * self.allowance
 
     def _least(self, loop: ir.Loop, mask: Mask, found: list[_Trips | None]) -> _Trips | None:
         """The least of those that are known, lane by lane."""
@@ -417,8 +440,10 @@ class Loops(ExpressionEvaluator):
             )
 
     def _is_decided(self, loop: ir.Loop, mask: Mask) -> bool:
-        """True when the whole condition is known as the loop is entered."""
+        """True when the whole condition is known as the loop is entered, and stays so behind its body."""
         if loop.condition is None:
+            return False
+        if loop.kind is ir.LoopKind.DO and loads_behind(self.state.launch.kernel, loop.condition):
             return False
         (value,) = self.peek(loop.condition, mask=mask)
         return not isinstance(truth(value), Chance)
@@ -451,10 +476,14 @@ class Loops(ExpressionEvaluator):
         is_moved = variable in exit_.behind_step if exit_ else is_do and variable not in shape.updated_in_test
         if is_moved:
             first = scalar(binary(op, first, amount, variable.type if variable.type.is_float else ir.INT64))
+        if bound.type_.is_integral and not bound.type_.signed:
+            first = wrap(first, bound.type_)
         if self.state.boundaries is not None:
             self.state.boundaries.trips(loop, op, first, amount, bound.comparison, limit, mask.active)
         trips = trip_count(first, op, amount, bound.comparison, scalar(limit), variable.type)
-        return trips + 1 if is_do and trips is not None else trips
+        if trips is None or _wraps(variable.type, first, op, amount, trips, mask.active):
+            return None
+        return trips + 1 if is_do else trips
 
     def _measured_trips(self, loop: ir.Loop) -> float | None:
         """Mean iterations per entry that the profile has counted; None without."""
@@ -717,7 +746,10 @@ class Loops(ExpressionEvaluator):
             boundaries.skipping += skips
         corner = strata[-1].representative if strata else 0
         alike = len(strata) == 2 and not shape.iterations_differ and known.leaving is None
-        self.allowance = outer_allowance / max(1, len(strata))
+        longest, others = int(np.max(trips)), strata
+        if len(strata) < longest and self._is_short(shape, longest) and self._is_followed(shape):
+            strata = [_Stratum(k, k, k + 1) for k in range(longest)]
+        self.allowance = outer_allowance / max(1, len(others))
         survivors = mask
         left = masks.none
         previous: _Trips = -1
@@ -775,6 +807,11 @@ class Loops(ExpressionEvaluator):
                 survivors = masks.where(survivors, stay ** (np.clip(trips, first, end) - first))
                 if survivors.is_empty:
                     break
+            if strata is not others and representative == 0:
+                if self._is_followed(shape):
+                    self.allowance = outer_allowance / longest
+                else:
+                    others = strata = [replace(other, first=max(other.first, 1)) for other in others]
         self.allowance = outer_allowance
         self.at_corner = was_at_corner
         self.sampled = was_sampled
@@ -998,6 +1035,21 @@ class Loops(ExpressionEvaluator):
         through = self._run_body(loop, mask)
         self._test_once(loop, through)
         return through.thread_mean / mask.thread_mean if mask.thread_mean else 0.0
+
+
+def _wraps(
+    type_: ir.Type, first: Scalar, op: ir.BinaryOp, amount: Scalar, trips: _Trips, active: NDArray[np.bool_]
+) -> bool:
+    """Whether a counter that may wrap leaves its type before it fails its bound: it then runs on."""
+    may_wrap = type_.is_integral and (type_.bits or 64) < (64 if not type_.signed else 32)
+    if not may_wrap or isinstance(first, Unknown) or isinstance(amount, Unknown):
+        return False
+    if op is ir.BinaryOp.SUB:
+        amount = -amount
+    elif op is not ir.BinaryOp.ADD:
+        return False
+    last = np.asarray(first + np.asarray(trips) * amount)
+    return bool(((scalar(wrap(last, type_)) != last) & active).any())
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from wattslice import ir
 from wattslice.counting.state import State
 from wattslice.counting.values import Pointer
 from wattslice.ir.accesses import register_assignments
+from wattslice.ir.loops import read_place
 from wattslice.ir.objects import pointers_in
 from wattslice.launches.launch import ASSUMED_SIZE
 from wattslice.launches.memory import offset_of
@@ -43,10 +44,10 @@ def bind_parameters(state: State, default: int) -> None:
                 state.environment[parameter, path] = held
             elif parameter in state.objects.unwritten:  # a struct that holds an array lies in memory
                 state.inputs.constants[parameter, offset] = held
-    for capture in launch.captures:
+    for capture in launch.contents.captures:
         state.environment[capture.variable] = capture.value
     state.inputs.guessed = frozenset(state.inputs.assumed)
-    for member in launch.members:
+    for member in launch.contents.members:
         parameter = kernel.parameters[member.parameter]
         if parameter.space is not ir.MemorySpace.LOCAL:
             state.environment[(parameter, member.path)] = member.value
@@ -176,9 +177,10 @@ def _read(expr: ir.Expr) -> Iterator[_Source]:
     waiting = [expr]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ir.Read):
-            yield node.place.variable
-        elif isinstance(node, ir.Load | ir.Atomic | ir.TextureFetch) or (
+        place = read_place(node)
+        if place is not None:
+            yield place.variable
+        if isinstance(node, ir.Load | ir.Atomic | ir.TextureFetch) or (
             isinstance(node, ir.Builtin) and node.kind is _PLACE
         ):
             yield _PLACE

@@ -312,9 +312,9 @@ class Inputs:
     def __init__(self, launch: KernelLaunch) -> None:
         self.settings = {setting.name: setting.value for setting in launch.settings}
         self.constants: dict[tuple[ir.Root | None, int], Value] = {
-            (c.variable, c.offset_bytes): c.value for c in launch.constants
+            (c.variable, c.offset_bytes): c.value for c in launch.contents.constants
         }
-        self.constant_objects = frozenset(c.variable for c in launch.constants)
+        self.constant_objects = frozenset(c.variable for c in launch.contents.constants)
         self.assumed: dict[ir.Variable, int] = {}
         self.guessed: frozenset[ir.Variable] = frozenset()
 

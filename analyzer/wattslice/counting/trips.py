@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.counting.values import Lanes, Number, Scalar, Unknown, binary, convert, fits_int64, scalar
+from wattslice.counting.values import (
+    UNIFORM,
+    VARYING,
+    Lanes,
+    Number,
+    Scalar,
+    Unknown,
+    binary,
+    convert,
+    fits_int64,
+    is_warp_uniform,
+    scalar,
+    select,
+)
 from wattslice.ir.c_arithmetic import COMPARE, wrapped
 from wattslice.ir.loops import constant_trips, whole_limit
 
@@ -21,17 +37,19 @@ _ACCUMULATES = {
     ir.BinaryOp.MUL: np.multiply,
     ir.BinaryOp.DIV: np.divide,
 }
+_TYPES = {32: np.float32, 64: np.float64}
 
 
 def value_at(
     start: Scalar, op: ir.BinaryOp, amount: Scalar, iteration: int | Lanes, type_: ir.Type = ir.INT64
 ) -> Scalar:
     """The counter of `type_` at the start of `iteration` (0-based) when each applies `op amount`."""
+    if type_.is_float:
+        return _real_at(start, op, amount, iteration, type_)
     is_modular = op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL)
-    is_carried = type_.is_float or (type_.is_integral and (is_modular or type_.bits == 64))
-    carrier = type_ if is_carried else ir.INT64
+    carrier = type_ if type_.is_integral and (is_modular or type_.bits == 64) else ir.INT64
     if op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.SHL, ir.BinaryOp.SHR):
-        total = scalar(binary(ir.BinaryOp.MUL, amount, iteration, carrier if type_.is_float else ir.INT64))
+        total = scalar(binary(ir.BinaryOp.MUL, amount, iteration, ir.INT64))
     elif isinstance(iteration, int) and isinstance(amount, int) and 0 <= iteration <= MAX_GEOMETRIC_TRIPS:
         total = amount**iteration
         if op is ir.BinaryOp.DIV and wrapped(total, carrier) != total:
@@ -40,6 +58,43 @@ def value_at(
         return Unknown(uniform=False)
     value = binary(op, start, total, carrier)
     return scalar(value if carrier is type_ else convert(value, type_))
+
+
+def _real_at(
+    start: Scalar, op: ir.BinaryOp, amount: Scalar, iteration: int | Lanes, type_: ir.Type
+) -> Scalar:
+    """A floating-point counter, rounded after each step; unknown where lanes differ and it is far."""
+    last = int(np.max(iteration))
+    if isinstance(iteration, int) and last <= MAX_REAL_TRIPS:
+        steps = _steps(start, op, amount, last + 1, type_)
+        if steps is not None:
+            return float(steps[-1])
+    if last > MAX_GEOMETRIC_TRIPS:
+        return (
+            UNIFORM
+            if is_warp_uniform(start) and is_warp_uniform(amount) and isinstance(iteration, int)
+            else VARYING
+        )
+    value = start
+    for k in range(last):
+        stepped = scalar(binary(op, value, amount, type_))
+        value = stepped if isinstance(iteration, int) else scalar(select(iteration > k, stepped, value))
+    return value
+
+
+def _steps(
+    start: Scalar, op: ir.BinaryOp, amount: Scalar, number: int, type_: ir.Type
+) -> NDArray[np.floating[Any]] | None:
+    """The first `number` values of a counter, each rounded; None where lanes differ or it is a vector."""
+    ufunc, dtype = _ACCUMULATES.get(op), _TYPES.get(type_.bits or 0)
+    if ufunc is None or dtype is None or type_.lanes > 1:
+        return None
+    if not isinstance(start, int | float) or not isinstance(amount, int | float):
+        return None
+    steps = np.full(number, amount, dtype)
+    steps[0] = start
+    with np.errstate(all="ignore"):
+        return ufunc.accumulate(steps)  # one after the other, each rounded
 
 
 def trip_count(
@@ -83,22 +138,16 @@ def _real_trips(
     None where lanes differ (and no closed form of theirs is exact), or when it still runs after
     MAX_REAL_TRIPS steps.
     """
-    ufunc = _ACCUMULATES.get(op)
-    numbers = isinstance(start, int | float) and isinstance(amount, int | float)
-    if ufunc is None or not numbers or not isinstance(limit, int | float) or type_.bits not in (32, 64):
-        return None if type_.lanes > 1 else _stepwise(start, op, amount, comparison, limit)
-    dtype = np.float32 if type_.bits == 32 else np.float64
-    head, trips = dtype(start), 0
+    head, trips = start, 0
     for chunk in (64, MAX_REAL_TRIPS):
-        steps = np.full(chunk, amount, dtype)
-        steps[0] = head
-        with np.errstate(all="ignore"):
-            values = ufunc.accumulate(steps)  # one after the other, each rounded
-            fails = np.flatnonzero(~COMPARE[comparison](values.astype(np.float64), limit))
+        values = _steps(head, op, amount, chunk, type_)
+        if values is None or isinstance(limit, np.ndarray):
+            return None if type_.lanes > 1 else _stepwise(start, op, amount, comparison, limit, type_)
+        fails = np.flatnonzero(~COMPARE[comparison](values.astype(np.float64), limit))
         if fails.size:
             return trips + int(fails[0])
         trips += chunk - 1
-        head = values[-1]
+        head = float(values[-1])
     return None
 
 
@@ -144,6 +193,7 @@ def _stepwise(
     amount: int | float | Lanes,
     comparison: ir.BinaryOp,
     limit: int | float | Lanes,
+    type_: ir.Type = ir.INT64,
 ) -> int | Lanes | None:
     """Runs the counter alone; None when it is still running after MAX_GEOMETRIC_TRIPS steps."""
     holds = COMPARE[comparison]
@@ -156,7 +206,7 @@ def _stepwise(
         trips = _add(trips, running)
         if op in (ir.BinaryOp.MUL, ir.BinaryOp.SHL) and _overflows(value, op, amount, np.asarray(running)):
             return None
-        stepped = scalar(binary(op, value, amount, ir.INT64))
+        stepped = scalar(binary(op, value, amount, type_))
         if isinstance(stepped, Unknown):
             return None
         value = stepped

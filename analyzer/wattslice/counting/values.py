@@ -346,14 +346,41 @@ def _any_lanes(op: ir.BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: ir.
     if op in ir.COMPARISONS:  # exact between int64, uint64 and any Python integer
         return COMPARE[op](a, b)
     if type_.is_float or _is_real(a) or _is_real(b):
-        if op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL):
+        function = _REAL_OPERATIONS.get(op)
+        if function is None:
             return VARYING
-        with np.errstate(over="ignore", invalid="ignore"):
-            result = EXACT[op](a, b)
-        return result if bool(np.logical_and.reduce(np.isfinite(result))) else VARYING
+        with np.errstate(all="ignore"):
+            return rounded(function(_as_real(a, type_), _as_real(b, type_)), type_)
     if op in EXACT:
         return wrap(EXACT[op](_residue(a), _residue(b)), type_)
     return _divide_or_shift(op, a, b, type_)
+
+
+_REAL_OPERATIONS: dict[ir.BinaryOp, Callable[[Any, Any], Lanes]] = {
+    ir.BinaryOp.ADD: np.add,
+    ir.BinaryOp.SUB: np.subtract,
+    ir.BinaryOp.MUL: np.multiply,
+    ir.BinaryOp.DIV: np.divide,
+}
+_REAL_TYPES = {32: np.float32, 16: np.float16}
+
+
+def rounded(value: Lanes, type_: ir.Type) -> Lanes:
+    """The nearest numbers that a floating-point type of 16 or 32 bits has, as float64.
+
+    To round a sum, product, quotient or root of such numbers twice is to round it once.
+    """
+    dtype = _REAL_TYPES.get(type_.bits or 0)
+    if dtype is None or not type_.is_float or type_.bfloat or type_.lanes > 1:
+        return value
+    with np.errstate(all="ignore"):
+        return value.astype(dtype).astype(np.float64)
+
+
+def _as_real(value: Number | Lanes, type_: ir.Type) -> Number | Lanes:
+    """A constant as its type holds it; lanes are rounded already."""
+    found = converted(value, type_) if isinstance(value, _NUMBERS) and type_.is_float else value
+    return value if found is None else found
 
 
 def _in64(value: Number | Lanes, type_: ir.Type) -> Number | Lanes:
@@ -444,13 +471,22 @@ def convert(value: Value, type_: ir.Type) -> Value:
         return value != 0
     if type_.kind is ir.TypeKind.INT:
         if value.dtype.kind == "f":
-            if not bool((np.abs(value) < 2.0**63).all()):  # NaN and infinity too
+            whole = _truncated(value, type_)
+            if whole is None:
                 return VARYING
-            value = np.trunc(value)
+            value = whole
         return wrap(value if value.dtype.kind == "u" else value.astype(np.int64, copy=False), type_)
-    if type_.is_float and type_.lanes == 1:
-        return value.astype(np.float64, copy=False)
-    return value
+    return rounded(value.astype(np.float64, copy=False), type_) if type_.is_float else value
+
+
+def _truncated(value: Lanes, type_: ir.Type) -> Lanes | None:
+    """Floating-point lanes without their fraction, as the hardware converts them: to 32 bits what is beyond
+    goes to the nearer end, and what is no number to 0 (PTX ISA, `cvt`). None where 64 bits do not hold one.
+    """
+    if (type_.bits or 0) > 32:
+        return np.trunc(value) if bool((np.abs(value) < 2.0**63).all()) else None
+    low = -(1 << 31) if type_.signed else 0
+    return np.clip(np.trunc(np.where(np.isnan(value), 0.0, value)), low, low + (1 << 32) - 1)
 
 
 _REAL: dict[ir.Semantics, Callable[..., Any]] = {
@@ -557,8 +593,6 @@ def _arithmetic(semantics: ir.Semantics, values: list[Number | Lanes]) -> Scalar
 def _real(function: Callable[..., Any], values: list[Number | Lanes]) -> Scalar:
     with np.errstate(all="ignore"):
         result: NDArray[np.float64] = np.asarray(function(*(np.asarray(v, np.float64) for v in values)))
-    if not bool(np.isfinite(result).all()):
-        return VARYING
     return float(result) if result.ndim == 0 else result
 
 

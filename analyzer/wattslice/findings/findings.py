@@ -147,9 +147,7 @@ def unused_suppressions(
         for rule in entry.rules
         if (entry.file, entry.line, rule) not in used
         and could_fire(rule)
-        and not any(
-            kernel.file == entry.file and kernel.line <= entry.line <= kernel.end_line for kernel in dark
-        )
+        and not any(kernel.source.file == entry.file and entry.line in kernel.source.lines for kernel in dark)
     )
 
 
@@ -161,7 +159,7 @@ _PROFILE_RULES = frozenset(rule.id for rule in RULES if rule.needs_profile)
 
 def _could_fire(rule: str, analysis: Analysis) -> bool:
     if rule in _PROFILE_RULES:
-        return any(kernel.profile is not None for kernel in analysis.kernels)
+        return any(kernel.basis.profile is not None for kernel in analysis.kernels)
     return rule not in GATE_RULES
 
 
@@ -169,7 +167,7 @@ def files_spoken_of(kernels: Iterable[KernelAnalysis], diagnostics: Iterable[Dia
     """Every file that a finding about these may name: where a comment can suppress one."""
     files = [entry.file for entry in diagnostics]
     for kernel in kernels:
-        files.append(kernel.file)
+        files.append(kernel.source.file)
         files += (entry.file for entry in (*kernel.assumptions, *kernel.advice))
     return tuple(file for file in dict.fromkeys(files) if file)
 
@@ -187,7 +185,7 @@ def _found(analysis: Analysis) -> tuple[Finding, ...]:
                 Finding(
                     entry.rule,
                     stake.severity if stake else Severity.NOTE,
-                    entry.file or kernel.file,
+                    entry.file or kernel.source.file,
                     entry.line,
                     kernel.name,
                     entry.message,
@@ -198,7 +196,7 @@ def _found(analysis: Analysis) -> tuple[Finding, ...]:
                     about=_placed(entry, kernel),
                 )
             )
-        if kernel.may_hit_power_limit and (kernel.file, kernel.line) not in told_of_limit:
+        if throttling(kernel) and kernel.source.place not in told_of_limit:
             found.append(power_limit_warning(kernel))
     return tuple(dict.fromkeys(found))
 
@@ -235,7 +233,7 @@ def told_by(finding: Finding, kernel: KernelAnalysis, advice: Advice) -> bool:
 
 def _placed(entry: _Said, kernel: KernelAnalysis) -> _Said:
     """The entry with its file told, which is empty for the kernel's own."""
-    return replace(entry, file=entry.file or kernel.file)
+    return replace(entry, file=entry.file or kernel.source.file)
 
 
 def power_limit_warning(kernel: KernelAnalysis) -> Finding:
@@ -245,7 +243,7 @@ def power_limit_warning(kernel: KernelAnalysis) -> Finding:
         message += f" of {kernel.power_limit_w:.0f} W"
     if (over := kernel.limit_exceedance) is not None and not _is_held(kernel):
         message += f" (P {probability(over)})"
-    return Finding("PW021", Severity.WARNING, kernel.file, kernel.line, kernel.name, message)
+    return Finding("PW021", Severity.WARNING, *kernel.source.place, kernel.name, message)
 
 
 def hits_limit(kernel: KernelAnalysis) -> str:
@@ -259,11 +257,12 @@ def decision(kernel: KernelAnalysis) -> str:
 
     ``281 W ± 18 %, 94 % sure to stay under the limit of 350 W: may throttle``
     """
-    if kernel.power_w is None:
+    if (watts := kernel.power) is None:
         return ""
-    words = power(kernel.power_w)
-    if (spread := kernel.relative_interval) is not None:
-        below, above = (round(100.0 * side) for side in spread)
+    words = power(watts.power_w)
+    if watts.power_w:
+        sides = 1.0 - watts.low_w / watts.power_w, watts.high_w / watts.power_w - 1.0
+        below, above = (round(100.0 * side) for side in sides)
         alike = abs(below - above) <= _ALIKE
         words += f" ± {(below + above) // 2} %" if alike else f" −{below}/+{above} %"
     limit_w, over = kernel.power_limit_w, kernel.limit_exceedance
@@ -289,7 +288,7 @@ def _sure(probability: float) -> str:
 
 def throttling(kernel: KernelAnalysis) -> str:
     """What the power limit does to a launch; empty when it does nothing."""
-    if not kernel.may_hit_power_limit:
+    if kernel.power is None or not kernel.power.may_hit_limit:
         return ""
     return "throttles" if _is_held(kernel) else "may throttle"
 
@@ -299,9 +298,10 @@ _AT_LIMIT = 0.995
 
 
 def _is_held(kernel: KernelAnalysis) -> bool:
-    power_w, limit_w = kernel.power_w, kernel.power_limit_w
-    at_limit = power_w is not None and limit_w is not None and power_w >= _AT_LIMIT * limit_w
-    return at_limit and kernel.may_hit_power_limit is True
+    watts, limit_w = kernel.power, kernel.power_limit_w
+    if watts is None or limit_w is None:
+        return False
+    return watts.power_w >= _AT_LIMIT * limit_w and watts.may_hit_limit is True
 
 
 def operations_power_w(kernel: KernelAnalysis) -> float:
@@ -313,13 +313,13 @@ def why_unknown(kernel: KernelAnalysis, analysis: Analysis) -> Diagnostic | None
     """The diagnostic that explains an unknown power; None when the power is known or nothing explains it."""
     if kernel.power_w is not None:
         return None
-    places = (kernel.line, kernel.launch_line, 0)
+    places = (kernel.source.line, kernel.launch.line, 0)
     candidates = [
         entry
         for entry in analysis.diagnostics
         if entry.rule in _EXPLAINS
-        and entry.file in (kernel.file, "")
-        and (entry.line in places or kernel.line <= entry.line <= kernel.end_line)
+        and entry.file in (kernel.source.file, "")
+        and (entry.line in places or entry.line in kernel.source.lines)
     ]
     # A diagnostic that names the kernel beats one that merely lies in it.
     return min(
@@ -341,8 +341,12 @@ def cause_of_unknown(kernel: KernelAnalysis, analysis: Analysis) -> str:
 def unread_files(analysis: Analysis) -> tuple[str, ...]:
     """Files that gave no kernel, and those of whose kernels not a single one could be read."""
     unread = {(entry.file, entry.line) for entry in analysis.diagnostics if _is_unread(entry)}
-    with_kernels = {kernel.file for kernel in analysis.kernels}
-    read = {kernel.file for kernel in analysis.kernels if (kernel.file, kernel.line) not in unread}
+    with_kernels = {kernel.source.file for kernel in analysis.kernels}
+    read = {
+        kernel.source.file
+        for kernel in analysis.kernels
+        if kernel.power_w is not None or kernel.source.place not in unread
+    }
     lost = {*analysis.unread, *(with_kernels - read)}
     return tuple(file for file in analysis.files if file in lost)
 

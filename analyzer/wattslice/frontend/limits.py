@@ -6,7 +6,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +20,9 @@ MOST_BYTES = 2 << 30
 _LOOK_S = 0.2
 _AGAIN_S = 2.0
 
+REMEDY = "split the file, or its largest kernel; look for macros and templates that multiply"
+
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -36,8 +39,11 @@ def resident_bytes() -> int:
         return 0
 
 
-class _Watch:
-    """Looks at a thread until `end`; raises in it when a limit is reached, again if somebody caught it."""
+class Watch:
+    """Looks at a thread until `end`; raises in it when a limit is reached, again if somebody caught it.
+
+    `reason`: which limit was reached.
+    """
 
     def __init__(self, most_s: float) -> None:
         self.reason = ""
@@ -63,6 +69,23 @@ class _Watch:
                     _raise_in(self._thread_id, _LimitReachedError)
             self._ended.wait(_AGAIN_S)
 
+    def as_far_as_possible(self, make: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """What `make` gives for each of `items`; of the first ones where a limit is reached, then no result
+        of the file is kept. What comes after is not watched any more.
+        """
+        made: list[Result] = []
+        try:
+            try:
+                for item in items:
+                    made.append(make(item))  # noqa: PERF401  (what is there stays)
+            finally:
+                self.end()
+        except _LimitReachedError:
+            self.end()
+        if len(made) < len(items):
+            note_unrepeatable()
+        return made
+
     def end(self) -> None:
         """Nothing is raised any more."""
         with self._raising:
@@ -84,16 +107,15 @@ def _raise_in(thread_id: int, error: type[BaseException] | None) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), what)
 
 
-def limited(path: Path, analyze: Callable[[], Result], most_s: float) -> Result:
+def limited(path: Path, analyze: Callable[[Watch], Result], most_s: float) -> Result:
     """What `analyze` gives. Raises `AbandonedError` when it takes too long or too much memory."""
-    watch = _Watch(most_s)
+    watch = Watch(most_s)
     try:
         try:
-            return analyze()
+            return analyze(watch)
         finally:
             watch.end()
     except _LimitReachedError:
         watch.end()
         note_unrepeatable()
-        remedy = "split the file, or its largest kernel; look for macros and templates that multiply"
-        raise AbandonedError(path, None, watch.reason, remedy) from None
+        raise AbandonedError(path, None, watch.reason, REMEDY) from None

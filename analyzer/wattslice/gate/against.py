@@ -386,8 +386,7 @@ def _not_to_be_had(comparison: Comparison, policy: Policy) -> Iterator[Finding]:
 
 
 def _place(record: LaunchRecord) -> tuple[str, int]:
-    kernel = record.analysis
-    return (kernel.file, kernel.line) if kernel else (record.file, 0)
+    return record.analysis.source.place if record.analysis else (record.file, 0)
 
 
 @contextmanager

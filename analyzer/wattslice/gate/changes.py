@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.analysis import Analysis, KernelAnalysis, Work
 from wattslice.config.options import CONFIDENCE, TOLERANCE
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import Finding
@@ -80,18 +80,18 @@ class Blame(Struct):
         parts: list[str] = []
         if edited:
             more = f" and {len(edited) - MOST_LINES} more" if len(edited) > MOST_LINES else ""
-            told = ", ".join(_told(change, by_power, new.file) for change in edited[:MOST_LINES])
+            told = ", ".join(_told(change, by_power, new.source.file) for change in edited[:MOST_LINES])
             parts.append(f"edited: {told}{more}")
         elif self.changed:
             parts.append(f"no line of it was edited, but {', '.join(self.changed[:MOST_LINES])}")
         if same:
-            told = ", ".join(_told(change, by_power, new.file) for change in same[:MOST_LINES])
+            told = ", ".join(_told(change, by_power, new.source.file) for change in same[:MOST_LINES])
             parts.append(f"costlier with the same text: {told}")
         static = _static(new, by_power) - _static(old, by_power)
         if static > WORTH_TELLING * rise:
             figure = power(static) if by_power else energy(static)
             parts.append(f"{figure} more for the board itself" + ("" if by_power else ", busy for longer"))
-        if parts and not by_power and (new.launch_times or 1) > 1:
+        if parts and not by_power and (new.launch.times or 1) > 1:
             parts[0] = f"in each launch, {parts[0]}"
         costliest = next(iter(edited), None)
         place = None if costliest is None else (costliest.file, costliest.line)
@@ -102,7 +102,7 @@ class Blame(Struct):
     ) -> tuple[LineChange, ...]:
         """Every line with heat now and every line of the kernel that says something, the costliest first."""
         before, after = _heat(old, by_power), _heat(new, by_power)
-        places = dict.fromkeys((*after, *((new.file, line) for line in range(new.line, new.end_line + 1))))
+        places = dict.fromkeys((*after, *((new.source.file, line) for line in new.source.lines)))
         found: list[LineChange] = []
         for file, line in places:
             partner = self._before(file, line, old)
@@ -116,7 +116,7 @@ class Blame(Struct):
 
     def _before(self, file: str, line: int, old: KernelAnalysis) -> tuple[str, int] | None:
         """Where a line of now stood before; None for one that was written since."""
-        files = dict.fromkeys((old.file, *(heat.file for heat in old.hot_lines)))
+        files = dict.fromkeys((old.source.file, *(heat.file for heat in old.hot_lines)))
         for earlier in sorted(files, key=lambda one: self.shared_old(one) != self.shared_new(file)):
             found = self._map(earlier, file).get(line)
             if found is not None:
@@ -257,25 +257,28 @@ def does_more(pair: Pair) -> bool:
     old, new = pair.old.analysis, pair.new.analysis
     if old is None or new is None or _kin(pair) is Kin.PROGRAMS:
         return False
-    if (old.grid, old.block, pair.old.times) != (new.grid, new.block, pair.new.times):
+    before = old.launch.grid, old.launch.block, pair.old.times
+    if before != (new.launch.grid, new.launch.block, pair.new.times):
+        return False
+    if not (old.work and new.work and old.resources and new.resources):
         return False
     figures = (
-        (old.bytes_per_thread, new.bytes_per_thread),
+        (old.work.bytes_per_thread, new.work.bytes_per_thread),
         (old.time_s, new.time_s),
-        (new.occupancy, old.occupancy),
-        (new.sm_saturation, old.sm_saturation),
+        (new.resources.occupancy, old.resources.occupancy),
+        (new.resources.sm_saturation, old.resources.sm_saturation),
     )
-    now = _executed(new)
-    pairs = ((number, now.get(name, 0.0)) for name, number in _executed(old).items())
+    now = _executed(new.work)
+    pairs = ((number, now.get(name, 0.0)) for name, number in _executed(old.work).items())
     return all(
         least is not None and most is not None and most >= least * (1.0 - SAME)
         for least, most in (*figures, *pairs)
     )
 
 
-def _executed(kernel: KernelAnalysis) -> dict[str, float]:
+def _executed(work: Work) -> dict[str, float]:
     """Instructions by name; those of doubles together, and with them those of floats: these cost no more."""
-    counts = {count.name: count.number for count in kernel.instructions_per_thread}
+    counts = {count.name: count.number for count in work.instructions_per_thread}
     doubles = sum(counts.pop(name, 0.0) for name in ("dadd", "dmul", "dfma"))
     floats = sum(counts.pop(name, 0.0) for name in ("fadd", "fmul", "ffma"))
     return counts | {"doubles": doubles, "doubles and floats": doubles + floats}
@@ -411,7 +414,7 @@ def _worse(
         text,
         power_w=deltas.get(Quantity.POWER),
         energy_j=deltas.get(Quantity.ENERGY),
-        launch_line=kernel.launch_line if kernel else None,
+        launch_line=kernel.launch.line if kernel else None,
         kernel_place=place,
     )
 
@@ -420,9 +423,9 @@ def _launch_place(pair: Pair) -> tuple[str, int] | None:
     """Where the host code makes it, of a launch that is made more or less often than before, or otherwise."""
     old, new, kernel = pair.old, pair.new, pair.new.analysis
     is_other = old.times not in (None, new.times) or (old.grid, old.block) != (new.grid, new.block)
-    if kernel is None or kernel.launch_line is None or not is_other:
+    if kernel is None or kernel.launch.line is None or not is_other:
         return None
-    return kernel.launch_file or kernel.file, kernel.launch_line
+    return kernel.launch.file or kernel.source.file, kernel.launch.line
 
 
 def _doubt(pair: Pair, worse: Sequence[Change], *, is_edited: bool) -> str:
@@ -430,7 +433,7 @@ def _doubt(pair: Pair, worse: Sequence[Change], *, is_edited: bool) -> str:
     if not _known_alike(pair):
         return "the two launches are not known alike"
     sides = [one for one in (pair.old.analysis, pair.new.analysis) if one is not None]
-    is_assumed = any(one.launch_source is LaunchSource.ASSUMED for one in sides)
+    is_assumed = any(one.launch.source is LaunchSource.ASSUMED for one in sides)
     if not is_edited and is_assumed and len(sides) == 2:  # a baseline knows no lines
         return "its launch is assumed, which what was edited may have changed"
     return "" if any(change.low >= 1.0 for change in worse) else "it may be a saving as well"
@@ -447,7 +450,7 @@ def _known_alike(pair: Pair) -> bool:
     if old is None or new is None:
         return True
     if (
-        old.variants != new.variants
+        old.basis.variants != new.basis.variants
         or _geometry_known(old) != _geometry_known(new)
         or _sizes_assumed(old) != _sizes_assumed(new)
     ):
@@ -460,7 +463,7 @@ def _known_alike(pair: Pair) -> bool:
 def _geometry_known(kernel: KernelAnalysis) -> tuple[bool, tuple[str, ...]]:
     """Whether a launch's geometry is assumed, and what of it."""
     assumed = (entry.message for entry in kernel.assumptions if entry.rule == _GEOMETRY)
-    is_assumed = kernel.launch_source is LaunchSource.ASSUMED
+    is_assumed = kernel.launch.source is LaunchSource.ASSUMED
     return is_assumed, tuple(dict.fromkeys(_PLACES.sub("there", text) for text in assumed))
 
 

@@ -50,23 +50,24 @@ def records_of(analysis: Analysis, shared_path: Callable[[str], str]) -> tuple[L
     seen: Counter[tuple[str, str]] = Counter()
     found: list[LaunchRecord] = []
     for kernel in analysis.kernels:
-        file = shared_path(kernel.file)
-        seen[file, kernel.qualified_name] += 1
-        lines = (quoter.line(kernel.file, line) for line in range(kernel.line, kernel.end_line + 1))
+        source = kernel.source
+        file = shared_path(source.file)
+        seen[file, source.qualified_name] += 1
+        lines = (quoter.line(source.file, line) for line in source.lines)
         tokens = kernel_words(lines, kernel.name)
         found.append(
             LaunchRecord(
                 file,
-                kernel.qualified_name,
-                seen[file, kernel.qualified_name],
-                kernel.grid,
-                kernel.block,
+                source.qualified_name,
+                seen[file, source.qualified_name],
+                kernel.launch.grid,
+                kernel.launch.block,
                 kernel.power_w,
                 kernel.energy_j,
                 kernel.time_s,
-                kernel.model,
+                kernel.basis.model,
                 hashlib.sha256(" ".join(tokens).encode()).hexdigest()[:12],
-                kernel.launch_times,
+                kernel.launch.times,
                 tokens,
                 kernel,
             )

@@ -44,7 +44,7 @@ def losses_without_kernel(analysis: Analysis) -> tuple[Diagnostic, ...]:
     return tuple(
         entry
         for entry in losses(analysis)
-        if not any(kernel.file == entry.file and names(entry, kernel.name) for kernel in analysis.kernels)
+        if not any(one.source.file == entry.file and names(entry, one.name) for one in analysis.kernels)
     )
 
 
@@ -92,8 +92,8 @@ def over_budget(
         message = f"{kernel.name}: {bound.told(value)} {text}" + (
             f" ({budget.label})" if budget.label else ""
         )
-        about = severity, kernel.file, kernel.line, kernel.name
-        found.append(Finding("PW020", *about, message, launch_line=kernel.launch_line))
+        about = severity, *kernel.source.place, kernel.name
+        found.append(Finding("PW020", *about, message, launch_line=kernel.launch.line))
     return tuple(found)
 
 
@@ -255,7 +255,7 @@ def judge(
 
 
 def _holds(budget: Budget, kernel: KernelAnalysis) -> bool:
-    return budget.holds_for(kernel.file, (kernel.name, kernel.qualified_name))
+    return budget.holds_for(kernel.source.file, (kernel.name, kernel.source.qualified_name))
 
 
 def _unmatched(budgets: Sequence[Budget], analysis: Analysis) -> list[Finding]:
@@ -278,6 +278,5 @@ def _unverifiable(
         message += idles_by_assumption(kernel)
     else:
         message = f"{kernel.name}: power unknown: {cause_of_unknown(kernel, analysis)}"
-    return Finding(
-        "PW022", severity, kernel.file, kernel.line, kernel.name, message, launch_line=kernel.launch_line
-    )
+    place, launch_line = kernel.source.place, kernel.launch.line
+    return Finding("PW022", severity, *place, kernel.name, message, launch_line=launch_line)

@@ -97,7 +97,8 @@ def fold(op: ir.BinaryOp, a: int | float, b: int | float, type_: ir.Type) -> int
     if compare is not None:
         return int(compare(left, right))
     if isinstance(left, float) or isinstance(right, float):
-        return _fold_real(op, float(left), float(right))
+        real = _fold_real(op, float(left), float(right))
+        return None if real is None else _rounded(real, type_)
     value = _divide_or_shift(op, left, right, type_.bits or 64) if exact is None else exact(left, right)
     return None if value is None else wrapped(value, type_)
 

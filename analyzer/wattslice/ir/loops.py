@@ -42,13 +42,15 @@ class Induction(Struct, frozen=True, eq=False):
 class Bound(Struct, frozen=True, eq=False):
     """One conjunct of the loop's condition: `counter comparison limit`, the counter that of `induction`.
 
-    `shift` is what the test itself adds to the counter before comparing (`--n > 0`: -1).
+    `shift` is what the test itself adds to the counter before comparing (`--n > 0`: -1). `type_`: in which it
+    compares, where that is told.
     """
 
     induction: Induction
     comparison: ir.BinaryOp
     limit: ir.Expr | int
     shift: int
+    type_: ir.Type = ir.UNKNOWN_TYPE
 
 
 class Exit(Struct, frozen=True, eq=False):
@@ -260,6 +262,17 @@ def step_updates(loop: ir.Loop) -> tuple[Induction, ...]:
     """The updates that the step of a loop makes, `i++, j += 2`."""
     parts = () if loop.step is None else _always(loop.step)
     return tuple(update for part in parts if (update := update_of(part)) is not None)
+
+
+def last_updates(loop: ir.Loop) -> Iterator[Induction]:
+    """The updates that the step of a loop makes, or what ends its body in place of one."""
+    yield from step_updates(loop)
+    for stmt in reversed(tuple(_straight_line(loop.body)) if loop.step is None else ()):
+        parts = ir.comma_parts(stmt.expr) if isinstance(stmt, ir.ExprStmt) else ()
+        updates = [update for part in parts if (update := update_of(part)) is not None]
+        if not updates:
+            return
+        yield from updates
 
 
 def written_in(loop: ir.Loop) -> Counter[ir.RegisterKey]:
@@ -578,7 +591,7 @@ class _Header(Struct, frozen=True, eq=False):
                 continue
             operand = self._operand(side) or self._behind(side)
             if operand is not None:
-                return Bound(operand[0], comparison, other, operand[1])
+                return Bound(operand[0], comparison, other, operand[1], conjunct.operand_type)
             if _may_move(conjunct) and (bound := self._bound_of_sum(side, other, comparison)) is not None:
                 return bound
         return None
@@ -696,6 +709,17 @@ def _ends_by_leaving(block: ir.Stmt) -> bool:
     return isinstance(block, ir.Return) or (isinstance(block, ir.Break) and block.levels == 1)
 
 
+def read_place(expr: ir.Expr) -> ir.RegisterPlace | None:
+    """The register that an expression reads: `k`, and also `++k` and `k += 2`."""
+    match expr:
+        case ir.Read(place=place) | ir.Increment(target=ir.RegisterPlace() as place):
+            return place
+        case ir.Assign(target=ir.RegisterPlace() as place, op=op) if op is not None:
+            return place
+        case _:
+            return None
+
+
 class _IterationTaint:
     """Walks a body in execution order with the set of registers whose value depends on the iteration.
 
@@ -728,16 +752,17 @@ class _IterationTaint:
         stack: list[ir.Expr] = [expr]
         while stack:
             node = stack.pop()
-            if isinstance(node, ir.Read):
-                key = ir.register_key(node.place)
+            place = read_place(node)
+            if place is not None:
+                key = ir.register_key(place)
                 if key in self._tainted:
                     found = True
-                elif key in self._assigned and key not in self._defined and not node.type.is_float:
+                elif key in self._assigned and key not in self._defined and not place.type.is_float:
                     self._taint(key)
                     found = True
-            elif isinstance(node, ir.TextureFetch | ir.Atomic):
+            if isinstance(node, ir.TextureFetch | ir.Atomic):
                 continue
-            elif isinstance(node, ir.Load):
+            if isinstance(node, ir.Load):
                 if self._loads_pointers:
                     found = self._loads_moving(node) or found
                 if node.place.space not in FOLLOWED or not node.type.is_integral:

@@ -199,11 +199,11 @@ def _walk(stmt: Stmt) -> Iterator[Stmt]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(_directly_below(node))
+        stack.extend(directly_below(node))
 
 
 @lru_cache(maxsize=1 << 14)
-def _directly_below(stmt: Stmt) -> tuple[Stmt, ...]:
+def directly_below(stmt: Stmt) -> tuple[Stmt, ...]:
     """The bodies of the calls in a statement and the statements inside it, the last one first."""
     inner: list[Stmt] = [
         part.body

@@ -138,6 +138,21 @@ _Arguments = tuple[Value, ...]
 _Function = Callable[[Memory, ir.Call, _Arguments], Value | None]
 
 
+NO_NUMBER = Unknown("a text that is no number: an exception")
+OUT_OF_RANGE = Unknown("a text or number that is out of range: an exception")
+THROWN = {
+    NO_NUMBER: "std::invalid_argument|std::logic_error|std::exception",
+    OUT_OF_RANGE: "std::out_of_range|std::logic_error|std::exception",
+}
+"""What functions of texts throw, instead of giving a value: by its names."""
+
+
+def may_throw(node: ir.Call) -> bool:
+    """Whether a call throws, or is of a function of texts that may."""
+    name = node.name.removeprefix("std::")
+    return name in (ir.THROW, "substr") or name.startswith("sto")
+
+
 def _to_integer(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """atoi, strtol, std::stoi and their kin; a text without a number is 0."""
     text = text_of(arguments[0]) if arguments else None
@@ -149,7 +164,7 @@ def _to_integer(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     if node.name.removeprefix("std::").startswith("sto") and (
         found is None or _clipped(number, node.type) != number
     ):
-        return Unknown("a text that is no number: an exception")
+        return NO_NUMBER if found is None else OUT_OF_RANGE
     _store_end(memory, arguments, end)
     return _clipped(number, node.type)
 
@@ -160,7 +175,7 @@ def _to_real(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | No
         return None
     found = _real(text)
     if found is None and node.name.removeprefix("std::").startswith("sto"):
-        return Unknown("a text that is no number: an exception")
+        return NO_NUMBER
     number, end = found or (0.0, 0)
     _store_end(memory, arguments, end)
     return number
@@ -409,6 +424,9 @@ def _itself(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
 def _part(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """substr(from, length)."""
     del memory, node
+    whole, begin = (text_of(arguments[0]), arguments[1]) if len(arguments) > 1 else (None, 0)
+    if whole is not None and isinstance(begin, int) and begin > len(whole):
+        return OUT_OF_RANGE
     part = _part_of(*arguments) if 1 <= len(arguments) <= 3 else None
     return None if part is None else Record({0: part})
 

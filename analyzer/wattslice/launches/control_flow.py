@@ -24,6 +24,7 @@ from wattslice.launches.memory import (
     Delta,
     Memory,
     Pointer,
+    Record,
     Storage,
     Unknown,
     Value,
@@ -356,7 +357,12 @@ class ControlFlow(Evaluator):
         if self._thrown is not None:
             thrown, self._thrown = self._thrown, None
             raise thrown.errors[0]
-        raise self._handled or LeftError(frozenset({ir.ANY_TYPE}))
+        again = self._handled or LeftError(frozenset({ir.ANY_TYPE}))
+        if isinstance(value, Record):  # of which a handler may name the base
+            cells = again.value.cells if isinstance(again.value, Record) else {}
+            is_like = value.cells.keys() <= cells.keys()
+            value = Record({**cells, **value.cells}) if is_like else Unknown("what is thrown again")
+        raise again if value is None else LeftError(again.names, value)
 
     def _declare(self, variable: ir.Variable, value: ir.Expr | None) -> None:
         if variable.role is ir.VariableRole.STATIC_LOCAL:

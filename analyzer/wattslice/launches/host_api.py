@@ -419,7 +419,12 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
         return construct(ir.Construct(node.arguments, (), node.type, node.span), arguments)
     if name in ("forward", "move") and len(arguments) == 1:
         given = node.arguments[0]
-        if name == "move" and isinstance(given, ir.Read) and isinstance(arguments[0], Record):
+        is_pointer = given.type.name.startswith(("std::unique_ptr<", "std::shared_ptr<"))
+        if name == "move" and isinstance(given, ir.Read) and is_pointer and not given.place.path:
+            storage = memory.storage(given.place.variable)
+            for key in tuple(storage.cells):
+                memory.set_cell(storage, key, 0)
+        elif name == "move" and isinstance(given, ir.Read) and isinstance(arguments[0], Record):
             memory.forget(memory.storage(given.place.variable), Unknown("moved from"))
         return arguments[0]
     if name in ALLOCATIONS:
@@ -562,7 +567,7 @@ def _copy(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Val
 
 
 def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
-    """memset, cudaMemset: every number of what the pointer points to, from equal bytes."""
+    """memset, which gives its first argument, cudaMemset: every number behind the pointer, of equal bytes."""
     del gpu
     if len(arguments) < 3:
         return None

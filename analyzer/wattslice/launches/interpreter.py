@@ -16,7 +16,7 @@ from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
 from wattslice.launches.algorithms import algorithm_call
 from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
-from wattslice.launches.command_line import READS_ARGV, main_arguments, text_call
+from wattslice.launches.command_line import READS_ARGV, THROWN, main_arguments, text_call
 from wattslice.launches.containers import container_call
 from wattslice.launches.control_flow import LeftError
 from wattslice.launches.data_files import READS_FILES, DataFiles
@@ -305,6 +305,8 @@ class Interpreter(HostLoops):
                 return Unknown("no value")
             for known in (text_call, tensor_call, self._files.call, algorithm_call):
                 value = known(self.memory, node, arguments)
+                if isinstance(value, Unknown) and (names := THROWN.get(value)) is not None:
+                    self._throw(names, None)
                 if value is not None:
                     self._budget += self._files.steps_for_reading()
                     return value

@@ -158,22 +158,31 @@ class Overrides(Struct, frozen=True):
 NO_OVERRIDES = Overrides()
 
 
+class Contents(Struct, frozen=True):
+    """What a launch gives besides numbers: known scalars of by-value structs, what cudaMemcpyToSymbol
+    left in constant memory, known values of what lambdas captured, and the arguments that point somewhere
+    known, or hold what does.
+    """
+
+    members: tuple[MemberValue, ...] = ()
+    constants: tuple[ConstantValue, ...] = ()
+    captures: tuple[CapturedValue, ...] = ()
+    pointers: tuple[GivenPointer, ...] = ()
+
+
 class KernelLaunch(Struct, frozen=True):
     """One launch of one kernel: its geometry and everything known about its arguments.
 
-    `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record;
-    `members` holds known scalars of by-value structs, `constants` what cudaMemcpyToSymbol left in constant
-    memory. `pointers`: the arguments that point somewhere known, or hold what does. `assumed_arguments`:
-    values for parameters without one that agree with other launches that get the same variable. `captures`:
-    known values of what lambdas among the arguments captured. `settings`: `--set` values that concern this
-    kernel, already applied to `arguments`, and those that name no parameter (loop trips, locals).
-    `assumed_variables`: host variables that the source does not give and that grid, block or arguments were
-    computed from, with the values assumed. `line` of the launch, None without host code; `file` where that is
-    not the kernel's own, else empty. `program_arguments`: of a launch that is another one without them.
-    `data`: what arrays hold, the entry for all others first; `zeros`: those that the host code set to zero.
-    `unknown_arguments`: why scalar arguments are None. `times`: how often one run of the program (of the
-    entry point, where no `main` is read) makes it, of long loops as the first, middle and last iteration
-    tell; None when unknown.
+    `arguments[i]` is the value of `kernel.parameters[i]`, None when unknown, a pointer or a record.
+    `assumed_arguments`: values for parameters without one that agree with other launches that get the same
+    variable. `settings`: `--set` values that concern this kernel, already applied to `arguments`, and those
+    that name no parameter (loop trips, locals). `assumed_variables`: host variables that the source does not
+    give and that grid, block or arguments were computed from, with the values assumed. `line` of the launch,
+    None without host code; `file` where that is not the kernel's own, else empty. `program_arguments`: of a
+    launch that is another one without them. `data`: what arrays hold, the entry for all others first;
+    `zeros`: those that the host code set to zero. `unknown_arguments`: why scalar arguments are None.
+    `times`: how often one run of the program (of the entry point, where no `main` is read) makes it, of long
+    loops as the first, middle and last iteration tell; None when unknown.
     """
 
     kernel: ir.Kernel
@@ -185,13 +194,10 @@ class KernelLaunch(Struct, frozen=True):
     arguments: tuple[int | float | None, ...]
     settings: tuple[NamedValue, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
-    members: tuple[MemberValue, ...] = ()
+    contents: Contents = Contents()
     assumed_variables: tuple[NamedValue, ...] = ()
-    constants: tuple[ConstantValue, ...] = ()
     file: str = ""
-    pointers: tuple[GivenPointer, ...] = ()
     assumed_arguments: tuple[NamedValue, ...] = ()
-    captures: tuple[CapturedValue, ...] = ()
     program_arguments: ProgramArguments | None = None
     data: tuple[ArrayData, ...] = (EVERYTHING_LIVE,)
     unknown_arguments: tuple[UnknownArgument, ...] = ()
@@ -201,7 +207,7 @@ class KernelLaunch(Struct, frozen=True):
     @property
     def extents(self) -> dict[ir.Root, int | None]:
         """Bytes allocated from where each known pointer points on; None: how many is unknown."""
-        return {self._behind(given): given.extent_bytes for given in self.pointers}
+        return {self._behind(given): given.extent_bytes for given in self.contents.pointers}
 
     @property
     def same_arrays(self) -> dict[ir.Root, ir.Root]:
@@ -209,7 +215,7 @@ class KernelLaunch(Struct, frozen=True):
         first: dict[int, ir.Root] = {}
         return {
             root: first.setdefault(given.array, root)
-            for given in self.pointers
+            for given in self.contents.pointers
             for root in (self._behind(given),)
         }
 

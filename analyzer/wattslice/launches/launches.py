@@ -28,6 +28,7 @@ from wattslice.launches.kernel_shape import default_block, default_grid
 from wattslice.launches.launch import (
     Assumption,
     CapturedValue,
+    Contents,
     Dim3,
     GivenPointer,
     KernelLaunch,
@@ -214,13 +215,15 @@ def _launch(
         line,
         tuple(number_of(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
         assumptions=tuple(replace(entry, file=host_file) for entry in assumptions),
-        members=tuple(_members(kernel, chosen)),
-        constants=chosen.constants,
-        captures=tuple(_captures(kernel, chosen)),
+        contents=Contents(
+            tuple(_members(kernel, chosen)),
+            chosen.constants,
+            tuple(_captures(kernel, chosen)),
+            tuple(_pointers(kernel, chosen)),
+        ),
         assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
         file=host_file,
         assumed_arguments=tuple(_assumed_arguments(kernel, chosen)),
-        pointers=tuple(_pointers(kernel, chosen)),
         program_arguments=chosen.given,
         unknown_arguments=tuple(_unknown_arguments(kernel, chosen)),
     )

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from wattslice import ir
 from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph
-from wattslice.launches.command_line import is_of_texts
+from wattslice.launches.command_line import is_of_texts, may_throw
 from wattslice.launches.host_api import base_of, symbol_of
 from wattslice.launches.memory import INPUT_STREAMS, TEXT_STREAMS, is_text_object
 
@@ -143,7 +143,7 @@ class DefUseReader:
         found.launches |= node.name in host_api.ABOUT_GRAPHS or host_api.takes_a_graph(node)
         if node.name in (ir.CAUGHT, ir.HANDLE):
             found.uses.add(_THROWN)
-        if node.name in (ir.THROW, ir.HANDLE):
+        if node.name == ir.HANDLE or may_throw(node):
             found.defines.add(_THROWN)
         function = self.graph.callee(node)
         if node.function is not None or node.name == "operator()" or node.is_virtual:

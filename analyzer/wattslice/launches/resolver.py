@@ -50,11 +50,14 @@ def handed_over(launch: KernelLaunch, kernel: ir.Kernel, variables: Iterable[ir.
         launch,
         kernel=kernel,
         arguments=_arguments(launch, kernel),
-        members=(),
         assumptions=tuple(replace(entry, file=entry.file or file) for entry in launch.assumptions),
-        constants=_constants(launch, variables),
+        contents=replace(
+            launch.contents,
+            members=(),
+            constants=_constants(launch, variables),
+            pointers=tuple(_pointers(launch, kernel)),
+        ),
         file="" if (launch.file or file) == kernel.span.file else launch.file or file,
-        pointers=tuple(_pointers(launch, kernel)),
         assumed_arguments=_assumed_arguments(launch, kernel),
     )
 
@@ -94,7 +97,7 @@ def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | N
     for index, (parameter, value) in enumerate(zip(launch.kernel.parameters, launch.arguments, strict=True)):
         if value is not None:
             known[index, 0] = value, parameter.type
-    for member in launch.members:
+    for member in launch.contents.members:
         parameter = launch.kernel.parameters[member.parameter]
         if (place := _place(parameter.type, member.path)) is not None:
             offset, type_ = place
@@ -116,7 +119,7 @@ def _assumed_arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[NamedVa
 
 
 def _pointers(launch: KernelLaunch, kernel: ir.Kernel) -> Iterator[GivenPointer]:
-    known = {(given.parameter, given.offset_bytes): given for given in launch.pointers}
+    known = {(given.parameter, given.offset_bytes): given for given in launch.contents.pointers}
     for index, part in enumerate(kernel.argument_parts):
         if (given := known.get((part.argument, part.offset_bytes))) is not None:
             yield replace(given, parameter=index, offset_bytes=0)
@@ -152,7 +155,7 @@ def _constants(launch: KernelLaunch, variables: Iterable[ir.Variable]) -> tuple[
     compiled = {v.name: v for v in variables if v.space is ir.MemorySpace.CONSTANT}
     return tuple(
         replace(entry, variable=compiled[entry.variable.name])
-        for entry in launch.constants
+        for entry in launch.contents.constants
         if entry.variable.name in compiled
     )
 

@@ -283,7 +283,7 @@ def _filled(key: str, text: str, finding: Finding, launches: tuple[KernelAnalysi
         if not re.fullmatch(r"[\d,:]+", value):
             if not launches:
                 return None
-            grid, block = (",".join(map(str, e)) for e in (launches[0].grid, launches[0].block))
+            grid, block = (",".join(map(str, e)) for e in (launches[0].launch.grid, launches[0].launch.block))
             value = f"{grid}:{block}" + (":0" if value.endswith(":BYTES") else "")
     elif value == "VALUE":
         assumed = _assumed_value(name.rpartition(".")[2] if "trip_L" not in name else name, finding, launches)
@@ -298,9 +298,8 @@ def _assumed_value(name: str, finding: Finding, launches: tuple[KernelAnalysis, 
     if (loop := _LOOP.search(name)) is not None:
         for kernel in launches:
             for trips in kernel.loops:
-                file = (
-                    trips.file.endswith(loop[2]) if loop[2] else not trips.file or trips.file == kernel.file
-                )
+                own = trips.file in ("", kernel.source.file)
+                file = trips.file.endswith(loop[2]) if loop[2] else own
                 if trips.line == int(loop[1]) and file:
                     return f"{trips.assumed:g}"
         return None

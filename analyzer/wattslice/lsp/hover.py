@@ -46,9 +46,9 @@ def _line_parts(view: View, line: int) -> Iterator[str]:
         own = [heat for other, heat in heats if other is kernel]
         facts = [*_slices_at(kernel, line, view), *_counts_at(kernel, line, view)]
         if own:
-            whose = "the board draws" if kernel.model == "regression" else "operations draw"
+            whose = "the board draws" if kernel.basis.model == "regression" else "operations draw"
             total = power(operations_power_w(kernel))
-            yield f"**{heat_text(own)}** of the {total} that {whose} in {code(kernel.qualified_name)}"
+            yield f"**{heat_text(own)}** of the {total} that {whose} in {code(kernel.source.qualified_name)}"
         yield from facts
     everywhere = without_suppressed(view.analysis)  # a launch stands outside of its kernel
     assumed = [
@@ -65,18 +65,18 @@ def _some_per_name(kernels: tuple[KernelAnalysis, ...]) -> tuple[KernelAnalysis,
     """One launch of each kernel: the one that draws most, else the first."""
     best: dict[str, KernelAnalysis] = {}
     for kernel in kernels:
-        known = best.get(kernel.qualified_name)
+        known = best.get(kernel.source.qualified_name)
         if known is None or (kernel.power_w or 0.0) > (known.power_w or 0.0):
-            best[kernel.qualified_name] = kernel
+            best[kernel.source.qualified_name] = kernel
     return tuple(best.values())[:_MOST_LAUNCHES]
 
 
 def _is_at(view: View, entry: Assumption | Advice, kernel: KernelAnalysis, line: int) -> bool:
-    return entry.line == line and view.is_own(entry.file or kernel.file)
+    return entry.line == line and view.is_own(entry.file or kernel.source.file)
 
 
 def _slices_at(kernel: KernelAnalysis, line: int, view: View) -> Iterator[str]:
-    slices = [part for part in kernel.slices if line in part.lines] if view.is_own(kernel.file) else []
+    slices = [part for part in kernel.slices if line in part.lines] if view.is_own(kernel.source.file) else []
     if slices:
         yield _slice_table(slices)
 
@@ -107,7 +107,7 @@ def _counts_at(kernel: KernelAnalysis, line: int, view: View) -> Iterator[str]:
 
 def _own_line(place: object, kernel: KernelAnalysis, view: View) -> int:
     """The line of a loop or arm, 0 in another file."""
-    file = getattr(place, "file", "") or kernel.file
+    file = getattr(place, "file", "") or kernel.source.file
     return int(getattr(place, "line", 0)) if view.is_own(file) else 0
 
 
@@ -158,8 +158,8 @@ def _summary(view: View, launches: tuple[KernelAnalysis, ...]) -> str:
 
 
 def _launch(kernel: KernelAnalysis, view: View) -> Iterator[str]:
-    inside = geometry(kernel.grid, kernel.block)
-    yield f"{code(kernel.qualified_name + inside)} {plain(launch_origin(kernel).plain)}"
+    inside = geometry(kernel.launch.grid, kernel.launch.block)
+    yield f"{code(kernel.source.qualified_name + inside)} {plain(launch_origin(kernel.launch).plain)}"
     if kernel.power_w is None:
         reason = why_unknown(kernel, view.analysis)
         yield "Power **unknown**" + (
@@ -173,13 +173,14 @@ def _launch(kernel: KernelAnalysis, view: View) -> Iterator[str]:
             )
         yield f"**{plain(launches_text((kernel,)))}**{of_limit}"
     facts = [f"runs {time(kernel.time_s)}, {energy(kernel.energy_j)}"] if kernel.power_w is None else []
-    facts += fills(kernel)
+    facts += fills(kernel.resources)
     branches = {BranchClass.SPARSE: "branch-sparse", BranchClass.DENSE: "branch-dense"}
-    facts += [f"model {kernel.model}", f"method {kernel.method.upper()}", f"data {plain(kernel.data)}"]
-    facts += [branches[kernel.branch_class]] if kernel.branch_class in branches else []
+    basis = kernel.basis
+    facts += [f"model {basis.model}", f"method {basis.method.upper()}", f"data {plain(kernel.launch.data)}"]
+    facts += [branches[basis.branch_class]] if basis.branch_class in branches else []
     yield " · ".join(facts)
-    if kernel.counts_per_thread is not None:
-        pairs = zip(FIELD_NAMES, kernel.counts_per_thread.values(), strict=True)
+    if kernel.work is not None:
+        pairs = zip(FIELD_NAMES, kernel.work.counts_per_thread.values(), strict=True)
         counts = [f"{name.replace('_', ' ')} {three_digits(count)}" for name, count in pairs if count]
         yield f"Operations per thread: {', '.join(counts)}" if counts else "No operations"
     if kernel.slices:

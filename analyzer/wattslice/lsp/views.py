@@ -55,8 +55,8 @@ class View:
         self.kernels: dict[int, tuple[KernelAnalysis, ...]] = {}
         self.heats: dict[int, tuple[tuple[KernelAnalysis, LineHeat], ...]] = {}
         for kernel in analysis.kernels:
-            if self.is_own(kernel.file):
-                self.kernels[kernel.line] = (*self.kernels.get(kernel.line, ()), kernel)
+            if self.is_own(kernel.source.file):
+                self.kernels[kernel.source.line] = (*self.kernels.get(kernel.source.line, ()), kernel)
             for heat in kernel.hot_lines:
                 if self.is_own(heat.file):
                     self.heats[heat.line] = (*self.heats.get(heat.line, ()), (kernel, heat))
@@ -108,7 +108,7 @@ class View:
 
     def _spans(self) -> dict[str, tuple[int, int]]:
         """First and last line of the document's kernels, by name."""
-        return {kernel.name: (line, kernel.end_line) for line, (kernel, *_) in self.kernels.items()}
+        return {kernel.name: (line, kernel.source.end_line) for line, (kernel, *_) in self.kernels.items()}
 
     def _unreadable_in(self, first: int, last: int) -> tuple[Finding, ...]:
         """What could not be read of these lines."""
@@ -117,10 +117,7 @@ class View:
     def launches_around(self, line: int) -> tuple[KernelAnalysis, ...]:
         """The launches of the kernels whose definition holds this line."""
         return tuple(
-            kernel
-            for launches in self.kernels.values()
-            for kernel in launches
-            if kernel.line <= line <= kernel.end_line
+            kernel for launches in self.kernels.values() for kernel in launches if line in kernel.source.lines
         )
 
     def place_of(self, finding: Finding) -> int:
@@ -130,7 +127,7 @@ class View:
         """
         if self.is_own(finding.file):
             return max(1, finding.line)
-        own = (kernel.line for kernel in self.named(finding.kernel) if self.is_own(kernel.file))
+        own = (kernel.source.line for kernel in self.named(finding.kernel) if self.is_own(kernel.source.file))
         name = PurePath(finding.file).name
         including = (
             number
@@ -162,13 +159,6 @@ class _Own:
         return known
 
 
-def spread(values: Iterable[float | None]) -> tuple[float, float] | None:
-    """Least and largest of what is known; None when one of them is not."""
-    known = list(values)
-    numbers = [value for value in known if value is not None]
-    return (min(numbers), max(numbers)) if numbers and len(numbers) == len(known) else None
-
-
 def heat_text(heats: Iterable[LineHeat]) -> str:
     """`32.4 W · 42 %`; several launches that differ give ranges."""
     found = tuple(heats)
@@ -177,10 +167,11 @@ def heat_text(heats: Iterable[LineHeat]) -> str:
 
 def ranged(text: Callable[[float | None], str], values: Iterable[float | None]) -> str:
     """One figure, or `12–18 W`: the unit once where both ends have the same."""
-    ends = spread(values)
-    if ends is None:
+    known = list(values)
+    numbers = [value for value in known if value is not None]
+    if not numbers or len(numbers) < len(known):
         return UNKNOWN
-    low, high = (text(end) for end in ends)
+    low, high = text(min(numbers)), text(max(numbers))
     if low == high:
         return high
     number, _, unit = low.rpartition(" ")
@@ -191,7 +182,7 @@ def launches_text(launches: tuple[KernelAnalysis, ...]) -> str:
     """`183 W (104–295 W) · 2.10 mJ · 11.5 µs · limited by DRAM bandwidth`, of all launches of a kernel."""
     parts: list[str] = []
     if len(launches) > 1:
-        instances = len({kernel.qualified_name for kernel in launches})
+        instances = len({kernel.source.qualified_name for kernel in launches})
         parts.append(f"{len(launches)} launches" + (f" of {instances} instances" if instances > 1 else ""))
     if all(kernel.power_w is None for kernel in launches):
         return " · ".join([*parts, f"power {UNKNOWN}"])
@@ -222,11 +213,11 @@ def stake_text(power_w: float | None, energy_j: float | None) -> str:
 
 
 def _interval(launches: tuple[KernelAnalysis, ...]) -> str:
-    lows = spread(kernel.power_low_w for kernel in launches)
-    highs = spread(kernel.power_high_w for kernel in launches)
-    if lows is None or highs is None:
+    known = [kernel.power for kernel in launches if kernel.power is not None]
+    if len(known) < len(launches):
         return ""
-    return f" ({three_digits(lows[0])}–{three_digits(highs[1])} W)"
+    low_w, high_w = min(watts.low_w for watts in known), max(watts.high_w for watts in known)
+    return f" ({three_digits(low_w)}–{three_digits(high_w)} W)"
 
 
 # Only what would mean something: editors that show the text as it is show the backslashes too.
@@ -261,7 +252,7 @@ def inlay_hints(
         hot = [heat for _, heat in heats if heat.share >= min_share]
         if now is None or not hot or not where.start.line <= now <= where.end.line:
             continue
-        names = ", ".join(dict.fromkeys(kernel.qualified_name for kernel, _ in heats))
+        names = ", ".join(dict.fromkeys(kernel.source.qualified_name for kernel, _ in heats))
         end = width(document.line(now), encoding)
         found.append(
             types.InlayHint(

@@ -20,7 +20,7 @@ from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
 from wattslice.frontend.cuda.read import read_callers, read_definitions, read_launcher, read_linking
 from wattslice.frontend.inputs import Inputs, note_inputs, note_unrepeatable, recorded
-from wattslice.frontend.limits import MOST_S, limited
+from wattslice.frontend.limits import MOST_S, REMEDY, Watch, limited
 from wattslice.frontend.project.runs import ProgramArguments, find_arguments
 from wattslice.frontend.source_files import mentions
 from wattslice.frontend.surroundings import Surroundings
@@ -134,7 +134,7 @@ def _about_variants(config: Config, results: Sequence[FileAnalysis]) -> Iterator
         return
     kernels: dict[str, dict[str, str]] = {}  # by the names of files: their names, and the files
     for kernel in (one for result in results for one in result.kernels):
-        kernels.setdefault(Path(kernel.file).name, {})[kernel.name] = kernel.file
+        kernels.setdefault(Path(kernel.source.file).name, {})[kernel.name] = kernel.source.file
     for stored in all_stored_variants(config.gpu.gpu_id):
         there = kernels.get(stored.file, {})
         if there and stored.kernel not in there:
@@ -177,15 +177,18 @@ def analyze_file(
 ) -> FileAnalysis:
     """One file from source text to watts; `source`: its bytes where they are newer than the disk.
 
-    Raises `WattsliceError` when it cannot be read at all, or has no end (`limits.py`).
+    Where that has no end (`limits.py`), launches that were not reached have no figures and are told (PW001).
+    Raises `WattsliceError` when the file cannot be read at all, or reading it has no end.
     """
     steps = stages or Stages()
     with no_collections():
-        analyze = lambda: _analyze_file(path, config, source, steps)  # noqa: E731
+        analyze = partial(_analyze_file, path, config, source, steps)
         return in_one_piece(lambda: limited(path, analyze, steps.most_s))
 
 
-def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stages) -> FileAnalysis:
+def _analyze_file(
+    path: Path, config: Config, source: bytes | None, stages: Stages, watch: Watch
+) -> FileAnalysis:
     gpu = load_gpu(config.gpu.gpu_id)
     program = stages.program(path, config, source)
     host = path if program.origin is None else Path(program.origin.file)
@@ -198,7 +201,9 @@ def _analyze_file(path: Path, config: Config, source: bytes | None, stages: Stag
 
         bound = bind(profile, program, config.files, source)
         config = replace(config, facts=replace(config.facts, branch_profile=bound.profile))
-    results = [stages.launch(launch, config, gpu, quoter) for launch in launches]
+    results = watch.as_far_as_possible(lambda launch: stages.launch(launch, config, gpu, quoter), launches)
+    reason = f"not reached within the limits of a file: {watch.reason} ({REMEDY})"
+    results += [_failed(launch, gpu, "PW001", reason) for launch in launches[len(results) :]]
     kernels = tuple(result.kernel for result in results)
     diagnostics = (*program.diagnostics, *(d for result in results for d in result.diagnostics))
     comments = suppressions_in((program.file, *files_spoken_of(kernels, diagnostics)), quoter)

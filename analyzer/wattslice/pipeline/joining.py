@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.analysis import KernelAnalysis, SourceText, Suppression
+from wattslice.analysis import Advice, ArmAnalysis, KernelAnalysis, LineHeat, SourceText, Suppression
 from wattslice.branch_profile.profile import BoundProfile
 from wattslice.config.sources import is_ptx
+from wattslice.counting.profile import LoopTrips
 from wattslice.ir import Diagnostic
-from wattslice.launches.launch import LaunchSource
+from wattslice.launches.launch import Assumption, LaunchSource
 from wattslice.launches.overrides import KnownNames
 
 
@@ -39,74 +40,57 @@ def joined(results: Sequence[FileAnalysis]) -> tuple[FileAnalysis, ...]:
     return _each_launch_once(_spelled_alike(results))
 
 
-class _InFile(Protocol):
-    @property
-    def file(self) -> str: ...
-
-
-Entry = TypeVar("Entry", Diagnostic, Suppression, SourceText)
-
-
 def _spelled_alike(results: Sequence[FileAnalysis]) -> tuple[FileAnalysis, ...]:
     """Every file as the user gave it, any other as it was spelled first, without needless `..`."""
     own = dict.fromkeys(result.file for result in results)
-    others = dict.fromkeys(file for result in results for file in _files_of(result) if file not in own)
+    named: dict[str, str] = {}
+    for result in results:
+        _renamed(result, lambda file: named.setdefault(file, file))
     first: dict[str, str] = {os.path.realpath(file): file for file in reversed(own)}
-    for file in filter(None, others):
+    for file in filter(None, (file for file in named if file not in own)):
         place, short = os.path.realpath(file), os.path.normpath(file)
         first.setdefault(place, short if os.path.realpath(short) == place else file)
-    names = {file: first[os.path.realpath(file)] for file in (*own, *others) if file}
+    names = {file: first[os.path.realpath(file)] for file in (*own, *named) if file}
     if all(file == name for file, name in names.items()):
         return tuple(results)
+    return tuple(_renamed(result, lambda file: names.get(file, file)) for result in results)
 
-    def name(file: str) -> str:
-        return names.get(file, file)
 
-    def renamed(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        return tuple(replace(entry, file=name(entry.file)) for entry in entries)
+_Naming = Callable[[str], str]
 
-    return tuple(
-        replace(
-            result,
-            kernels=tuple(_renamed_kernel(kernel, name) for kernel in result.kernels),
-            diagnostics=renamed(result.diagnostics),
-            suppressions=renamed(result.suppressions),
-            sources=renamed(result.sources),
-        )
-        for result in results
+
+def _renamed(result: FileAnalysis, name: _Naming) -> FileAnalysis:
+    """`result` with `name` of every file that it names."""
+    return replace(
+        result,
+        diagnostics=_in_files(result.diagnostics, name),
+        suppressions=_in_files(result.suppressions, name),
+        sources=_in_files(result.sources, name),
+        kernels=tuple(_renamed_kernel(kernel, name) for kernel in result.kernels),
     )
 
 
-def _files_of(result: FileAnalysis) -> Iterable[str]:
-    """Every file that a result names."""
-    of_result: tuple[tuple[_InFile, ...], ...] = (result.diagnostics, result.suppressions, result.sources)
-    for entries in of_result:
-        yield from (entry.file for entry in entries)
-    for kernel in result.kernels:
-        yield from (kernel.file, kernel.launch_file)
-        of_kernel: tuple[tuple[_InFile, ...], ...] = (
-            kernel.hot_lines,
-            kernel.loops,
-            kernel.arms,
-            kernel.assumptions,
-            kernel.advice,
-        )
-        for entries in of_kernel:
-            yield from (entry.file for entry in entries)
-
-
-def _renamed_kernel(kernel: KernelAnalysis, name: Callable[[str], str]) -> KernelAnalysis:
-    file, launch_file = name(kernel.file), name(kernel.launch_file)
+def _renamed_kernel(kernel: KernelAnalysis, name: _Naming) -> KernelAnalysis:
+    file, launch_file = name(kernel.source.file), name(kernel.launch.file)
     return replace(
         kernel,
-        file=file,
-        launch_file="" if launch_file == file else launch_file,
-        hot_lines=tuple(replace(entry, file=name(entry.file)) for entry in kernel.hot_lines),
-        loops=tuple(replace(entry, file=name(entry.file)) for entry in kernel.loops),
-        arms=tuple(replace(entry, file=name(entry.file)) for entry in kernel.arms),
-        assumptions=tuple(replace(entry, file=name(entry.file)) for entry in kernel.assumptions),
-        advice=tuple(replace(entry, file=name(entry.file)) for entry in kernel.advice),
+        source=replace(kernel.source, file=file),
+        launch=replace(kernel.launch, file="" if launch_file == file else launch_file),
+        hot_lines=_in_files(kernel.hot_lines, name),
+        loops=_in_files(kernel.loops, name),
+        arms=_in_files(kernel.arms, name),
+        assumptions=_in_files(kernel.assumptions, name),
+        advice=_in_files(kernel.advice, name),
     )
+
+
+_Entry = TypeVar(
+    "_Entry", Diagnostic, Suppression, SourceText, LineHeat, LoopTrips, ArmAnalysis, Assumption, Advice
+)
+
+
+def _in_files(entries: tuple[_Entry, ...], name: _Naming) -> tuple[_Entry, ...]:
+    return tuple(replace(entry, file=name(entry.file)) for entry in entries)
 
 
 class _Told(Struct, frozen=True):
@@ -117,18 +101,19 @@ class _Told(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return self.kernel.qualified_name
+        return self.kernel.source.qualified_name
 
     @property
     def place(self) -> Hashable:
         """Where the launch stands in the source; None for an invented one."""
-        line = self.kernel.launch_line
-        return None if line is None else (self.kernel.launch_file or self.kernel.file, line)
+        line = self.kernel.launch.line
+        return None if line is None else (self.kernel.launch.file or self.kernel.source.file, line)
 
     @property
     def launch(self) -> Hashable:
-        kernel = self.kernel
-        return self.name, self.place, kernel.grid, kernel.block, kernel.shared_bytes_per_block
+        launch, resources = self.kernel.launch, self.kernel.resources
+        shared_bytes = None if resources is None else resources.shared_bytes_per_block
+        return self.name, self.place, launch.grid, launch.block, shared_bytes
 
 
 def _each_launch_once(results: tuple[FileAnalysis, ...]) -> tuple[FileAnalysis, ...]:
@@ -138,7 +123,7 @@ def _each_launch_once(results: tuple[FileAnalysis, ...]) -> tuple[FileAnalysis, 
         for kernel in result.kernels:
             # compiled code is another kernel than its source, although it is told of the same lines
             compiled = result.file if is_ptx(result.file) else ""
-            definitions[kernel.file, kernel.line, kernel.name, compiled].append(_Told(kernel, number))
+            definitions[*kernel.source.place, kernel.name, compiled].append(_Told(kernel, number))
     kept: defaultdict[int, set[int]] = defaultdict(set)
     for group in definitions.values():
         for told in group if len({told.by for told in group}) == 1 else _worth_telling(group):
@@ -155,7 +140,7 @@ def _worth_telling(group: Sequence[_Told]) -> list[_Told]:
     launched = {told.name for told in group if told.place is not None}
     read: defaultdict[Hashable, set[int]] = defaultdict(set)
     for told in group:
-        if told.kernel.launch_source is not LaunchSource.ASSUMED:
+        if told.kernel.launch.source is not LaunchSource.ASSUMED:
             read[told.name, told.place].add(told.by)
 
     def is_known_better(told: _Told) -> bool:
@@ -163,7 +148,7 @@ def _worth_telling(group: Sequence[_Told]) -> list[_Told]:
             return True  # a template of which another result has an instance is no kernel of its own
         if told.place is None:
             return told.name in launched
-        is_assumed = told.kernel.launch_source is LaunchSource.ASSUMED
+        is_assumed = told.kernel.launch.source is LaunchSource.ASSUMED
         return is_assumed and not read[told.name, told.place] <= {told.by}
 
     best = [told for told in group if not is_known_better(told)]
@@ -180,9 +165,9 @@ def _only(result: FileAnalysis, ids: set[int]) -> FileAnalysis:
     """
     kept = tuple(kernel for kernel in result.kernels if id(kernel) in ids)
     gone = [kernel for kernel in result.kernels if id(kernel) not in ids]
-    files = {kernel.file for kernel in gone} - {kernel.file for kernel in kept}
-    spans = {(kernel.file, kernel.line, kernel.end_line) for kernel in gone}
-    spans -= {(kernel.file, kernel.line, kernel.end_line) for kernel in kept}
+    files = {kernel.source.file for kernel in gone} - {kernel.source.file for kernel in kept}
+    spans = {(*kernel.source.place, kernel.source.end_line) for kernel in gone}
+    spans -= {(*kernel.source.place, kernel.source.end_line) for kernel in kept}
 
     def is_told_by_others(entry: Diagnostic) -> bool:
         return entry.file in files or any(

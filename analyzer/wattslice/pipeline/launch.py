@@ -6,13 +6,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.analysis import (
+    Basis,
     BranchClass,
     KernelAnalysis,
+    KernelSource,
+    Launch,
     LineHeat,
     MethodWatts,
+    Power,
     ProfileUse,
+    Resources,
     Roofline,
     SliceAnalysis,
+    Work,
 )
 from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config
@@ -58,10 +64,9 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
     resident = residency(launch, gpu)
     facts = replace(
         bare_facts(launch, gpu),
-        shared_bytes_per_block=resident.shared_bytes,
-        registers_per_thread=resident.registers,
-        sm_saturation=resident.sm_saturation,
-        occupancy=resident.occupancy.occupancy,
+        resources=Resources(
+            resident.shared_bytes, resident.registers, resident.sm_saturation, resident.occupancy.occupancy
+        ),
     )
     try:
         profile = count(launch, config.facts.branch_profile)
@@ -81,7 +86,7 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
         lambda: profile if config.facts.branch_profile is None else count(launch),
         config,
         gpu,
-        variants_of(kernel, facts.data, gpu.id, quoter.texts, config.parse.defines)
+        variants_of(kernel, facts.launch.data, gpu.id, quoter.texts, config.parse.defines)
         if config.prediction.variants
         else None,
     )
@@ -91,35 +96,32 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
     attributed = answers.attributed(method)
     regions_w = region_powers(attributed.drawn, kernel.region_count)
     found, swung = with_swings(answers, method, regions_w)
-    watts = found.watts
+    watts, power = found.watts, _power(found)
     hot_lines = _heat(attributed.drawn, quoter)
     analysis = replace(
         facts,
-        branch_class=branch_class,
-        method=method.value,
-        model=found.model,
-        power_w=watts.power_w,
-        power_low_w=watts.power_low_w,
-        power_high_w=watts.power_high_w,
-        wanted=watts.wanted,
-        may_hit_power_limit=found.may_hit_power_limit,
+        work=Work(
+            work.counts,
+            work.instructions.per_thread,
+            _bytes(features),
+            () if work.workload is None else amounts_of(work.workload),
+        ),
+        power=power,
         time_s=expected.time_s,
-        energy_j=None
-        if watts.power_w is None or expected.time_s is None
-        else watts.power_w * expected.time_s,
+        energy_j=None if power is None or expected.time_s is None else power.power_w * expected.time_s,
         limited_by=expected.limited_by,
-        counts_per_thread=work.counts,
-        instructions_per_thread=work.instructions.per_thread,
-        bytes_per_thread=_bytes(features),
-        amounts=() if work.workload is None else amounts_of(work.workload),
-        variants=found.variants,
-        static_power_w=watts.static_w,
+        basis=Basis(
+            found.model,
+            method.value,
+            branch_class,
+            MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
+            _profile_use(config.facts.branch_profile, kernel),
+            found.variants,
+        ),
         slices=_slices(features, attributed.slices, watts.power_w),
         hot_lines=hot_lines,
         loops=profile.loops,
         arms=arm_analyses(kernel, profile, regions_w, _operations_w(watts), swung),
-        profile=_profile_use(config.facts.branch_profile, kernel),
-        methods=MethodWatts(*(answers.by(one).watts.power_w for one in Method)),
         assumptions=_assumptions(launch, profile, work.traffic),
         roofline=_roofline(work, gpu, config, watts.power_w, expected.time_s),
         advice=advise(
@@ -130,6 +132,14 @@ def analyze_launch(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quote
     )
     told = _diagnostics(kernel, found, gpu, config.prediction.model)
     return LaunchResult(analysis, (*told, *_fitted(launch, resident), *_warm_l2(launch, work, analysis, gpu)))
+
+
+def _power(found: PowerAnswer) -> Power | None:
+    watts = found.watts
+    if watts.power_w is None or watts.power_low_w is None or watts.power_high_w is None:
+        return None
+    ends = watts.power_low_w, watts.power_high_w
+    return Power(watts.power_w, *ends, watts.static_w, found.may_hit_power_limit, watts.wanted)
 
 
 def _fitted(launch: KernelLaunch, resident: Residency) -> tuple[Diagnostic, ...]:
@@ -171,24 +181,16 @@ def _roofline(
 
 def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
     """What is known of a launch before any stage looks at the kernel; everything else unknown."""
-    kernel = launch.kernel
+    kernel, span = launch.kernel, launch.kernel.span
+    ptx_file = kernel.body.span.file if kernel.machine_instructions else ""
+    names = kernel.qualified_name, kernel.mangled_name
+    site = launch.source, launch.line, launch.file, launch.program_arguments, launch.times
+    data = ", ".join(entry.told for entry in launch.data)
     return KernelAnalysis(
-        name=kernel.name,
-        qualified_name=kernel.qualified_name,
-        mangled_name=kernel.mangled_name,
-        file=kernel.span.file,
-        line=kernel.span.line,
-        end_line=kernel.span.end_line,
-        grid=launch.grid,
-        block=launch.block,
-        launch_source=launch.source,
-        launch_line=launch.line,
-        power_limit_w=gpu.power_limit_w,
-        launch_file=launch.file,
-        program_arguments=launch.program_arguments,
-        launch_times=launch.times,
-        data=", ".join(entry.told for entry in launch.data),
-        ptx_file=kernel.body.span.file if kernel.machine_instructions else "",
+        kernel.name,
+        KernelSource(*names, span.file, span.line, span.end_line, ptx_file),
+        Launch(launch.grid, launch.block, *site, data),
+        gpu.power_limit_w,
         assumptions=launch.assumptions,
     )
 

@@ -14,8 +14,8 @@ from wattslice.ir import If, Kernel, never_falls_through, walk_statements
 from wattslice.power.answer import PowerAnswer
 from wattslice.power.methods import Method, MethodAnswers
 from wattslice.power.paths import (
+    Path,
     TripRange,
-    arm_regions,
     left_at_once,
     paths,
     trip_ranges,
@@ -53,16 +53,15 @@ def swings(
     total = math.fsum(energies)
     if total <= 0:
         return ()
-    of_branch: dict[int, set[int]] = {}
+    of_branch: dict[int, list[Path]] = {}
     branch_of: dict[int, int] = {}
-    for path in paths(kernel):
-        of_branch.setdefault(path.of_region, set()).update(path.regions)
+    for path in paths(kernel).entries:
+        of_branch.setdefault(path.of_region, []).append(path)
         branch_of.setdefault(path.arm, path.of_region)
-    shares = {
-        arm: math.fsum(energies[region] for region in of_branch[branch_of[arm.region]]) / total
-        for arm in profile.arms
-        if arm.arm != "else" and arm.region in branch_of and _can_move(arm)
-    }
+    moving = [arm for arm in profile.arms if arm.arm != "else" and arm.region in branch_of and _can_move(arm)]
+    energy_of = paths(kernel).sums(energies)
+    energy = {one: energy_of(of_branch[one]) for one in {branch_of[arm.region] for arm in moving}}
+    shares = {arm: energy[branch_of[arm.region]] / total for arm in moving}
     largest = sorted(shares, key=lambda arm: -shares[arm])[:MOST_SWUNG]
     found: list[Swing] = []
     for arm in largest:
@@ -164,15 +163,18 @@ def arm_analyses(
 ) -> tuple[ArmAnalysis, ...]:
     """Every arm of `profile`, with its part of `operations_w`, what all operations draw (None: unknown)."""
     total = math.fsum(energies)
-    branch_of = {path.first_region: path.arm for path in paths(kernel)}  # an else-arm goes with its then-arm
-    visits = {path.first_region: profile.thread_counts[path.of_region] for path in paths(kernel)}
+    found_paths = paths(kernel).entries
+    branch_of = {path.first_region: path.arm for path in found_paths}  # an else-arm goes with its then-arm
+    visits = {path.first_region: profile.thread_counts[path.of_region] for path in found_paths}
+    path_of = {path.first_region: path for path in reversed(found_paths)}
+    energy_of = paths(kernel).sums(energies)
     leaving = _leaving(kernel)
     by_region = {swing.arm.region: swing for swing in found}
 
     def analysis(arm: BranchArm) -> ArmAnalysis:
         share = None
         if total > 0:
-            share = math.fsum(energies[region] for region in arm_regions(kernel, arm)) / total
+            share = energy_of((path_of[arm.region],) if arm.region in path_of else ()) / total
         swing = by_region.get(branch_of.get(arm.region, arm.region))
         low, high = arm.interval
         return ArmAnalysis(

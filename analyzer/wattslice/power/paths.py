@@ -8,10 +8,11 @@ of what stands in an arm (and, behind an arm that leaves, of what follows) and l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 
+import numpy
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,13 +20,13 @@ from wattslice.counting.profile import KNOWN_TO_LANES, BranchArm, ExecutionProfi
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.ir import (
     If,
-    InlinedCall,
     Kernel,
     Logical,
     Loop,
     Select,
     Stmt,
     Switch,
+    directly_below,
     nested_statements,
     never_falls_through,
     statement_expressions,
@@ -35,17 +36,49 @@ from wattslice.ir import (
 
 
 class Path(Struct, frozen=True):
-    """What runs when a branch goes one way: the `regions` of an arm, or of what follows one that leaves.
+    """What runs when a branch goes one way: the regions of an arm, or of what follows one that leaves.
 
     `arm`: the region of the arm; `of_region`: the branch. `negated`: it runs when the arm is *not* taken (an
     else-block, or what follows). `first_region`: of what it begins with, so that its counts are known.
+    `runs`: its regions, as pieces (from, before) of `Paths.order`; nearly always one.
     """
 
     arm: int
     of_region: int
     negated: bool
     first_region: int
-    regions: tuple[int, ...]
+    runs: tuple[tuple[int, int], ...]
+
+
+class Paths(Struct, frozen=True):
+    """Every path of every `if` and `switch` of a kernel, inlined functions included, outer ones first.
+
+    `order`: the regions of the kernel in the order of its text, in which those of a path stand together:
+    what early returns leave behind would else be listed for each of them.
+    """
+
+    entries: tuple[Path, ...]
+    order: tuple[int, ...]
+
+    def regions(self, path: Path) -> Iterator[int]:
+        """The regions of a path."""
+        return chain.from_iterable(self.order[start:stop] for start, stop in path.runs)
+
+    def sums(self, values: Sequence[float]) -> Callable[[Iterable[Path]], float]:
+        """What the regions of paths have of `values` (one a region), each region once: as `fsum`."""
+        ratios = [values[region].as_integer_ratio() for region in self.order]
+        unit = max((below for _, below in ratios), default=1)  # powers of two
+        until = (0, *accumulate(above * (unit // below) for above, below in ratios))
+
+        def total(found: Iterable[Path]) -> float:
+            whole = done = 0
+            for start, stop in sorted(run for path in found for run in path.runs):
+                if stop > done:
+                    whole += until[stop] - until[max(start, done)]
+                    done = stop
+            return whole / unit
+
+        return total
 
 
 def arms_of_data(profile: ExecutionProfile) -> tuple[BranchArm, ...]:
@@ -54,14 +87,58 @@ def arms_of_data(profile: ExecutionProfile) -> tuple[BranchArm, ...]:
 
 
 @lru_cache(maxsize=4)
-def paths(kernel: Kernel) -> tuple[Path, ...]:
-    """Every path of every `if` and `switch` of `kernel`, inlined functions included, outer ones first."""
-    return tuple(_paths(kernel.body))
+def paths(kernel: Kernel) -> Paths:
+    """The paths of `kernel`."""
+    nodes = tuple(walk_statements(kernel.body))
+    below = [directly_below(node) for node in nodes]
+    order: dict[int, int] = {}  # regions, and where they stand
+    known = [0]  # how many there are before each statement
+    first: list[int] = []  # of those in the statement itself, the one that stands first
+    for node in nodes:
+        own = [order.setdefault(region, len(order)) for region in _own_regions(node)]
+        first.append(min(own))
+        known.append(len(order))
+    firsts = numpy.array(first)
+
+    def path(arm: int, of_region: int, negated: bool, start: int, stop: int) -> Path:
+        begin, end = known[start], known[stop]
+        runs = ((begin, end),)
+        if firsts[start:stop].min() < begin:  # regions that stand in the text before, too
+            places = sorted({order[region] for node in nodes[start:stop] for region in _own_regions(node)})
+            runs = tuple((place, place + 1) for place in places)
+        return Path(arm, of_region, negated, nodes[start].region, runs)
+
+    ends = _ends([len(entry) for entry in below])
+    found: list[Path] = []
+    for at, node in enumerate(nodes):
+        if not below[at]:
+            continue
+        inner: list[int] = [at + 1]  # where what stands directly below it begins
+        while ends[inner[-1]] < ends[at]:
+            inner.append(ends[inner[-1]])
+        inner = inner[len(inner) - len(nested_statements(node)) :]
+        if isinstance(node, If):
+            then = node.then.region
+            found.extend(path(then, node.region, arm != inner[0], arm, ends[arm]) for arm in inner)
+        elif isinstance(node, Switch):
+            found.extend(path(nodes[case].region, node.region, False, case, ends[case]) for case in inner)
+        for one, following in pairwise(inner):
+            leaves = nodes[one]
+            if isinstance(leaves, If) and leaves.otherwise is None and never_falls_through(leaves.then):
+                found.append(path(leaves.then.region, leaves.region, True, following, ends[at]))
+    return Paths(tuple(found), tuple(order))
 
 
-def arm_regions(kernel: Kernel, arm: BranchArm) -> tuple[int, ...]:
-    """The regions that stand in `arm`."""
-    return next((path.regions for path in paths(kernel) if path.first_region == arm.region), ())
+def _ends(children: Sequence[int]) -> list[int]:
+    """Where each of the nodes of a tree in preorder ends, from the number of its children."""
+    ends = [0] * len(children)
+    open_roots: list[int] = []
+    for at in reversed(range(len(children))):
+        ends[at] = at + 1
+        for _ in range(children[at]):
+            ends[at] = open_roots.pop()
+        open_roots.append(ends[at])
+    return ends
 
 
 def as_if_taken(kernel: Kernel, profile: ExecutionProfile) -> ExecutionProfile:
@@ -92,7 +169,7 @@ def with_probability(
     `arm`: a then-arm or a case of a `switch`. One that is certain, or whose branch is not there, changes
     nothing: what was never counted cannot be raised.
     """
-    branch = next((path.of_region for path in paths(kernel) if path.arm == arm.region), None)
+    branch = next((path.of_region for path in paths(kernel).entries if path.arm == arm.region), None)
     if branch is None or not 0.0 < arm.probability < 1.0:
         return profile
     known = arm.probability
@@ -108,7 +185,7 @@ def with_probability(
         threads = after / before
         return threads, threads if together else _issued(after) / _issued(before)
 
-    others = {path.first_region for path in paths(kernel) if path.of_region == branch} - {arm.region}
+    others = {path.first_region for path in paths(kernel).entries if path.of_region == branch} - {arm.region}
     share = (1.0 - value) / (1.0 - known)
     moved = tuple(
         replace(one, probability=value)
@@ -129,44 +206,21 @@ def _issued(probability: float) -> float:
 def _scaled(
     kernel: Kernel, profile: ExecutionProfile, factors: Callable[[Path], tuple[float, float]]
 ) -> ExecutionProfile:
-    threads, warps = list(profile.thread_counts), list(profile.warp_counts)
-    moved = [(path, by) for path in paths(kernel) if (by := factors(path)) != (1.0, 1.0)]
+    found = paths(kernel)
+    moved = [(path, by) for path in found.entries if (by := factors(path)) != (1.0, 1.0)]
     if not moved:
         return profile
+    order = list(found.order)
+    threads, warps = numpy.array(profile.thread_counts), numpy.array(profile.warp_counts)
+    by_text, warps_by_text = threads[order], warps[order]
     for path, (by_thread, by_warp) in moved:
-        for region in path.regions:
-            threads[region] *= by_thread
+        for start, stop in path.runs:
+            piece = by_text[start:stop]
+            piece *= by_thread
             # A warp issues no less often than its lanes run on average.
-            warps[region] = max(warps[region] * by_warp, threads[region])
-    return profile.with_counts(threads, warps)
-
-
-def _paths(stmt: Stmt) -> Iterator[Path]:
-    stack: list[Stmt] = [stmt]
-    while stack:
-        node = stack.pop()
-        inner = nested_statements(node)
-        if isinstance(node, If):
-            then = node.then.region
-            yield Path(then, node.region, False, then, regions_below((node.then,)))
-            if node.otherwise is not None:
-                other = node.otherwise.region
-                yield Path(then, node.region, True, other, regions_below((node.otherwise,)))
-        elif isinstance(node, Switch):
-            for case in node.cases:
-                body = case.body.region
-                yield Path(body, node.region, False, body, regions_below((case.body,)))
-        for place, one in enumerate(inner):
-            following = inner[place + 1 :]
-            if isinstance(one, If) and one.otherwise is None and following and never_falls_through(one.then):
-                yield Path(one.then.region, one.region, True, following[0].region, regions_below(following))
-        bodies = [
-            part.body
-            for expr in statement_expressions(node)
-            for part in walk_expressions(expr)
-            if isinstance(part, InlinedCall)
-        ]
-        stack.extend(reversed((*bodies, *inner)))
+            warps_by_text[start:stop] = numpy.maximum(warps_by_text[start:stop] * by_warp, piece)
+    threads[order], warps[order] = by_text, warps_by_text
+    return profile.with_counts(threads.tolist(), warps.tolist())
 
 
 def regions_below(statements: tuple[Stmt, ...]) -> tuple[int, ...]:
@@ -246,11 +300,12 @@ def _ranges(kernel: Kernel, profile: ExecutionProfile) -> Iterator[TripRange]:
 
 
 def _exits(kernel: Kernel, loop: Loop, never_taken: set[int]) -> Iterator[Exit]:
+    found = paths(kernel)
     for stmt in walk_statements(loop.body):
         for arm in (stmt.then, stmt.otherwise) if isinstance(stmt, If) else ():
             if arm is not None and arm.region in never_taken:
-                others = (path for path in paths(kernel) if path.of_region == stmt.region)
-                behind = (path.regions for path in others if path.first_region != arm.region)
+                others = (path for path in found.entries if path.of_region == stmt.region)
+                behind = (found.regions(path) for path in others if path.first_region != arm.region)
                 after = (*chain.from_iterable(behind), loop.step_region)
                 yield Exit(arm.region, regions_below((arm,)), after)
 

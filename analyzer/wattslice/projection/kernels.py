@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.analysis import Analysis, KernelAnalysis
+from wattslice.analysis import Analysis, KernelAnalysis, Power
 from wattslice.config.config import Options, make_config
 from wattslice.errors import WattsliceError
 from wattslice.findings.findings import power_limit_warning, why_unknown
@@ -77,7 +77,7 @@ def kernels_on_gpu(
         except WattsliceError as error:
             raise error_of(use, workflow.path, error) from None
         for kernel in _launches(use, analysis, workflow):
-            where = f"{kernel.name} ({use.source.name}:{kernel.line}) on {gpu_id}"
+            where = f"{kernel.name} ({use.source.name}:{kernel.source.line}) on {gpu_id}"
             assumed += [
                 f"kernel {kernel.name} ({use.source.name}:{entry.line}): {entry.message}"
                 + (f" ({as_keys(entry.fix)})" if entry.fix else "")
@@ -90,8 +90,9 @@ def kernels_on_gpu(
             spent_s = math.nan if kernel.time_s is None else use.launches * kernel.time_s
             time_s += spent_s
             launching_s += use.launches * time_parameters(gpu_id).launch_overhead_s
-            for index, power_w in enumerate((kernel.power_w, kernel.power_low_w, kernel.power_high_w)):
-                energies_j[index] += spent_s * (math.nan if power_w is None else power_w)
+            watts = kernel.power or Power(math.nan, math.nan, math.nan)
+            for index, power_w in enumerate((watts.power_w, watts.low_w, watts.high_w)):
+                energies_j[index] += spent_s * power_w
     power_w, low_w, high_w = (energy_j / time_s for energy_j in energies_j)
     return KernelsOnGpu(
         time_s, power_w, low_w, high_w, launching_s, tuple(problems), tuple(dict.fromkeys(assumed))
@@ -117,19 +118,19 @@ def _launches(use: KernelUse, analysis: Analysis, workflow: Workflow) -> tuple[K
         reasons = "; ".join(entry.message for entry in analysis.diagnostics[:2])
         raise error(f"no kernel found in {use.source}", reasons or "no __global__ function is defined there")
     if use.kernel is not None:
-        found = tuple(entry for entry in found if use.kernel in (entry.name, entry.qualified_name))
+        found = tuple(entry for entry in found if use.kernel in (entry.name, entry.source.qualified_name))
         if not found:
             names = ", ".join(dict.fromkeys(entry.name for entry in analysis.kernels))
             raise error(f"no kernel {use.kernel!r} in {use.source}", f"there are {names}")
     if use.launch_line is not None:
-        lines = sorted({entry.launch_line for entry in found if entry.launch_line is not None})
-        found = tuple(entry for entry in found if entry.launch_line == use.launch_line)
+        lines = sorted({entry.launch.line for entry in found if entry.launch.line is not None})
+        found = tuple(entry for entry in found if entry.launch.line == use.launch_line)
         if not found:
             listed = f"launched in {', '.join(map(str, lines))}" if lines else "no launch was found"
             raise error(f"no launch in line {use.launch_line} of {use.source}", listed)
     elif use.kernel is not None and len(found) > 1:
         ways = ", ".join(
-            f"line {entry.launch_line} grid {'x'.join(map(str, entry.grid))}" for entry in found[:6]
+            f"line {entry.launch.line} grid {'x'.join(map(str, entry.launch.grid))}" for entry in found[:6]
         )
         remedy = f"launch_line = N chooses one of {ways}; without kernel all of them run"
         raise error(f"{use.kernel!r} is launched in {len(found)} ways in {use.source}", remedy)
@@ -143,8 +144,8 @@ def _warnings(kernel: KernelAnalysis, analysis: Analysis) -> tuple[str, ...]:
         entry
         for entry in analysis.diagnostics
         if entry != why_unknown(kernel, analysis)
-        and entry.file in (kernel.file, "")
-        and (entry.line in (0, kernel.launch_line) or kernel.line <= entry.line <= kernel.end_line)
+        and entry.file in (kernel.source.file, "")
+        and (entry.line in (0, kernel.launch.line) or entry.line in kernel.source.lines)
     ]
     where = f"kernel {kernel.name} on {analysis.gpu_id}"
     texts = [
@@ -152,7 +153,7 @@ def _warnings(kernel: KernelAnalysis, analysis: Analysis) -> tuple[str, ...]:
         f" [{entry.rule}]"
         for entry in told
     ]
-    if kernel.may_hit_power_limit and not any(entry.rule == "PW021" for entry in told):
+    if kernel.power and kernel.power.may_hit_limit and not any(entry.rule == "PW021" for entry in told):
         warning = power_limit_warning(kernel)
         texts.append(f"{where}: {warning.message.removeprefix(f'{kernel.name} ')} [{warning.rule}]")
     return tuple(texts)
@@ -160,7 +161,7 @@ def _warnings(kernel: KernelAnalysis, analysis: Analysis) -> tuple[str, ...]:
 
 def _reason(kernel: KernelAnalysis, analysis: Analysis) -> str:
     for entry in analysis.diagnostics:
-        if kernel.name in entry.message or kernel.line <= entry.line <= kernel.end_line:
+        if kernel.name in entry.message or entry.line in kernel.source.lines:
             return f": {entry.message} [{entry.rule}]"
     return ""
 

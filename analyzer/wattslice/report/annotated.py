@@ -134,7 +134,7 @@ def _quoted(file: str, kernels: Sequence[KernelAnalysis]) -> dict[int, str]:
 def other_findings(analysis: Analysis) -> tuple[Finding, ...]:
     """Findings about no file that `annotate_files` shows: the GPU's clock, a header without heat."""
     shown = {heat.file for kernel in analysis.kernels for heat in kernel.hot_lines}
-    shown |= {kernel.file for kernel in analysis.kernels} | set(analysis.files)
+    shown |= {kernel.source.file for kernel in analysis.kernels} | set(analysis.files)
     return tuple(finding for finding in findings_of(analysis) if finding.file not in shown)
 
 
@@ -182,7 +182,7 @@ def _marks(kernels: Sequence[KernelAnalysis]) -> dict[str, dict[int, list[LineMa
             for line in part.lines:
                 owners[line].append(number)
         for heat in kernel.hot_lines:
-            own = owners[heat.line] if heat.file == kernel.file else []
+            own = owners[heat.line] if heat.file == kernel.source.file else []
             slices = tuple(sorted(own, key=lambda number: -(kernel.slices[number].share_of_power or 0.0)))
             energy_j = None if kernel.time_s is None else heat.power_w * kernel.time_s
             mark = LineMark(index, heat.power_w, heat.share, energy_j, slices)
@@ -198,11 +198,11 @@ def _kernels(kernels: Sequence[KernelAnalysis]) -> dict[str, tuple[AnnotatedKern
     """By file, in the order of lines."""
     places: dict[tuple[str, int], list[int]] = defaultdict(list)
     for index, kernel in enumerate(kernels):
-        places[kernel.file, kernel.line].append(index)
+        places[kernel.source.place].append(index)
     found: dict[str, tuple[AnnotatedKernel, ...]] = {}
     for (file, line), launches in sorted(places.items()):
         launches.sort(key=lambda index: -_joules(kernels[index]))
-        end_line = max(kernels[index].end_line for index in launches)
+        end_line = max(kernels[index].source.end_line for index in launches)
         found[file] = (*found.get(file, ()), AnnotatedKernel(line, end_line, tuple(launches)))
     return found
 
@@ -246,7 +246,7 @@ def _with_owners(
         if line.number in home:
             last = ()
         elif line.marks:
-            names = tuple(dict.fromkeys(analyses[mark.launch].qualified_name for mark in line.marks))
+            names = tuple(dict.fromkeys(analyses[mark.launch].source.qualified_name for mark in line.marks))
             if names != last:
                 lines[index] = replace(line, whose=names)
                 last = names
@@ -434,18 +434,20 @@ class _View:
         count = f"{len(kernel.launches)} launches, most joules first" if others else ""
         if len(count) > self._report_width // 2:
             count = f"{len(kernel.launches)} launches"
-        yield section_title(printable(first.qualified_name), count, self._report_width, "bold cyan")
+        yield section_title(printable(first.source.qualified_name), count, self._report_width, "bold cyan")
         yield power_line(first, self._report_width)
         if first.power_w is None:
             yield from self._wrapped(printable(cause_of_unknown(first, self._analysis)), WARM)
-        yield self._cut(Text("  ").append_text(launch_text(first)))
+        yield self._cut(Text("  ").append_text(launch_text(first.launch)))
         yield from self._wrapped(runs(first), "")
-        data = f"data {printable(first.data)}"
+        data = f"data {printable(first.launch.data)}"
         yield from self._wrapped(" · ".join(filter(None, (data, basis(first)))), "dim")
         for other in others:
-            words = f"also {printable(other.qualified_name)} {geometry(other.grid, other.block)}"
+            where = geometry(other.launch.grid, other.launch.block)
+            words = f"also {printable(other.source.qualified_name)} {where}"
             words += f"  {power(other.power_w)} · {time(other.time_s)} · {energy(other.energy_j)}"
-            words += f" · data {printable(other.data)}" if other.data != first.data else ""
+            held = other.launch.data
+            words += f" · data {printable(held)}" if held != first.launch.data else ""
             yield from self._wrapped(words, "dim")
         yield ""
 
@@ -511,10 +513,10 @@ def stake_words(power_w: float | None, energy_j: float | None) -> str:
 
 def basis(kernel: KernelAnalysis) -> str:
     """What the shares of the lines are shares of."""
-    if kernel.power_w is None or not kernel.hot_lines:
+    if kernel.power is None or not kernel.hot_lines:
         return ""
-    if kernel.static_power_w is None:
-        whole = power(kernel.power_w)
+    if kernel.power.static_w is None:
+        whole = power(kernel.power.power_w)
         return f"the lines share all {whole}: this model tells no power of the idle board apart"
-    own_w, rest = power(operations_power_w(kernel)), power(kernel.static_power_w)
+    own_w, rest = power(operations_power_w(kernel)), power(kernel.power.static_w)
     return f"the lines share {own_w}; the idle board and its clocks draw {rest}"

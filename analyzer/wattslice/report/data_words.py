@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
+from wattslice.analysis import Launch
 from wattslice.units import printable
 
 _MOST_NAMED = 3
 
 
 class OfData(Protocol):
-    """A launch; `data` as in `KernelAnalysis`."""
+    """A launch of a kernel."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
     @property
-    def data(self) -> str: ...  # noqa: D102
+    def launch(self) -> Launch: ...  # noqa: D102
 
 
 def data_words(launches: Sequence[OfData], *, named: bool = True) -> str:
@@ -27,8 +28,9 @@ def data_words(launches: Sequence[OfData], *, named: bool = True) -> str:
     """
     if not launches:
         return ""
-    usual = Counter(launch.data.partition(",")[0] for launch in launches).most_common(1)[0][0]
-    others = [f"{printable(one.name)}: {printable(one.data)}" for one in launches if one.data != usual]
+    told = [(printable(one.name), one.launch.data) for one in launches]
+    usual = Counter(data.partition(",")[0] for _, data in told).most_common(1)[0][0]
+    others = [f"{name}: {printable(data)}" for name, data in told if data != usual]
     if not named:
         return f"data {usual}" + (
             f", other in {len(others)} launch{'es' * (len(others) != 1)}" if others else ""

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from wattslice.analysis import Advice, Analysis, ArmAnalysis, KernelAnalysis, SliceAnalysis
+from wattslice.analysis import Advice, Analysis, ArmAnalysis, KernelAnalysis, Power, Resources, SliceAnalysis
 from wattslice.counting.profile import LoopTrips
 from wattslice.findings.findings import Finding
 from wattslice.ir.operation_counts import JSON_NAMES
@@ -53,38 +53,53 @@ def times(record: object, *names: str) -> dict[str, Json]:
     return {name: _times(getattr(record, name)) for name in names}
 
 
+def power_fields(power: Power | None) -> dict[str, Json]:
+    """The watts of a launch with their interval."""
+    ends = (None, None, None) if power is None else (power.power_w, power.low_w, power.high_w)
+    return dict(zip(("power_w", "power_low_w", "power_high_w"), map(finite, ends), strict=True))
+
+
 def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
     def here(entry: _Placed) -> _Placed:
         """With its file told, which is empty for the kernel's own."""
-        return replace(entry, file=entry.file or kernel.file)
+        return replace(entry, file=entry.file or kernel.source.file)
 
-    counts, methods = kernel.counts_per_thread, kernel.methods
+    launch, work, watts, methods = kernel.launch, kernel.work, kernel.power, kernel.basis.methods
     return {
-        **fields(kernel, "name", "qualified_name", "mangled_name", "file", "line", "end_line"),
-        "ptx_file": kernel.ptx_file or None,
-        **fields(kernel, "grid", "block", "launch_source", "launch_line"),
-        "launch_file": None if kernel.launch_line is None else kernel.launch_file or kernel.file,
+        "name": kernel.name,
+        **fields(kernel.source, "qualified_name", "mangled_name", "file", "line", "end_line"),
+        "ptx_file": kernel.source.ptx_file or None,
+        **fields(launch, "grid", "block"),
+        "launch_source": launch.source.value,
+        "launch_line": launch.line,
+        "launch_file": None if launch.line is None else launch.file or kernel.source.file,
         "program_arguments": None
-        if kernel.program_arguments is None
-        else fields(kernel.program_arguments, "text", "source"),
-        **fields(kernel, "launch_times", "data", "variants"),
-        **fields(kernel, "shared_bytes_per_block", "registers_per_thread", "sm_saturation", "occupancy"),
-        **fields(kernel, "branch_class", "method"),
+        if launch.program_arguments is None
+        else fields(launch.program_arguments, "text", "source"),
+        "launch_times": launch.times,
+        "data": launch.data,
+        **fields(kernel.basis, "variants"),
+        **fields(kernel.resources, *Resources.__struct_fields__),
+        **fields(kernel.basis, "branch_class", "method"),
         "methods": {
             "bspm": finite(methods.bspm_w),
             "bdpm": finite(methods.bdpm_w),
             "expected": finite(methods.expected_w),
         },
-        **fields(kernel, "model", "power_w", "power_low_w", "power_high_w", "power_limit_w"),
-        **fields(kernel, "static_power_w"),
-        **fields(kernel, "limit_exceedance", "may_hit_power_limit", "time_s", "energy_j", "limited_by"),
-        **times(kernel, "bytes_per_thread"),
+        "model": kernel.basis.model,
+        **power_fields(watts),
+        "power_limit_w": finite(kernel.power_limit_w),
+        "static_power_w": None if watts is None else finite(watts.static_w),
+        "limit_exceedance": finite(kernel.limit_exceedance),
+        "may_hit_power_limit": None if watts is None else watts.may_hit_limit,
+        **fields(kernel, "time_s", "energy_j", "limited_by"),
+        "bytes_per_thread": None if work is None else _times(work.bytes_per_thread),
         "counts_per_thread": None
-        if counts is None
-        else {name: _times(value) for name, value in zip(JSON_NAMES, counts.values(), strict=True)},
-        "instructions_per_thread": {
-            entry.name: _times(entry.number) for entry in kernel.instructions_per_thread
-        },
+        if work is None
+        else dict(zip(JSON_NAMES, map(_times, work.counts_per_thread.values()), strict=True)),
+        "instructions_per_thread": {}
+        if work is None
+        else {entry.name: _times(entry.number) for entry in work.instructions_per_thread},
         "slices": [_slice(part) for part in kernel.slices],
         "hot_lines": [fields(heat, "file", "line", "power_w", "share", "text") for heat in kernel.hot_lines],
         "loops": [

@@ -212,6 +212,7 @@ def _kernel_json(kernel: PlacedKernel) -> dict[str, Json]:
         "intensity_flops_per_byte": finite(kernel.intensity),
         **fields(kernel, "flops_per_s", "share_of_roof", "power_w"),
         "power_from": None if kernel.power_source is None else kernel.power_source.name.lower(),
-        **fields(kernel, "flops_per_j", "time_bound", "energy_bound", "data"),
+        **fields(kernel, "flops_per_j", "time_bound", "energy_bound"),
+        "data": kernel.launch.data,
         "no_place_because": kernel.why or None,
     }

@@ -8,7 +8,7 @@ from typing import TextIO
 from rich.console import RenderableType
 from rich.text import Text
 
-from wattslice.analysis import KernelAnalysis
+from wattslice.analysis import KernelAnalysis, Resources
 from wattslice.launches.launch import LaunchSource
 from wattslice.report.data_words import data_words
 from wattslice.report.json import about_run
@@ -70,7 +70,7 @@ def _remarks(sweep: Sweep) -> Iterator[str]:
         yield from taught.told
     launches = [launch for variant in sweep.variants for launch in variant.launches]
     yield data_words(launches)
-    assumed = (one.name for one in launches if one.launch_source is LaunchSource.ASSUMED)
+    assumed = (one.name for one in launches if one.launch.source is LaunchSource.ASSUMED)
     for name in dict.fromkeys(assumed):
         yield f"the launch of {printable(name)} is assumed: give --launch, or --kernel for others"
     if len(kernels := dict.fromkeys(launch.name for launch in launches)) > 1:
@@ -87,6 +87,9 @@ def _table(shown: Sequence[PredictedVariant], sweep: Sweep, measured: Measured, 
     def of_launch(tell: Callable[[KernelAnalysis], str]) -> Callable[[PredictedVariant], str]:
         return lambda one: tell(one.launches[0]) if len(one.launches) == 1 else _NOTHING
 
+    def of_resources(tell: Callable[[Resources], str]) -> Callable[[PredictedVariant], str]:
+        return of_launch(lambda one: _NOTHING if one.resources is None else tell(one.resources))
+
     macros = [
         Column(printable(name), texts(printable(one.macros[place][1]) for one in shown), right=True)
         for place, (name, _) in enumerate(first.macros)
@@ -100,8 +103,8 @@ def _table(shown: Sequence[PredictedVariant], sweep: Sweep, measured: Measured, 
         *times,
         column("energy", lambda one: energy(one.energy_j)),
         column("power", lambda one: power(one.power_w), give_up=1),
-        column("occupancy", of_launch(lambda one: percent(one.occupancy)), give_up=3),
-        column("registers", of_launch(lambda one: str(one.registers_per_thread or _NOTHING)), give_up=4),
+        column("occupancy", of_resources(lambda one: percent(one.occupancy)), give_up=3),
+        column("registers", of_resources(lambda one: str(one.registers_per_thread)), give_up=4),
         Column(
             "limited by",
             texts(of_launch(lambda one: one.limited_by or _NOTHING)(one) for one in shown),
@@ -179,13 +182,14 @@ def _variant(one: PredictedVariant, measured_s: float | None) -> dict[str, Json]
         "measured_time_s": measured_s,
         "launches": [
             {
-                "kernel": launch.name,
-                **fields(launch, "grid", "block", "time_s", "power_w", "energy_j"),
-                "limited_by": launch.limited_by or None,
-                **fields(launch, "registers_per_thread", "shared_bytes_per_block", "occupancy"),
-                "data": launch.data,
-                "is_assumed": launch.launch_source is LaunchSource.ASSUMED,
+                "kernel": kernel.name,
+                **fields(kernel.launch, "grid", "block"),
+                **fields(kernel, "time_s", "power_w", "energy_j"),
+                "limited_by": kernel.limited_by or None,
+                **fields(kernel.resources, "registers_per_thread", "shared_bytes_per_block", "occupancy"),
+                "data": kernel.launch.data,
+                "is_assumed": kernel.launch.source is LaunchSource.ASSUMED,
             }
-            for launch in one.launches
+            for kernel in one.launches
         ],
     }

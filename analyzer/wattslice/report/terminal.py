@@ -11,13 +11,16 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from msgspec import Struct
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from wattslice.analysis import Power
 
 _GAP = 2
 _WORD = " "
@@ -153,16 +156,14 @@ def share_bar(share: float | None, width: int, style: str = "") -> Text:
     return Text(cells.ljust(width), style=style or heat_style(share))
 
 
-def power_bar(power_w: float, low_w: float | None, high_w: float | None, limit_w: float, width: int) -> Text:
+def power_bar(power: Power, limit_w: float, width: int) -> Text:
     """Power against the limit (the full width): solid to the interval's low end, shaded to its high end."""
 
     def cell(watts: float) -> int:
         return min(width, max(0, round(width * watts / limit_w)))
 
-    style = load_style(power_w / limit_w)
-    middle = cell(power_w)
-    low = middle if low_w is None else cell(low_w)
-    high = middle if high_w is None else cell(high_w)
+    style = load_style(power.power_w / limit_w)
+    low, middle, high = cell(power.low_w), cell(power.power_w), cell(power.high_w)
     bar = Text()
     bar.append("█" * low, style=style)
     bar.append("▓" * (middle - low), style=style)

@@ -17,7 +17,17 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from wattslice.analysis import Advice, Analysis, ArmAnalysis, KernelAnalysis, LineHeat, SliceAnalysis
+from wattslice.analysis import (
+    Advice,
+    Analysis,
+    ArmAnalysis,
+    KernelAnalysis,
+    Launch,
+    LineHeat,
+    Power,
+    Resources,
+    SliceAnalysis,
+)
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.findings.findings import (
     Finding,
@@ -74,9 +84,9 @@ _ROOMY = 80
 """From this width on figures of several tables line up."""
 
 
-def launch_text(kernel: KernelAnalysis) -> Text:
+def launch_text(launch: Launch) -> Text:
     """`<<<(64, 64), 256, 2048>>>` and where it comes from."""
-    return Text(f"{geometry(kernel.grid, kernel.block)}  ").append_text(launch_origin(kernel))
+    return Text(f"{geometry(launch.grid, launch.block)}  ").append_text(launch_origin(launch))
 
 
 def geometry(grid: tuple[int, int, int], block: tuple[int, int, int]) -> str:
@@ -84,19 +94,19 @@ def geometry(grid: tuple[int, int, int], block: tuple[int, int, int]) -> str:
     return f"<<<{_extent(grid)}, {_extent(block)}>>>"
 
 
-def launch_origin(kernel: KernelAnalysis) -> Text:
+def launch_origin(launch: Launch) -> Text:
     """Where a launch comes from, how often it is made, and with which arguments of the program."""
     text = Text()
-    if kernel.launch_source in (LaunchSource.HOST_CODE, LaunchSource.ARGUMENTS):
-        where = "host code" if kernel.launch_line is None else f"host code, line {kernel.launch_line}"
-        where += f" of {printable(PurePath(kernel.launch_file).name)}" if kernel.launch_file else ""
+    if launch.source in (LaunchSource.HOST_CODE, LaunchSource.ARGUMENTS):
+        where = "host code" if launch.line is None else f"host code, line {launch.line}"
+        where += f" of {printable(PurePath(launch.file).name)}" if launch.file else ""
         text.append(where, style="dim")
     else:
-        style = WARM if kernel.launch_source is LaunchSource.ASSUMED else "dim"
-        text.append(kernel.launch_source.value, style=style)
-    if (kernel.launch_times or 1) > 1:
-        text.append(f" · {kernel.launch_times} times", style="dim")
-    if (given := kernel.program_arguments) is not None:
+        style = WARM if launch.source is LaunchSource.ASSUMED else "dim"
+        text.append(launch.source.value, style=style)
+    if (launch.times or 1) > 1:
+        text.append(f" · {launch.times} times", style="dim")
+    if (given := launch.program_arguments) is not None:
         text.append(f" · run with {printable(given.text)} ({printable(given.source)})", style="dim")
     return text
 
@@ -161,7 +171,7 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
     """Where the watts of the kernel go: its hottest lines as the source has them, the others, the board."""
     shown, others = kernel.hot_lines[:MAX_HOT_LINES], kernel.hot_lines[MAX_HOT_LINES:]
     quoted = dedent("\n".join(printable(heat.text) for heat in shown)).split("\n")
-    whole_w = kernel.power_w
+    whole_w, static_w = kernel.power_w, None if kernel.power is None else kernel.power.static_w
     rows = [
         (
             _place(heat, kernel),
@@ -175,14 +185,13 @@ def hot_line_table(kernel: KernelAnalysis, width: int) -> Table:
     if others:
         words = f"{len(others)} more line{'s' * (len(others) > 1)}"
         rows.append((_NOTHING, words, math.fsum(heat.power_w for heat in others), "", "dim"))
-    board_apart = kernel.static_power_w is not None
-    if kernel.static_power_w is not None:
-        rows.append((_NOTHING, "the board itself: idle, memory, clocks", kernel.static_power_w, "dim", "dim"))
+    if static_w is not None:
+        rows.append((_NOTHING, "the board itself: idle, memory, clocks", static_w, "dim", "dim"))
     whole_w = kernel.power_w or math.fsum(watts for _, _, watts, _, _ in rows)
     columns = (
         Column("  line", texts(f"  {place}" for place, *_ in rows), right=True, style="dim"),
         Column(
-            f"where the {power(whole_w)} go{'' if board_apart else ', the idle board in them'}",
+            f"where the {power(whole_w)} go{', the idle board in them' if static_w is None else ''}",
             tuple(Text(words, style=style) for _, words, _, _, style in rows),
             least=24,
             wanted=40,
@@ -285,7 +294,7 @@ def _kernel_draws(arm: ArmAnalysis) -> Text:
 
 
 def _place(what: LineHeat | ArmAnalysis, kernel: KernelAnalysis) -> str:
-    if what.file in ("", kernel.file):
+    if what.file in ("", kernel.source.file):
         return str(what.line)
     return tail(f"{PurePath(what.file).name}:{what.line}", _PLACE)
 
@@ -429,8 +438,10 @@ def header(analysis: Analysis) -> Text:
 
 def _summary(analysis: Analysis, width: int) -> Table:
     kernels = analysis.kernels
-    names = texts(printable(kernel.qualified_name) for kernel in kernels)
-    places = texts(tail(f"{printable(kernel.file)}:{kernel.line}", width // 4) for kernel in kernels)
+    names = texts(printable(kernel.source.qualified_name) for kernel in kernels)
+    places = texts(
+        tail(f"{printable(kernel.source.file)}:{kernel.source.line}", width // 4) for kernel in kernels
+    )
     columns = (
         Column("kernel", names, least=12, wanted=width // 3, cut=True, style="bold"),
         Column("where", places, give_up=ORNAMENT),
@@ -450,15 +461,15 @@ def _power_text(kernel: KernelAnalysis) -> Text:
 
 
 def _limit_bar(kernel: KernelAnalysis) -> Text:
-    if kernel.power_w is None or not kernel.power_limit_w:
+    if kernel.power is None or not kernel.power_limit_w:
         return Text("")
-    return power_bar(kernel.power_w, kernel.power_low_w, kernel.power_high_w, kernel.power_limit_w, 14)
+    return power_bar(kernel.power, kernel.power_limit_w, 14)
 
 
 def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Iterator[RenderableType]:
-    name = printable(kernel.qualified_name)
+    name = printable(kernel.source.qualified_name)
     room = max(12, min(width // 2, width - len(name) - 9))
-    place = tail(f"{printable(kernel.file)}:{kernel.line}", room)
+    place = tail(f"{printable(kernel.source.file)}:{kernel.source.line}", room)
     yield section_title(name, place, width, "bold cyan")
     yield power_line(kernel, width)
     yield _facts(kernel, analysis)
@@ -476,37 +487,30 @@ def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Ite
 
 def power_line(kernel: KernelAnalysis, width: int) -> Text:
     """The watts of a launch and what to make of them, in one line; below it their bar, interval and limit."""
-    if kernel.power_w is None:
+    if kernel.power is None:
         return Text(f"  power {UNKNOWN}", style=f"bold {WARM}")
-    limit_w = kernel.power_limit_w
-    style = f"bold {load_style(kernel.power_w / limit_w)}" if limit_w else "bold"
+    watts, limit_w = kernel.power.power_w, kernel.power_limit_w
+    style = f"bold {load_style(watts / limit_w)}" if limit_w else "bold"
     words, throttles = decision(kernel), throttling(kernel)
     if throttles:
         words += " (PW021)"
     line = Text("  " + "\n  ".join(wrap(words, max(16, width - 2), break_on_hyphens=False)))
-    line.stylize(style, 2, 2 + len(power(kernel.power_w)))
+    line.stylize(style, 2, 2 + len(power(watts)))
     if throttles:
         line.highlight_regex(throttles.replace(" ", r"\s+"), f"bold {HOT}")
     line.append("\n  ")
     if limit_w:
         bar_width = width - 50 if width >= _NARROW else width - 11
-        line.append_text(
-            power_bar(kernel.power_w, kernel.power_low_w, kernel.power_high_w, limit_w, bar_width)
-        )
+        line.append_text(power_bar(kernel.power, limit_w, bar_width))
         line.append("  " if width >= _NARROW else "\n  ")
-    line.append(interval(kernel), style="dim")
+    line.append(interval(kernel.power, limit_w), style="dim")
     return line
 
 
-def interval(kernel: KernelAnalysis) -> str:
+def interval(watts: Power, limit_w: float | None) -> str:
     """The interval of the watts, and what part of the limit they are."""
-    words: list[str] = []
-    if kernel.power_low_w is not None and kernel.power_high_w is not None:
-        words.append(f"{three_digits(kernel.power_low_w)}–{three_digits(kernel.power_high_w)} W")
-    if kernel.power_w is not None and kernel.power_limit_w:
-        share = percent(kernel.power_w / kernel.power_limit_w)
-        words.append(f"{share} of the {kernel.power_limit_w:g} W limit")
-    return " · ".join(words)
+    words = f"{three_digits(watts.low_w)}–{three_digits(watts.high_w)} W"
+    return f"{words} · {percent(watts.power_w / limit_w)} of the {limit_w:g} W limit" if limit_w else words
 
 
 def runs(kernel: KernelAnalysis) -> str:
@@ -517,15 +521,17 @@ def runs(kernel: KernelAnalysis) -> str:
     return words if kernel.limited_by is None else f"{words} · limited by {kernel.limited_by}"
 
 
-def fills(kernel: KernelAnalysis) -> tuple[str, ...]:
+def fills(resources: Resources | None) -> tuple[str, ...]:
     """What is known of how the launch fills the GPU, and of what its threads and blocks hold."""
-    known = (
-        kernel.sm_saturation is not None and f"SM saturation {kernel.sm_saturation:.2f}",
-        kernel.occupancy is not None and f"occupancy {percent(kernel.occupancy)}",
-        kernel.registers_per_thread is not None and f"{kernel.registers_per_thread} registers/thread",
-        kernel.shared_bytes_per_block and f"{kernel.shared_bytes_per_block} B shared/block",
+    if resources is None:
+        return ()
+    shared = resources.shared_bytes_per_block
+    return (
+        f"SM saturation {resources.sm_saturation:.2f}",
+        f"occupancy {percent(resources.occupancy)}",
+        f"{resources.registers_per_thread} registers/thread",
+        *([f"{shared} B shared/block"] if shared else ()),
     )
-    return tuple(words for words in known if words)
 
 
 def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
@@ -534,15 +540,16 @@ def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
     facts.add_column()
     if kernel.power_w is None:
         facts.add_row("  why", Text(printable(cause_of_unknown(kernel, analysis)), style=WARM))
-    if kernel.ptx_file and kernel.ptx_file != kernel.file:
-        facts.add_row("  read", Text(f"from {printable(PurePath(kernel.ptx_file).name)}"))
-    facts.add_row("  launch", launch_text(kernel))
+    if kernel.source.ptx_file and kernel.source.ptx_file != kernel.source.file:
+        facts.add_row("  read", Text(f"from {printable(PurePath(kernel.source.ptx_file).name)}"))
+    facts.add_row("  launch", launch_text(kernel.launch))
     facts.add_row("  runs", runs(kernel))
-    facts.add_row("  fills", " · ".join(fills(kernel)) or "unknown")
-    branches = "" if kernel.branch_class is None else f" · branch-{kernel.branch_class.value}"
-    method = _METHODS.get(kernel.method, kernel.method)
-    facts.add_row("  model", f"{kernel.model} · {method}{branches} · data {printable(kernel.data)}")
-    if (used := kernel.profile) is not None:
+    facts.add_row("  fills", " · ".join(fills(kernel.resources)) or "unknown")
+    basis = kernel.basis
+    branches = "" if basis.branch_class is None else f" · branch-{basis.branch_class.value}"
+    method = _METHODS.get(basis.method, basis.method)
+    facts.add_row("  model", f"{basis.model} · {method}{branches} · data {printable(kernel.launch.data)}")
+    if (used := basis.profile) is not None:
         words = f"{used.branches} branch{'es' * (used.branches != 1)} from {printable(used.file)}"
         if used.data_sets:
             words += f", {used.data_sets} data set{'s' * (used.data_sets != 1)}"

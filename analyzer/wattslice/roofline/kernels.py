@@ -12,7 +12,7 @@ from enum import Enum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.analysis import Analysis, KernelAnalysis, Precision, Roofline, RooflinePoint
+from wattslice.analysis import Analysis, KernelAnalysis, Launch, Precision, Roofline, RooflinePoint
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.ir.operation_counts import OperationCounts
@@ -39,41 +39,85 @@ class PowerSource(Enum):
 class PlacedKernel(Struct, frozen=True):
     """One launch against `machine`, whose roofs are those of its `precision`; None is unknown.
 
-    `flops` and `dram_bytes` per launch; `intensity` flops per byte. `power_w`: of the power model of the run,
-    or, where that knows none, of eq. (4) over the predicted time. `throttled_time_s`: at the power limit a
-    launch is taken to last until the energy of its flops and bytes fits under it, as the lines do; None where
-    that is `time_s`. Flops per second and joule are over that time. `share_of_roof`: the least time by roof
-    and bandwidth over it. `time_bound`: by the time balance; `energy_bound`: by the
-    effective balance point, below which more than half of the energy goes to memory and waiting for it.
-    `data`: as in `KernelAnalysis`. `why`: why it has no place in the pictures; empty where it has one.
+    `flops` and `dram_bytes` per launch, known where there is a machine. `power_w`: of the power model of the
+    run, or, where that knows none, of eq. (4) over the predicted time. `why`: why it has no place in the
+    pictures; empty where it has one.
     """
 
     name: str
     file: str
     line: int
-    precision: Precision | None
-    machine: Machine | None
-    flops: float | None
-    dram_bytes: float | None
+    launch: Launch
     time_s: float | None
-    throttled_time_s: float | None = None
-    intensity: float | None = None
-    flops_per_s: float | None = None
-    share_of_roof: float | None = None
+    why: str
+    precision: Precision | None = None
+    machine: Machine | None = None
+    flops: float | None = None
+    dram_bytes: float | None = None
     power_w: float | None = None
     power_source: PowerSource | None = None
-    flops_per_j: float | None = None
-    time_bound: Bound | None = None
-    energy_bound: Bound | None = None
-    data: str = "live"
-    why: str = ""
+
+    @property
+    def intensity(self) -> float | None:
+        """Flops per byte."""
+        return self.flops / self.dram_bytes if self.flops and self.dram_bytes else None
+
+    @property
+    def throttled_time_s(self) -> float | None:
+        """At the power limit a launch is taken to last until the energy of its flops and bytes fits under it,
+        as the lines do; None where that is `time_s`. A power below the limit is no throttled one.
+        """
+        energies = None if self.machine is None else self.machine.energies
+        if energies is None or not self.time_s or self.power_w is None:
+            return None
+        if energies.power_limit_w is None or self.power_w < energies.power_limit_w:
+            return None
+        throttled_s = energies.throttled_time_s(self.flops or 0.0, self.dram_bytes or 0.0, self.time_s)
+        return throttled_s if throttled_s > self.time_s else None
 
     @property
     def slowdown(self) -> float | None:
         """`throttled_time_s` over `time_s`; None where the limit does not throttle."""
-        return (
-            None if self.throttled_time_s is None or not self.time_s else self.throttled_time_s / self.time_s
-        )
+        throttled_s = self.throttled_time_s
+        return throttled_s / self.time_s if throttled_s and self.time_s else None
+
+    @property
+    def flops_per_s(self) -> float | None:
+        """Over the time that it takes, throttled or not."""
+        taken_s = self.throttled_time_s or self.time_s
+        return self.flops / taken_s if self.flops and taken_s else None
+
+    @property
+    def flops_per_j(self) -> float | None:
+        """Over that time too."""
+        return self.flops_per_s / self.power_w if self.flops_per_s is not None and self.power_w else None
+
+    @property
+    def share_of_roof(self) -> float | None:
+        """The least time by the roofs over that which it takes: the share of flops per second too."""
+        taken_s = self.throttled_time_s or self.time_s
+        if self.machine is None or not taken_s:
+            return None
+        roof = self.machine.roofline.without_limit()
+        return roof.time_s(self.flops or 0.0, self.dram_bytes or 0.0) / taken_s
+
+    @property
+    def time_bound(self) -> Bound | None:
+        """By the time balance."""
+        return None if self.machine is None else self._bound(self.machine.roofline.time_balance)
+
+    @property
+    def energy_bound(self) -> Bound | None:
+        """By the effective balance point, below which more than half of the energy goes to memory and waiting
+        for it.
+        """
+        energies = None if self.machine is None else self.machine.energies
+        return None if energies is None else self._bound(energies.effective_balance_point)
+
+    def _bound(self, balance: float) -> Bound | None:
+        if self.intensity is None:
+            return None
+        return Bound.COMPUTE if self.intensity >= balance else Bound.MEMORY
 
 
 def place_kernels(analysis: Analysis, machines: Sequence[Machine]) -> tuple[PlacedKernel, ...]:
@@ -83,43 +127,26 @@ def place_kernels(analysis: Analysis, machines: Sequence[Machine]) -> tuple[Plac
 
 
 def _place(kernel: KernelAnalysis, machines: dict[Precision, Machine]) -> PlacedKernel:
-    found = kernel.roofline
-    name, file, line = kernel.qualified_name or kernel.name, kernel.file, kernel.line
+    found, source, time_s = kernel.roofline, kernel.source, kernel.time_s
+    name = source.qualified_name or kernel.name
+    why = "the launch cannot run, or its work could not be counted"
+    placed = PlacedKernel(name, source.file, source.line, kernel.launch, time_s, why)
     if found is None:
-        why = "the launch cannot run, or its work could not be counted"
-        return PlacedKernel(
-            name, file, line, None, None, None, None, kernel.time_s, data=kernel.data, why=why
-        )
+        return placed
     machine = machines.get(found.precision) if found.flops else None
-    time_s, flops, dram_bytes = kernel.time_s, found.flops, found.dram_bytes
     power_w, power_source = kernel.power_w, PowerSource.MODEL
     if power_w is None and time_s and machine is not None and machine.energies is not None:
-        power_w = machine.energies.power_of_run_w(flops, dram_bytes, time_s)
+        power_w = machine.energies.power_of_run_w(found.flops, found.dram_bytes, time_s)
         power_source = PowerSource.ROOFLINE
-    intensity = flops / dram_bytes if flops and dram_bytes else None
-    throttled_s = _throttled_s(machine, flops, dram_bytes, time_s, power_w)
-    taken_s = throttled_s or time_s
-    flops_per_s = flops / taken_s if flops and taken_s else None
-    return PlacedKernel(
-        name=name,
-        file=file,
-        line=line,
-        precision=found.precision if flops else None,
+    return replace(
+        placed,
+        why=_why(found.no_point, machine, found.precision, machines),
+        precision=found.precision if found.flops else None,
         machine=machine,
-        flops=flops,
-        dram_bytes=dram_bytes,
-        time_s=time_s,
-        throttled_time_s=throttled_s,
-        intensity=intensity,
-        flops_per_s=flops_per_s,
-        share_of_roof=_share(machine, flops, dram_bytes, taken_s),
+        flops=found.flops,
+        dram_bytes=found.dram_bytes,
         power_w=power_w,
         power_source=None if power_w is None else power_source,
-        flops_per_j=None if flops_per_s is None or not power_w else flops_per_s / power_w,
-        time_bound=_time_bound(machine, intensity),
-        energy_bound=_energy_bound(machine, intensity),
-        data=kernel.data,
-        why=_why(found.no_point, machine, found.precision, machines),
     )
 
 
@@ -130,38 +157,6 @@ def _why(
         return no_point
     shown = " and ".join(one.value for one in machines)
     return f"its arithmetic is mostly {precision.value}, the roofs are {shown}"
-
-
-def _throttled_s(
-    machine: Machine | None, flops: float, dram_bytes: float, time_s: float | None, power_w: float | None
-) -> float | None:
-    """The time under the power limit, where that is longer. A power below the limit is no throttled one."""
-    if machine is None or machine.energies is None or not time_s or power_w is None:
-        return None
-    limit_w = machine.energies.power_limit_w
-    if limit_w is None or power_w < limit_w:
-        return None
-    throttled_s = machine.energies.throttled_time_s(flops, dram_bytes, time_s)
-    return throttled_s if throttled_s > time_s else None
-
-
-def _share(machine: Machine | None, flops: float, dram_bytes: float, time_s: float | None) -> float | None:
-    """The least time by the roofs over that of the launch: the same share as that of flops per second."""
-    if machine is None or not time_s:
-        return None
-    return machine.roofline.without_limit().time_s(flops, dram_bytes) / time_s
-
-
-def _time_bound(machine: Machine | None, intensity: float | None) -> Bound | None:
-    if machine is None or intensity is None:
-        return None
-    return Bound.COMPUTE if intensity >= machine.roofline.time_balance else Bound.MEMORY
-
-
-def _energy_bound(machine: Machine | None, intensity: float | None) -> Bound | None:
-    if machine is None or intensity is None or machine.energies is None:
-        return None
-    return Bound.COMPUTE if intensity >= machine.energies.effective_balance_point else Bound.MEMORY
 
 
 _USUAL = (Precision.FP32, Precision.FP64)

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.analysis import KernelAnalysis
+from wattslice.analysis import KernelAnalysis, Power
 from wattslice.config.config import Config
 from wattslice.errors import WattsliceError
 from wattslice.findings.quoting import Quoter
@@ -343,7 +343,7 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
     doubts += _of_another_kernel(table, predicted)
     taught = replace(taught, doubts=(*taught.doubts, *doubts))
     launches = [one.launches for one in predicted if one.outcome is Outcome.PREDICTED]
-    if len({(one.file, one.name, one.model) for made in launches for one in made}) != 1 or any(
+    if len({(one.source.file, one.name, one.basis.model) for made in launches for one in made}) != 1 or any(
         len(made) != 1 for made in launches
     ):
         names = ", ".join(dict.fromkeys(one.name for made in launches for one in made))
@@ -354,7 +354,7 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
         )
     ((launch,), *_) = launches
     for one, found in zip(measured, predicted, strict=True):
-        if all(made.launch_source is not LaunchSource.ASSUMED for made in found.launches):
+        if all(made.launch.source is not LaunchSource.ASSUMED for made in found.launches):
             continue
         raise WattsliceError(
             f"how {launch.name} is launched is not known with {_told(found)}",
@@ -368,10 +368,10 @@ def teach(config: Config, space: Space, table: Path) -> tuple[StoredVariants, tu
     data = DataFile(table.name, sha256(table))
     boards = ", ".join(dict.fromkeys(one.board for one in measured if one.board))
     macros = tuple(name for name, _ in every[0])
-    sources = (*_texts(config, every[0], launch.file), fixed_macros(config.parse.defines, macros))
-    text = kernel_text(sources, launch.name, launch.line, launch.end_line)
-    about = Path(launch.file).name, launch.name, boards, stamp, macros
-    stored = StoredVariants(*about, text.words, text.uses, launch.data, data, taught)
+    sources = (*_texts(config, every[0], launch.source.file), fixed_macros(config.parse.defines, macros))
+    text = kernel_text(sources, launch.name, launch.source.line, launch.source.end_line)
+    about = Path(launch.source.file).name, launch.name, boards, stamp, macros
+    stored = StoredVariants(*about, text.words, text.uses, launch.launch.data, data, taught)
     return stored, tuple(
         f"{table}{_at(one)}: {_told(found)}: {found.outcome.value}: {found.reason}"
         for one, found in zip(measured, predicted, strict=True)
@@ -441,8 +441,8 @@ def with_taught(predicted: Sequence[PredictedVariant], taught: Taught) -> tuple[
 
 def taught_earlier(gpu_id: str, predicted: Sequence[PredictedVariant]) -> tuple[Taught, ...]:
     """What `wattslice train --variants` learnt before, and the predictions hold, of each kernel."""
-    launches = (launch for one in predicted for launch in one.launches if launch.variants is not None)
-    kernels = dict.fromkeys((launch.file, launch.name) for launch in launches)
+    launches = (launch for one in predicted for launch in one.launches if launch.basis.variants is not None)
+    kernels = dict.fromkeys((launch.source.file, launch.name) for launch in launches)
     found = (stored_variants(gpu_id, *kernel) for kernel in kernels)
     return tuple(one.taught for one in found if one is not None)
 
@@ -462,12 +462,13 @@ def _scaled(one: PredictedVariant, time: float, power: float) -> PredictedVarian
 
 def _scaled_launch(launch: KernelAnalysis, time: float, power: float) -> KernelAnalysis:
     """No launch draws more than the board's limit."""
-    if launch.power_w and launch.power_limit_w is not None:
-        power = min(power, launch.power_limit_w / launch.power_w)
+    watts = launch.power
+    if watts is not None and watts.power_w and launch.power_limit_w is not None:
+        power = min(power, launch.power_limit_w / watts.power_w)
     return replace(
         launch,
         time_s=None if launch.time_s is None else launch.time_s * time,
-        power_w=None if launch.power_w is None else launch.power_w * power,
+        power=watts and Power(power * watts.power_w, power * watts.low_w, power * watts.high_w),
         energy_j=None if launch.energy_j is None else launch.energy_j * time * power,
     )
 
@@ -476,6 +477,7 @@ def _work(variant: PredictedVariant) -> VariantWork | None:
     """None: without figures."""
     if variant.outcome is not Outcome.PREDICTED or not variant.time_s or not variant.power_w:
         return None
-    amounts = tuple(sum(column) for column in zip(*(one.amounts for one in variant.launches), strict=True))
-    occupancy = min(one.occupancy or 0.0 for one in variant.launches)
+    each = (() if one.work is None else one.work.amounts for one in variant.launches)
+    amounts = tuple(sum(column) for column in zip(*each, strict=True))
+    occupancy = min(0.0 if one.resources is None else one.resources.occupancy for one in variant.launches)
     return VariantWork(amounts, occupancy, variant.time_s, variant.power_w)

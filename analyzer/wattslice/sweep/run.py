@@ -306,11 +306,7 @@ def _launch(kernel: KernelAnalysis) -> KernelAnalysis:
     """The totals: nobody asks for more of one of thousands of variants."""
     return replace(
         kernel,
-        power_low_w=None,
-        power_high_w=None,
-        wanted=None,
-        static_power_w=None,
-        instructions_per_thread=(),
+        work=None if kernel.work is None else replace(kernel.work, instructions_per_thread=()),
         slices=(),
         hot_lines=(),
         loops=(),

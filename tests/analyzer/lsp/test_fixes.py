@@ -1,7 +1,6 @@
 """From the option that settles an assumption to the setting, with the values that are assumed now."""
 
 import pytest
-from msgspec.structs import replace
 
 from wattslice.counting.profile import LoopTrips
 from wattslice.findings.findings import Finding
@@ -9,17 +8,17 @@ from wattslice.ir import Severity
 from wattslice.launches.launch import LaunchSource
 from wattslice.lsp.actions import settings_for
 
-from ..samples import MATMUL
+from ..samples import MATMUL, changed
 
-KERNEL = replace(
+KERNEL = changed(
     MATMUL,
-    launch_source=LaunchSource.ASSUMED,
+    launch={"source": LaunchSource.ASSUMED},
     loops=(LoopTrips(17, 1, None, 16.0), LoopTrips(9, 2, None, 2.5, "include/step.h")),
 )
 
 
 def written(fix: str, message: str = "", rule: str = "PW011") -> list[str]:
-    finding = Finding(rule, Severity.NOTE, KERNEL.file, 12, KERNEL.name, message, fix)
+    finding = Finding(rule, Severity.NOTE, KERNEL.source.file, 12, KERNEL.name, message, fix)
     return [f"{entry.key} {entry.value}" for entry in settings_for(finding, (KERNEL,))]
 
 

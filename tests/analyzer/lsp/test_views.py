@@ -14,7 +14,7 @@ from wattslice.lsp.documents import Document, LineMap
 from wattslice.lsp.hover import hover_text
 from wattslice.lsp.views import View, code, heat_text, launches_text, plain, stake_text
 
-from ..samples import ANALYSIS, MATMUL
+from ..samples import ANALYSIS, MATMUL, changed
 
 PATH = Path("/w/src/matmul.cu")
 TEXT = ["#include <a.h>\n", '# include "tile.cuh"\n', *(f"  line {n};\n" for n in range(3, 60))]
@@ -23,7 +23,11 @@ ENCODING = types.PositionEncodingKind.Utf16
 
 def view(*kernels: KernelAnalysis, diagnostics: tuple[Diagnostic, ...] = (), lines: list[str] = TEXT) -> View:
     own = tuple(
-        replace(kernel, file=str(PATH), hot_lines=tuple(replace(h, file=str(PATH)) for h in kernel.hot_lines))
+        changed(
+            kernel,
+            source={"file": str(PATH)},
+            hot_lines=tuple(replace(h, file=str(PATH)) for h in kernel.hot_lines),
+        )
         for kernel in kernels
     )
     return View(
@@ -78,7 +82,7 @@ def test_findings_of_other_files_stand_where_they_come_from():
     assert {(rule, line) for rule, line, _ in found} == {
         ("PW001", 1),
         ("PW001", 0),
-        ("PW013", MATMUL.line - 1),
+        ("PW013", MATMUL.source.line - 1),
     }
 
 
@@ -86,18 +90,22 @@ def test_launches_together():
     assert launches_text((MATMUL,)) == (
         "183 W (160–205 W) · 220 mJ · 1.20 ms · limited by fp32 · >99 % sure to stay under the limit of 300 W"
     )
-    other = replace(
-        MATMUL, qualified_name="matMul<32>", power_w=120.0, power_low_w=99.0, time_s=9e-4, limited_by=None
+    other = changed(
+        MATMUL,
+        source={"qualified_name": "matMul<32>"},
+        power={"power_w": 120.0, "low_w": 99.0, "high_w": 150.0},
+        time_s=9e-4,
+        limited_by=None,
     )
     several = launches_text((MATMUL, other))
     assert several == (
         "2 launches of 2 instances · 120–183 W (99.0–205 W) · 220 mJ · 900 µs–1.20 ms · limited by fp32"
         " · >99 % sure to stay under the limit of 300 W"
     )
-    unknown = replace(MATMUL, power_w=None, energy_j=None, power_low_w=None)
+    unknown = replace(MATMUL, power=None, energy_j=None)
     assert launches_text((unknown,)) == "power unknown"
     assert launches_text((unknown, MATMUL)).startswith("2 launches · unknown · unknown · 1.20 ms")
-    hot = replace(MATMUL, may_hit_power_limit=True, power_w=270.0, power_high_w=300.0)
+    hot = changed(MATMUL, power={"may_hit_limit": True, "power_w": 270.0, "high_w": 300.0})
     assert launches_text((MATMUL, hot)).endswith(
         " · 95 % sure to stay under the limit of 300 W: may throttle"
     )
@@ -118,15 +126,15 @@ def test_torn_kernels():
     line = f"__global__ void {MATMUL.name}(float* a) {{}}\n"
     whole = view(MATMUL, lines=[line])
     assert whole.torn_since(whole) == ()
-    problem = (Diagnostic("PW001", Severity.WARNING, str(PATH), MATMUL.line + 1, "not understood"),)
+    problem = (Diagnostic("PW001", Severity.WARNING, str(PATH), MATMUL.source.line + 1, "not understood"),)
     torn = view(MATMUL, diagnostics=problem, lines=[line])
     (entry,) = torn.torn_since(whole)
-    assert (entry.name, entry.line) == (MATMUL.name, MATMUL.line)
+    assert (entry.name, entry.line) == (MATMUL.name, MATMUL.source.line)
     assert [finding.message for finding in entry.why] == ["not understood"]
     assert torn.torn_since(torn) == ()  # it has been so before
     (entry,) = view(lines=["\n", f"__global__ void {MATMUL.name}( {{}}\n"]).torn_since(whole)
     assert (entry.line, entry.why) == (2, ())
-    elsewhere = (replace(problem[0], line=MATMUL.end_line + 1),)
+    elsewhere = (replace(problem[0], line=MATMUL.source.end_line + 1),)
     assert view(MATMUL, diagnostics=elsewhere, lines=[line]).torn_since(whole) == ()
     assert view(lines=["void a() {}\n"]).torn_since(whole) == ()  # somebody deletes a kernel
     assert view(lines=["// " + line]).torn_since(whole) == ()
@@ -134,11 +142,11 @@ def test_torn_kernels():
 
 def test_parts_of_a_view():
     kernel = replace(MATMUL, assumptions=(Assumption("PW011", 20, "assumed", ""),))
-    other = replace(kernel, name="other", qualified_name="other", line=MATMUL.line + 30)
+    other = changed(kernel, name="other", source={"qualified_name": "other", "line": MATMUL.source.line + 30})
     problem = Diagnostic("PW001", Severity.WARNING, str(PATH), 1, "not understood")
     whole = view(kernel, other, diagnostics=(problem,))
     one, rest = whole.only({"other"}), whole.without({"other"})
-    assert ([*one.kernels], [*rest.kernels]) == ([other.line], [kernel.line])
+    assert ([*one.kernels], [*rest.kernels]) == ([other.source.line], [kernel.source.line])
     assert [finding.kernel for finding in one.findings] == ["other"]
     assert [finding.kernel for finding in rest.findings] == ["", MATMUL.name]
     assert {k.name for heats in one.heats.values() for k, _ in heats} == {"other"}

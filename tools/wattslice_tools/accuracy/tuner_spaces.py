@@ -247,11 +247,11 @@ def disagreements(judged: Judged, most: int = 5) -> Iterator[str]:
     ratios.sort(key=lambda one: abs(math.log(one[0] / middle)), reverse=True)
     yield f"{judged.space.kernel.name}, {load_gpu(judged.space.gpu_id).name}: median ratio {middle:.2f}"
     for ratio, found, amount in ratios[:most]:
-        launch = found.launches[0]
+        launch, held = found.launches[0], found.launches[0].resources
         macros = " ".join(f"{name}={value}" for name, value in found.macros)
         yield (
             f"  {ratio / middle:.2f} of the median, measured {amount:.3g}: {launch.limited_by}, "
-            f"{launch.registers_per_thread} registers, occupancy {launch.occupancy}: {macros}"
+            f"{held and held.registers_per_thread} registers, occupancy {held and held.occupancy}: {macros}"
         )
 
 

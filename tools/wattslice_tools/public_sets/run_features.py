@@ -136,7 +136,7 @@ def with_arrays(launch: KernelLaunch, recipe: LaunchRecipe) -> KernelLaunch:
         raise RecordError(f"{launch.kernel.name} has no pointer parameter {', '.join(sorted(unknown))}")
     given = ((index, sizes.get(p.name)) for index, p in enumerate(launch.kernel.parameters))
     known = tuple(GivenPointer(index, 0, index, size) for index, size in given if size is not None)
-    return replace(launch, pointers=known)
+    return replace(launch, contents=replace(launch.contents, pointers=known))
 
 
 def parameter_value(value: float | str, arguments: str) -> int | float:

@@ -117,8 +117,8 @@ def examine(question: FileQuestion) -> FileFacts:
     for kernels in _by_definition(program.kernels if program else ()):
         kernel = kernels[0]
         own = _same(kernel.span.file, path)
-        launches = [a for a in done if (a.file, a.line, a.name) == _key(kernel)]
-        others = [a for a in varied if (a.file, a.line, a.name) == _key(kernel)]
+        launches = [a for a in done if (a.source.file, a.source.line, a.name) == _key(kernel)]
+        others = [a for a in varied if (a.source.file, a.source.line, a.name) == _key(kernel)]
         launched = kernel.name in text.launched
         if own:
             lost = _without(lost, kernel)
@@ -171,11 +171,11 @@ def _kernel_facts(
     span = kernel.span
     inside = [d for d in diagnostics if d.file == span.file and span.line <= d.line <= span.end_line]
     read = (LaunchSource.HOST_CODE, LaunchSource.ARGUMENTS)
-    geometry_read = any(launch.launch_source in read for launch in launches)
+    geometry_read = any(launch.launch.source in read for launch in launches)
     reasons = [
         _nameless(assumption.message, kernel.name)
         for launch in launches
-        if launch.launch_source is LaunchSource.ASSUMED
+        if launch.launch.source is LaunchSource.ASSUMED
         for assumption in launch.assumptions
         if assumption.rule == "PW011"
     ]
@@ -207,7 +207,7 @@ def _kernel_facts(
 def _is_computed(launch: KernelAnalysis) -> bool:
     """True when values for host variables would settle grid and block, no `--launch` needed."""
     fixes = [a.fix or "" for a in launch.assumptions if a.rule == "PW011"]
-    assumed = launch.launch_source is LaunchSource.ASSUMED
+    assumed = launch.launch.source is LaunchSource.ASSUMED
     return assumed and bool(fixes) and all(fix.startswith("--set") for fix in fixes)
 
 

@@ -77,7 +77,7 @@ def missing_arguments(launch: KernelLaunch) -> list[str]:
     """The integer parameters without a value. What the runtime creates is a handle, such as a texture object,
     and no number.
     """
-    lanes = Counter(member.parameter for member in launch.members)
+    lanes = Counter(member.parameter for member in launch.contents.members)
     reasons = _reasons(launch)
     pairs = zip(launch.kernel.parameters, launch.arguments, strict=True)
     return [

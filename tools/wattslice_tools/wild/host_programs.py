@@ -126,6 +126,10 @@ struct Keep {{
     ~Keep() {{ place = old; }}
 }};
 struct Bump {{ int by; ~Bump() {{ {g0} = ({g0} + by) % 61; }} }};
+struct Adds {{ int &to; int by; Adds(int &x, int b = {n3}) : to(x), by(b) {{}} ~Adds() {{ to = (to + by) % 73; }} int twice() const {{ return 2 * by; }} Adds &more(int a) {{ by += a; return *this; }} }};
+struct Reads {{ int &n; operator int() const {{ n = (n + {n2}) % 79; return n; }} explicit operator bool() const {{ n = n * 2 % 67; return n > 9; }} }};
+struct Slot {{ std::unique_ptr<Box> held; int n = {n1}; Slot(int a) : held(new Box(a)) {{}} }};
+struct Moved {{ int n; Moved(int a) : n(a) {{}} Moved(Moved &&o) : n(o.n) {{ o.n = {n3}; }} Moved &operator=(Moved &&o) {{ n = o.n; o.n = 0; return *this; }} ~Moved() {{ gone += n % 3; }} }};
 struct Pod {{ int a; short s; unsigned char c; long long l; }};
 struct Nest {{ Pod p; int arr[3]; Pod q[2]; }};
 struct Bits {{ unsigned lo : 4; unsigned hi : 6; int rest; }};
@@ -141,6 +145,9 @@ template <class T, int N> struct Fixed {{
 template <class T> T most(T a, T b) {{ return a > b ? a : b; }}
 template <int N> int times(int x) {{ return x * N; }}
 template <class F> int applied(F f, int x) {{ return f(x) + f(x + 1); }}
+Adds adding(int &x) {{ return Adds(x, {n5}); }}
+std::unique_ptr<Base> based(int a) {{ if (a > {n4}) return std::make_unique<Left>(a); return std::unique_ptr<Base>(new Right(a)); }}
+int left_at(int &x) {{ return Adds(x).twice() + x; }}
 int by_value(Box b) {{ b.v += 1; return b.v + b.w; }}
 int by_const(const Box &b, int k = {n2}) {{ return b.v * 2 + k; }}
 void by_reference(Box &b) {{ b = Box(b.v + {n1}); }}
@@ -288,6 +295,24 @@ def objects(p: Program) -> str:
         f"Box {x}({a}), {y}({n}); std::swap({x}.v, {y}.v); {t} = {x}.v;", f"Box {x}({a}), {y}({n}); std::swap({x}, {y}); {t} = {x}.v;",
         f"{t} = [&] {{ Keep {x}({t}); {t} = {a}; return {t} + 1; }}();", f"Box {x} = {a} > 5 ? Box({n}) : Box({m}, 3); {t} = {x}.sum();",
         f"auto {x} = std::make_pair({a}, Box({n})); {t} = {x}.first + {x}.second.v;", f"std::optional<Box> {x}; if ({a} > 6) {x} = Box({n}); {t} = {x} ? {x}->v : {m};",
+    ]  # fmt: skip
+    return p.draw.choice(forms)
+
+
+def lifetimes(p: Program) -> str:
+    """Statements in which objects without names, or those behind smart pointers, end."""
+    x, y, t, u = p.name("t"), p.name("t"), p.variable(), p.variable()
+    a, b, n, m = expression(p), expression(p, 1), p.number(), p.number(5)
+    forms = [
+        f"Adds({t}, {n}); {u} = {t} + 1;", f"{u} = Adds({t}, {n}).twice() + {m}; {launch(p)};", f"adding({t}); {u} += {m};", f"{u} = left_at({t}) % 91;", f"{u} = Adds({t}).more({m}).more(2).twice();",
+        f"if (Adds({t}, {n}).twice() > {a}) {{ {u} = {m}; }} {launch(p)};", f"for (int {x} = 0; {x} < Adds({t}, {m}).by; {x}++) {{ {u} = ({u} + {x}) % 59; }}", f"switch (Adds({t}, {n}).twice() % 3) {{ case 0: {u} = {m}; break; case 1: {u} += 2; default: {launch(p)}; }}",
+        f"{b} > {n} && Adds({t}, {m}).twice() > 2; {u}++;", f"{u} = {b} > {n} ? Adds({t}, {m}).twice() : {m};", f"{{ const Adds &{x} = Adds({t}, {n}); {t} = {a}; {launch(p)}; }}", f"{{ Adds {x} = {b} > 4 ? Adds({t}, {n}) : adding({t}); {t} = {m}; }}",
+        f"if (Adds {x}({t}, {n}); {b} > {m}) {{ {t} = {m}; }} else {{ {launch(p)}; }}", f"for (Adds {x}({t}, {n}); {t} < 40; {t} += 9) {{ if ({t} > 30) break; }}", f"{{ Adds {x}[2] = {{{{{t}, {n}}}, Adds({u}, {m})}}; {t} = {x}[1].by; }}", f"int {x} = Adds({t}, {n}).by, {y} = {t}; {u} = {x} - {y};",
+        f"int {x} = Reads{{{t}}}; {u} = {x} % 61;", f"{{ Reads {x}{{{t}}}; if ({x}) {u} = {n}; else {u} = {x} + {m}; }}", f"{{ Reads {x}{{{t}}}; {u} = by_const(Box({x}), {m}) % 83; }}", f"{{ Reads {x}{{{t}}}; while ({x} && {t} < 50) {u} = ({u} + 3) % 47; }}", f"printf(\"%d\", int(Reads{{{t}}})); {u} += 1;",
+        f"auto {x} = std::make_unique<Box>({a}); {x}->v += {m}; {t} = {x}->sum(); {x}.reset(); {u} = gone + ({x} ? 1 : 2);", f"auto {x} = std::make_unique<Box>({a}); auto {y} = std::move({x}); {t} = {y}->v + ({x} == nullptr);", f"{{ std::unique_ptr<Box> {x}(new Box({n})); if ({b} > 3) {x}.reset(new Box({m}, 2)); {t} = (*{x}).w; }} {u} += gone;",
+        f"auto {x} = based({a}); {t} = {x}->size(); {x}->grow({m}); {u} = {x}.get()->twice() % 87;", f"auto {x} = std::make_shared<Box>({a}); {{ auto {y} = {x}; {y}->v = {n}; {u} = (int){y}.use_count(); }} {t} = {x}->v + (int){x}.use_count() + gone;", f"{{ Slot {x}({n}); Slot {y} = std::move({x}); {t} = {y}.held->v + ({x}.held ? 1 : 2); }} {u} += gone;",
+        f"{{ Slot {x}({n}), {y}({m}); std::swap({x}, {y}); {t} = {x}.held->v; }} {u} += gone;", f"{{ Moved {x}({a}), {y}({n}); std::swap({x}, {y}); Moved {x}m = std::move({y}); {t} = {x}.n + {y}.n * 2 + {x}m.n; }} {u} += gone;", f"Pod {x}{{{n}, 2, 3, 4}}, {y}{{{m}, 6, 7, 8}}; std::swap({x}, {y}); {t} = {x}.a + {y}.s;", f"Pod {x}{{.a = {n}, .c = {m}}}; {t} = {x}.a + {x}.s + {x}.c;",
+        f"auto {x} = std::make_unique<int[]>({m} + 1); {x}[{m}] = {a}; {t} = {x}[{m}];", f"Base *{x} = new Right({n}); {t} = {x}->size(); delete {x}; {u} = gone;", f"int *{x} = new int({a}); *{x} += {m}; {t} = *{x}; delete {x};",
     ]  # fmt: skip
     return p.draw.choice(forms)
 
@@ -535,8 +560,10 @@ def statement(p: Program, depth: int) -> str:
         return f"switch (std::abs({expression(p)}) % 4) {{ {cases} default: {p.variable()} += 1; }}"
     if pick < 0.42:
         return f"{launch(p)};"
-    if pick < 0.55:
+    if pick < 0.52:
         return objects(p)
+    if pick < 0.55:
+        return lifetimes(p)
     if pick < 0.6:
         return references(p)
     if pick < 0.64:

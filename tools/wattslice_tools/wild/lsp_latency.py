@@ -78,9 +78,9 @@ def place_in(path: Path) -> Place | None:
         return None
     lines = text.split("\n")
     for kernel in kernels:
-        if kernel.power_w is None or Path(kernel.file) != path or not kernel.hot_lines:
+        if kernel.power_w is None or Path(kernel.source.file) != path or not kernel.hot_lines:
             continue
-        for number in range(kernel.line - 1, kernel.end_line - 1):
+        for number in range(kernel.source.line - 1, kernel.source.end_line - 1):
             if lines[number].rstrip().endswith("{"):
                 return Place(path, text, number + 1, len(kernels))
     return None

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
@@ -37,8 +37,16 @@ from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.value_graph import Cost
 from wattslice_models.workload import Workload
 
+_Change = Callable[[frozenset[ir.Expr], Any, Any], Any]
+"""Given the nodes to change, and what `rewriting.Change` is given."""
 _EXPONENTS = {2.0: "x * x", 3.0: "x * x * x", 0.5: "sqrtf(x)"}
 _NAMES = frozenset({"pow", "powf"})
+
+
+@lru_cache(maxsize=8)
+def _with(kernel: ir.Kernel, change: _Change, nodes: frozenset[ir.Expr]) -> ir.Kernel:
+    """`kernel` with `nodes` changed so. Kept, that it is lowered once: all launches ask for the same."""
+    return rewritten(kernel, partial(change, nodes))
 
 
 class _Found(Struct, frozen=True):
@@ -70,7 +78,7 @@ def replaceable(facts: LaunchFacts) -> Iterator[Advice]:
             continue
         change, tell = _RULES[rule]
         nodes = frozenset(one.node for one in found)
-        stake = facts.stake_if_computed(rewritten(facts.kernel, partial(change, nodes)))
+        stake = facts.stake_if_computed(_with(facts.kernel, change, nodes))
         if stake.is_worth_telling:
             worst = max(found, key=lambda one: one.instructions)
             span = worst.node.span
@@ -237,7 +245,7 @@ def _known(facts: LaunchFacts, divisor: ir.Expr) -> float | None:
 
 
 _Tell = Callable[[LaunchFacts, Any], tuple[str, str, bool]]
-_RULES: dict[str, tuple[Callable[[frozenset[ir.Expr], Any, Any], Any], _Tell]] = {
+_RULES: dict[str, tuple[_Change, _Tell]] = {
     "PW047": (_multiplied, _tell_power),
     "PW048": (_by_reciprocal, _tell_division),
     "PW049": (_masked, _tell_integer),
@@ -280,7 +288,7 @@ def in_single_precision(work: Workload) -> Workload:
 
 def _unintended(facts: LaunchFacts, trees: tuple[DoubleTree, ...]) -> Iterator[Advice]:
     nodes = frozenset[ir.Expr]().union(*(tree.nodes for tree in trees))
-    stake = facts.stake_if_computed(rewritten(facts.kernel, in_single(nodes)))
+    stake = facts.stake_if_computed(_with(facts.kernel, _in_single, nodes))
     if not stake.is_worth_telling:
         return
     runs = facts.profile.thread_counts
@@ -389,34 +397,30 @@ def unintended_trees(kernel: ir.Kernel, line: Callable[[ir.Span], str]) -> tuple
     return tuple(found)
 
 
-def in_single(nodes: frozenset[ir.Expr]) -> Callable[[Any, Any], Any]:
+def _in_single(nodes: frozenset[ir.Expr], old: Any, new: Any) -> Any:  # noqa: ANN401 - any node
     """The change that makes `nodes` single precision (see `rewritten`)."""
-
-    def change(old: Any, new: Any) -> Any:  # noqa: ANN401 - any node
-        if old not in nodes:
+    if old not in nodes:
+        return new
+    match new:
+        case ir.Cast(operand=operand) if _is_double(new.type) and operand.type.is_float:
+            return operand
+        case ir.Cast() | ir.Constant() | ir.Unary() | ir.Select() if _is_double(new.type):
+            return replace(new, type=ir.FLOAT32)
+        case ir.Binary():
+            type_ = ir.FLOAT32 if _is_double(new.type) else new.type
+            return replace(new, operand_type=ir.FLOAT32, type=type_)
+        case ir.Assign():
+            return replace(new, operand_type=ir.FLOAT32)
+        case ir.Intrinsic():
+            single = tuple(
+                replace(count, operation=ir.OperationClass.FP32)
+                if count.operation is ir.OperationClass.FP64
+                else count
+                for count in new.operations
+            )
+            return replace(new, type=ir.FLOAT32 if _is_double(new.type) else new.type, operations=single)
+        case _:
             return new
-        match new:
-            case ir.Cast(operand=operand) if _is_double(new.type) and operand.type.is_float:
-                return operand
-            case ir.Cast() | ir.Constant() | ir.Unary() | ir.Select() if _is_double(new.type):
-                return replace(new, type=ir.FLOAT32)
-            case ir.Binary():
-                type_ = ir.FLOAT32 if _is_double(new.type) else new.type
-                return replace(new, operand_type=ir.FLOAT32, type=type_)
-            case ir.Assign():
-                return replace(new, operand_type=ir.FLOAT32)
-            case ir.Intrinsic():
-                single = tuple(
-                    replace(count, operation=ir.OperationClass.FP32)
-                    if count.operation is ir.OperationClass.FP64
-                    else count
-                    for count in new.operations
-                )
-                return replace(new, type=ir.FLOAT32 if _is_double(new.type) else new.type, operations=single)
-            case _:
-                return new
-
-    return change
 
 
 def has_other_doubles(kernel: ir.Kernel, trees: tuple[DoubleTree, ...]) -> bool:

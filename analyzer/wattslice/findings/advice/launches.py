@@ -187,7 +187,7 @@ def _ranked(facts: LaunchFacts) -> list[tuple[ir.If, tuple[tuple[BranchArm, Path
     """Branches at which lanes part, those with most idle operations first."""
     static = {arm.region: arm for arm in facts.profile.arms if arm.source is ProbabilitySource.STATIC}
     of_branch: dict[int, list[tuple[BranchArm, Path]]] = {}
-    for path in paths(facts.kernel):
+    for path in paths(facts.kernel).entries:
         arm = static.get(path.first_region)
         if arm is None or facts.profile.thread_counts[arm.region] <= 0.0:
             continue
@@ -200,7 +200,7 @@ def _ranked(facts: LaunchFacts) -> list[tuple[ir.If, tuple[tuple[BranchArm, Path
         return sum(
             sum(operations[region].values()) * (warps[region] - threads[region])
             for _, path in ways
-            for region in path.regions
+            for region in paths(facts.kernel).regions(path)
         )
 
     branches = {
@@ -221,7 +221,7 @@ def _issued(facts: LaunchFacts, branch: ir.If, ways: tuple[tuple[BranchArm, Path
     warps = list(facts.profile.warp_counts)
     for arm, path in ways:
         factor = _lanes(facts, arm.region) / _lanes(facts, branch.region)
-        for region in path.regions:
+        for region in paths(facts.kernel).regions(path):
             warps[region] = max(warps[region] * factor, facts.profile.thread_counts[region])
     profile = replace(facts.profile, warp_counts=tuple(warps))
     mix = lower_instructions(facts.kernel, profile, facts.resident.isa)

@@ -236,8 +236,7 @@ class Variables:
     def literal(self, text: ir.Text) -> Value:
         """The address of a string literal."""
         data = constant_bytes(text, text.type)
-        name = text.value.encode("unicode_escape").decode()
-        found = self.machine.allocate(self.machine.window(), f'"{name}"', len(data), 1)
+        found = self.machine.allocate(self.machine.window(), f'"{text.value}"', len(data), 1)
         found.data[: len(data)] = data
         return found.origin
 
@@ -282,7 +281,7 @@ def _parts(value: ir.Expr, type_: ir.Type, offset: int) -> Iterator[tuple[int, i
         case ir.Text(value=text) if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
             if type_.element.size_bytes != 1:
                 raise UnsupportedError("a literal of wide characters")
-            characters = text.encode("latin-1", "replace")
+            characters = text.encode().decode("unicode_escape").encode("latin-1", "replace")
             codes = np.frombuffer(characters, stored_dtype(type_.element)).tolist()
             for at, code in enumerate(codes[: type_.length]):
                 yield offset + at, ir.Constant(code, type_.element, value.span)

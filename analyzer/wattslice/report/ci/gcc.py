@@ -27,13 +27,12 @@ def finding_line(finding: Finding) -> str:
 
 def kernel_line(kernel: KernelAnalysis, analysis: Analysis) -> str:
     """The note on a kernel: `a.cu:12:1: note: mul: 183 W (160-205 W), 1.2 ms, 220 mJ on v100, data live`."""
-    if kernel.power_w is None:
+    if kernel.power is None:
         reason = why_unknown(kernel, analysis)
         figures = "power unknown" + (f" [{reason.rule}]" if reason else "")
     else:
-        figures = power(kernel.power_w)
-        if kernel.power_low_w is not None and kernel.power_high_w is not None:
-            figures += f" ({kernel.power_low_w:.0f}-{kernel.power_high_w:.0f} W)"
+        figures = f"{power(kernel.power_w)} ({kernel.power.low_w:.0f}-{kernel.power.high_w:.0f} W)"
         figures += f", {time(kernel.time_s)}, {energy(kernel.energy_j)}"
-    place, data = f"{printable(kernel.file)}:{kernel.line}:1", f"data {printable(kernel.data)}"
-    return f"{place}: note: {printable(kernel.qualified_name)}: {figures} on {analysis.gpu_id}, {data}"
+    source, data = kernel.source, f"data {printable(kernel.launch.data)}"
+    place, name = f"{printable(source.file)}:{source.line}:1", printable(source.qualified_name)
+    return f"{place}: note: {name}: {figures} on {analysis.gpu_id}, {data}"

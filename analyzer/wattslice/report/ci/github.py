@@ -122,14 +122,12 @@ def _table(title: str, header: str, rows: list[str], room: int) -> str:
 
 
 def _kernel_row(kernel: KernelAnalysis, tree: SourceTree) -> str:
-    interval = ""
-    if kernel.power_low_w is not None and kernel.power_high_w is not None:
-        interval = f"{kernel.power_low_w:.0f}–{kernel.power_high_w:.0f} W"
+    source, watts = kernel.source, kernel.power
     cells = (
-        escaped(kernel.qualified_name),
-        escaped(f"{tree.place(kernel.file).path}:{kernel.line}"),
+        escaped(source.qualified_name),
+        escaped(f"{tree.place(source.file).path}:{source.line}"),
         power(kernel.power_w),
-        interval,
+        "" if watts is None else f"{watts.low_w:.0f}–{watts.high_w:.0f} W",
         time(kernel.time_s),
         energy(kernel.energy_j),
     )

@@ -33,9 +33,9 @@ def render_junit(
     tree = tree or SourceTree()
     kernels: defaultdict[str, list[KernelAnalysis]] = defaultdict(list)
     for kernel in analysis.kernels:
-        kernels[kernel.file].append(kernel)
+        kernels[kernel.source.file].append(kernel)
     told: defaultdict[str, list[Finding]] = defaultdict(list)
-    home = {kernel.name: kernel.file for kernel in reversed(analysis.kernels)}
+    home = {kernel.name: kernel.source.file for kernel in reversed(analysis.kernels)}
     known = {*analysis.files, *kernels}
     for finding in findings:  # what lies in a header is told where its kernel is
         told[finding.file if finding.file in known else home.get(finding.kernel, finding.file)].append(
@@ -70,10 +70,10 @@ def _suite(
             failing[finding.kernel].append(finding)
     names: Counter[str] = Counter()
     for number, kernel in enumerate(kernels):
-        names[kernel.qualified_name] += 1
-        launch = names[kernel.qualified_name]
-        name = kernel.qualified_name + (f" (launch {launch})" if launch > 1 else "")
-        for key, value in (("data", kernel.data), *_figures(kernel)):
+        names[kernel.source.qualified_name] += 1
+        launch = names[kernel.source.qualified_name]
+        name = kernel.source.qualified_name + (f" (launch {launch})" if launch > 1 else "")
+        for key, value in (("data", kernel.launch.data), *_figures(kernel)):
             _add(properties, "property", name=f"{name}: {key}", value=value)
         case = _add(suite, "testcase", name=name, classname=_classname(path))
         _judge(case, kernel, [one for one in failing[kernel.name] if _is_about(one, kernel)], analysis)
@@ -123,8 +123,8 @@ def _is_about(finding: Finding, kernel: KernelAnalysis) -> bool:
     """Whether a finding of the gate is about this launch; one that names no launch is about each."""
     unknown = kernel.power_w is None
     return (
-        (finding.kernel, finding.line) == (kernel.name, kernel.line)
-        and finding.launch_line in (None, kernel.launch_line)
+        (finding.kernel, finding.line) == (kernel.name, kernel.source.line)
+        and finding.launch_line in (None, kernel.launch.line)
         and (finding.rule == "PW022") == unknown
     )
 
@@ -134,9 +134,9 @@ def _first_kernels(kernels: list[KernelAnalysis]) -> dict[int, int]:
     found: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
     for number, kernel in enumerate(kernels):
-        if (kernel.line, kernel.end_line) not in seen:
-            seen.add((kernel.line, kernel.end_line))
-            for line in range(kernel.line, kernel.end_line + 1):
+        if (kernel.source.line, kernel.source.end_line) not in seen:
+            seen.add((kernel.source.line, kernel.source.end_line))
+            for line in range(kernel.source.line, kernel.source.end_line + 1):
                 found.setdefault(line, number)
     return found
 
@@ -145,8 +145,8 @@ def _figures(kernel: KernelAnalysis) -> Iterable[tuple[str, str]]:
     """Watts, seconds and joules with their full precision; what is unknown is not there."""
     figures = {
         "power_w": kernel.power_w,
-        "power_low_w": kernel.power_low_w,
-        "power_high_w": kernel.power_high_w,
+        "power_low_w": None if kernel.power is None else kernel.power.low_w,
+        "power_high_w": None if kernel.power is None else kernel.power.high_w,
         "time_s": kernel.time_s,
         "energy_j": kernel.energy_j,
     }

@@ -17,6 +17,7 @@ from wattslice.findings.findings import Finding, all_findings, unread_files
 from wattslice.findings.rules import RULES, Rule
 from wattslice.ir import Severity
 from wattslice.report.ci.places import Located, Place, SourceTree, clean, importance, located
+from wattslice.report.json import power_fields
 from wattslice.report.json_values import Json, fields, finite
 from wattslice.version import __version__
 
@@ -188,16 +189,17 @@ def _plain(text: str) -> str:
 
 def _kernel(kernel: KernelAnalysis, tree: SourceTree) -> Json:
     return {
-        "name": clean(kernel.qualified_name),
+        "name": clean(kernel.source.qualified_name),
         "location": {
             "physicalLocation": {
-                "artifactLocation": _artifact(tree.place(kernel.file)),
-                "region": {"startLine": max(1, kernel.line)},
+                "artifactLocation": _artifact(tree.place(kernel.source.file)),
+                "region": {"startLine": max(1, kernel.source.line)},
             }
         },
-        **fields(
-            kernel, "launch_line", "data", "power_w", "power_low_w", "power_high_w", "time_s", "energy_j"
-        ),
+        "launch_line": kernel.launch.line,
+        "data": kernel.launch.data,
+        **power_fields(kernel.power),
+        **fields(kernel, "time_s", "energy_j"),
     }
 
 

@@ -21,23 +21,21 @@ _PREFIXES = ("", "k", "M", "G", "T", "P")
 
 def power_bar_svg(kernel: KernelAnalysis) -> str:
     """Power against the limit, the full width; empty when either is unknown."""
-    limit_w, power_w = kernel.power_limit_w, kernel.power_w
-    if power_w is None or not limit_w:
+    limit_w, watts = kernel.power_limit_w, kernel.power
+    if watts is None or not limit_w:
         return ""
 
     def place(watts: float) -> float:
         return 100.0 * min(1.0, max(0.0, watts / limit_w))
 
-    middle = place(power_w)
-    low = middle if kernel.power_low_w is None else place(kernel.power_low_w)
-    high = middle if kernel.power_high_w is None else place(kernel.power_high_w)
+    low, middle, high = place(watts.low_w), place(watts.power_w), place(watts.high_w)
     rects = (("track", 0.0, 100.0), ("low", 0.0, low), ("mid", low, middle), ("high", middle, high))
     inside = "".join(
         f'<rect class="{name}" x="{start:.2f}" y="0" width="{end - start:.2f}" height="8"/>'
         for name, start, end in rects
         if end > start
     )
-    words = f"{power(power_w)} of {power(limit_w)}"
+    words = f"{power(watts.power_w)} of {power(limit_w)}"
     return (
         f'<svg class="pb" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" '
         f'aria-label="{escape(words)}">{inside}</svg>'
@@ -133,16 +131,16 @@ def power_line_svg(roofline: Roofline, kernel: KernelAnalysis) -> str:
     ]
     if not curve:
         return ""
-    point, limit_w = roofline.point, roofline.power_limit_w
-    most = [watts for _, watts in curve] + [
-        watts for watts in (limit_w, kernel.power_high_w) if watts is not None
-    ]
+    point, limit_w, watts = roofline.point, roofline.power_limit_w, kernel.power
+    most = [power_w for _, power_w in curve]
+    most += [] if limit_w is None else [limit_w]
+    most += [] if watts is None else [watts.high_w]
     step = _step(max(most) / 4.5)
     top = step * math.ceil(max(most) * 1.02 / step)
     axes = _Axes(low, high, 0.0, top, is_log=False)
     ticks = [(step * number, f"{step * number:g}") for number in range(round(top / step) + 1)]
     drawn = axes.frame("Power: W", ticks) + axes.upright(roofline.machine.time_balance, "balance")
-    words = f"The power line peaks where the time roofs meet: {power(max(watts for _, watts in curve))}. "
+    words = f"The power line peaks where the time roofs meet: {power(max(power_w for _, power_w in curve))}. "
     if (energies := roofline.energies) is not None:
         balance = three_digits(energies.energy_balance)
         words += f"Arithmetic takes more energy from {balance} flops per byte on. "
@@ -152,8 +150,8 @@ def power_line_svg(roofline: Roofline, kernel: KernelAnalysis) -> str:
     drawn += axes.line(curve, "roof")
     if point and point.power_w is not None:
         words += f"The kernel: {power(point.power_w)}, {energy(kernel.energy_j)} per launch."
-        if kernel.power_low_w is not None and kernel.power_high_w is not None:
-            ends = ((point.intensity, kernel.power_low_w), (point.intensity, kernel.power_high_w))
+        if watts is not None:
+            ends = ((point.intensity, watts.low_w), (point.intensity, watts.high_w))
             drawn += axes.line(ends, "whisker")
         drawn += axes.dot(point.intensity, point.power_w)
         drawn += _beside(axes, (point.intensity, point.power_w), power(point.power_w), curve)

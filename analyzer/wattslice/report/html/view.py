@@ -12,7 +12,7 @@ from pathlib import PurePath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.analysis import Analysis, KernelAnalysis, SliceAnalysis
+from wattslice.analysis import Analysis, KernelAnalysis, Launch, SliceAnalysis, Work
 from wattslice.findings.findings import (
     Finding,
     cause_of_unknown,
@@ -254,9 +254,8 @@ class _Page:
                 figures += f", {energy(mark.energy_j)}"
             spaces = ", ".join(self._slice(mark, index).memory_space.value for index in mark.slices)
             figures += f" · {spaces} slice" if spaces else ""
-            words.append(
-                f"{printable(kernel.qualified_name)} {geometry(kernel.grid, kernel.block)}: {figures}"
-            )
+            name, launch = printable(kernel.source.qualified_name), kernel.launch
+            words.append(f"{name} {geometry(launch.grid, launch.block)}: {figures}")
         left = len(marks) - _MOST_MARKS
         return "\n".join(words) + (f"\nand {left} more launches" if left > 0 else "")
 
@@ -280,12 +279,12 @@ class _Page:
             slices=tuple(
                 _slice_view(part, f"k{index}s{number}", kernel) for number, part in enumerate(kernel.slices)
             ),
-            advice=tuple(self._said(finding, kernel.file) for finding in self._advised(kernel)),
+            advice=tuple(self._said(finding, kernel.source.file) for finding in self._advised(kernel)),
             assumptions=tuple(
                 self._said_at(
-                    entry.file or kernel.file,
+                    entry.file or kernel.source.file,
                     entry.line,
-                    kernel.file,
+                    kernel.source.file,
                     Said(entry.rule, "note", printable(entry.message), printable(entry.fix), ""),
                 )
                 for entry in kernel.assumptions
@@ -336,10 +335,9 @@ def _shortened(text: str) -> str:
     return text if more <= 0 else f"{text[:MOST_COLUMNS]} … ({more} more characters)"
 
 
-def launch_source(kernel: KernelAnalysis) -> tuple[str, str]:
+def launch_source(launch: Launch) -> tuple[str, str]:
     """Where the launch comes from, and the class of these words."""
-    style = "assumed" if kernel.launch_source is LaunchSource.ASSUMED else "muted"
-    return launch_origin(kernel).plain, style
+    return launch_origin(launch).plain, "assumed" if launch.source is LaunchSource.ASSUMED else "muted"
 
 
 _LOADS = {HOT: "hot", WARM: "warm", COOL: "cool"}
@@ -366,9 +364,11 @@ def sureness(kernel: KernelAnalysis) -> str:
 def facts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
     """What is known of the launch besides its watts, by name."""
     found = [("runs", runs(kernel))]
-    if known := fills(kernel):
+    if known := fills(kernel.resources):
         found.append(("fills", " · ".join(known)))
-    found.append(("model", f"{kernel.model} · {kernel.method} · data {printable(kernel.data)}"))
+    found.append(
+        ("model", f"{kernel.basis.model} · {kernel.basis.method} · data {printable(kernel.launch.data)}")
+    )
     if words := basis(kernel):
         found.append(("lines", words.removeprefix("the lines ")))
     if (moved := kernel.roofline) is not None:
@@ -377,11 +377,11 @@ def facts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def counts(kernel: KernelAnalysis) -> tuple[tuple[str, str], ...]:
+def counts(work: Work | None) -> tuple[tuple[str, str], ...]:
     """Operations per thread, by class."""
-    if kernel.counts_per_thread is None:
+    if work is None:
         return ()
-    pairs = zip(JSON_NAMES, kernel.counts_per_thread.values(), strict=True)
+    pairs = zip(JSON_NAMES, work.counts_per_thread.values(), strict=True)
     return tuple((name.replace("_", " "), three_digits(value)) for name, value in pairs if value)
 
 
@@ -389,7 +389,7 @@ def _slice_view(part: SliceAnalysis, own: str, kernel: KernelAnalysis) -> SliceV
     style = SPACE_STYLES[part.memory_space]
     variables = printable(", ".join(part.variables))
     density = _NOTHING if part.arithmetic_density is None else three_digits(part.arithmetic_density)
-    detail = f"{printable(kernel.qualified_name)}, {style.label}: {variables or _NOTHING}; "
+    detail = f"{printable(kernel.source.qualified_name)}, {style.label}: {variables or _NOTHING}; "
     detail += f"{power(part.average_power_w)} of the kernel's, {percent(part.share_of_power)}; "
     if part.time_share is not None:
         detail += f"{power(part.power_w)} while it runs, {percent(part.time_share)} of the time; "

@@ -130,7 +130,7 @@ class Expressions(Memory):
             ((K.MOV, 1.0),) if special else (),
             expr.kind is not BuiltinKind.THREAD_IDX,
         )
-        self.naturals.add(value)
+        self.known.naturals.add(value)
         return value
 
     def load_expression(self, expr: Load, region: int) -> Steps:
@@ -157,7 +157,7 @@ class Expressions(Memory):
         found = [(key, self.available[key]) for key, _ in self.scopes[-1]]
         self.merge([self.leave_arm()], region)
         both = self.plain(("logical", expr.op), region, (a, b), ())
-        self.implied[expr.op, both] = (*self.implied.get((expr.op, a), ()), *found)
+        self.known.implied[expr.op, both] = (*self.known.implied.get((expr.op, a), ()), *found)
         return both
 
     def cast_expression(self, expr: Cast, region: int) -> Steps:
@@ -211,7 +211,7 @@ class Expressions(Memory):
         """`make_float4(...)`: registers side by side."""
         inputs = yield from self.all_of(expr.arguments, region)
         whole = self.plain(("construct", expr.type.name), region, tuple(inputs), ())
-        self.components[whole] = dict(zip(expr.field_names, inputs, strict=False))
+        self.known.components[whole] = dict(zip(expr.field_names, inputs, strict=False))
         return whole
 
     def extract(self, expr: Extract, region: int) -> Steps:

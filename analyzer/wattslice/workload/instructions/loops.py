@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from enum import Enum, auto
 from functools import lru_cache
 
 from msgspec import Struct, field
@@ -55,7 +56,7 @@ from wattslice.ir import (
     nested_statements,
     walk_expressions,
 )
-from wattslice.ir.loops import Bound, Induction, LoopShape, shape_of
+from wattslice.ir.loops import Bound, Induction, LoopShape, last_updates, shape_of
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
@@ -118,7 +119,7 @@ def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> TripCounts:
     for loop in facts.loops:
         trips = known.get(loop.region)
         if trips is None and (entries := profile.thread_counts[loop.region]):
-            if facts.blocks[loop.body].has_exit and loop.unroll in (None, 1):
+            if Trait.EXIT in facts.blocks[loop.body].has and loop.unroll in (None, 1):
                 continue
             most = max(FURTHER_UNROLL, loop.unroll or 0)
             trips = min(most, float(f"{profile.thread_counts[loop.body.region] / entries:.9g}"))
@@ -164,7 +165,7 @@ class Loops(Expressions):
             for key, initial in changing.items()
         ]
         stores = [(space, self.part_of(space, root)) for space, root in facts.stores]
-        self.clobber(stores, facts.has_barrier, level)
+        self.clobber(stores, Trait.BARRIER in facts.has, level)
         around, self.accesses = self.accesses, []
         self.await_leavers(guard := self.guard)
         if stmt.kind is not LoopKind.DO:
@@ -182,7 +183,7 @@ class Loops(Expressions):
             sums_up = step is not None and step.op in _SUMS and head.shape is not Shape.INT_SUM
             is_folded = level.is_unrolled and step is not None and not sums_up
             following = self.environment[key]
-            if level.copies > 1 and self.halves.get(following) is head and head.bits == 32:
+            if level.copies > 1 and self.known.halves.get(following) is head and head.bits == 32:
                 head.shape, is_folded = Shape.SHIFTED, False
             if head.step is not None and following is not head:  # the head is charged for the last copy's
                 is_last = stmt.kind is LoopKind.DO or following.place.region == stmt.test_region
@@ -198,12 +199,12 @@ class Loops(Expressions):
         if not level.is_unrolled:
             self.cut()
         if not level.is_left:
-            self.keep_in_registers(level, stores_stay=facts.has_assembly and not level.is_unrolled)
+            self.keep_in_registers(level, stores_stay=Trait.ASSEMBLY in facts.has and not level.is_unrolled)
         self.accesses = around + self.accesses if outer_stack else []
         self.stack, self.guard = outer_stack, outer
         self.breakable.pop()
         self.leavers_met(guard, stmt.region, guard)
-        self.clobber(stores, facts.has_barrier, None)
+        self.clobber(stores, Trait.BARRIER in facts.has, None)
         return None
 
     def level(self, stmt: Loop, steps: _Steps, stride: Value | None) -> LoopLevel:
@@ -212,7 +213,7 @@ class Loops(Expressions):
         trips = self.trips.get(stmt.region)
         constant = self.has_constant_trips(stmt, steps)
         counters = _counters(stmt, self.facts.loops[stmt])
-        simple = not body.has_exit
+        simple = Trait.EXIT not in body.has
         own = frozenset(steps)
         copies = self.copies_of(body, own, own)
         is_innermost = copies is not None and not copies.follows_counter
@@ -220,12 +221,12 @@ class Loops(Expressions):
         full = constant and simple and trips is not None and trips <= (stmt.unroll or FULL_UNROLL_TRIPS)
         if full and stmt.unroll is None and trips != 1.0:
             full = copies is not None and (trips or 0.0) * size <= FULL_UNROLL_SIZE
-            if copies is not None and copies.follows_counter and not body.uses_local:
+            if copies is not None and copies.follows_counter and Trait.OWN_ARRAY not in body.has:
                 full = full and (trips or 0.0) * self.triangle_row(body) <= TRIANGLE_SIZE
         elif stmt.unroll == 1:
             full = False
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
-        strides = not body.has_unsigned_index and all(variable.type.signed for variable in counters)
+        strides = Trait.UNSIGNED_INDEX not in body.has and all(variable.type.signed for variable in counters)
         only_scaled = body.scaled_in_index - body.plain_in_index
         scales_counter = not constant and not only_scaled.isdisjoint(steps)
         unroll = 1.0
@@ -239,9 +240,10 @@ class Loops(Expressions):
             unroll = PARTIAL_UNROLL
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
-            steps_on = stride is None and strides and not (scales_counter or body.meets_others)
+            steps_on = stride is None and strides and not (scales_counter or Trait.MEETS_OTHERS in body.has)
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
-            if steps_on and is_small and (body.has_loads or size - body.products <= FURTHER_ARITHMETIC):
+            is_plain = size - body.products <= FURTHER_ARITHMETIC
+            if steps_on and is_small and (Trait.LOADS in body.has or is_plain):
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
@@ -301,7 +303,7 @@ class Loops(Expressions):
             body = self.facts.blocks[loop.body]
             steps = _counters(loop, self.facts.loops[loop])
             trips = self.trips.get(loop.region)
-            if trips is None or not steps or body.has_exit or loop.unroll == 1:
+            if trips is None or not steps or Trait.EXIT in body.has or loop.unroll == 1:
                 return None
             counted, itself = counters | frozenset(steps), frozenset(steps)
             inside, alone = self.copies_of(body, counted, own), self.copies_of(body, counted, itself)
@@ -328,7 +330,7 @@ class Loops(Expressions):
         for loop in body.inner_loops:
             inner = self.facts.blocks[loop.body]
             whole = self.facts.loops[loop]
-            if not inner.has_barrier and _unrolls(inner, _counters(loop, whole)):
+            if Trait.BARRIER not in inner.has and _unrolls(inner, _counters(loop, whole)):
                 size += (TRIANGLE_COPIES - 1) * whole.size + TRIANGLE_TESTS
         return size
 
@@ -367,7 +369,7 @@ class Loops(Expressions):
             return False
         base = frozenset(linear(start)[0])
         type_, is_equality = bound.induction.variable.type, bound.comparison is BinaryOp.NE
-        may_wrap = not type_.signed or any(term not in self.naturals for term, _ in base)
+        may_wrap = not type_.signed or any(term not in self.known.naturals for term, _ in base)
         if base and may_wrap and not (is_equality or start.is_pointer):
             return False
         return self.base_of(bound.limit) == base
@@ -458,12 +460,12 @@ class Loops(Expressions):
             head = Value(Shape.CONSTANT, place, bits=initial.bits, is_uniform=True)
             head.step = increment
             if _keeps_powers(step) and self.is_power(initial):
-                self.powers.add(head)
-            self.starts[head] = 0.0
+                self.known.powers.add(head)
+            self.known.starts[head] = 0.0
             if is_counted and initial.number is not None:
-                self.starts[head] = initial.number
+                self.known.starts[head] = initial.number
             elif is_counted:
-                del self.starts[head]
+                del self.known.starts[head]
             else:
                 head = self.sum(initial, head, 1, level.body_region, initial.bits)
         elif is_settled:
@@ -481,7 +483,7 @@ class Loops(Expressions):
             if increment is not None:
                 head.step = increment
                 if initial.shape is Shape.CONSTANT and initial.number is not None:
-                    self.starts[head] = initial.number
+                    self.known.starts[head] = initial.number
                 adds = 1.0 if increment.shape is Shape.CONSTANT else math.ceil(level.unroll / 2)
                 head.cost = ((InstructionKind.IADD, adds / level.unroll),)
         self.environment[key] = head
@@ -569,14 +571,15 @@ def _shape(loop: Loop, facts: CodeFacts) -> LoopShape:
 
 
 def _steps(loop: Loop, facts: CodeFacts) -> _Steps:
-    """Variables that change once an iteration, and how: in the loop's step; elsewhere integers and pointers
-    that something is added to.
+    """Variables that change once an iteration, and how: at its end; elsewhere integers and pointers that
+    something is added to.
     """
     shape = _shape(loop, facts)
+    stepped = {update.variable for update in last_updates(loop)}
     return {
         update.variable: update
         for update in shape.inductions
-        if update.variable in shape.stepped or (update.op in _SUMS and not update.variable.type.is_float)
+        if update.variable in stepped or (update.op in _SUMS and not update.variable.type.is_float)
     }
 
 
@@ -594,9 +597,9 @@ def _stride(loop: Loop, facts: CodeFacts) -> Expr | None:
     (`i += blockDim.x`), and no other lane may take part in the loop. None for others.
     """
     shape = _shape(loop, facts)
-    if shape.has_other_conjuncts or len(shape.bounds) != 1 or facts.has_assembly:
+    if shape.has_other_conjuncts or len(shape.bounds) != 1:
         return None
-    if facts.meets_others or facts.has_barrier:
+    if not facts.has.isdisjoint((Trait.ASSEMBLY, Trait.MEETS_OTHERS, Trait.BARRIER)):
         return None
     step, comparison = shape.bounds[0].induction, shape.bounds[0].comparison
     if isinstance(step.amount, int) or _is_constant(step) or step.op is not BinaryOp.ADD:
@@ -630,11 +633,33 @@ def _keeps_powers(step: Induction) -> bool:
 def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
     """Counted by constant steps, and with no more than short arms inside."""
     counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
-    return counted and not body.has_switch and not body.has_long_arm
+    return counted and body.has.isdisjoint((Trait.SWITCH, Trait.LONG_ARM))
 
 
 PREDICATED_SIZE = 12
 """Source operations in an arm up to which it is predicated instead of branched around."""
+
+
+class Trait(Enum):
+    """What there is somewhere in a stretch of code.
+
+    `ASSEMBLY`: inline assembly, also in the headers of CUDA: the compiler does not know whether control comes
+    back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes. `UNSIGNED_INDEX`: one that is
+    computed in unsigned 32 bits. `LONG_ARM`: an `if` whose first arm is too long to be predicated.
+    """
+
+    BARRIER = auto()
+    ASSEMBLY = auto()
+    MEETS_OTHERS = auto()
+    LOADS = auto()
+    INTRINSIC = auto()
+    NESTED = auto()  # loops and switches
+    SWITCH = auto()
+    LONG_ARM = auto()
+    EXIT = auto()  # break, continue
+    RETURN = auto()
+    OWN_ARRAY = auto()  # of the thread, which unrolling may put into registers
+    UNSIGNED_INDEX = auto()
 
 
 class CodeFacts(Struct, eq=False):
@@ -643,46 +668,31 @@ class CodeFacts(Struct, eq=False):
     `size`: source operations, each once; an access of an array of the thread is one, whose index is a number
     in each copy of an unrolled loop. `written`: register variables, parts of them and local arrays that
     may change; `assigned`: variables of which an assignment changes a part or all. `stores`: to what.
-    `has_unsigned_index`: an index is computed in unsigned 32 bits. `scaled_in_index`: what constants multiply
-    in sums that are an index: `i` in ``a[i * 64 + j]``; `plain_in_index`: what stands in one as it is.
-    `has_long_arm`: an `if` whose first arm is too long to be predicated. `has_assembly`: something in it is
-    inline assembly, also in the headers of CUDA: the compiler does not know whether control comes back.
-    `meets_others`: an atomic, a fence, or an exchange between lanes. `elements`: of accesses to arrays of the
-    thread, the variables in the index.
+    `scaled_in_index`: what constants multiply in sums that are an index: `i` in ``a[i * 64 + j]``;
+    `plain_in_index`: what stands in one as it is. `elements`: of accesses to arrays of the thread, the
+    variables in the index.
     """
 
     parent: CodeFacts | None = None
     is_first_arm: bool = False
     is_loop: bool = False
     size: float = 0.0
+    products: int = 0  # multiplications: sums take them along
+    has: set[Trait] = field(default_factory=set[Trait])
     elements: list[frozenset[Variable]] = field(default_factory=list[frozenset[Variable]])
     written: dict[EnvironmentKey, None] = field(default_factory=dict[EnvironmentKey, None])  # in their order
     assigned: set[Variable] = field(default_factory=set[Variable])
     stores: dict[tuple[MemorySpace, Variable | None], None] = field(
         default_factory=dict[tuple[MemorySpace, Variable | None], None]
     )
-    has_barrier: bool = False
-    has_assembly: bool = False
-    has_loads: bool = False
-    products: int = 0  # multiplications: sums take them along
-    has_intrinsic: bool = False
-    has_nested: bool = False  # loops and switches
-    has_switch: bool = False
     inner_loops: list[Loop] = field(default_factory=list[Loop])  # not those inside of these
-    uses_local: bool = False  # an array of the thread's own, which unrolling may put into registers
-    has_exit: bool = False  # break, continue
-    has_return: bool = False
-    has_unsigned_index: bool = False
     scaled_in_index: set[Variable] = field(default_factory=set[Variable])
     plain_in_index: set[Variable] = field(default_factory=set[Variable])
-    has_long_arm: bool = False
-    meets_others: bool = False
 
     @property
     def is_short(self) -> bool:
         """Short enough to be predicated: few operations, no loop, no call, no way out."""
-        leaves = self.has_exit or self.has_return
-        return not (self.has_nested or leaves or self.has_intrinsic) and self.size <= PREDICATED_SIZE
+        return self.size <= PREDICATED_SIZE and self.has.isdisjoint(_NEVER_PREDICATED)
 
     def size_in(self, counters: frozenset[Variable]) -> float:
         """Source operations, and the elements of own arrays that a loop over `counters` chooses: those that
@@ -693,27 +703,21 @@ class CodeFacts(Struct, eq=False):
     def absorb(self, inner: CodeFacts) -> None:
         """Add what a nested stretch does."""
         self.size += inner.size
+        self.products += inner.products
+        self.has |= inner.has
+        if inner.is_first_arm and not inner.is_short:
+            self.has.add(Trait.LONG_ARM)
         self.elements += inner.elements
         self.written |= inner.written
         self.assigned |= inner.assigned
         self.stores |= inner.stores
-        self.has_barrier |= inner.has_barrier
-        self.has_assembly |= inner.has_assembly
-        self.meets_others |= inner.meets_others
-        self.has_intrinsic |= inner.has_intrinsic
-        self.has_loads |= inner.has_loads
-        self.products += inner.products
-        self.has_nested |= inner.has_nested
-        self.has_switch |= inner.has_switch
-        self.uses_local |= inner.uses_local
         if not inner.is_loop:
             self.inner_loops += inner.inner_loops
-        self.has_exit |= inner.has_exit
-        self.has_return |= inner.has_return
-        self.has_unsigned_index |= inner.has_unsigned_index
         self.scaled_in_index |= inner.scaled_in_index
         self.plain_in_index |= inner.plain_in_index
-        self.has_long_arm |= inner.has_long_arm or (inner.is_first_arm and not inner.is_short)
+
+
+_NEVER_PREDICATED = frozenset((Trait.NESTED, Trait.EXIT, Trait.RETURN, Trait.INTRINSIC))
 
 
 class KernelFacts(Struct):
@@ -739,7 +743,7 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
         stmt, here = work.pop()
         around = here
         if isinstance(stmt, Loop):
-            here.has_nested = True
+            here.has.add(Trait.NESTED)
             here.inner_loops.append(stmt)
             work.extend((inner, here) for inner in stmt.init)
             around = facts.loops[stmt] = CodeFacts(here, is_loop=True)
@@ -765,11 +769,11 @@ def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
         if stmt.value is not None:
             facts.written[stmt.variable] = None
     elif isinstance(stmt, Switch):
-        facts.has_nested = facts.has_switch = True
+        facts.has |= {Trait.NESTED, Trait.SWITCH}
     elif isinstance(stmt, Break | Continue):
-        facts.has_exit = True
+        facts.has.add(Trait.EXIT)
     elif isinstance(stmt, Return):
-        facts.has_return = True
+        facts.has.add(Trait.RETURN)
 
 
 def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
@@ -783,14 +787,16 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             continue
         if (own := _own_array(expr)) is not None:
             folded.add(own.address)
-            facts.uses_local = True
+            facts.has.add(Trait.OWN_ARRAY)
             facts.elements.append(_read_variables(own.address))
         if expr in folded:
             folded.update(children(expr))
         else:
             facts.size += sum(number for _, number in own_operations(expr))
-        facts.has_assembly |= _is_assembly(expr)
-        facts.has_loads |= isinstance(expr, Load)
+        if _is_assembly(expr):
+            facts.has.add(Trait.ASSEMBLY)
+        if isinstance(expr, Load):
+            facts.has.add(Trait.LOADS)
         facts.products += isinstance(expr, Binary) and expr.op is BinaryOp.MUL
         if isinstance(expr, PointerOffset):
             _note_index(expr.index, facts)
@@ -798,12 +804,14 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             _note_target(expr, facts)
         elif isinstance(expr, Atomic):
             facts.stores[expr.place.space, expr.place.root] = None
-            facts.meets_others = True
+            facts.has.add(Trait.MEETS_OTHERS)
         elif isinstance(expr, Intrinsic):
-            facts.has_intrinsic |= expr.semantics not in _ONE_INSTRUCTION
-            is_barrier = expr.semantics is Semantics.BARRIER
-            facts.meets_others |= _EXCHANGE.match(expr.name) is not None
-            facts.has_barrier |= is_barrier
+            if expr.semantics not in _ONE_INSTRUCTION:
+                facts.has.add(Trait.INTRINSIC)
+            if _EXCHANGE.match(expr.name):
+                facts.has.add(Trait.MEETS_OTHERS)
+            if expr.semantics is Semantics.BARRIER:
+                facts.has.add(Trait.BARRIER)
         elif isinstance(expr, InlinedCall):
             facts.written.update(dict.fromkeys(expr.parameters))
             bodies.append(expr.body)
@@ -873,7 +881,8 @@ def _note_index(index: Expr | None, facts: CodeFacts) -> None:
         facts.plain_in_index.add(index.place.variable)
     if not isinstance(index, Binary) or index.type.bits != 32:
         return
-    facts.has_unsigned_index |= not index.type.signed
+    if not index.type.signed:
+        facts.has.add(Trait.UNSIGNED_INDEX)
     for scaled, other in ((index.left, index.right), (index.right, index.left)):
         match scaled:
             case Binary(op=BinaryOp.MUL, left=Read(place=place), right=Constant()) if (

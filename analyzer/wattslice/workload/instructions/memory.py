@@ -337,7 +337,7 @@ class Memory(Operators):
             if is_store:
                 settled = frozenset(self.read_in.get(space, ()))
                 parts = [replace(part, settled=settled) for part in parts]
-            join(parts, self.starts)
+            join(parts, self.known.starts)
 
     def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
         """A read that is made each time, whether or not anybody needs what it yields."""
@@ -444,7 +444,7 @@ class Memory(Operators):
             return
         number = float(place.type.requests)
         part = self.part_of(place.space, place.root, pointer)
-        stored, (old, members) = value, self.changed.get(value, (value, ()))
+        stored, (old, members) = value, self.known.changed.get(value, (value, ()))
         key = ("load", name, self.version(place.space, part), place.type.bits, place.type.lanes)
         if members and self.available.get(key) is old and not place.is_volatile:  # a record put back
             sizes = (max(1, member.bits // 8) for member in members)

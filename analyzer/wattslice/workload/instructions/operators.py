@@ -154,7 +154,7 @@ class Operators(LinearForms):
         if source.kind is TypeKind.FLOAT:
             return self.plain("truth", region, (value,), ((FLOAT_KINDS[max(32, source.bits)][3], 1.0),))
         if value.shape is Shape.LOGIC and value.bits == 32:
-            _, mask = self.masked.get(value, (value, None))
+            _, mask = self.known.masked.get(value, (value, None))
             cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
             return self.shared(("truth", value), region, (value,), Computation(Shape.TRUTH, cost))
         if value.bits == _PREDICATE:
@@ -188,7 +188,7 @@ class Operators(LinearForms):
                 value.number = number
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
             if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
-                self.powers.add(value)
+                self.known.powers.add(value)
             return value
         if type_.kind is TypeKind.FLOAT:
             return self.floating(op, a, b, type_, region)
@@ -197,7 +197,7 @@ class Operators(LinearForms):
             # predicates compared: the later comparison takes the earlier one along
             return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), _PREDICATE)
         if op in (BinaryOp.EQ, BinaryOp.NE) and a.shape is Shape.LOGIC and b.number in (0, 1):
-            _, mask = self.masked.get(a, (a, None))
+            _, mask = self.known.masked.get(a, (a, None))
             if b.number == 0 or (mask is not None and mask.number == 1):
                 return self.truth(a, type_, region)
         if op in COMPARISONS:
@@ -216,7 +216,7 @@ class Operators(LinearForms):
             case BinaryOp.SHL | BinaryOp.SHR:
                 value = self.shift(op, a, b, type_, region)
                 if value.shape is not Shape.CONSTANT and (op is BinaryOp.SHL or not type_.signed):
-                    self.shifts[value] = (op, a, b)
+                    self.known.shifts[value] = (op, a, b)
                 return value
             case BinaryOp.AND | BinaryOp.OR | BinaryOp.XOR:
                 return self.logic(op, (a, b), type_, region)
@@ -236,12 +236,12 @@ class Operators(LinearForms):
         shape = Shape.SHIFTED if b.number is None and type_.bits == 32 else Shape.PLAIN
         key = (op, type_.signed, *inputs_key((a, b)))
         value = self.shared(key, region, (a, b), Computation(shape, cost, type_.bits))
-        self.halves[value] = a
+        self.known.halves[value] = a
         return value
 
     def funnel(self, a: Value, b: Value, type_: Type, region: int) -> Value | None:
         """`x >> s | y << bits - s`, a rotation where x is y: one SHF, two in 64 bits; None for others."""
-        up, down = self.shifts.get(a), self.shifts.get(b)
+        up, down = self.known.shifts.get(a), self.known.shifts.get(b)
         if up is None or down is None or up[0] is down[0]:
             return None
         if up[0] is BinaryOp.SHR:
@@ -292,14 +292,14 @@ class Operators(LinearForms):
         value = self.shared(key, region, inputs, Computation(Shape.LOGIC, cost, type_.bits))
         if op is BinaryOp.AND and Shape.CONSTANT in (inputs[0].shape, inputs[1].shape):
             bits, mask = inputs if inputs[1].shape is Shape.CONSTANT else inputs[::-1]
-            self.masked[value] = bits, mask
+            self.known.masked[value] = bits, mask
         return value
 
     def bit_mask(self, condition: Value, region: int) -> Value | None:
         """All ones where the bit that `condition` tests is set, by two shifts; None for other conditions."""
-        if condition.shape is not Shape.TRUTH or condition.inputs[0] not in self.masked:
+        if condition.shape is not Shape.TRUTH or condition.inputs[0] not in self.known.masked:
             return None
-        bits, mask = self.masked[condition.inputs[0]]
+        bits, mask = self.known.masked[condition.inputs[0]]
         if mask.number is not None and not is_power(mask.number):
             return None
         return self.plain("bit mask", region, (bits, mask), ((K.SHF, 2.0),))
@@ -309,7 +309,7 @@ class Operators(LinearForms):
         name = "div" if op is BinaryOp.DIV else "mod"
         if b.shape is Shape.CONSTANT:
             name += "_power" if self.is_power(b) else "_constant"
-        is_natural = not type_.signed or (a in self.naturals and b.shape is Shape.CONSTANT)
+        is_natural = not type_.signed or (a in self.known.naturals and b.shape is Shape.CONSTANT)
         if op is BinaryOp.MOD and b.number is not None and self.is_settled(a, int(b.number)):
             return self.copied((a,), region, type_.bits)
         divisor = 0 if b.number is None or type_.bits != 32 else abs(int(b.number))
@@ -329,15 +329,15 @@ class Operators(LinearForms):
                 inputs = (a, b, self.plain(("reciprocal", key), region, (b,), once))
                 cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
             value = self.plain((op, type_.signed), region, inputs, cost, type_.bits)
-        if a in self.naturals and is_natural:
-            self.naturals.add(value)
+        if a in self.known.naturals and is_natural:
+            self.known.naturals.add(value)
         return value
 
     def is_settled(self, value: Value, modulus: int) -> bool:
         """Whether each copy of a loop that is unrolled in part knows the remainder of its counter."""
         terms, _, _ = linear(value)
         for term, coefficient in terms:
-            level, step, start = term.place.level, term.step, self.starts.get(term, -1.0)
+            level, step, start = term.place.level, term.step, self.known.starts.get(term, -1.0)
             if level is None or step is None or step.number is None or level.is_unrolled or start < 0:
                 return False
             if step.number < 0 or coefficient * step.number * level.unroll % modulus:
@@ -347,7 +347,7 @@ class Operators(LinearForms):
     def is_power(self, value: Value) -> bool:
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
         is_known = value.shape is Shape.CONSTANT and value.number is not None
-        return value in self.powers or (is_known and is_power(value.number or 0))
+        return value in self.known.powers or (is_known and is_power(value.number or 0))
 
 
 def _by_multiplication(divisor: int, *, is_signed: bool) -> Cost:

@@ -265,7 +265,7 @@ class Lowering(Loops):
         yield self.arms(blocks, stmt.region, guard, cuts=bool(cost), condition=condition)
         self.issuer, self.predicated = outer, around
         if _is_single_jump(stmt.then):
-            for key, value in self.implied.get((LogicalOp.OR, condition), ()):
+            for key, value in self.known.implied.get((LogicalOp.OR, condition), ()):
                 self.hide(key, value)
         return None
 
@@ -302,7 +302,7 @@ class Lowering(Loops):
             self.enter_arm()
             if condition is not None:  # what the last of several conditions needed is there behind them
                 operator = LogicalOp.OR if number else LogicalOp.AND
-                for key, value in self.implied.get((operator, condition), ()):
+                for key, value in self.known.implied.get((operator, condition), ()):
                     self.hide(key, value)
             yield self.statement(block)
             ends.append(self.leave_arm())

@@ -314,6 +314,22 @@ def inputs_key(inputs: Iterable[Value]) -> tuple[object, ...]:
 EnvironmentKey = Variable | tuple[Variable, tuple[str, ...]]
 
 
+class Knowledge:
+    """What is known of values besides how they are computed."""
+
+    def __init__(self) -> None:
+        self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
+        self.halves: dict[Value, Value] = {}  # shifted to the right by a constant: what was shifted
+        self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
+        self.powers: set[Value] = set()  # constants of copies that are powers of two
+        self.naturals: set[Value] = set()  # signed or not, never negative
+        # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
+        self.implied: dict[tuple[LogicalOp, Value], tuple[tuple[object, Value], ...]] = {}
+        self.components: dict[Value, dict[str, Value]] = {}
+        self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
+        self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
+
+
 class Environment:
     """Values available in each scope, what each variable holds, loops around, roots found."""
 
@@ -323,6 +339,7 @@ class Environment:
         self.scopes: list[list[tuple[object, Value | None]]] = [[]]  # what each made available, what it hid
         self.stack: tuple[LoopLevel, ...] = ()
         self.roots: list[Value] = []
+        self.known = Knowledge()
         self.decisions: set[Value] = set()  # roots that happen only where what they decide on is needed
         self.guard = Value(Shape.PLAIN, AT_START)  # stands for all that decides whether the text here runs
         self.exits: list[Value] = []  # the guards of returns from the kernel
@@ -333,20 +350,9 @@ class Environment:
         # Of what may be left early: the entries of `undo` around, and what those that left have assigned.
         self.met: dict[object, tuple[int, list[dict[EnvironmentKey, Value]]]] = {}
         self.parts: dict[Variable, dict[tuple[str, ...], None]] = {}
-        self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
-        self.halves: dict[Value, Value] = {}  # shifted to the right by a constant: what was shifted
-        self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
-        self.powers: set[Value] = set()  # constants of copies that are powers of two
-        self.naturals: set[Value] = set()  # signed or not, never negative
-        # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
-        self.implied: dict[tuple[LogicalOp, Value], tuple[tuple[object, Value], ...]] = {}
-        self.components: dict[Value, dict[str, Value]] = {}
-        self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
-        self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
-        self.indexed: dict[
-            Variable, list[Value]
-        ] = {}  # arrays of the thread, and what is done at unknown indices
+        # Arrays of the thread, and what is done at unknown indices.
+        self.indexed: dict[Variable, list[Value]] = {}
         self.here: Span | None = None  # the text being lowered
         self.cuts: list[int] = []  # births at which straight code begins: at loops that stay, arms, barriers
 
@@ -463,7 +469,7 @@ class Environment:
 
     def part(self, whole: Value, path: tuple[str, ...], region: int, bits: int = 32) -> Value:
         """A member of a record in registers: what it was built from, where that is known."""
-        while path and (known := self.components.get(whole, {}).get(path[0])) is not None:
+        while path and (known := self.known.components.get(whole, {}).get(path[0])) is not None:
             whole, path = known, path[1:]
         if not path:
             return whole
@@ -537,7 +543,7 @@ class Environment:
             return held
         whole = self.plain("whole", region, (held, *values), ())
         new = (v for v in values if not v.member or held not in v.inputs)
-        self.changed[whole] = held, tuple(new)
+        self.known.changed[whole] = held, tuple(new)
         return whole
 
     def changing(self, written: Iterable[EnvironmentKey]) -> dict[EnvironmentKey, Value]:

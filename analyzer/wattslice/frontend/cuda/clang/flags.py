@@ -18,6 +18,8 @@ from wattslice.frontend.project.build import compile_databases, compile_flags, f
 
 STUBS = Path(__file__).with_name("stubs")
 FALLBACK_STUBS = STUBS / "fallback"
+FOLLOWED = STUBS / "wattslice_std_pointers.h"
+"""Of the library, but written down as what it does: as functions of the program are."""
 PRELUDE, C_PRELUDE = STUBS / "prelude.cuh", STUBS / "prelude_c.h"
 BUILTINS = STUBS / "wattslice_builtins.cuh"  # made of the table of builtins, not on the disk
 

@@ -32,6 +32,7 @@ from wattslice.frontend.cuda.clang.diagnostics import (
 from wattslice.frontend.cuda.clang.flags import (
     C_PRELUDE,
     FALLBACK_STUBS,
+    FOLLOWED,
     KEEP_GOING,
     PRELUDE,
     STUBS,
@@ -487,7 +488,7 @@ _COMPUTED = regex(rb"#[ \t]*(?:include|include_next|import)[ \t]+[A-Za-z_]|__has
 
 @functools.lru_cache(maxsize=1024)
 def _is_of_stubs(path: Path) -> bool:
-    return path.is_relative_to(STUBS) and path != AUTO_DECLARED_FILE
+    return path.is_relative_to(STUBS) and path not in (AUTO_DECLARED_FILE, FOLLOWED)
 
 
 def _visit_entered(file: int, _stack: object, depth: int, sink: list[int]) -> None:

@@ -61,17 +61,22 @@ from wattslice.frontend.cuda.lowering.memory import (
 from wattslice.frontend.cuda.lowering.objects import (
     PASSES_ON,
     Special,
+    bare,
     copied,
     default_initialisers,
+    destroying,
     elements_given,
     functions_of,
     handed_over,
     initialise_parameters,
+    initialises,
+    is_pointer,
     lost_by,
     made_at,
-    part_at,
+    moves,
     parts,
-    ran,
+    reaches_out,
+    temporary,
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import lower, lower_all
@@ -113,6 +118,8 @@ def call(body: Body, node: Node) -> Expr:
         value = construct(body, node, callee)
         return _with_library(body, node, callee, value) if body.is_host else value
     if body.is_host:
+        if callee.spelling == "swap" and (exchanged := _exchange(body, node, callee)) is not None:
+            return exchanged
         value = _host_call(body, node, callee)
         if isinstance(value, Call) and _gives_object(body, callee):
             return read(body, dereference(body, value, body.type(node)), body.span(node))
@@ -161,6 +168,29 @@ def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
     return read(body, where, span) if isinstance(where, Cell) else value
 
 
+def _exchange(body: Body, node: Node, callee: Node) -> Expr | None:
+    """std::swap of two objects of a class that is followed; None of anything else."""
+    arguments, span = list(node.arguments), body.span(node)
+    class_ = arguments[0].type.canonical.declaration if len(arguments) == 2 else None
+    is_library = class_ is None or body.unit.parsed.is_builtin(class_)
+    if is_library or not body.unit.parsed.is_builtin(callee):
+        return None
+    one, two = (body.location(argument) for argument in arguments)
+    if one is None or two is None:
+        return None
+    type_ = arguments[0].type
+    held = body.temporary("swapped", one.type, span)
+    place = RegisterPlace(held, (), one.type)
+    body.before += [
+        ir.Declare(held, None, body.region(), span),
+        *copied(body, place, one, type_, Special.MOVE, span),
+        *copied(body, one, two, type_, Special.TAKE, span),
+        *copied(body, two, place, type_, Special.TAKE, span),
+        *destroying(body, place, parts(body.unit, type_, Special.DESTROY), span),
+    ]
+    return Construct((), (), ir.VOID, span)
+
+
 def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
     """What a call of host code gives. The functions of classes that a library runs for itself, as those of
     elements, are not run: what they may write is lost, and with copies of their own the objects are.
@@ -168,7 +198,8 @@ def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
     types = handed_over(body, node, callee)
     functions = functions_of(body.unit, types)
     if not functions:
-        return _temporary(body, node, value)
+        is_named = callee.type.result.canonical.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
+        return value if is_named else temporary(body, node, value)
     span = body.span(node)
     makes_own = any(parts(body.unit, t, s) for t in types for s in (Special.COPY, Special.ASSIGN))
     if makes_own and isinstance(value, Call) and not value.callee.startswith("_ZNK"):
@@ -176,21 +207,12 @@ def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
     elif makes_own and isinstance(value, Construct) and value.arguments:
         value = unread(span, value.arguments)
     body.before += lost_by(body, functions, span)
+    if any(map(reaches_out, functions)):  # to what it is made of, which it may keep
+        named = (one for one in map(bare, node.arguments) if one.kind == C.DECL_REF_EXPR)
+        places = [body.location(one) for one in named]
+        addresses = tuple(address_of(body, place, span) for place in places if place is not None)
+        body.before.append(ir.ExprStmt(unread(span, addresses), body.region(), span))
     return value
-
-
-def _temporary(body: Body, node: Node, value: Expr) -> Expr:
-    """An object of host code; of one without a name the destructor is not run: what that writes is lost."""
-    if value.type.kind is not TypeKind.RECORD or node.raw.data1 in body.naming:
-        return value
-    destroyed = [one.function for one in parts(body.unit, node.type, Special.DESTROY)]
-    lost = lost_by(body, destroyed, body.span(node))
-    if not lost:
-        return value
-    held = body.temporary("temporary", value.type, value.span)
-    body.before += [ir.Declare(held, value, body.region(), value.span), *lost]
-    body.after += lost
-    return Read(RegisterPlace(held, (), held.type), held.type, value.span)
 
 
 @location(C.CALL_EXPR)
@@ -237,7 +259,7 @@ def _gives_object(body: Body, callee: Node) -> bool:
         type_ = callee.type.canonical
         called = type_.pointee.canonical if type_.kind in _POINTERS else type_
         return must_name_an_object(called.result)
-    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD):
+    if callee.kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONVERSION_FUNCTION):
         return False
     if body.unit.parsed.is_builtin(callee) and not _calls_what_it_holds(callee):
         return False
@@ -473,7 +495,10 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     info = body.unit.function(callee)
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
-    initialise_parameters(body, info.parameters, arguments[is_operator:])
+    initialise_parameters(body, info, arguments[is_operator:])
+    for argument in arguments[is_operator:] if info.is_builtin else ():  # which a container takes over
+        if is_pointer(argument.type.canonical.declaration):
+            initialises(body, argument)
     written = arguments[is_operator:]
     is_of_user = callee.kind in (C.FUNCTION_DECL, C.CXX_METHOD) and not body.unit.parsed.is_builtin(callee)
     elements = elements_given(body, info.parameters if is_of_user else (), written)
@@ -486,13 +511,14 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     type_ = body.type(node)
     if name == "operator=" and len(arguments) == 2 and (info.is_builtin or is_plain_copy(info)):
         where = body.location(arguments[0])
-        if where is not None and not parts(body.unit, arguments[0].type, Special.ASSIGN):
+        special = Special.TAKE if moves(callee) else Special.ASSIGN
+        if where is not None and not parts(body.unit, arguments[0].type, special):
             return assign_value(body, where, None, values[-1], span)
         source = body.location(arguments[1]) if where is not None else None
         if where is not None and source is not None:
-            body.before += copied(body, where, source, arguments[0].type, Special.ASSIGN, span)
+            body.before += copied(body, where, source, arguments[0].type, special, span)
             return read(body, where, span)
-    if callee.kind == C.CONVERSION_FUNCTION:
+    if callee.kind == C.CONVERSION_FUNCTION and (info.is_builtin or info.body is None):
         return convert(body, object_value(body, node), type_, span)
     if name in ("async", "pthread_create") and body.unit.parsed.is_builtin(callee):
         begun = on_a_thread(name, values, type_, span)
@@ -507,6 +533,8 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
             if begun is not None:
                 return begun
         operand = arguments[0] if is_operator else None
+        if callee.kind == C.CONVERSION_FUNCTION:
+            operand = _object_node(node)
         of_library = body.unit.parsed.is_builtin(callee)
         this = object_argument(body, node, span, operand, of_library=of_library)
         values.insert(0, Construct((), (), type_, span) if this is None else this)
@@ -615,9 +643,7 @@ def _destroy(body: Body, pointer: Expr, type_: ClangType, node: Node) -> None:
     functions = [one.function for one in found]
     if not any(function.is_virtual for function in functions) and "]" not in body.unit.spans.text(node)[:16]:
         where = dereference(body, pointer, pointer.type.element or ir.UNKNOWN_TYPE)
-        body.before += (
-            ran(body, one.function, part_at(body, where, one.path, span), (), span) for one in reversed(found)
-        )
+        body.before += destroying(body, where, found, span)
     elif functions:
         body.before += lost_by(body, body.unit.destructors, span)
 

@@ -194,6 +194,8 @@ class Body:
         self.naming: set[int | None] = set()
         # Which thread of an OpenMP team runs what is being lowered.
         self.thread: Variable | None = None
+        # What the handler around names by reference, of host code.
+        self.handled: Variable | None = None
         # Lambdas written in a host function.
         self.lambdas: list[ir.Function] = []
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.clang.kinds import TypeKind as ClangKind
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.context import (
     Body,
@@ -31,9 +32,18 @@ from wattslice.frontend.cuda.lowering.memory import (
     location_of_variable,
     note_pointer,
     note_stored,
+    perhaps,
     place_for_access,
     read,
-    with_effects,
+)
+from wattslice.frontend.cuda.lowering.objects import (
+    Special,
+    default_of,
+    initialises,
+    lost_by,
+    made_of_braces,
+    parts,
+    temporary,
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import (
@@ -70,21 +80,21 @@ def _(body: Body, node: Node) -> Expr:
 def _(body: Body, node: Node) -> Expr:
     text = node.spelling
     if len(text) >= 2 and text[0] == text[-1] == '"':
-        text = _ESCAPE.sub(lambda found: _character(found[1]), text[1:-1])
+        text = text[1:-1]
+    if body.is_host and "\\" in text:
+        text = _ESCAPE.sub(_unescaped, text)
     return ir.Text(text, body.type(node), body.span(node))
 
 
-_ESCAPE = regex(r"\\([0-7]{1,3}|x[0-9a-fA-F]+|.)")
-_CONTROLS = {"a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPE = regex(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))", re.S)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
-def _character(escape: str) -> str:
-    """The byte that stands behind a backslash, as clang writes it."""
-    if escape[0] in "01234567":
-        return chr(int(escape, 8) & 255)
-    if escape[0] == "x" and len(escape) > 1:
-        return chr(int(escape[1:], 16) & 255)
-    return _CONTROLS.get(escape, escape)
+def _unescaped(found: re.Match[str]) -> str:
+    octal, hexadecimal, letter = found.groups()
+    if letter:
+        return _ESCAPED.get(letter, letter)
+    return chr(int(octal, 8) if octal else int(hexadecimal, 16))
 
 
 @expression(C.CXX_UNARY_EXPR, C.SIZE_OF_PACK_EXPR, C.CONCEPT_SPECIALIZATION_EXPR, C.REQUIRES_EXPR)
@@ -106,11 +116,11 @@ _LONG_DOUBLE_BYTES = 16
 
 
 def _has_long_double(type_: ClangType) -> bool:
-    if type_.kind == ClangKind.CONSTANTARRAY:
+    if type_.kind == K.CONSTANTARRAY:
         return _has_long_double(type_.element.canonical)
-    if type_.kind == ClangKind.RECORD:
+    if type_.kind == K.RECORD:
         return any(_has_long_double(field.type.canonical) for field in type_.fields)
-    return type_.kind == ClangKind.LONGDOUBLE
+    return type_.kind == K.LONGDOUBLE
 
 
 _NAMES_LIBRARY = regex(r"^sizeof\s*\(\s*(?:const\s+)?std::(?!size_t|u?int\d+_t|array\b|byte\b|complex\b)")
@@ -131,8 +141,9 @@ def _(body: Body, node: Node) -> Expr:
     span = body.span(node)
     binding = body.names.get(declaration_key(body, node))
     if binding is None:
-        if body.is_host and _is_overloaded(node):
-            return _one_of_overloads(body, node)
+        instance = _instance(body, node) if body.is_host and not node.spelling else None
+        if instance is not None:
+            return ir.Text(instance.mangled_name, ir.Type(TypeKind.UNKNOWN, name="function"), span)
         if node.children and not node.spelling:  # a template parameter that an instance replaced by its value
             return body.expr(node.children[0])
         kind = builtin_vector(body, node)
@@ -154,56 +165,37 @@ def _(body: Body, node: Node) -> Expr:
     return read(body, body.named(node, binding) or binding, span)
 
 
+def _instance(body: Body, node: Node) -> Node | None:
+    """The instance of a function template that `f<32, float>` names in a list, where clang says none."""
+    named = next((n for n in node.children if n.kind == C.OVERLOADED_DECL_REF), None)
+    if named is None:
+        return None
+    patterns = [overload.canonical for overload in named.overloads]
+    text = body.unit.spans.text(node)
+    given = [part.strip() for part in text[text.find("<") + 1 : text.rfind(">")].split(",")]
+    numbers = [child.evaluate() for child in node.children if child.kind >= 100]
+    found = [
+        function
+        for function in body.unit.root.children
+        if function.kind == C.FUNCTION_DECL
+        and (pattern := function.template) is not None
+        and pattern.canonical in patterns
+        and _is_given(function.template_arguments, given, numbers)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_given(arguments: Sequence[object], texts: list[str], numbers: list[int | float | None]) -> bool:
+    """Whether template arguments are those that are written, types as texts."""
+    own = [one for one in arguments if not isinstance(one, ClangType)]
+    types = [(one, text) for one, text in zip(arguments, texts, strict=False) if isinstance(one, ClangType)]
+    return own == numbers and all(one.spelling == text for one, text in types)
+
+
 def _function_name(body: Body, node: Node) -> str:
     """How the value of a function pointer is called: of overloads and instances, by the one that is meant."""
     function = node.referenced if body.is_host else None
     return node.spelling if function is None else function.mangled_name or node.spelling
-
-
-_ARGUMENT = regex(r"(?:[^,<(]|<[^>]*>|\([^)]*\))+")
-"""An argument of a template, with what it holds in brackets itself."""
-
-
-def _is_overloaded(node: Node) -> bool:
-    """Whether a name does not tell which function it means."""
-    named = node.referenced if node.kind == C.DECL_REF_EXPR else None
-    return named is not None and named.kind == C.OVERLOADED_DECL_REF
-
-
-def _one_of_overloads(body: Body, node: Node) -> Expr:
-    """A function that braces name without saying which: of all that it may be the ones with the arguments
-    of the template that are written.
-    """
-    span, type_ = body.span(node), Type(TypeKind.UNKNOWN, name="function")
-    _, _, text = body.unit.spans.text(node).partition("<")
-    written = [found.strip() for found in _ARGUMENT.findall(text.rpartition(">")[0])]
-    overloads = () if (named := node.referenced) is None else named.overloads
-    every = [one for overload in overloads for one in body.unit.instances_of(overload)]
-    names = [one.mangled_name for one in every if _has_arguments(node, one, written)]
-    if not names:
-        raise LoweringError("a function of which it is not known which it is", node)
-    value: Expr = ir.Text(names[0], type_, span)
-    for name in names[1:]:
-        other = ir.Text(name, type_, span)
-        value = ir.Select(unread(span), other, value, body.region(), body.region(), type_, span)
-    return value
-
-
-def _has_arguments(node: Node, instance: Node, written: list[str]) -> bool:
-    """Whether an instance of a template may be meant by what stands in angle brackets."""
-    values = iter([child for child in node.children if child.kind >= 100])
-    types = {child.spelling: child.type.canonical for child in node.children if child.kind == C.TYPE_REF}
-    for text, argument in zip(written, instance.template_arguments, strict=False):
-        if isinstance(argument, int):
-            value = next(values, None)
-            known = None if value is None else value.evaluate()
-            if known is not None and known != argument:
-                return False
-        elif argument is not None and text.split() != argument.spelling.split():
-            meant = types.get(text)
-            if meant is None or meant.spelling != argument.canonical.spelling:
-                return False
-    return len(written) <= len(instance.template_arguments)
 
 
 @expression(C.MEMBER_REF_EXPR)
@@ -283,20 +275,16 @@ def _(body: Body, node: Node) -> Expr:
         if not children:
             return Constant(0, type_, body.span(node))
         return body.expr(children[0])
-    fields = node.type.canonical.fields if type_.kind is TypeKind.RECORD or type_.lanes > 1 else ()
-    if _is_by_place(body, node.type.canonical, fields, children):
-        return _placed(body, node.type.canonical, deque(children), body.span(node), is_braced=True)
-    if body.is_host and type_.kind is TypeKind.RECORD:
-        values = tuple(
-            _part(body, fields[at].type.canonical, child, fields[at])
-            if at < len(fields)
-            else body.expr(child)
-            for at, child in enumerate(children)
-        )
-    else:
-        values = tuple(_part(body, node.type.canonical.element.canonical, child) for child in children)
+    own = node.type.canonical
+    members = own.fields if type_.kind is TypeKind.RECORD or type_.lanes > 1 else ()
+    if _is_by_place(body, own, members, children):
+        return _placed(body, own, deque(children), body.span(node), is_braced=True)
+    fields = own.fields if body.is_host and type_.kind is TypeKind.RECORD else ()
+    named = (*fields, *(None for _ in children[len(fields) :]))
+    values = tuple(_part(body, own, *pair) for pair in zip(named, children, strict=False))
     if body.is_host:
-        values = (*values, *_left_out(body, len(values), node, type_, body.span(node)))
+        values = (*values, *_zeros_behind(body, len(values), node, type_, body.span(node)))
+        return temporary(body, node, aggregate(body, values, type_, body.span(node)))
     return aggregate(body, values, type_, body.span(node))
 
 
@@ -306,14 +294,14 @@ def _is_by_place(body: Body, type_: ClangType, fields: tuple[Node, ...], childre
     """
     if any(map(_is_designated, children)):
         return True
-    if type_.kind == ClangKind.CONSTANTARRAY:
+    if type_.kind == K.CONSTANTARRAY:
         return any(_lacks_braces(body, type_.element.canonical, child) for child in children)
     pairs = zip(fields, children, strict=False)
     return any(_lacks_braces(body, field.type.canonical, child) for field, child in pairs)
 
 
 def _is_designated(child: Node) -> bool:
-    return child.kind == C.UNEXPOSED_EXPR and len(child.children) > 1 and child.type.kind == ClangKind.VOID
+    return child.kind == C.UNEXPOSED_EXPR and len(child.children) > 1 and child.type.kind == K.VOID
 
 
 def _lacks_braces(body: Body, slot: ClangType, child: Node) -> bool:
@@ -324,9 +312,9 @@ def _lacks_braces(body: Body, slot: ClangType, child: Node) -> bool:
     is_scalar = given.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER)
     if not is_scalar or given.lanes > 1:
         return False
-    if slot.kind == ClangKind.CONSTANTARRAY:
+    if slot.kind == K.CONSTANTARRAY:
         return True
-    declaration = slot.declaration if slot.kind == ClangKind.RECORD else None
+    declaration = slot.declaration if slot.kind == K.RECORD else None
     if declaration is None or not slot.fields:
         return False
     return all(one.kind not in (C.CONSTRUCTOR, C.FUNCTION_TEMPLATE) for one in declaration.children)
@@ -337,7 +325,7 @@ def _placed(body: Body, type_: ClangType, given: deque[Node], span: Span, *, is_
     it has all that is given, else as much as it holds.
     """
     own = body.unit.types.translate(type_.raw)
-    fields = type_.fields if type_.kind == ClangKind.RECORD else ()
+    fields = type_.fields if type_.kind == K.RECORD else ()
     is_union = bool(fields) and (made := type_.declaration) is not None and made.kind == C.UNION_DECL
     number = len(fields) if fields else own.length or 0
     parts: dict[int, Expr] = {}
@@ -357,11 +345,12 @@ def _placed(body: Body, type_: ClangType, given: deque[Node], span: Span, *, is_
             continue
         given.popleft()
         value = child.children[-1] if _is_designated(child) else child
-        known = _part(body, slot, value, fields[places[0]] if fields else None)
+        known = _part(body, type_, fields[places[0]] if fields else None, value)
         parts.update(dict.fromkeys(places, known))
     for place in range(min(number, _MOST_ZEROS)):
         if place not in parts and not is_union:
-            rest = _default_of(body, fields[place]) if fields else _zero(own.element or own, span)
+            inner = body.unit.types.of(fields[place].raw) if fields else own.element or own
+            rest = _left_out(body, fields[place] if fields else None, inner, span)
             if rest is not None or not fields:
                 parts[place] = rest or unread(span)
     order = sorted(parts)
@@ -369,39 +358,6 @@ def _placed(body: Body, type_: ClangType, given: deque[Node], span: Span, *, is_
         return aggregate(body, tuple(parts[place] for place in order), own, span)
     names = tuple(fields[place].spelling for place in order)
     return Construct(tuple(parts[place] for place in order), names, own, span)
-
-
-def _part(body: Body, slot: ClangType, value: Node, field: Node | None = None) -> Expr:
-    """What braces give to one part. Of a class with constructors it is not told which of them runs: where
-    one does more than store what it is given, nobody knows what the part is.
-    """
-    if not body.is_host:
-        return body.expr(value)
-    given = body.type(value)
-    if given.kind is not TypeKind.RECORD or value.kind == C.INIT_LIST_EXPR:
-        made = slot.declaration if slot.kind == ClangKind.RECORD else None
-        if made is not None and not body.unit.parsed.is_builtin(made):
-            makers = [
-                child for child in made.children if child.kind == C.CONSTRUCTOR and not child.is_defaulted
-            ]
-            names = [own.spelling for own in slot.fields]
-            if not all(_stores_its_parameters(maker, names) for maker in makers):
-                return unread(body.span(value))
-    return body.expr(value) if field is None else bound(body, field, value)
-
-
-def _stores_its_parameters(constructor: Node, fields: list[str]) -> bool:
-    """Whether a constructor gives the members, in their order, what it is given, and does nothing else."""
-    constructor = constructor.definition or constructor
-    parts = [child for child in constructor.children if child.kind == C.MEMBER_REF or child.kind >= 100]
-    *stores, code = parts or [constructor]
-    names = [child.spelling for child in constructor.arguments]
-    return (
-        code.kind == C.COMPOUND_STMT
-        and not code.children
-        and [s.spelling for s in stores]
-        == [name for pair in zip(fields, names, strict=False) for name in pair]
-    )
 
 
 def _places_named(child: Node, fields: tuple[Node, ...]) -> range:
@@ -423,37 +379,46 @@ def _places_named(child: Node, fields: tuple[Node, ...]) -> range:
 _ENDS_OF_A_RANGE = 2
 
 
-def _default_of(body: Body, field: Node) -> Expr | None:
-    """What a member is that braces leave out: what its declaration says, or zero."""
-    written = [child for child in field.children if child.kind >= 100]
-    type_ = body.unit.types.of(field.raw)
-    if type_.kind is TypeKind.ARRAY:  # its length stands there, too
-        written = [child for child in written if child.kind == C.INIT_LIST_EXPR]
-    elif body.unit.types.is_bit_field(field.raw):
-        written = written[1:]
-    try:
-        return body.expr(written[-1]) if written else _zero(type_, body.span(field))
-    except LoweringError:
+def _left_out(body: Body, field: Node | None, type_: Type, span: Span) -> Expr | None:
+    """A member that a list leaves out: its value in the class, or zero; None where that names others."""
+    default = None if field is None else default_of(body, field)
+    if default is None:
+        return _zero(type_, span)
+    if any(n.kind in (C.MEMBER_REF_EXPR, C.CXX_THIS_EXPR) for n in default.walk()):
         return None
+    return body.expr(default)
+
+
+def _part(body: Body, whole: ClangType, field: Node | None, node: Node) -> Expr:
+    """A part of an object: a member, or an element."""
+    if not body.is_host:
+        return body.expr(node)
+    initialises(body, node)
+    type_ = field.type if field is not None else whole.element if whole.kind == K.CONSTANTARRAY else None
+    made = None if type_ is None else made_of_braces(body, type_, node)
+    if made is None:
+        made = body.expr(node) if field is None else bound(body, field, node)
+    return made
 
 
 _MOST_ZEROS = 256
 
 
-def _left_out(body: Body, given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
-    """What `{a, b}` leaves out: what the declarations of the members say, else zero."""
+def _zeros_behind(body: Body, given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
+    """What `{a, b}` leaves out."""
     if type_.kind is TypeKind.ARRAY and type_.element is not None:
-        number = min(type_.length or 0, _MOST_ZEROS) - given
-        rest = (_zero(inner, span) for inner in [type_.element] * number)
+        parts = [(None, type_.element)] * (min(type_.length or 0, _MOST_ZEROS) - given)
     else:
         own = node.type.canonical.fields if type_.kind is TypeKind.RECORD and type_.name != "dim3" else ()
         offsets = {field.offset_bytes for field in type_.fields if field.bits is None}
         is_plain = len(own) == len(type_.fields) == len(offsets)
-        rest = (_default_of(body, field) for field in own[given:]) if is_plain else ()
-    for value in rest:
-        if value is None:  # nothing behind it has its place in the list
+        types = [field.type for field in type_.fields]
+        parts = [*zip(own, types, strict=True)][given:] if is_plain else []
+    for field, inner in parts:
+        zero = _left_out(body, field, inner, span)
+        if zero is None:  # nothing behind it has its place in the list
             return
-        yield value
+        yield zero
 
 
 def _zero(type_: Type, span: Span) -> Expr | None:
@@ -461,9 +426,6 @@ def _zero(type_: Type, span: Span) -> Expr | None:
         return Construct((), (), type_, span)
     if type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER) and type_.lanes == 1:
         return Constant(0, type_, span)
-    if type_.kind is TypeKind.ARRAY and type_.element is not None and 0 < (type_.length or 0) <= _MOST_ZEROS:
-        part = _zero(type_.element, span)
-        return None if part is None else Construct((part,) * (type_.length or 0), (), type_, span)
     if type_.kind is TypeKind.RECORD and type_.fields:
         parts = [_zero(field.type, span) for field in type_.fields]
         known = tuple(part for part in parts if part is not None)
@@ -495,9 +457,16 @@ def _(body: Body, node: Node) -> Expr:
         raise LoweringError("exception", node)
     span = body.span(node)
     values = [child for child in node.children if child.kind >= 100]
+    for value in values:
+        initialises(body, value)
+        destroyed = [one.function for one in parts(body.unit, value.type, Special.DESTROY)]
+        body.before += lost_by(body, destroyed, span)
     names = "" if not values else "|".join(class_names(values[0].type))
     text = ir.Text(names, ir.UNKNOWN_TYPE, span)
-    return ir.Call("", ir.THROW, (text, *(body.expr(value) for value in values)), ir.VOID, span)
+    thrown = tuple(body.expr(value) for value in values)
+    if not values and (handled := body.handled) is not None:  # as the handler has left it
+        thrown = (Read(ir.RegisterPlace(handled, (), handled.type), handled.type, span),)
+    return ir.Call("", ir.THROW, (text, *thrown), ir.VOID, span)
 
 
 # ---------------------------------------------------------------------------
@@ -603,8 +572,12 @@ def _(body: Body, node: Node) -> Expr:
     if kind in (B.LAND, B.LOR):
         return _logical(body, node, kind, span)
     left = body.expr(children[0])
+    mark = len(body.before)
     right = body.expr(children[1])
     if kind == B.COMMA:
+        if body.is_host and len(body.before) > mark:  # what the right side needs comes behind the left
+            body.before.insert(mark, ir.ExprStmt(left, body.region(), span))
+            return right
         if isinstance(left, ir.Load):  # named, but its value is not asked for
             left = left.place.address
         return ir.Binary(BinaryOp.COMMA, left, right, right.type, right.type, span)
@@ -655,8 +628,7 @@ def _logical(body: Body, node: Node, kind: int, span: Span) -> Expr:
             return Constant(int(kind == B.LOR), BOOL, span)
         return cast(body.expr(node.children[1]), BOOL, span)
     region = body.region()
-    mark = len(body.before)
-    right = with_effects(body, mark, body.expr(node.children[1]))
+    right = perhaps(body, node.children[1])
     op = ir.LogicalOp.AND if kind == B.LAND else ir.LogicalOp.OR
     return ir.Logical(op, left, right, region, BOOL, body.unit.spans.span(node.children[1]))
 
@@ -719,7 +691,8 @@ def _(body: Body, node: Node) -> Expr:
             span,
         )
     if kind == U.ADDR_OF:
-        if body.is_host and (body.type(child).name == "function" or _is_overloaded(child)):
+        is_open = child.kind == C.DECL_REF_EXPR and not child.spelling  # an instance in a list
+        if body.is_host and (is_open or body.type(child).name == "function"):
             return body.expr(child)
         inner = body.location(child)
         if inner is None:
@@ -728,8 +701,6 @@ def _(body: Body, node: Node) -> Expr:
             return body.expr(child)  # the address of a function
         return address_of(body, inner, span)
     if kind == U.DEREF:
-        if body.is_host and body.type(node).name == "function":
-            return body.expr(child)  # a function and its address are one value
         where = body.location(node)
         if where is None:
             raise LoweringError("dereference that could not be read", node)
@@ -756,10 +727,7 @@ def _(body: Body, node: Node) -> Expr:
     then_region = body.region()
     otherwise_region = body.region()
     if known is None:
-        mark = len(body.before)
-        then = with_effects(body, mark, body.expr(children[1]))
-        mark = len(body.before)
-        otherwise = with_effects(body, mark, body.expr(children[2]))
+        then, otherwise = perhaps(body, children[1]), perhaps(body, children[2])
     else:  # recursion: the arm that is not taken would never end
         taken = body.expr(children[1] if known else children[2])
         never = Constant(0, taken.type, taken.span)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from msgspec import Struct
 
@@ -41,14 +40,14 @@ class Run(Struct, frozen=True):
     steps: tuple[Progression, ...]
 
 
-class _Looks(Struct, frozen=True):
+class Looks(Struct, frozen=True):
     """What a statement looks like without its numbers (None: it is not to be folded), and its integers."""
 
     key: int | None
     values: tuple[int, ...]
 
 
-_NOT_TO_BE_FOLDED = _Looks(None, ())
+_NOT_TO_BE_FOLDED = Looks(None, ())
 
 
 def runs_of(body: Body, nodes: Sequence[Node]) -> Iterator[Run]:
@@ -56,51 +55,85 @@ def runs_of(body: Body, nodes: Sequence[Node]) -> Iterator[Run]:
     nodes_so_far = body.nodes
     looks = _looks_of_all(body, nodes)
     body.nodes = nodes_so_far
-    keys = [look.key for look in looks]
+    repeats = Repeats(looks)
     at = 0
     while at < len(nodes):
-        period, times = _repetition(keys, at)
-        end = at + period * times
-        found = _steps(body, nodes[at : at + period], looks[at:end]) if times > 1 else None
-        if found is None:
-            period = times = 1
-        yield Run(tuple(nodes[at : at + period]), times, found or ())
+        period, times = repeats.longest(at)
+        found = _steps(body, nodes[at : at + period], looks, at) if times > 1 else ()
+        yield Run(tuple(nodes[at : at + period]), times, found)
         at += period * times
 
 
-def _repetition(keys: list[int | None], at: int) -> tuple[int, int]:
-    """The shortest period from there on that repeats often enough, and how often; 1, 1 without."""
-    for period in range(1, LONGEST_PERIOD + 1):
-        first = keys[at : at + period]
-        if None in first:
-            break
-        times = 1
-        while keys[at + times * period : at + (times + 1) * period] == first:
-            times += 1
-        if times >= FEWEST_TIMES and times * period >= FEWEST_FOLDED:
-            return period, times
-    return 1, 1
+class Repeats:
+    """Where statements look like those some places before, and their integers go on in equal steps."""
+
+    def __init__(self, looks: Sequence[Looks]) -> None:
+        self._keys = [look.key for look in looks]
+        self._values = [look.values for look in looks]
+        self._alike: dict[int, list[int]] = {}
+        self._steady: dict[int, list[int]] = {}
+
+    def longest(self, at: int) -> tuple[int, int]:
+        """The shortest period from there on that repeats often enough, and how often.
+
+        1, 1 without, and where an integer has no constant difference or becomes too large.
+        """
+        for period in range(1, LONGEST_PERIOD + 1):
+            if None in self._keys[at : at + period]:
+                break
+            if period not in self._alike:
+                self._look(period)
+            times = 1 + self._alike[period][at] // period
+            if times >= FEWEST_TIMES and times * period >= FEWEST_FOLDED:
+                is_steady = self._steady[period][at] >= (times - 2) * period
+                return (period, times) if is_steady and self._are_small(at, period, times) else (1, 1)
+        return 1, 1
+
+    def _look(self, period: int) -> None:
+        """How many statements from each on look like those a period later; and have steady integers."""
+        keys, values = self._keys, self._values
+        pairs = zip(keys, keys[period:], strict=False)
+        alike = self._alike[period] = _streaks([a is not None and a == b for a, b in pairs], len(keys))
+        self._steady[period] = _streaks(
+            [
+                alike[at] > 0
+                and alike[at + period] > 0
+                and all(
+                    c - b == b - a for a, b, c in zip(*values[at : at + 2 * period + 1 : period], strict=True)
+                )
+                for at in range(len(keys) - 2 * period)
+            ],
+            len(keys),
+        )
+
+    def _are_small(self, at: int, period: int, times: int) -> bool:
+        for first in range(at, at + period):
+            last = first + (times - 1) * period
+            ends = zip(self._values[first], self._values[first + period], self._values[last], strict=True)
+            if any(a != b and max(abs(a), abs(c)) + abs(b - a) >= MOST_LITERAL for a, b, c in ends):
+                return False
+        return True
 
 
-def _steps(body: Body, nodes: Sequence[Node], looks: list[_Looks]) -> tuple[Progression, ...] | None:
-    """How the integers of a run of `nodes` go on; None where one has no constant difference."""
+def _streaks(holds: Sequence[bool], size: int) -> list[int]:
+    """For each place of `size`, on how many from there on something holds; it does not behind the last."""
+    found = [0] * (size + 1)
+    for at in reversed(range(len(holds))):
+        found[at] = found[at + 1] + 1 if holds[at] else 0
+    return found
+
+
+def _steps(body: Body, nodes: Sequence[Node], looks: Sequence[Looks], at: int) -> tuple[Progression, ...]:
+    """How the integers of a run of `nodes`, which begins at `at`, go on."""
     found: list[Progression] = []
     for k, statement in enumerate(nodes):
-        copies = looks[k :: len(nodes)]
-        deltas: list[int] = []
-        columns: Iterator[tuple[int, ...]] = zip(*(copy.values for copy in copies), strict=True)
-        for values in columns:
-            delta = values[1] - values[0]
-            if any(b - a != delta for a, b in pairwise(values)):
-                return None
-            if delta and max(abs(value) for value in values) + abs(delta) >= MOST_LITERAL:
-                return None
-            deltas.append(delta)
+        firsts, seconds = looks[at + k].values, looks[at + k + len(nodes)].values
+        deltas = [second - first for first, second in zip(firsts, seconds, strict=True)]
         if any(deltas):
             literals = _Tree(body, statement).literals
             found += [
                 Progression(node, value, delta, body.type(node))
-                for node, value, delta in zip(literals, copies[0].values, deltas, strict=True)
+                for node, value, delta in zip(literals, firsts, deltas, strict=True)
                 if delta
             ]
     return tuple(found)
@@ -115,15 +148,15 @@ _KEYWORDS = frozenset(
 )
 
 
-def _looks_of_all(body: Body, nodes: Sequence[Node]) -> list[_Looks]:
+def _looks_of_all(body: Body, nodes: Sequence[Node]) -> list[Looks]:
     """What each statement of a block looks like.
 
     Walking every tree is slow: of statements of the same text but for numbers, the tree of the first stands
     for all where each number of the text is one of the tree and no name of the text can be a macro's.
     """
     data = _text_around(body, nodes)
-    known: dict[tuple[bytes, ...], _Looks | None] = {}
-    found: list[_Looks] = []
+    known: dict[tuple[bytes, ...], Looks | None] = {}
+    found: list[Looks] = []
     for node in nodes:
         if node.kind == C.DECL_STMT:
             known.clear()  # names may mean something else from here on
@@ -142,7 +175,7 @@ def _looks_of_all(body: Body, nodes: Sequence[Node]) -> list[_Looks]:
             if shape not in known:
                 known[shape] = tree.looks if tree.is_written(b"0".join(shape), values) else None
         else:
-            found.append(_Looks(first.key, values))
+            found.append(Looks(first.key, values))
     return found
 
 
@@ -173,7 +206,7 @@ class _Tree:
             return False
         return all(type_.is_integral and type_.bits >= 32 for type_ in map(self._body.type, self.literals))
 
-    def _looks(self, statement: Node) -> _Looks:
+    def _looks(self, statement: Node) -> Looks:
         parts: list[object] = []
         values: list[int] = []
         stack = [statement]
@@ -202,7 +235,7 @@ class _Tree:
             children = node.children
             parts.append(len(children))
             stack.extend(reversed(children))
-        return _Looks(hash(tuple(parts)), tuple(values))
+        return Looks(hash(tuple(parts)), tuple(values))
 
 
 def _is_number(node: Node) -> bool:

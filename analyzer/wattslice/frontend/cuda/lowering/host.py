@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
     TOO_LARGE,
     Body,
@@ -20,6 +21,7 @@ from wattslice.frontend.cuda.lowering.context import (
     Guard,
     LoweringError,
     file_scope_variable,
+    is_callable_type,
 )
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
 from wattslice.frontend.cuda.lowering.lost_kernels import code_of
@@ -90,14 +92,8 @@ def host_functions(
     wanted = dict.fromkeys(launching)
     frontier = launching
     while frontier and len(wanted) < _MOST_FUNCTIONS:
-        found = [hosts[key] for key in frontier]
-        names = {_name_in_calls(function) for function in found}
-        operators = {function.raw.data0 for function in found if function.spelling.startswith("operator")}
-        frontier = [
-            key
-            for key in hosts
-            if key not in wanted and (called[key] & names or (operators and _calls(hosts[key], operators)))
-        ]
+        names = {word for key in frontier for word in _words_for(hosts[key])}
+        frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     result: dict[int, Function] = {}
     for key in launching:
@@ -115,15 +111,17 @@ def host_functions(
     return tuple(part for function in lowered for part in (function, *function.lambdas))
 
 
-def _name_in_calls(function: Node) -> str:
-    """The name that stands where a function is called: of a destructor, that of its class."""
-    return function.spelling.removeprefix("~").partition("<")[0]
+def _words_for(function: Node) -> set[str]:
+    """What stands where a function is called: of one that is not named there, the classes of its objects."""
+    if function.spelling.isidentifier():
+        return {function.spelling}
+    taken = [child.type.canonical for child in function.children if child.kind == C.PARM_DECL]
+    pointed = (type_.pointee.canonical if type_.kind in _REFERENCES else type_ for type_ in taken)
+    classes = (function.semantic_parent, *(type_.declaration for type_ in pointed))
+    return {class_.spelling.partition("<")[0] for class_ in classes if class_ is not None}
 
 
-def _calls(function: Node, callees: set[int]) -> bool:
-    """Whether a function calls one of these, of which a call need not have the name."""
-    calls = (node.referenced for node in function.walk() if node.kind == C.CALL_EXPR)
-    return any(callee is not None and callee.raw.data0 in callees for callee in calls)
+_REFERENCES = (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
 
 
 def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:
@@ -307,7 +305,8 @@ def _is_helper(unit: Unit, function: Node) -> bool:
     if span.end_line - span.line > _MOST_HELPER_LINES:
         return False
     result = unit.types.translate(function.type.result.raw)
-    if result.kind not in (TypeKind.VOID, TypeKind.POINTER) or has_object(function):
+    gives_number = result.kind not in (TypeKind.VOID, TypeKind.POINTER) or is_callable_type(result)
+    if gives_number or has_object(function):
         return True  # a method may change the members of its object
     pointers = [
         type_

@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
-from wattslice.frontend.cuda.lowering.memory import address_of, dereference, member, read
-from wattslice.frontend.cuda.lowering.objects import initialises, made_at, made_parts
+from wattslice.frontend.cuda.lowering.memory import address_of, dereference, is_plain, member, read
+from wattslice.frontend.cuda.lowering.objects import bare, initialises, made_at, made_parts
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
 from wattslice.ir import Call, Expr, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
@@ -155,11 +156,10 @@ class _Kernel(Struct, frozen=True):
 
 def _kernel(body: Body, pointer: Node, callee: Node | None = None) -> _Kernel:
     """The kernel that an expression names; where that is a pointer, its value."""
-    written = pointer
-    while written.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(written.children) == 1:
-        written = written.children[0]
-    is_result = written.kind in (C.CALL_EXPR, C.CONDITIONAL_OPERATOR)  # whose callee is no kernel
-    if is_result or callee is None or callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
+    while (inner := bare(pointer)).kind == C.UNARY_OPERATOR and inner.unary_operator == UnaryOperator.DEREF:
+        pointer, callee = inner.children[0], None  # `(*kernel)<<<...>>>`
+    is_given = bare(pointer).kind == C.CALL_EXPR  # by a function, which clang takes for the kernel
+    if callee is None or is_given or callee.kind not in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE):
         value = _value(body, pointer)
         while isinstance(value, ir.Cast):
             value = value.operand
@@ -213,29 +213,28 @@ def _value(body: Body, node: Node) -> Expr:
 
 
 def _packed(body: Body, arguments: list[Node]) -> list[Node]:
-    """The kernel's arguments out of `void* packed[] = {&x, &y}`; nothing when they are packed otherwise, or
-    one is set later.
-    """
+    """The kernel's arguments out of `void* packed[] = {&x, &y}`; nothing when they are packed otherwise."""
     for argument in arguments:
         for inner in argument.walk():
             if inner.kind != C.DECL_REF_EXPR:
                 continue
             declaration = inner.referenced
             packed = None if declaration is None else declaration.initializer
-            if packed is None or packed.kind != C.INIT_LIST_EXPR or _is_set_later(body, declaration):
+            if declaration is None or packed is None or packed.kind != C.INIT_LIST_EXPR:
+                return []
+            if _is_set_again(body, declaration):
                 return []
             targets = [_pointed_at(child) for child in packed.children]
             return [target for target in targets if target is not None] if all(targets) else []
     return []
 
 
-def _is_set_later(body: Body, array: Node | None) -> bool:
-    """Whether the function at hand names an element of an array."""
-    for node in () if body.function is None or array is None else body.function.walk():
-        if node.kind == C.ARRAY_SUBSCRIPT_EXPR:
-            base = node.children[0]
-            named = base.children[0] if base.kind == C.UNEXPOSED_EXPR and base.children else base
-            if named.referenced == array:
+def _is_set_again(body: Body, array: Node) -> bool:
+    """Whether the function at hand assigns an element."""
+    for node in () if body.function is None else body.function.walk():
+        if node.kind == C.BINARY_OPERATOR and node.binary_operator == B.ASSIGN:
+            target = next(iter(node.children), node)
+            if target.kind == C.ARRAY_SUBSCRIPT_EXPR and any(n.referenced == array for n in target.walk()):
                 return True
     return False
 
@@ -254,7 +253,7 @@ def _pointed_at(node: Node) -> Node | None:
 
 def has_object(function: Node) -> bool:
     """True for constructors, destructors and methods that are not static."""
-    if function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR):
+    if function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR, C.CONVERSION_FUNCTION):
         return True
     return function.kind == C.CXX_METHOD and not (function.is_static or function.canonical.is_static)
 
@@ -284,7 +283,10 @@ def member_initialisers(body: Body, constructor: Node, this: Location, span: Spa
         elif child.kind == C.CALL_EXPR:  # of a base, or another constructor of the same class
             maker = child.referenced
             makers.append(None if maker is None else maker.semantic_parent)
-            result += made_at(body, child, this, span) or ()
+            outer, body.before, body.after = (body.before, body.after), [], []
+            statements = made_at(body, child, this, span) or ()
+            result += (*body.before, *statements, *body.after)
+            body.before, body.after = outer
     if record is None or record in makers:
         return result
     return [*result, *made_parts(body, this, record, given, span, makers)]
@@ -327,11 +329,14 @@ def object_argument(
         where = body.location(operand)
         if where is None and (of_library or "lambda at" in body.type(operand).name):
             return body.expr(operand)
-        value = body.expr(operand) if where is None else None
-        if value is not None and (not isinstance(value, ir.Construct) or value.field_names):
-            held = body.temporary("temporary", value.type, span)
-            body.before.append(ir.Declare(held, value, body.region(), span))
-            where = RegisterPlace(held, (), held.type)
+        if where is None:
+            value = body.expr(operand)
+            if isinstance(value, Read) and value.place.variable.role is ir.VariableRole.TEMPORARY:
+                where = value.place  # the very object, which is destroyed later on
+            elif value.type.kind is ir.TypeKind.RECORD or not isinstance(value, ir.Construct):
+                held = body.temporary("temporary", value.type, span)
+                body.before.append(ir.Declare(held, value, body.region(), span))
+                where = RegisterPlace(held, (), held.type)
     except LoweringError:
         return None
     return None if where is None else address_of(body, where, span)
@@ -349,4 +354,10 @@ def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
             held = body.temporary("new", type_.element, span)
             body.before.append(ir.Declare(held, body.expr(child), body.region(), span))
             return ir.AddressOf(held, type_, span)
+    given = [child for child in node.children if child.kind >= 100]
+    element = type_.element or ir.UNKNOWN_TYPE
+    if len(given) == 1 and is_plain(element) and "[" not in body.unit.spans.text(node):
+        held = body.temporary("new", element, span)
+        body.before.append(ir.Declare(held, body.expr(given[0]), body.region(), span))
+        return ir.AddressOf(held, type_, span)
     return Call("operator new", "operator new", (), type_, span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -216,6 +216,48 @@ def with_effects(body: Body, mark: int, value: Expr) -> Expr:
     del body.before[mark:]
     for effect in reversed([place for place in places if place is not None]):
         value = ir.Binary(ir.BinaryOp.COMMA, effect, value, value.type, value.type, value.span)
+    return value
+
+
+def whole_expression(body: Body, lower: Callable[[], Expr]) -> Expr:
+    """A value whose temporary objects are destroyed before anything else is run: a condition, a step."""
+    mark, outer, body.after = len(body.before), body.after, []
+    try:
+        value = lower()
+    finally:
+        ending, body.after = body.after, outer
+    if not ending:
+        return value
+    effects, span = body.before[mark:], value.span
+    del body.before[mark:]
+    if value.type.kind is TypeKind.VOID:
+        effects.append(ir.ExprStmt(value, body.region(), span))
+        value = ir.Constant(0, ir.INT32, span)
+    else:
+        held = body.temporary("value", value.type, span)
+        effects.append(ir.Declare(held, value, body.region(), span))
+        value = Read(RegisterPlace(held, (), held.type), held.type, span)
+    return sequence(body, [*effects, *ending], value)
+
+
+def perhaps(body: Body, node: Node) -> Expr:
+    """A value that is not always asked for, with its effects; objects made for it are destroyed later on, if
+    they were made.
+    """
+    mark, outer, body.after = len(body.before), body.after, []
+    try:
+        value = with_effects(body, mark, body.expr(node))
+    finally:
+        ending, body.after = body.after, outer
+    if ending:
+        span = value.span
+        place = RegisterPlace(body.temporary("made", ir.INT32, span), (), ir.INT32)
+        zero, one = (ir.Constant(number, ir.INT32, span) for number in (0, 1))
+        body.before.append(ir.Declare(place.variable, zero, body.region(), span))
+        made = ir.Assign(place, None, one, ir.INT32, ir.INT32, span)
+        value = ir.Binary(ir.BinaryOp.COMMA, made, value, value.type, value.type, span)
+        block = ir.Block(tuple(ending), body.region(), span)
+        body.after.insert(0, ir.If(Read(place, ir.INT32, span), block, None, body.region(), span))
     return value
 
 

@@ -6,12 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import auto
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.flags import FOLLOWED
+from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, file_scope_variable
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
@@ -24,8 +28,8 @@ from wattslice.frontend.cuda.lowering.memory import (
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import pointer_to
-from wattslice.frontend.cuda.lowering.unit import ParameterInfo, Unit
-from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt
+from wattslice.frontend.cuda.lowering.unit import FunctionInfo, ParameterInfo, Unit
+from wattslice.ir import Call, Expr, ExprStmt, Read, RegisterPlace, Span, Stmt
 from wattslice.ir.operators import IdentityEnum
 
 MOST_ELEMENTS = 64
@@ -39,7 +43,13 @@ class Special(IdentityEnum):
     MAKE = auto()
     COPY = auto()
     ASSIGN = auto()
+    MOVE = auto()
+    TAKE = auto()  # assigned from what is moved
     DESTROY = auto()
+
+
+_INSTEAD = {Special.MOVE: Special.COPY, Special.TAKE: Special.ASSIGN}
+"""What serves where a class has no function that moves."""
 
 
 class Part(Struct, frozen=True):
@@ -57,22 +67,23 @@ def own_function(unit: Unit, type_: ClangType, special: Special) -> Node | None:
     for node in (*declaration.children, *unit.instantiated_members.get(declaration, ())):
         if _serves(node, special, declaration) and not node.is_defaulted:
             return node
-    return None
+    return own_function(unit, type_, _INSTEAD[special]) if special in _INSTEAD else None
 
 
 def _serves(node: Node, special: Special, record: Node) -> bool:
     if special is Special.DESTROY:
         return node.kind == C.DESTRUCTOR
-    if node.kind != (C.CXX_METHOD if special is Special.ASSIGN else C.CONSTRUCTOR):
+    is_assignment = special in (Special.ASSIGN, Special.TAKE)
+    if node.kind != (C.CXX_METHOD if is_assignment else C.CONSTRUCTOR):
         return False
     parameters = [child for child in node.children if child.kind == C.PARM_DECL]
     needed = [p for p in parameters if not any(100 <= child.kind < 400 for child in p.children)]
     if special is Special.MAKE:
         return not needed
-    if special is Special.ASSIGN and node.spelling != "operator=":
+    if is_assignment and node.spelling != "operator=":
         return False
     taken = parameters[0].type.canonical if parameters and len(needed) <= 1 else None
-    if taken is None or taken.kind != K.LVALUEREFERENCE:
+    if taken is None or taken.kind != (K.RVALUEREFERENCE if special in _INSTEAD else K.LVALUEREFERENCE):
         return False
     given = taken.pointee.canonical.declaration
     return given is not None and given.canonical == record.canonical
@@ -177,18 +188,47 @@ def bare(node: Node) -> Node:
 
 def initialises(body: Body, node: Node) -> None:
     """The value of `node` makes an object that has a name of its own: no temporary is destroyed."""
-    body.naming.add(bare(node).raw.data1)
+    node = bare(node)
+    if node.kind == C.CONDITIONAL_OPERATOR:
+        for arm in node.children[1:]:
+            initialises(body, arm)
+    body.naming.add(node.raw.data1)
 
 
-def initialise_parameters(body: Body, parameters: Sequence[ParameterInfo], arguments: Sequence[Node]) -> None:
+def initialise_parameters(body: Body, info: FunctionInfo, arguments: Sequence[Node]) -> None:
     """What is passed by value is made for the function, which destroys it: there, or where the expression
     around the call ends, as a compiler likes. What that writes is lost.
     """
-    for parameter, argument in zip(parameters, arguments, strict=False):
-        if not parameter.is_reference:
+    for parameter, argument in zip(info.parameters, arguments, strict=False):
+        if not parameter.is_reference and info.body is not None:
             initialises(body, argument)
             destroyed = [one.function for one in parts(body.unit, argument.type, Special.DESTROY)]
-            body.after += lost_by(body, destroyed, body.span(argument))
+            body.after += shared_by(body, destroyed, body.span(argument))
+
+
+def temporary(body: Body, node: Node, value: Expr) -> Expr:
+    """An object of host code; one without a name is destroyed where the expression around it ends."""
+    if value.type.kind is not ir.TypeKind.RECORD or node.raw.data1 in body.naming:
+        return value
+    destroyed = parts(body.unit, node.type, Special.DESTROY)
+    if not destroyed:
+        return value
+    span = value.span
+    if isinstance(value, Read) and value.place.variable.role is ir.VariableRole.TEMPORARY:
+        place = value.place
+    else:
+        held = body.temporary("temporary", value.type, span)
+        body.before.append(ir.Declare(held, value, body.region(), span))
+        place = RegisterPlace(held, (), held.type)
+    body.after[:0] = destroying(body, place, destroyed, span)
+    return Read(place, place.type, span)
+
+
+def destroying(body: Body, where: Location, destroyed: Sequence[Part], span: Span) -> list[Stmt]:
+    """The destructors of the parts of an object, the last made first."""
+    return [
+        ran(body, one.function, part_at(body, where, one.path, span), (), span) for one in reversed(destroyed)
+    ]
 
 
 PASSES_ON = ("move", "forward")
@@ -220,21 +260,32 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
     if where.type.kind is ir.TypeKind.ARRAY:
         return made_of_nothing(body, where, node.type, span)
     if not constructor.is_defaulted:
-        initialise_parameters(body, info.parameters, arguments)
-        elements = elements_given(body, info.parameters, arguments)
-        values = tuple(
-            body.expr(argument) if element is None else read(body, element, span)
-            for argument, element in zip(arguments, elements, strict=True)
-        )
+        values = _given_to(body, info, arguments, span)
         return [ran(body, constructor, where, values, span)]
     if not arguments:
         return made_of_nothing(body, where, node.type, span)
-    if not parts(body.unit, node.type, Special.COPY):
+    special = Special.MOVE if moves(constructor) else Special.COPY
+    if not parts(body.unit, node.type, special):
         return None
     source = body.location(arguments[0])
     if source is None:
         return None
-    return list(copied(body, where, source, node.type, Special.COPY, span))
+    return list(copied(body, where, source, node.type, special, span))
+
+
+def _given_to(body: Body, info: FunctionInfo, arguments: Sequence[Node], span: Span) -> tuple[Expr, ...]:
+    """The arguments of a constructor."""
+    initialise_parameters(body, info, arguments)
+    elements = elements_given(body, info.parameters, arguments)
+    return tuple(
+        body.expr(argument) if element is None else read(body, element, span)
+        for argument, element in zip(arguments, elements, strict=True)
+    )
+
+
+def moves(function: Node) -> bool:
+    """Whether a constructor or an assignment moves."""
+    return "&&)" in function.type.spelling  # clang lists no parameters of what it writes itself
 
 
 def made_of_nothing(body: Body, where: Location, type_: ClangType, span: Span) -> list[Stmt]:
@@ -279,8 +330,9 @@ def made_parts(
         if value is None:
             result += made_of_nothing(body, place, field.type, span)
             continue
-        around = body.frame.this
+        around, outer = body.frame.this, (body.before, body.after)
         body.frame.this = around if field.spelling in given else where  # which a default may name
+        body.before, body.after = [], []
         try:
             statements = made_at(body, value, place, span)
             if statements is None:
@@ -288,17 +340,17 @@ def made_parts(
                 held = bound(body, field, value)
                 stored = ir.Assign(place_for_access(body, place), None, held, type_, type_, span)
                 statements = [ExprStmt(stored, body.region(), span)]
+            result += (*body.before, *statements, *body.after)
         except LoweringError:
             continue
         finally:
-            body.frame.this = around
-        result += statements
+            body.frame.this, (body.before, body.after) = around, outer
     return result
 
 
 def default_of(body: Body, field: Node) -> Node | None:
     """The value of a member that is written in the class; the width of a bit-field is none."""
-    value = next((child for child in field.children if 100 <= child.kind < 400), None)
+    value = next((child for child in reversed(field.children) if 100 <= child.kind < 400), None)
     if value is None:
         return None
     text = body.unit.spans.text(field)
@@ -310,6 +362,44 @@ def default_initialisers(body: Body, constructor: Node) -> list[tuple[Node, Node
     record = constructor.semantic_parent
     pairs = ((field, default_of(body, field)) for field in (() if record is None else record.type.fields))
     return [(field, value) for field, value in pairs if value is not None]
+
+
+def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
+    """The object that `{a, b}`, or a number, in another list makes by a constructor, and clang does not say
+    by which; None where its parts are its value.
+    """
+    declaration = type_.canonical.declaration
+    is_list = node.kind == C.INIT_LIST_EXPR
+    if declaration is None or body.unit.parsed.is_builtin(declaration):
+        return None
+    if not is_list and body.type(node).kind in (ir.TypeKind.RECORD, ir.TypeKind.UNKNOWN):
+        return None
+    members = (*declaration.children, *body.unit.instantiated_members.get(declaration, ()))
+    makers = [m for m in members if m.kind in (C.CONSTRUCTOR, C.FUNCTION_TEMPLATE) and not m.is_defaulted]
+    makers = [
+        maker for maker in makers if maker.kind == C.CONSTRUCTOR or maker.spelling == declaration.spelling
+    ]
+    if not makers:
+        return None
+    span, arguments = body.span(node), [child for child in node.children if child.kind >= 100]
+    arguments = arguments if is_list else [node]
+    able = [maker for maker in makers if _takes(maker, len(arguments))]
+    info = body.unit.function(able[0]) if len(able) == 1 else None
+    own = body.unit.types.translate(type_.raw)
+    if info is None or able[0].kind != C.CONSTRUCTOR:
+        lost = unread(span, tuple(body.expr(argument) for argument in arguments))
+        return replace(lost, type=own)
+    values = _given_to(body, info, arguments, span)
+    place = RegisterPlace(body.temporary(info.name, own, span), (), own)
+    made = ran(body, able[0], place, values, span)
+    body.before += [ir.Declare(place.variable, None, body.region(), span), made]
+    return Read(place, own, span)
+
+
+def _takes(function: Node, number: int) -> bool:
+    parameters = [child for child in function.children if child.kind == C.PARM_DECL]
+    needed = [p for p in parameters if not any(100 <= child.kind < 400 for child in p.children)]
+    return len(needed) <= number <= len(parameters) or "initializer_list" in function.type.spelling
 
 
 # ----------------------------------------------------------------------------- copying
@@ -353,12 +443,17 @@ def handed_over(body: Body, node: Node, callee: Node) -> list[ClangType]:
     return list(_of_the_user(body.unit, (type_ for type_ in given if isinstance(type_, ClangType))))
 
 
+def is_pointer(declaration: Node | None) -> bool:
+    """Whether a class is a smart pointer of the library, which is followed."""
+    return declaration is not None and declaration.file == FOLLOWED
+
+
 def _of_the_user(unit: Unit, types: Iterable[ClangType]) -> Iterator[ClangType]:
     for type_ in types:
         declaration = type_.canonical.declaration
         if declaration is None:
             continue
-        if unit.parsed.is_builtin(declaration):
+        if unit.parsed.is_builtin(declaration) or is_pointer(declaration):
             inner = (one for one in declaration.template_arguments if isinstance(one, ClangType))
             yield from _of_the_user(unit, inner)
         elif declaration.kind in (C.STRUCT_DECL, C.CLASS_DECL):
@@ -388,6 +483,51 @@ def functions_of(unit: Unit, types: Sequence[ClangType]) -> list[Node]:
 
 
 def lost_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
+    """What functions that a library runs may do, nobody knows how often: what they write outside of their
+    objects is lost, what they launch is not counted.
+    """
+    if any(function.kind == C.DESTRUCTOR and function.is_virtual for function in functions):
+        functions = tuple(dict.fromkeys((*functions, *body.unit.destructors)))
+    result = shared_by(body, functions, span)
+    for function in functions:
+        owner = function.semantic_parent
+        if owner is None or not reaches_out(function):
+            continue
+        held = body.temporary("element", body.unit.types.of(owner.raw), span)
+        where = RegisterPlace(held, (), held.type)
+        number = sum(child.kind == C.PARM_DECL for child in function.children)
+        given = tuple(unread(span) for _ in range(number))
+        statements = (ir.Declare(held, None, body.region(), span), ran(body, function, where, given, span))
+        inner = ir.Block(statements, body.region(), span)
+        result.append(ir.If(unread(span), inner, None, body.region(), span))
+    return result
+
+
+def reaches_out(function: Node) -> bool:
+    """Whether a function of a class writes behind a pointer or reference, launches, or calls what may."""
+    for node in (function.definition or function).walk():
+        if node.kind == C.CALL_EXPR:
+            callee = node.referenced
+            if callee is None or (
+                len(node.children) > 1 and node.children[1].spelling == "cudaConfigureCall"
+            ):
+                return True
+            if callee.kind != C.CONSTRUCTOR and callee.definition is not None and not callee.is_defaulted:
+                return True
+        is_step = node.kind == C.UNARY_OPERATOR and node.unary_operator <= UnaryOperator.PRE_DEC
+        is_set = node.kind == C.BINARY_OPERATOR and B.ASSIGN <= node.binary_operator <= B.OR_ASSIGN
+        if is_step or is_set or node.kind == C.COMPOUND_ASSIGNMENT_OPERATOR:
+            target = bare(next(iter(node.children), node))
+            named = target.referenced if target.kind == C.MEMBER_REF_EXPR else None
+            is_own = named is not None and all(child.kind < 100 for child in target.children)
+            if target.kind != C.DECL_REF_EXPR and (
+                named is None or not is_own or named.type.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
+            ):
+                return True
+    return False
+
+
+def shared_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
     """File-scope variables that functions, and what these call, may write where they are not run."""
     found: dict[int, Node] = {}
     seen: dict[int, Node] = {}

@@ -9,7 +9,7 @@ from wattslice import ir
 from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
-from wattslice.frontend.cuda.clang.flags import STUBS
+from wattslice.frontend.cuda.clang.flags import FOLLOWED, STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering import calls, closures, expressions, loops, memory, statements
@@ -38,12 +38,20 @@ from wattslice.patterns import regex
 if TYPE_CHECKING:
     from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions, Reuse
 
-_FUNCTIONS = (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD, C.CONSTRUCTOR, C.DESTRUCTOR)
+_FUNCTIONS = (
+    C.FUNCTION_DECL,
+    C.FUNCTION_TEMPLATE,
+    C.CXX_METHOD,
+    C.CONVERSION_FUNCTION,
+    C.CONSTRUCTOR,
+    C.DESTRUCTOR,
+)
 _SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
 _RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
 _REGISTERED = (calls, closures, expressions, loops, memory, statements)
 _STUBS = str(STUBS)
+_FOLLOWED = str(FOLLOWED)
 _INLINE = regex(r"\b(__)?inline(__)?\b")
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")
 
@@ -142,7 +150,8 @@ def project_functions(unit: Unit) -> list[Node]:
 
 
 def _is_stub(unit: Unit, node: Node) -> bool:
-    return unit.spans.file(node).startswith(_STUBS)
+    file = unit.spans.file(node)
+    return file.startswith(_STUBS) and file != _FOLLOWED
 
 
 def kernel_definitions(functions: list[Node]) -> list[Node]:
@@ -211,6 +220,8 @@ def lower_kernels(unit: Unit, definitions: list[Node], reuse: Reuse | None) -> l
 
 UNFOLDED_NODES = 60_000
 """Operations from which on statements that repeat each other are folded."""
+MOST_REFUSED = 8
+"""Instances of one template for which too little was left of a file's operations: no other one is tried."""
 
 
 def lower_kernel(unit: Unit, function: Node) -> Kernel:
@@ -218,7 +229,13 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
     span = unit.spans.span(function)
     body = Body(unit, is_host=False)
     parameters: tuple[Variable, ...] = ()
+    template = function.template
+    refused: list[str] = []
+    if template is not None:
+        refused = unit.refused.setdefault(template.canonical.raw.data0, refused)
     try:
+        if len(refused) >= MOST_REFUSED:
+            raise TooLargeError(refused[-1])
         try:
             body.most_nodes = min(body.most_nodes, UNFOLDED_NODES)
             parameters = _parameters(body, function)
@@ -237,6 +254,8 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
     except TOO_LARGE as error:
         body = Body(unit, is_host=False)
         reason = str(error) if isinstance(error, TooLargeError) else "statements or operators nest too deeply"
+        if isinstance(error, TooLargeError):
+            refused.append(reason)
         body.hole("PW007", span, f"kernel '{function.spelling}' is not followed: {reason}")
         tree = Block((), body.region(), span)
     except Exception as error:  # one kernel must not cost the others

@@ -44,6 +44,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     must_name_an_object,
     note_pointer,
     pointee_of,
+    whole_expression,
     with_effects,
 )
 from wattslice.frontend.cuda.lowering.objects import (
@@ -106,10 +107,12 @@ def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
     """Run a handler; effects it wants run before come first, and its failure leaves a hole."""
     outer, outer_after = body.before, body.after
     body.before, body.after = [], []
+    older = len(body.frame.guards)
     try:
-        result = handler(body, node)
-        if body.after and result and not isinstance(result[-1], ir.Return | ir.Break | ir.Continue):
-            result = [*result, *body.after]
+        result = [*handler(body, node), *body.after]
+        if node.kind in _SCOPES and len(body.frame.guards) > older:  # what its head declares ends with it
+            result += at_end(body, older, result)
+            del body.frame.guards[older:]
         return [*body.before, *result] if body.before else result
     except LoweringError as error:
         span = body.unit.spans.span(error.node)
@@ -119,6 +122,9 @@ def guarded(body: Body, node: Node, handler: StatementHandler) -> list[Stmt]:
         return _rest_of(body, node) if body.is_host else list(body.before)
     finally:
         body.before, body.after = outer, outer_after
+
+
+_SCOPES = (C.IF_STMT, C.SWITCH_STMT, C.FOR_STMT, C.WHILE_STMT, C.CXX_FOR_RANGE_STMT)
 
 
 def _rest_of(body: Body, node: Node) -> list[Stmt]:
@@ -333,12 +339,14 @@ def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
     """The statements in their order; in a kernel that is too large otherwise, those that repeat folded."""
     if not body.folds and not body.is_host and len(nodes) > body.most_nodes:
         raise TooLargeError("it has more statements than operations are followed")  # each has one at least
-    if label := _last_label(nodes):
+    label, again = _last_label(nodes), _jumped_back(nodes)
+    if label and (body.is_host or again is None or not again[0] < label < again[1]):
         return [_in_front_of(body, nodes[:label], nodes[label]), *lower_all(body, nodes[label:])]
-    if body.is_host and (again := _jumped_back(nodes)) is not None:
+    if again is not None and (body.is_host or not _continues(nodes[again[0] : again[1]])):
         first, end = again
         before = lower_all(body, nodes[:first])
-        return [*before, _repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
+        repeated = _repeated if body.is_host else _looped
+        return [*before, repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
     from wattslice.frontend.cuda.lowering.folding import runs_of  # few kernels are so large
@@ -431,6 +439,45 @@ def _repeated(body: Body, nodes: Sequence[Node]) -> Stmt:
     inner = Block((*lower(body, nodes[0]), *lower_all(body, nodes[1:])), body.region(), span)
     body.frame.targets.pop()
     return ir.Loop(ir.LoopKind.DO, (), unread(span), None, inner, None, *regions, span)
+
+
+def _looped(body: Body, nodes: Sequence[Node]) -> Stmt:
+    """Statements of a kernel from a label to a jump back to it: a loop, with its test behind them if it is
+    there that they jump back, else endless, left from their end.
+    """
+    span, guards, targets = body.unit.spans.span(nodes[0]), len(body.frame.guards), body.frame.targets
+    regions = body.region(), body.region(), body.region()
+    last, label = nodes[-1], nodes[0].spelling
+    is_test = last.kind == C.IF_STMT and len(last.children) == 2 and label not in _jumped_to(nodes[:-1])
+    is_test = is_test and _is_jump(last.children[1])
+    around = [Target(guards, label="", depth=body.depth)] * (not is_test)
+    targets += [*around, Target(guards, label=label, depth=body.depth)]
+    statements = [*lower(body, nodes[0]), *lower_all(body, nodes[1:])]
+    del targets[-1 - len(around) :]
+    if is_test:
+        test = statements[-1]
+        if not isinstance(test, ir.If) or len(test.then.statements) != 1:
+            raise LoweringError("goto backwards on a condition that is constant", last)
+        inner = Block(tuple(statements[:-1]), body.region(), span)
+        return ir.Loop(ir.LoopKind.DO, (), test.condition, None, inner, None, *regions, span)
+    through = ir.Break(body.region(), span, 2)
+    inner = Block((*statements, through), body.region(), span, is_breakable=True)
+    whole = Block((inner,), body.region(), span)
+    return ir.Loop(ir.LoopKind.FOR, (), None, None, whole, None, *regions, span)
+
+
+def _is_jump(node: Node) -> bool:
+    inner = node.children[0] if node.kind == C.COMPOUND_STMT and len(node.children) == 1 else node
+    return inner.kind == C.GOTO_STMT
+
+
+def _continues(nodes: Sequence[Node]) -> bool:
+    """Whether a `continue` among these is one of a loop around them."""
+    loops = (C.FOR_STMT, C.WHILE_STMT, C.DO_STMT, C.CXX_FOR_RANGE_STMT, C.LAMBDA_EXPR)
+    return any(
+        node.kind == C.CONTINUE_STMT or (node.kind not in loops and _continues(node.children))
+        for node in nodes
+    )
 
 
 def _jumped_to(nodes: Sequence[Node]) -> set[str]:
@@ -535,7 +582,7 @@ def split_condition(body: Body, node: Node, tail: int) -> tuple[list[Stmt], list
 def decision(body: Body, node: Node) -> ir.Expr:
     """The value of a condition; of host code an unknown one where it cannot be read."""
     try:
-        return body.expr(node)
+        return whole_expression(body, lambda: body.expr(node))
     except LoweringError:
         if not body.is_host:
             raise
@@ -576,7 +623,10 @@ def _(body: Body, node: Node) -> list[Stmt]:
     if len(parts) != 2:
         raise LoweringError("switch whose selector could not be read", node)
     with body.statement_span(parts[0]):
-        selector = body.expr(parts[0])
+        selector = whole_expression(body, lambda: body.expr(parts[0]))
+    head = _head(body, node, parts[1]) if body.is_host else ""
+    unseen = [] if ";" not in head or before else rejected(body, head, span)  # clang does not list it
+    before.extend(unseen)
     region = body.region()
     groups: list[tuple[list[int | None], list[Node]]] = []
     inner = list(parts[1].children) if parts[1].kind == C.COMPOUND_STMT else [parts[1]]
@@ -608,7 +658,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
         for labels, nodes in groups
     )
     body.frame.targets.pop()
-    return [*before, ir.Switch(selector, cases, region, span)]
+    return [*before, ir.Switch(selector, cases, region, span), *unseen]
+
+
+def _head(body: Body, node: Node, inner: Node) -> str:
+    """What stands in front of the body of a statement."""
+    text, length = body.unit.spans.text(node), inner.start.offset - node.start.offset
+    return text[: max(0, length)]
 
 
 # --------------------------------------------------------------------------- jumps
@@ -618,7 +674,8 @@ def _(body: Body, node: Node) -> list[Stmt]:
 def _(body: Body, node: Node) -> list[Stmt]:
     result = _return(body, node)
     last = result[-1]
-    if not body.frame.guards or not isinstance(last, ir.Return):
+    ending, body.after = body.after, []
+    if not (body.frame.guards or ending) or not isinstance(last, ir.Return):
         return result
     value, kept = last.value, None
     if isinstance(value, Read) and value.type.kind is TypeKind.RECORD:
@@ -628,7 +685,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         note_pointer(body, variable, (), value)
         result.insert(-1, ir.Declare(variable, value, body.region(), last.span))
         value = Read(RegisterPlace(variable, (), value.type), value.type, last.span)
-    return [*result[:-1], *destroyed(body, 0, kept), ir.Return(value, last.region, last.span)]
+    return [*result[:-1], *ending, *destroyed(body, 0, kept), ir.Return(value, last.region, last.span)]
 
 
 def _return(body: Body, node: Node) -> list[Stmt]:
@@ -723,7 +780,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         body.hole(
             "PW006",
             body.span(node),
-            "goto is not followed backwards or into a block: it is read as doing nothing",
+            "goto is not followed into a block, or back over a 'continue': it is read as doing nothing",
         )
         if not body.is_host:
             return []
@@ -749,7 +806,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
     rest: Stmt = others
     for handler in reversed(handlers):
         where = body.unit.spans.span(handler)
-        name = ir.ANY_TYPE
+        name, by_reference = ir.ANY_TYPE, None
         held: Stmt = _alone(body, ir.Call("", ir.HANDLE, (), ir.UNKNOWN_TYPE, where))
         if handler.children[0].kind == C.VAR_DECL:
             declaration = handler.children[0]
@@ -762,10 +819,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
                 where,
             )
             body.names[declaration.raw.data0] = variable
+            by_reference = variable if must_name_an_object(declaration.type) else None
             held = ir.Declare(
                 variable, ir.Call("", ir.HANDLE, (), variable.type, where), body.region(), where
             )
+        outer, body.handled = body.handled, by_reference
         inner = as_block(body, handler.children[-1])
+        body.handled = outer
         inner = Block((held, *inner.statements), inner.region, where)
         rest = ir.If(_caught(name, where), inner, Block((rest,), body.region(), where), body.region(), where)
     inside = as_block(body, protected)
@@ -820,9 +880,10 @@ def _(body: Body, node: Node) -> list[Stmt]:
 @statement(C.DECL_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
     result: list[Stmt] = []
+    is_of_several = body.is_host and len(node.children) > 1
     for child in node.children:
         if child.kind == C.VAR_DECL:
-            result.extend(declare(body, child))
+            result.extend(lower(body, child) if is_of_several else declare(body, child))
         elif child.kind == C.UNEXPOSED_DECL:  # structured binding
             result.extend(structured_binding(body, node, child, body.span(child)))
     return result
@@ -867,6 +928,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         made = _made_object(body, node, initializer, span)
         if made:
             return made
+    if body.is_host and initializer is not None:
+        initialises(body, initializer)
     mark = len(body.before)
     role = VariableRole.STATIC_LOCAL if body.is_host and node.is_static else VariableRole.LOCAL
     itself: Variable | None = None
@@ -924,7 +987,6 @@ def _made_object(body: Body, node: Node, initializer: Node, span: Span) -> list[
     where = location_of_variable(body, variable, span)
     made = made_at(body, initializer, where, span)
     if made is None:
-        initialises(body, initializer)
         return []
     body.names[node.raw.data0] = variable
     note_object(body, where, node.type, span)
@@ -944,10 +1006,13 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
     if where is None:  # bound to a temporary
         if not body.is_host and must_name_an_object(node.type):
             raise LoweringError(f"'{node.spelling}' refers to an object that is not known here", node)
+        initialises(body, initializer)
         value = body.expr(initializer)
         variable = Variable(node.spelling, type_, body.home(type_), VariableRole.LOCAL, span)
         body.names[key] = variable
         note_pointer(body, variable, (), value)
+        if body.is_host and bare(initializer).kind in (C.CALL_EXPR, C.INIT_LIST_EXPR):
+            note_object(body, location_of_variable(body, variable, span), bare(initializer).type, span)
         return [ir.Declare(variable, value, body.region(), span)]
     pointer = Variable(
         node.spelling, pointer_to(where.type), body.home(pointer_to(where.type)), VariableRole.LOCAL, span

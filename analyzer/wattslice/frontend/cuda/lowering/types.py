@@ -90,6 +90,10 @@ def class_names(type_: ClangType) -> list[str]:
     if type_.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE):
         type_ = type_.pointee.canonical
     names = [type_.spelling.removeprefix("const ")]
+    if type_.kind == K.POINTER:
+        qualifier = "const " * type_.pointee.is_const
+        names += [f"{qualifier}{name} *" for name in (*class_names(type_.pointee)[1:], "void")]
+        names += () if qualifier else [f"const {name}" for name in names]
     declaration = type_.declaration
     for child in () if declaration is None else declaration.children:
         if child.kind == C.CXX_BASE_SPECIFIER:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
-from wattslice.frontend.cuda.clang.flags import is_c
+from wattslice.frontend.cuda.clang.flags import FOLLOWED, is_c
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, UnitHandle, file_of, library
 from wattslice.frontend.cuda.clang.session import ParsedUnit
@@ -74,6 +74,8 @@ class Unit:
         # What functions assign or take the address of.
         self.changed: dict[Node, set[int]] = {}
         self.nodes_left = FILE_BUDGET_NODES
+        # Why instances of templates were not lowered, by the template.
+        self.refused: dict[int, list[str]] = {}
         # Keyed by declaration and whether host code sees it (the two differ for plain file-scope objects).
         self.globals: dict[tuple[int, bool], Variable] = {}
         self.global_values: dict[int, Constant | None] = {}
@@ -140,20 +142,6 @@ class Unit:
                     found.setdefault(record, []).append(node)
         return found
 
-    def instances_of(self, function: Node) -> list[Node]:
-        """A function; of a template its instances."""
-        is_template = function.kind == C.FUNCTION_TEMPLATE
-        return self._instances.get(function.canonical.raw.data0, []) if is_template else [function]
-
-    @functools.cached_property
-    def _instances(self) -> dict[int, list[Node]]:
-        found: dict[int, list[Node]] = {}
-        for node in self.root.children:
-            template = node.template if node.kind == C.FUNCTION_DECL else None
-            if template is not None:
-                found.setdefault(template.canonical.raw.data0, []).append(node)
-        return found
-
     @functools.cached_property
     def one_of_several_bases(self) -> frozenset[str]:
         """The user's classes that others derive from beside another class: where they lie is not read."""
@@ -175,7 +163,7 @@ class Unit:
         waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
         while waiting:
             node = waiting.pop()
-            if node.kind == C.DESTRUCTOR:
+            if node.kind == C.DESTRUCTOR and node.file != FOLLOWED:
                 found.append(node)
             elif node.kind in _HOLDING:
                 waiting.extend(node.children)

@@ -72,7 +72,8 @@ template <unsigned long N, unsigned long = 16> struct aligned_storage { struct t
 // <utility>, <functional>, <tuple>
 template <class T> WS_HD constexpr remove_reference_t<T>&& move(T&&) noexcept;
 template <class T> WS_HD constexpr T&& forward(remove_reference_t<T>&) noexcept;
-template <class T> WS_HD void swap(T&, T&);
+template <class T> WS_HD void swap(T& a, T& b) { T t(move(a)); a = move(b); b = move(t); }
+template <class T, unsigned long N> WS_HD void swap(T (&)[N], T (&)[N]);
 template <class T, class U = T> WS_HD T exchange(T&, U&&);
 template <class A, class B> struct pair {
   typedef A first_type; typedef B second_type; A first; B second;
@@ -191,24 +192,7 @@ template <class C> struct ws_inserter { template <class T> ws_inserter& operator
 template <class C> ws_inserter<C> back_inserter(C&);
 template <class T> struct allocator { T* allocate(unsigned long); void deallocate(T*, unsigned long); };
 template <class T> struct char_traits;
-template <class T> struct default_delete { void operator()(T*) const; };
-#define WS_POINTER(N, ...)                                                                                   \
-  template <class T __VA_ARGS__> struct N {                                                                  \
-    N(); template <class U> N(U); template <class U, class V> N(U, V); T* get() const; T& operator*() const; \
-    T* operator->() const; explicit operator bool() const; void reset(T* = nullptr); T* release();           \
-    long use_count() const;                                                                                  \
-  };
-WS_POINTER(shared_ptr) WS_POINTER(weak_ptr)
-template <class T, class D = default_delete<T>> struct unique_ptr {
-  unique_ptr(); template <class U> unique_ptr(U); template <class U, class V> unique_ptr(U, V); T* get() const;
-  T& operator*() const; T* operator->() const; explicit operator bool() const; void reset(T* = nullptr); T* release();
-};
-template <class T, class D> struct unique_ptr<T[], D> {
-  unique_ptr(); template <class U> unique_ptr(U); template <class U, class V> unique_ptr(U, V); T* get() const;
-  T& operator[](unsigned long) const; explicit operator bool() const; void reset(T* = nullptr); T* release();
-};
-template <class T, class... A> unique_ptr<T> make_unique(A&&...);
-template <class T, class... A> shared_ptr<T> make_shared(A&&...);
+#include "wattslice_std_pointers.h"
 
 template <class T> struct ws_iterator {
   typedef T value_type; typedef long difference_type; typedef T& reference; typedef T* pointer;
