@@ -10,7 +10,7 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind
 from wattslice.frontend.cuda.clang.libclang import library
 from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.ir import Semantics
-from wattslice.ir.builtins import builtin
+from wattslice.ir.builtins import builtin, value_of
 from wattslice.launches.host_api import mathematics
 from wattslice.profiling.interpreter.errors import InterpreterError
 
@@ -98,3 +98,35 @@ def test_a_known_value_is_counted_as_it_is_interpreted(signature, tmp_path):
         for value in (alone, *([] if hosted is None else [hosted])):
             as_stored = np.array(value & (1 << 64) - 1, np.uint64) if isinstance(value, int) else value
             np.testing.assert_allclose(np.asarray(as_stored).astype(type_), interpreted[lane], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "value"),
+    [
+        ("__mul24", (0x0100_0003, -2), -6),
+        ("__mul24", (0x80_0000, 1), -0x80_0000),
+        ("__umul24", (0xFF00_0002, 0x0100_0003), 6),
+        ("__rhadd", (-3, -4), -3),
+        ("__uhadd", (0xFFFF_FFFF, 0xFFFF_FFFE), 0xFFFF_FFFE),
+        ("__urhadd", (0xFFFF_FFFF, 0xFFFF_FFFE), 0xFFFF_FFFF),
+        ("__sad", (-5, 7, 10), 22),
+        ("__usad", (1, 4, 2), 5),
+        ("__byte_perm", (0x4433_2211, 0x8877_6655, 0x7514), 0x8866_2255),
+        ("__byte_perm", (0x80, 0x8800_0011, 0xFC08), 0xFF00_80FF),  # with the eighth bit set: the byte's sign
+        ("__funnelshift_l", (0x8000_0001, 0x1234_5678, 36), 0x2345_6788),
+        ("__funnelshift_lc", (0x8000_0001, 0x1234_5678, 36), 0x8000_0001),
+        ("__funnelshift_r", (0x8000_0001, 0x1234_5678, 36), 0x8800_0000),
+        ("__funnelshift_rc", (0x8000_0001, 0x1234_5678, 36), 0x1234_5678),
+        ("round", (-2.5,), -3.0),
+        ("round", (0.49999999999999994,), 0.0),
+        ("truncf", (-2.75,), -2.0),
+        ("rint", (2.5,), 2.0),
+        ("nearbyintf", (3.5,), 4.0),
+    ],
+)
+def test_the_values_of_rows(name, arguments, value):
+    """By hand, after the CUDA Math API."""
+    function = value_of(name)
+    assert function is not None
+    found = function(*arguments)
+    assert found == value if isinstance(found, float) else (found - value) % (1 << 32) == 0
