@@ -164,9 +164,10 @@ ENDS = [
     ("unsigned, never", "unsigned i = 0; for (; i - 5 < 100; i++) k<<<i + 1, 32>>>(x, i);", 0, 0),
     ("unsigned, always", "unsigned i = 100; for (; i >= 0; i--) k<<<i + 1, 32>>>(x, i);", None, None),
     ("too narrow for its end", "unsigned char i = 0; while (i < 300) { k<<<i + 1, 32>>>(x, i); i++; }", None, None),
-    ("narrowed on the way", "int i; for (i = -250; (unsigned char)i < 200; i++) k<<<i + 999, 32>>>(x, i);", None, None),
+    ("narrowed on the way", "int i; for (i = -190; (unsigned char)i < 200; i++) k<<<i + 999, 32>>>(x, i);", None, None),
     ("compared unsigned", "int i; for (i = -5; i < 100u; i++) k<<<i + 6, 32>>>(x, i);", 0, -5),
     ("a narrow count beside it", "unsigned char i = 0; for (int j = 0; j != 300; j++) { k<<<i + 1, 32>>>(x, i); i++; }", 300, 44),
+    ("a sum that overflows beside it", "int i = 0; for (int j = 0; j < 100000; j++) i += 1000000; for (int j = 0; j < 2; j++) k<<<1, 32>>>(x, j);", 2, None),
     ("a real amount", "int i = -5; for (int j = 0; j != 300; j++) { k<<<3, 32>>>(x, j); i += 1.5; }", 300, None),
     ("a number beside it", "int i = 0; for (int j = 0; j != 100000; ++j) i += 4; for (int j = 0; j < 2; j++) k<<<1, 32>>>(x, j);", 2, 400000),
     ("a way out that it comes to", "int i = 0; while (i < 900) { if (i == 5) break; k<<<i + 1, 32>>>(x, i); ++i; }", 5, 5),
@@ -185,6 +186,14 @@ def test_where_a_counted_loop_ends(tmp_path, case):
     assert (None if None in known else sum(number or 0 for number in known)) == times
     (behind,) = (one for one in found if one.kernel.name == "e" and one.line is not None)
     assert behind.arguments[1] == value
+
+
+def test_a_narrow_count_wraps_between_the_iterations_that_are_visited(tmp_path):
+    path = tmp_path / "narrow.cu"
+    body = "unsigned char c = 0; for (int j = 0; j < 1000; j++) { k<<<c + 1, 32>>>(x, j); c++; }"
+    path.write_text(f"{HEAD} int main() {{ {body} }}")
+    found = HostCode(read_cuda(path), GPU).launches({})
+    assert [one.grid.cells[0] for one in found if isinstance(one.grid, Record)] == [1, 2, 245, 232]
 
 
 def test_what_a_cut_loop_counts_may_be_assumed_behind_it(tmp_path):
