@@ -46,8 +46,8 @@ _FUNCTIONS = (
     C.CONSTRUCTOR,
     C.DESTRUCTOR,
 )
-_SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
-_RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
+_SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.FRIEND_DECL)
+_RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.UNION_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
 _REGISTERED = (calls, closures, expressions, loops, memory, statements)
 _STUBS = str(STUBS)
