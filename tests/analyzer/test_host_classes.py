@@ -73,6 +73,7 @@ VALUES = [
         "q * 10 + g",
         56,
     ),
+    ("int a = 3; struct R { int &q; void operator()(int v) { q = v; } }; R r{a}; r(7);", "a", 7),
     ("", "ON + ON", 2),
     ("Flag f = ON;", "f == ON", 1),
     (
@@ -114,6 +115,14 @@ def test_what_is_not_followed_is_unknown_or_right(tmp_path, body, value):
     every = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<{value}, 64>>>(1); }}")
     (one,) = (launch for launch in every if launch.block[0] == 64)
     assert one.source is LaunchSource.ASSUMED
+
+
+def test_kernels_in_an_array_of_the_heap_are_perhaps_launched(tmp_path):
+    source = "template <int N> __global__ void t(int n) {} typedef void (*Held)(int);"
+    body = "Held *p = new Held[2]{t<61>, t<62>}; p[1]<<<8, 256>>>(1);"
+    every = launches(tmp_path, f"{HEAD}{source} int main() {{ {body} }}")
+    held = [one for one in every if one.kernel.name == "t"]
+    assert [(one.grid, one.times) for one in held] == [((8, 1, 1), None)] * 2
 
 
 def test_a_friend_that_launches_is_read(tmp_path):
