@@ -149,8 +149,8 @@ THROWN = {
 
 def may_throw(node: ir.Call) -> bool:
     """Whether a call throws, or is of a function of texts that may."""
-    name = node.name.removeprefix("std::")
-    return name in (ir.THROW, "substr") or name.startswith("sto")
+    name = node.name.removeprefix("std::").removeprefix(ir.ADDRESS_OF)
+    return name in (ir.THROW, "substr", "at") or name.startswith("sto")
 
 
 def _to_integer(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -410,7 +410,7 @@ def _at(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     text = text_of(arguments[0]) if arguments else None
     at = 0 if len(arguments) == 1 else arguments[1]
     if text is None or not isinstance(at, int) or not 0 <= at < len(text):
-        return None
+        return None if text is None or not isinstance(at, int) or node.name != "at" else OUT_OF_RANGE
     return ord(text[len(text) - 1 if node.name == "back" else at])
 
 

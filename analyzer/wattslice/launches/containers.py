@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.launches.command_line import text_of
+from wattslice.launches.command_line import OUT_OF_RANGE, text_of
 from wattslice.launches.memory import (
     Memory,
     Pointer,
@@ -180,6 +180,9 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
         length = type_.fields[0].type.length or 0
     else:
         return None
+    index = arguments[1] if len(arguments) == 2 and node.name.removeprefix(ir.ADDRESS_OF) == "at" else 0
+    if index and isinstance(index, int) and isinstance(length, int) and not 0 <= index < length:
+        return OUT_OF_RANGE
     if node.name.removeprefix(ir.ADDRESS_OF) in ir.ELEMENT_METHODS and node.name.startswith(ir.ADDRESS_OF):
         return _address(memory, start, length, node, arguments)
     match node.name:

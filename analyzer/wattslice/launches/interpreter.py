@@ -305,8 +305,7 @@ class Interpreter(HostLoops):
                 return Unknown("no value")
             for known in (text_call, tensor_call, self._files.call, algorithm_call):
                 value = known(self.memory, node, arguments)
-                if isinstance(value, Unknown) and (names := THROWN.get(value)) is not None:
-                    self._throw(names, None)
+                self._throw_if_so(value)
                 if value is not None:
                     self._budget += self._files.steps_for_reading()
                     return value
@@ -321,6 +320,7 @@ class Interpreter(HostLoops):
             return constant
         for container in (container_call, keyed_call):
             if (element := container(self.memory, node, arguments)) is not None:
+                self._throw_if_so(element)
                 return element
         if (
             node.function is not None and node.name in host_api.ON_A_THREAD
@@ -484,6 +484,11 @@ class Interpreter(HostLoops):
                     self.memory.forget_behind(perhaps, replace(condition_of(where), around=()))
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         return convert(self._body(function), type_)
+
+    def _throw_if_so(self, value: Value | None) -> None:
+        """Throw what a function of a text or container throws instead of giving a value."""
+        if isinstance(value, Unknown) and (names := THROWN.get(value)) is not None:
+            self._throw(names, None)
 
     def _swapped(self, node: ir.Call, arguments: tuple[Value, ...]) -> bool:
         """Exchange two numbers or addresses, which are told with the places that hold them."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.launches.command_line import text_of
+from wattslice.launches.command_line import OUT_OF_RANGE, text_of
 from wattslice.launches.containers import (
     MOST_MOVED,
     Element,
@@ -198,7 +198,7 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
             return known.at(len(parts) if place is None else place)
         case "operator[]" | "at" if key is not None:
             if name == "at" and known.find(key) is None:
-                return None
+                return OUT_OF_RANGE
             place = known.at(known.put(key, "" if is_text_object(pairs.value) else 0))
             place = replace(place, offset=place.offset + pairs.second)
             return place if node.name != name else memory.read(place.storage, place.offset, node.type)

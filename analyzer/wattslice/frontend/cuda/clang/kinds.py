@@ -101,6 +101,7 @@ class CursorKind:
     CUDAGLOBAL_ATTR = 414
     CUDAHOST_ATTR = 415
     CUDASHARED_ATTR = 416
+    FRIEND_DECL = 603
 
 
 class TypeKind:

@@ -644,7 +644,8 @@ def _destroy(body: Body, pointer: Expr, type_: ClangType, node: Node) -> None:
     if not any(function.is_virtual for function in functions) and "]" not in body.unit.spans.text(node)[:16]:
         where = dereference(body, pointer, pointer.type.element or ir.UNKNOWN_TYPE)
         body.before += destroying(body, where, found, span)
-    elif functions:
+    elif functions:  # what the object points at is lost with it
+        body.before.append(ir.ExprStmt(unread(span, (pointer,)), body.region(), span))
         body.before += lost_by(body, body.unit.destructors, span)
 
 

@@ -41,9 +41,11 @@ from wattslice.frontend.cuda.lowering.objects import (
     default_of,
     initialises,
     lost_by,
+    made_empty,
     made_of_braces,
     parts,
     temporary,
+    zero,
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import (
@@ -349,7 +351,7 @@ def _placed(body: Body, type_: ClangType, given: deque[Node], span: Span, *, is_
         parts.update(dict.fromkeys(places, known))
     for place in range(min(number, _MOST_ZEROS)):
         if place not in parts and not is_union:
-            inner = body.unit.types.of(fields[place].raw) if fields else own.element or own
+            inner = fields[place].type if fields else type_.element
             rest = _left_out(body, fields[place] if fields else None, inner, span)
             if rest is not None or not fields:
                 parts[place] = rest or unread(span)
@@ -379,11 +381,14 @@ def _places_named(child: Node, fields: tuple[Node, ...]) -> range:
 _ENDS_OF_A_RANGE = 2
 
 
-def _left_out(body: Body, field: Node | None, type_: Type, span: Span) -> Expr | None:
-    """A member that a list leaves out: its value in the class, or zero; None where that names others."""
+def _left_out(body: Body, field: Node | None, type_: ClangType, span: Span) -> Expr | None:
+    """A member that a list leaves out: its value in the class, what its constructor makes, or zero; None
+    where that is not known.
+    """
     default = None if field is None else default_of(body, field)
     if default is None:
-        return _zero(type_, span)
+        own = body.unit.types.translate(type_.raw) if field is None else body.unit.types.of(field.raw)
+        return (made_empty(body, type_, own, span) if body.is_host else None) or zero(own, span)
     if any(n.kind in (C.MEMBER_REF_EXPR, C.CXX_THIS_EXPR) for n in default.walk()):
         return None
     return body.expr(default)
@@ -407,31 +412,18 @@ _MOST_ZEROS = 256
 def _zeros_behind(body: Body, given: int, node: Node, type_: Type, span: Span) -> Iterator[Expr]:
     """What `{a, b}` leaves out."""
     if type_.kind is TypeKind.ARRAY and type_.element is not None:
-        parts = [(None, type_.element)] * (min(type_.length or 0, _MOST_ZEROS) - given)
+        inner = node.type.canonical.element
+        parts = [(None, inner)] * (min(type_.length or 0, _MOST_ZEROS) - given)
     else:
         own = node.type.canonical.fields if type_.kind is TypeKind.RECORD and type_.name != "dim3" else ()
         offsets = {field.offset_bytes for field in type_.fields if field.bits is None}
         is_plain = len(own) == len(type_.fields) == len(offsets)
-        types = [field.type for field in type_.fields]
-        parts = [*zip(own, types, strict=True)][given:] if is_plain else []
+        parts = [(field, field.type) for field in own][given:] if is_plain else []
     for field, inner in parts:
-        zero = _left_out(body, field, inner, span)
-        if zero is None:  # nothing behind it has its place in the list
+        part = _left_out(body, field, inner, span)
+        if part is None:  # nothing behind it has its place in the list
             return
-        yield zero
-
-
-def _zero(type_: Type, span: Span) -> Expr | None:
-    if type_.name == "dim3":
-        return Construct((), (), type_, span)
-    if type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER) and type_.lanes == 1:
-        return Constant(0, type_, span)
-    if type_.kind is TypeKind.RECORD and type_.fields:
-        parts = [_zero(field.type, span) for field in type_.fields]
-        known = tuple(part for part in parts if part is not None)
-        names = tuple(field.name for field in type_.fields)
-        return Construct(known, names, type_, span) if len(known) == len(parts) else None
-    return None
+        yield part
 
 
 def aggregate(body: Body, parts: tuple[Expr, ...], type_: Type, span: Span) -> Expr:

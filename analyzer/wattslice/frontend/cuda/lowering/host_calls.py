@@ -345,7 +345,7 @@ def object_argument(
 def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
     """`new T(…)`: the address of an object that the constructor has run on; else that of fresh memory."""
     for child in node.children:
-        if child.kind == C.CALL_EXPR and type_.element is not None and type_.element.fields:
+        if child.kind == C.CALL_EXPR and type_.element is not None and type_.element.record_bytes:
             initialises(body, child)
             value = body.expr(child)
             if isinstance(value, Read) and not value.place.path:

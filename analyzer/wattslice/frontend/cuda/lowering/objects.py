@@ -306,6 +306,36 @@ def made_of_nothing(body: Body, where: Location, type_: ClangType, span: Span) -
     return made_parts(body, where, declaration, {}, span)
 
 
+def made_empty(body: Body, type_: ClangType, own: ir.Type, span: Span) -> Expr | None:
+    """The object of host code that `{}` makes where functions or values of its class do; else None."""
+    place = RegisterPlace(body.temporary("empty", own, span), (), own)
+    outer, body.before = body.before, []
+    made = made_of_nothing(body, place, type_, span)
+    made, body.before = [*body.before, *made], outer
+    if not made:
+        return None
+    value = None if own_function(body.unit, type_, Special.MAKE) is not None else zero(own, span)
+    body.before += [ir.Declare(place.variable, value, body.region(), span), *made]
+    return Read(place, own, span)
+
+
+_NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.BOOL, ir.TypeKind.POINTER)
+
+
+def zero(type_: ir.Type, span: Span) -> Expr | None:
+    """The value of an object that nothing but zeros make; None where its parts are not known."""
+    if type_.name == "dim3":
+        return ir.Construct((), (), type_, span)
+    if type_.kind in _NUMBERS and type_.lanes == 1:
+        return ir.Constant(0, type_, span)
+    if type_.kind is ir.TypeKind.RECORD and type_.fields:
+        parts = [zero(field.type, span) for field in type_.fields]
+        known = tuple(part for part in parts if part is not None)
+        names = tuple(field.name for field in type_.fields)
+        return ir.Construct(known, names, type_, span) if len(known) == len(parts) else None
+    return None
+
+
 def made_parts(
     body: Body,
     where: Location,
@@ -382,6 +412,8 @@ def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
     if not makers:
         return None
     span, arguments = body.span(node), [child for child in node.children if child.kind >= 100]
+    if is_list and not arguments:
+        return made_empty(body, type_, body.unit.types.translate(type_.raw), span)
     arguments = arguments if is_list else [node]
     able = [maker for maker in makers if _takes(maker, len(arguments))]
     info = body.unit.function(able[0]) if len(able) == 1 else None

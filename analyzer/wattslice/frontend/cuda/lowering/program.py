@@ -46,8 +46,8 @@ _FUNCTIONS = (
     C.CONSTRUCTOR,
     C.DESTRUCTOR,
 )
-_SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL)
-_RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
+_SCOPES = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.FRIEND_DECL)
+_RECORDS = (C.CLASS_DECL, C.STRUCT_DECL, C.UNION_DECL, C.CLASS_TEMPLATE)
 # These modules register their handlers when they are imported.
 _REGISTERED = (calls, closures, expressions, loops, memory, statements)
 _STUBS = str(STUBS)
@@ -144,9 +144,24 @@ def project_functions(unit: Unit) -> list[Node]:
             if key not in seen and not _is_stub(unit, node):
                 seen.add(key)
                 found.append(node)
+                stack.extend(_classes_within(unit, node))
         elif (kind in _SCOPES or kind in _RECORDS) and not _is_stub(unit, node):
             stack.extend(reversed(node.children))
     return found
+
+
+def _classes_within(unit: Unit, function: Node) -> list[Node]:
+    """The classes that host code defines in a function."""
+    written = unit.spans.written(function)
+    if written is None or not _CLASS.search(written[0].data, written[1], written[2]):
+        return []
+    if any(child.kind in (C.CUDAGLOBAL_ATTR, C.CUDADEVICE_ATTR) for child in function.children):
+        return []
+    statements = (node for node in function.walk() if node.kind == C.DECL_STMT)
+    return [child for node in statements for child in node.children if child.kind in _RECORDS]
+
+
+_CLASS = regex(rb"\b(?:struct|class|union)\b[^;{}()]*\{")
 
 
 def _is_stub(unit: Unit, node: Node) -> bool:
