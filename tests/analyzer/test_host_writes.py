@@ -193,8 +193,6 @@ DOUBTFUL = [
     ("by a closure that a library is given", "std::vector<int> v = {3, 1}; int a = 0;"
      "std::for_each(v.begin(), v.end(), [&](int) { a++; });"),
     ("a method elsewhere", "Far f; int a = f.m();"),
-    ("a member that is a reference", "int a = 3; struct R { int &q; void operator()(int v) { q = v; } };"
-     "R r{a}; r(7);"),
     ("a size that a library asks", "size_t a = 0; cub::DeviceScan::ExclusiveSum(nullptr, a, where, where,"
      "9);"),
 ]  # fmt: skip

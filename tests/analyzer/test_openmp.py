@@ -27,6 +27,9 @@ TEAMS = [
     ("omp_set_num_threads(3);\n#pragma omp parallel\nk<<<1, 32>>>(omp_get_max_threads());", 3, 3),
     ("#pragma omp parallel \\\n  num_threads(2) \\\n  default(shared)\nk<<<1, 32>>>(7);", 2, 7),
     ("#pragma omp parallel num_threads(2)\n#pragma omp critical\nk<<<1, 32>>>(7);", 2, 7),
+    ("#pragma omp parallel num_threads(2)\n{\n#pragma omp parallel num_threads(3)\nk<<<1, 32>>>(7);\n}", 2, 7),
+    ("omp_set_max_active_levels(2);\n#pragma omp parallel num_threads(2)\n{\n"
+     "#pragma omp parallel num_threads(3)\nk<<<1, 32>>>(7);\n}", None, 7),
     ("#pragma omp parallel\nk<<<1, 32>>>(7);", None, 7),
     ("#pragma omp parallel num_threads(2 * TEAM)\nk<<<1, 32>>>(7);", None, 7),
     ("#pragma omp parallel num_threads(2) if(TEAM > 9)\nk<<<1, 32>>>(7);", None, 7),

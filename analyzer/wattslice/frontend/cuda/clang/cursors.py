@@ -156,7 +156,8 @@ class Node:
         """The value of an ENUM_CONSTANT_DECL."""
         value, around = int(library().clang_getEnumConstantDeclValue(self.raw)), self.semantic_parent
         if value < 0 and around is not None and (held := around.enum_integer).is_unsigned:
-            value += 1 << 8 * (held.size_bytes or 8)  # libclang takes the highest bit for a sign
+            is_bool = held.canonical.kind == TypeKind.BOOL
+            value += 1 << (1 if is_bool else 8 * (held.size_bytes or 8))  # a highest bit that is no sign
         return value
 
     @property

@@ -360,4 +360,5 @@ def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
         held = body.temporary("new", element, span)
         body.before.append(ir.Declare(held, body.expr(given[0]), body.region(), span))
         return ir.AddressOf(held, type_, span)
-    return Call("operator new", "operator new", (), type_, span)
+    kept = tuple(body.expr(child) for child in given if child.kind == C.INIT_LIST_EXPR)
+    return Call("operator new", "operator new", kept, type_, span)  # whoever reads it may find those

@@ -21,6 +21,7 @@ from wattslice.patterns import regex
 _DIRECTIVES = regex(rb"(?:^|\n)((?:[ \t]*#[ \t]*pragma[ \t]+omp[ \t]+(?:[^\n\\]|\\.|\\\r?\n)*\r?\n\s*)+)\Z")
 _CLAUSE = regex(r"\b(num_threads|private|firstprivate|if)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _SHARED_OUT = frozenset({"for", "sections", "single", "master", "masked", "loop"})
+_NESTING = regex(rb"\bomp_set_(?:nested|max_active_levels)\b")
 _LONGEST = 1000
 
 
@@ -44,20 +45,19 @@ def in_parallel(
     is_shared_out = bool(words & _SHARED_OUT)
     is_team = "parallel" in words and not is_shared_out and "target" not in words
     copies = list(_copies(body, node, clauses, is_team=is_team))
-    outer = body.thread
+    outer, is_nested = body.thread, body.is_parallel
+    number = _threads(body, node, clauses, span)
     if "parallel" in words:
+        body.is_parallel = True
         body.thread = body.temporary("omp_thread", INT32, span) if is_team else None
     try:
         inner = lower(body, node)
     finally:
         thread, body.thread = body.thread, outer
+        body.is_parallel = is_nested
     saved, begun, restored = ([step for copy in copies for step in copy[at]] for at in range(3))
     if is_team and thread is not None:
-        return [
-            *saved,
-            _of_a_team(body, thread, _threads(body, node, clauses, span), [*begun, *inner], span),
-            *restored,
-        ]
+        return [*saved, _of_a_team(body, thread, number, [*begun, *inner], span), *restored]
     inner = [*saved, *begun, *inner, *restored]
     if is_shared_out and outer is not None and "parallel" not in words:
         first = ir.Binary(ir.BinaryOp.EQ, _value(outer, span), Constant(0, INT32, span), INT32, ir.BOOL, span)
@@ -82,9 +82,13 @@ def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt],
 
 
 def _threads(body: Body, node: Node, clauses: dict[str, str], span: Span) -> Expr:
-    """How many threads a region has."""
+    """How many threads a region has; one within another, where nobody allows for more."""
     if "if" in clauses:
         return unread(span)
+    if body.is_parallel:
+        texts = map(body.unit.parsed.files.text_of, body.unit.parsed.included_files)
+        is_allowed = any(_NESTING.search(text) for text in (body.unit.parsed.source, *texts))
+        return unread(span) if is_allowed else Constant(1, INT32, span)
     text = clauses.get("num_threads", "").strip()
     if not text:
         return ir.Call("omp_get_max_threads", "omp_get_max_threads", (), INT32, span)

@@ -241,6 +241,8 @@ class TypeTable:
             if bits == _INT_BITS or made is None:  # values of int, which is what arithmetic is done in
                 return Type(TypeKind.INT, bits=bits, name=clang.spelling)
             held = self.translate(made.enum_integer.raw)
+            if held.kind is TypeKind.BOOL:
+                return held
             return Type(TypeKind.INT, bits=bits, signed=held.signed, name=clang.spelling)
         if kind in (K.FUNCTIONPROTO, K.FUNCTIONNOPROTO, K.MEMBERPOINTER):
             return Type(TypeKind.UNKNOWN, name="function")
