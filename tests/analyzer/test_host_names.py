@@ -169,6 +169,8 @@ void plain(int &x) { x = 30; }
 5 | int a[2] = {5, 6}, b[2] = {7, 8}; auto [x, y] = a; { auto [x, y] = b; y = x; } ;;; x
 ?9 | struct R { int &a; int b; }; int n = 3; R r{n, 4}; auto [p, q] = r; p = 9 ;;; n
 ?9 | struct R { int &a; int b; }; int n = 3; R r[] = {{n, 4}}; for (auto [p, q] : r) p = 9 ;;; n
+14 | static int s = 3; struct L { void up() { s += 4; } }; L l; l.up(); int t = s; s = 3; l.up() ;;; t + s
+?9 | int q = 5; static int s = q; struct alignas(8) L { static void up() { s += 4; } }; L::up() ;;; s
 ?7 | struct B { int a, b; }; struct D : B {}; D d; d.a = 1; d.b = 2; auto &[x, y] = d; y = 7 ;;; d.b
 ?57 | std::array<S, 2> w; w[1].x = 5; for (auto &s : w) s.y = 7; std::swap(w[0], w[1]) ;;; w[0].x * 10 + w[1].y
 ?7 | std::vector<S> w(3); w[1].x = 5; for (auto &s : w) s.y += s.x ;;; w[1].y

@@ -28,6 +28,7 @@ from wattslice.frontend.cuda.lowering.context import (
     Target,
     TooLargeError,
     changed_in,
+    file_scope_variable,
     function_around,
     function_named,
     is_callable_type,
@@ -907,6 +908,12 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         return _declare_reference(body, node, initializer, span)
     if body.is_host and node.is_extern:
         return []  # its name means the variable of that name outside
+    if body.is_host and key in body.unit.shared_statics:
+        shared = body.names[key] = file_scope_variable(body, node)
+        if isinstance(shared.initializer, Constant):
+            return []
+        lost = unread(span, (ir.AddressOf(shared, pointer_to(shared.type), span),))
+        return [ir.ExprStmt(lost, body.region(), span)]
     children = node.children
     attribute = memory_attribute(node) if any(c.kind >= 400 for c in children) else None
     if attribute is not None and not body.is_host:
