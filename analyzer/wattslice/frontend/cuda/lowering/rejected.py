@@ -93,7 +93,7 @@ def _written(tokens: Sequence[str]) -> list[str]:
             or _has_member_pointer(tokens, at, end)
             or before == ">>"
             or (before == "*" and tokens[at - 2] in (".", "->"))  # of functions, which are called
-            or (before == ":" and (tokens[at - 2] == "]" or tokens[at - 3] == "&"))  # a range by reference
+            or (before == ":" and tokens[at - 2] == "]")  # the range of `auto &[a, b]`
             or (before == "&" and not _is_operand(tokens, at - 2))
             or (is_argument and caller not in _NO_CALL and not _READ_ONLY.fullmatch(caller))
         ):
