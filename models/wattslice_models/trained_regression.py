@@ -224,4 +224,4 @@ def _clock_notes(what: str, mhz: float, ascending: tuple[float, ...]) -> tuple[s
         return ()
     nearest = low if mhz < low else high
     measured = f"[{low:g}, {high:g}] MHz" if low < high else f"{low:g} MHz"
-    return (f"{what} {mhz:g} MHz outside of those measured, {measured}: watts at {nearest:g} MHz told",)
+    return (f"{what} {mhz:g} MHz outside of those measured, {measured}: watts are those at {nearest:g} MHz",)

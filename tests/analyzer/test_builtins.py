@@ -40,7 +40,7 @@ def test_each_name_has_one_row():
     assert {row.instruction for row in rows} - {""} <= {kind.value for kind in InstructionKind}
     declared = {name for row in rows if row.declared for name in row.names.split()}
     computed = {name for row in rows if row.value for name in row.names.split()}
-    assert computed <= declared
+    assert computed - declared == {"mul24", "umul24"}  # of libdevice, which programs declare themselves
 
 
 @pytest.mark.parametrize("declared", ["float({}const float*)", "WS_D float {{}}({}const float *);"])

@@ -316,7 +316,7 @@ def test_the_accuracy_page_refuses_a_document_without_its_markers(tmp_path, caps
     ("words", "complaint"),
     [
         (["--gpu", "riva128"], "unknown GPU 'riva128'"),
-        (["--gpu", "b200"], "nobody has measured b200: there is no b200.csv"),
+        (["--gpu", "b200"], "no measurements of b200: there is no b200.csv"),
         (
             ["--gpu", "h200", "--model", "regression"],
             "no measured run of h200 can be compared with a prediction",

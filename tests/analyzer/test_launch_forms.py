@@ -243,7 +243,8 @@ def test_a_loop_with_too_many_steps_is_left_and_what_follows_is_read(tmp_path):
 
 
 TOO_BUSY = (
-    "int s = 0, l = 5, i = 0; while (i != 60) { i++; int j = 0; while (j != 16) { j++; s = s * 3 + l; "
+    "int s = 0, l = 5, i = 0; while (i != 120) { i++; i++; int j = 0; while (j != 32) { j++; j++; "
+    + "s = s * 3 + l; "
     + "s ^= l; l += s % 3; " * 30
     + "other<<<s % 7 + 1, 64>>>(s); } }"
 )

@@ -118,7 +118,20 @@ def loop(draw: random.Random, names: list[str], depth: int) -> Code:
                     break
             values[name] += step
 
-    return Code(f"for (int {name} = 0; {name} < {limit}; {name} += {step}) {{ {body.text} }}", run)
+    return Code(draw.choice(_FORMS).format(name=name, limit=limit, step=step, body=body.text), run)
+
+
+_FORMS = (
+    "for (int {name} = 0; {name} < {limit}; {name} += {step}) {{ {body} }}",
+    "{{ int {name} = -{step}; while (({name} += {step}) < {limit}) {{ {body} }} }}",
+    "{{ int {name} = 0; if ({name} < {limit}) do {{ {body} }} while (({name} += {step}) < {limit}); }}",
+    "{{ int n{name} = 0; while (n{name} < {limit}) {{ int {name} = n{name}; n{name} += {step}; {body} }} }}",
+    "{{ int n{name} = 0; if ({limit} > 0) do {{ int {name} = n{name}; n{name} += {step}; {body} }}"
+    " while (n{name} < {limit}); }}",
+    "for (int {name} = 0, e{name} = {limit} < 0 ? 0 : ({limit} + {step} - 1) / {step} * {step};"
+    " {name} != e{name}; {name} += {step}) {{ {body} }}",
+)
+"""The same iterations, written in several ways; `continue` goes on with the next."""
 
 
 def _by_time(draw: random.Random, name: str, number: int, body: Code) -> Code:

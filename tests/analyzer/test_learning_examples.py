@@ -121,5 +121,5 @@ def test_a_run_whose_source_is_gone_is_left_out_and_told(tmp_path):
 
 
 def test_a_gpu_that_nobody_measured_is_told():
-    with pytest.raises(WattsliceError, match=r"nobody has measured h100.*--data"):
+    with pytest.raises(WattsliceError, match=r"no measurements of h100.*--data"):
         examples(load_gpu("h100"), Use.TEST)

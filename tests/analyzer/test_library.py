@@ -43,6 +43,24 @@ def test_the_examples_of_the_documentation_run(tmp_path, monkeypatch):
         exec(compile(example, str(PAGE), "exec"), names)
 
 
+def test_the_page_says_where_each_field_of_the_json_is():
+    table = PAGE.read_text(encoding="utf-8").partition("| in JSON |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`.*`) \| (`.*`) \|$", table, re.M)
+    paths: dict[str, str] = {}
+    for names, places in rows:
+        paths |= zip(re.findall(r"`(.*?)`", names), re.findall(r"`(.*?)`", places), strict=True)
+    analysis = wattslice.analyze_text("#define FAST\n#define WIDTH 2\n" + KERNEL, gpu="v100", launch="k=8:32")
+    (kernel,) = analysis.kernels
+    (told,) = json.loads(wattslice.to_json(analysis))["kernels"]
+    assert set(paths) <= set(told)
+    for name, value in told.items():
+        found: object = kernel
+        for part in (paths.get(name) or name).split("."):
+            found = getattr(found, part)
+        if isinstance(value, int | float | str):
+            assert getattr(found, "value", found) == value
+
+
 def test_every_option_of_the_command_line_is_there_and_documented():
     assert isinstance(command, click.Command)
     other = {"-I": "include", "-D": "define", "-p": "compile_commands", "--no-cache": "cache"}

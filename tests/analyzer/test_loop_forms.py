@@ -1,5 +1,6 @@
 """A counter loop is understood in one place: counting, host code and instructions know the same forms."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from wattslice.counting.count import count
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import loops
 from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.memory import Record
 from wattslice.launches.resolver import HostCode, resolve_launches
 from wattslice.workload.instructions import InstructionKind, lower_instructions
 from wattslice.workload.instructions.kinds import Isa
@@ -104,6 +106,17 @@ def test_a_new_form_is_one_case_in_one_place(tmp_path, monkeypatch):
     known = loops.update_of
     monkeypatch.setattr(loops, "update_of", with_complement)
     assert understood(tmp_path, COMPLEMENT) == UNDERSTOOD
+
+
+@pytest.mark.parametrize("loop", [loop for loop in SAME_WORK.values() if "p" not in loop])
+def test_host_code_launches_as_often_however_the_loop_is_written(tmp_path, loop):
+    path = tmp_path / "host.cu"
+    made = re.sub(r"s \+= a\[(.*?)\]", r"k<<<(\1) + 1, 32>>>(i)", loop).format(n=200)
+    path.write_text(f"__global__ void k(int i) {{}}\nint main() {{ {made} }}\n")
+    found = HostCode(read_cuda(path), GPU).launches({})
+    assert sum(one.times or 0 for one in found) == 200
+    grids = [one.grid.cells[0] for one in found if isinstance(one.grid, Record)]
+    assert grids in ([1, 2, 101, 200], [200, 199, 100, 1])  # the first two, the middle and the last
 
 
 def lowered(folder: Path, loop: str, limit: str) -> tuple[InstructionMix, int]:

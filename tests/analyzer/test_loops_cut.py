@@ -146,6 +146,56 @@ def test_what_each_iteration_adds_is_known_behind_a_long_loop(tmp_path, case):
     assert launch.arguments[1] == value
 
 
+ENDS = [
+    ("!=", "int i; for (i = 0; i != 65; ++i) k<<<i + 1, 32>>>(x, i);", 65, 65),
+    ("!= that is passed by", "unsigned i; for (i = 0; i != 65 && i < 900; i += 2) k<<<i + 1, 32>>>(x, i);", None, None),
+    ("!= that ends when it wraps", "unsigned char i = 0; for (; i != 99; i += 2) { k<<<i + 1, 32>>>(x, i); if (n > 9) break; }", None, None),
+    ("while, by the end of its body", "int i = 0; while (i < 65) { k<<<i + 1, 32>>>(x, i); ++i; }", 65, 65),
+    ("while, in its test", "int i = 65; while (i--) k<<<i + 1, 32>>>(x, i);", 65, -1),
+    ("do, in its test", "int i = 90; do { k<<<i + 1, 32>>>(x, i); } while (i--);", 91, -1),
+    ("do, in its body", "int i = 100; do { k<<<i + 1, 32>>>(x, i); ++i; } while (i < 90);", 1, 101),
+    ("a step that continue may pass over", "int i = 0; while (i < 100) { k<<<i + 1, 32>>>(x, i); if (x[0] > i % 2) continue; ++i; }", None, None),
+    ("a step ahead of continue", "int i = 0; while (i < 100) { ++i; k<<<i, 32>>>(x, i); if (i % 2) continue; n++; }", 100, 100),
+    ("a step on a condition", "int i = 0; while (i < 100) { k<<<i + 1, 32>>>(x, i); if (outside()) ++i; }", None, None),
+    ("two steps", "int i = 0; while (i < 200) { k<<<i + 1, 32>>>(x, i); ++i; ++i; }", None, None),
+    ("another step by reference", "int i; for (i = 0; i < 100; i++) { k<<<i + 1, 32>>>(x, i); raise(i); }", 50, 100),
+    ("another step in a function", "for (g = 0; g < 100; g++) { k<<<g + 1, 32>>>(x, g); up(); } int i = g;", 50, 100),
+    ("an end that comes nearer", "std::vector<int> v(200); int i; for (i = 0; i < v.size(); i++) { k<<<i + 1, 32>>>(x, i); v.pop_back(); }", None, None),
+    ("unsigned, never", "unsigned i = 0; for (; i - 5 < 100; i++) k<<<i + 1, 32>>>(x, i);", 0, 0),
+    ("unsigned, always", "unsigned i = 100; for (; i >= 0; i--) k<<<i + 1, 32>>>(x, i);", None, None),
+    ("too narrow for its end", "unsigned char i = 0; while (i < 300) { k<<<i + 1, 32>>>(x, i); i++; }", None, None),
+    ("narrowed on the way", "int i; for (i = -190; (unsigned char)i < 200; i++) k<<<i + 999, 32>>>(x, i);", None, None),
+    ("compared unsigned", "int i; for (i = -5; i < 100u; i++) k<<<i + 6, 32>>>(x, i);", 0, -5),
+    ("a narrow count beside it", "unsigned char i = 0; for (int j = 0; j != 300; j++) { k<<<i + 1, 32>>>(x, i); i++; }", 300, 44),
+    ("a sum that overflows beside it", "int i = 0; for (int j = 0; j < 100000; j++) i += 1000000; for (int j = 0; j < 2; j++) k<<<1, 32>>>(x, j);", 2, None),
+    ("a real amount", "int i = -5; for (int j = 0; j != 300; j++) { k<<<3, 32>>>(x, j); i += 1.5; }", 300, None),
+    ("a number beside it", "int i = 0; for (int j = 0; j != 100000; ++j) i += 4; for (int j = 0; j < 2; j++) k<<<1, 32>>>(x, j);", 2, 400000),
+    ("a way out that it comes to", "int i = 0; while (i < 900) { if (i == 5) break; k<<<i + 1, 32>>>(x, i); ++i; }", 5, 5),
+    ("a way out that is far", "int i = 0; while (i < 900) { if (i == 500) break; k<<<i + 1, 32>>>(x, i); ++i; }", None, None),
+    ("what a short loop makes", "int i = 1, j = 0; while (j < 200) { i = i * 3 % 97; ++j; } k<<<1, 32>>>(x, j);", 1, pow(3, 200, 97)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [pytest.param(case[1:], id=case[0]) for case in ENDS])
+def test_where_a_counted_loop_ends(tmp_path, case):
+    body, times, value = case
+    head = f"{HEAD} int g; void up() {{ g++; }} void raise(int &i) {{ i += 1; }}\n#include <vector>\n"
+    found = launches(tmp_path, f"{head} int main() {{ int n = 1; {body} e<<<1, 32>>>(x, i); }}")
+    made = [one for one in found if one.kernel.name == "k"]
+    known = [one.times for one in made if one.source is LaunchSource.HOST_CODE]
+    assert (None if None in known else sum(number or 0 for number in known)) == times
+    (behind,) = (one for one in found if one.kernel.name == "e" and one.line is not None)
+    assert behind.arguments[1] == value
+
+
+def test_a_narrow_count_wraps_between_the_iterations_that_are_visited(tmp_path):
+    path = tmp_path / "narrow.cu"
+    body = "unsigned char c = 0; for (int j = 0; j < 1000; j++) { k<<<c + 1, 32>>>(x, j); c++; }"
+    path.write_text(f"{HEAD} int main() {{ {body} }}")
+    found = HostCode(read_cuda(path), GPU).launches({})
+    assert [one.grid.cells[0] for one in found if isinstance(one.grid, Record)] == [1, 2, 245, 232]
+
+
 def test_what_a_cut_loop_counts_may_be_assumed_behind_it(tmp_path):
     counted = (
         "unsigned read(int most) { unsigned i; for (i = 0; i < most; i++) if (outside()) break; return i; }"

@@ -46,7 +46,7 @@ def test_ten_annotations_and_the_number_of_the_rest():
     assert sum(line.startswith("::") for line in lines) == ANNOTATIONS
     assert (
         lines[-1]
-        == "wattslice: launches: 3 (data live), findings: 143, of which the 10 most important are told"
+        == "wattslice: launches: 3 (data live), findings: 143, of which the 10 most important are shown"
     )
 
 

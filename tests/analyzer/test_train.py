@@ -261,7 +261,7 @@ def test_a_regression_needs_density_and_says_so(table):
     [
         ([], "--gpu says which GPU was measured"),
         (["--gpu", "riva128"], "unknown GPU 'riva128'"),
-        (["--gpu", "b200"], "nobody has measured b200: there is no b200.csv (give measurements with --data)"),
+        (["--gpu", "b200"], "no measurements of b200: there is no b200.csv (give measurements with --data)"),
         (["--gpu", "v100"], "there is no v100.csv (give measurements with --data, or take v100_pcie)"),
         (["--gpu", "gtx_1080_ti"], "no measured run of gtx_1080_ti to train on: none is for training"),
         (["--gpu", "v100_pcie", "--model", "guess"], "no model 'guess'; one of auto, mean"),

@@ -74,7 +74,7 @@ def test_slices_count_by_their_length():
         (750.0, None, 80.0, ""),  # nothing set: the highest memory clock
         (1005.0, 800.0, 100.0, ""),
         (400.0, 800.0, 60.0, "core clock 400 MHz outside of those measured, [500, 1000] MHz"),
-        (1300.0, 400.0, 40.0, "watts at 1000 MHz told"),
+        (1300.0, 400.0, 40.0, "watts are those at 1000 MHz"),
         (1000.0, 900.0, 100.0, "memory clock 900 MHz outside of those measured, [400, 800] MHz"),
     ],
 )

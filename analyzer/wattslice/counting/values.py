@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
-from wattslice.ir.builtins import value_of
+from wattslice.ir.builtins import value_of, value_of_arrays
 from wattslice.ir.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 
 Lanes = NDArray[Any]  # int64, float64 or bool; uint64 only where a lane holds 2**63 or more
@@ -533,8 +533,8 @@ def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: 
         return UNIFORM if all(map(is_warp_uniform, numbers)) else VARYING
     if semantics in _REAL:
         return _real(_REAL[semantics], known)
-    if semantics is ir.Semantics.COMPUTED:
-        return _computed(value_of(name), known)
+    if semantics is ir.Semantics.COMPUTED or semantics is ir.Semantics.MUL24:
+        return _computed(name, known)
     if semantics in _BITS:
         return _bitwise(_BITS[semantics], known[0], bits or 32)
     return _arithmetic(semantics, known)
@@ -559,7 +559,6 @@ _UINT64 = ir.Type(ir.TypeKind.INT, bits=64, signed=False)
 _BINARY = {
     ir.Semantics.ADD: ir.BinaryOp.ADD,
     ir.Semantics.MUL: ir.BinaryOp.MUL,
-    ir.Semantics.MUL24: ir.BinaryOp.MUL,
     ir.Semantics.DIV: ir.BinaryOp.DIV,
     ir.Semantics.MOD: ir.BinaryOp.MOD,
 }
@@ -596,8 +595,13 @@ def _real(function: Callable[..., Any], values: list[Number | Lanes]) -> Scalar:
     return float(result) if result.ndim == 0 else result
 
 
-def _computed(function: Callable[..., Number] | None, values: list[Number | Lanes]) -> Scalar:
-    """A function of plain numbers, for each lane; unknown where it has no value."""
+def _computed(name: str, values: list[Number | Lanes]) -> Scalar:
+    """The function in a row of the table of builtins, for each lane; unknown where it has no value."""
+    of_arrays, function = value_of_arrays(name), value_of(name)
+    if of_arrays is not None and all(map(_is_int64, values)):
+        if any(isinstance(value, np.ndarray) for value in values):
+            values = [np.asarray(value, np.int64) for value in values]
+        return of_arrays(*values)
     if function is None:
         return VARYING
     lanes = np.broadcast(*values) if any(isinstance(value, np.ndarray) for value in values) else None

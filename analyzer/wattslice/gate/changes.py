@@ -378,7 +378,7 @@ def with_losses(
             finding, rule="PW022", severity=policy.unknown, file=why.file, line=why.line, message=message
         )
 
-    what = f"cannot be analysed: nobody knows how it is {compared.against}"
+    what = f"cannot be analysed, so not compared {compared.against}"
     files = tuple(
         Finding("PW022", policy.unknown, file, 0, "", what)
         for file in analysis.unread

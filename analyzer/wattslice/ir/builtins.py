@@ -1,12 +1,18 @@
 """The functions that CUDA declares and the analyzer knows by name: one row each.
 
 A row says what one call costs in source operations, what is known of its value, and how the prelude declares
-it. All who have to know a function go by its row: the stubs, the lowering of calls, the values that counting,
-host code and the interpreter compute, and the instructions that a call becomes. Conventions of counting:
-docs/counting.md.
+it. The stubs, the lowering of calls and the instructions that a call becomes go by the row alone. Conventions
+of counting: docs/counting.md.
 
-A new function is one more row of `_ROWS`. What it becomes in instructions is measured into `expansions.txt`
-under its name; until then a call costs one instruction for each source operation.
+A new function is one more row of `_ROWS`; with a `value`, counting, host code and the interpreter compute it.
+What it becomes in instructions is measured into `expansions.txt` under its name; until then a call costs one
+instruction for each source operation.
+
+Other values stand with who computes them. Counting has what each `Semantics` does to partly known values
+(`counting/values.py`), host code the C library (`launches/host_api.py`), the interpreter functions in the
+precision of their type, and those that plain numbers do not tell apart: `__hadd` of integers and halves,
+`__dp4a` of signed and unsigned bytes (`profiling/interpreter/mathematics.py`).
+tests/analyzer/test_builtin_values.py holds all of them together.
 
 A row is arithmetic. What reads or writes memory (loads, stores, atomics, textures, copies) is lowered to an
 access in `frontend/cuda/lowering/library.py`; a row would count no access of it, and is refused.
@@ -15,10 +21,12 @@ access in `frontend/cuda/lowering/library.py`; a row would count no access of it
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable
 from enum import Enum
 from types import MappingProxyType
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,7 +56,8 @@ class Row(Struct, frozen=True):
     `declared`: by the prelude, for each name in place of `{}`: `int(int, int)` for a device function, else a
     macro of `wattslice_cuda_math.cuh`; empty for what a stub declares itself. `outputs`: indices of arguments
     that it writes through. `fixed`: its operations where no `cost` tells them. `value` gives the value for
-    plain numbers, each of the declared type. `instruction`: the kind of the one instruction that it is.
+    plain numbers, each of the declared type; `of_arrays`: for arrays of int64 as well, modulo 2**64.
+    `instruction`: the kind of the one instruction that it is.
     """
 
     names: str
@@ -58,6 +67,7 @@ class Row(Struct, frozen=True):
     outputs: tuple[int, ...] = ()
     fixed: tuple[OperationCount, ...] = ()
     value: Callable[..., Number] | None = None
+    of_arrays: bool = False
     instruction: str = ""
 
 
@@ -65,6 +75,53 @@ _S = Semantics
 _F, _D, _U, _I = "float(float)", "double(double)", "unsigned(unsigned, unsigned)", "int(int, int)"
 _UUU, _III = "unsigned(unsigned, unsigned, unsigned)", "int(int, int, int)"
 _BOTH_1, _BOTH_2, _BOTH_3 = "WS_BOTH_1({})", "WS_BOTH_2({})", "WS_BOTH_3({})"
+
+
+def _round_half_away_from_zero(x: Number) -> float:
+    fraction, whole = math.modf(x)  # exact, unlike x + 0.5
+    return whole + math.copysign(1.0, x) if abs(fraction) >= 0.5 else whole
+
+
+def _trunc(x: Number) -> float:
+    return float(math.trunc(x))
+
+
+def _round_half_to_even(x: Number) -> float:
+    return float(round(x))
+
+
+def _umul24(a: int, b: int) -> int:
+    return (a & 0xFFFFFF) * (b & 0xFFFFFF)
+
+
+def _mul24(a: int, b: int) -> int:
+    x, y = (((value & 0xFFFFFF) ^ 0x800000) - 0x800000 for value in (a, b))
+    return x * y
+
+
+def _byte_perm(x: int, y: int, selector: int) -> int:
+    both, result = y << 32 | x, 0
+    for bit in (0, 8, 16, 24):
+        choice = selector >> (bit >> 1) & 15
+        byte = both >> 8 * (choice & 7) & 255
+        signs = 255 * (byte >> 7)
+        result = result | byte + (choice >> 3) * (signs - byte) << bit
+    return result
+
+
+def _at_most_32(shift: int) -> int:
+    return shift + (shift > 32) * (32 - shift)
+
+
+def _exact(
+    names: str,
+    cost: Cost,
+    declared: str,
+    value: Callable[[int, int], int] | Callable[[int, int, int], int],
+    instruction: str = "",
+) -> Row:
+    """A function of whole numbers, by operators that numbers and arrays both have."""
+    return Row(names, cost, declared=declared, value=value, of_arrays=True, instruction=instruction)
 
 
 def _curand(names: str, words: int, fp32: float = 0, fp64: float = 0, special: float = 0) -> Row:
@@ -81,7 +138,10 @@ _REAL = (
     Row("fabs", Cost.OF_TYPE, _S.ABS, _BOTH_1),
     Row("floor", Cost.OF_TYPE, _S.FLOOR, _BOTH_1),
     Row("ceil", Cost.OF_TYPE, _S.CEIL, _BOTH_1),
-    Row("logb round trunc rint nearbyint", Cost.OF_TYPE, declared=_BOTH_1),
+    Row("logb", Cost.OF_TYPE, declared=_BOTH_1),
+    Row("round", Cost.OF_TYPE, declared=_BOTH_1, value=_round_half_away_from_zero),
+    Row("trunc", Cost.OF_TYPE, declared=_BOTH_1, value=_trunc),
+    Row("rint nearbyint", Cost.OF_TYPE, declared=_BOTH_1, value=_round_half_to_even),
     Row("copysign fdim nextafter", Cost.OF_TYPE, declared=_BOTH_2),
     Row("min umin llmin ullmin", Cost.OF_TYPE, _S.MIN),
     Row("max umax llmax ullmax", Cost.OF_TYPE, _S.MAX),
@@ -90,14 +150,18 @@ _REAL = (
     Row("__isnanf __isinff __finitef", Cost.OF_TYPE, declared="WS_C WS_HD int {}(float);"),
     Row("isnanf isinff", Cost.OF_TYPE),
     Row("ldexp scalbn scalbln lrint lround llrint llround ilogb fdivide", Cost.OF_TYPE),
-    Row("__mul24", Cost.OF_TYPE, _S.MUL24, _I),
-    Row("__umul24", Cost.OF_TYPE, _S.MUL24, _U),
-    Row("mul24 umul24", Cost.OF_TYPE, _S.MUL24),
-    Row("__mulhi __rhadd", Cost.OF_TYPE, declared=_I),
-    Row("__umulhi __uhadd", Cost.OF_TYPE, declared=_U),
+    Row("__mul24", Cost.OF_TYPE, _S.MUL24, _I, value=_mul24, of_arrays=True),
+    Row("__umul24", Cost.OF_TYPE, _S.MUL24, _U, value=_umul24, of_arrays=True),
+    Row("mul24", Cost.OF_TYPE, _S.MUL24, value=_mul24, of_arrays=True),
+    Row("umul24", Cost.OF_TYPE, _S.MUL24, value=_umul24, of_arrays=True),
+    Row("__mulhi", Cost.OF_TYPE, declared=_I),
+    Row("__umulhi", Cost.OF_TYPE, declared=_U),
+    _exact("__rhadd", Cost.OF_TYPE, _I, lambda a, b: a + b + 1 >> 1),
+    _exact("__uhadd", Cost.OF_TYPE, _U, lambda a, b: a + b >> 1),
+    _exact("__urhadd", Cost.OF_TYPE, _U, lambda a, b: a + b + 1 >> 1),
     Row("__mul64hi", Cost.OF_TYPE, declared="long long(long long, long long)"),
     Row("__umul64hi", Cost.OF_TYPE, declared="unsigned long long(unsigned long long, unsigned long long)"),
-    Row("mulhi __urhadd", Cost.OF_TYPE),
+    Row("mulhi", Cost.OF_TYPE),
     # One special operation:
     Row("sqrt", Cost.SPECIAL, _S.SQRT, _BOTH_1),
     Row("exp", Cost.SPECIAL, _S.EXP, _BOTH_1),
@@ -141,13 +205,16 @@ _ROWS = (
     Row("__ffsll", Cost.INT, _S.FFS, "int(long long)"),
     Row("__brev", Cost.INT, _S.BREV, "unsigned(unsigned)"),
     Row("__brevll", Cost.INT, _S.BREV, "unsigned long long(unsigned long long)"),
-    Row("__byte_perm __usad", Cost.INT, declared=_UUU),
-    Row("__sad", Cost.INT, declared="unsigned(int, int, unsigned)"),
+    _exact("__byte_perm", Cost.INT, _UUU, _byte_perm),
+    _exact("__usad", Cost.INT, _UUU, lambda a, b, c: abs(a - b) + c),
+    _exact("__sad", Cost.INT, "unsigned(int, int, unsigned)", lambda a, b, c: abs(a - b) + c),
     Row("__fns", Cost.INT, declared="unsigned(unsigned, unsigned, int)"),
     Row("__dp4a", Cost.INT, declared=f"{_III} {_UUU}"),
     Row("__dp2a_lo __dp2a_hi", Cost.INT, declared=_III),
-    Row("__funnelshift_l __funnelshift_r", Cost.INT, declared=_UUU, instruction="shf"),
-    Row("__funnelshift_lc __funnelshift_rc", Cost.INT, declared=_UUU),
+    _exact("__funnelshift_l", Cost.INT, _UUU, lambda a, b, n: (b << 32 | a) << (n & 31) >> 32, "shf"),
+    _exact("__funnelshift_r", Cost.INT, _UUU, lambda a, b, n: (b << 32 | a) >> (n & 31), "shf"),
+    _exact("__funnelshift_lc", Cost.INT, _UUU, lambda a, b, n: (b << 32 | a) << _at_most_32(n) >> 32),
+    _exact("__funnelshift_rc", Cost.INT, _UUU, lambda a, b, n: (b << 32 | a) >> _at_most_32(n)),
     Row("popcount popcountll clz clzll ffs ffsll bswap32 bswap64 ctz", Cost.INT),
     # Exchanges between lanes:
     Row("__shfl __shfl_sync", Cost.INT, _S.BROADCAST),
@@ -232,7 +299,7 @@ _ROWS = (
 
 _FAMILIES = (
     (r"__v\w+[24]|__funnelshift_\w+|__vi\w+", Row("", Cost.INT)),
-    (r"__fmaf?_r[nzud]|__[fd]maf?_r[nzud]", Row("", Cost.TWICE, _S.FMA)),
+    (r"__[fd]?maf?(_ieee)?_r[nzud]", Row("", Cost.TWICE, _S.FMA)),
     (r"__[fd]r?sqrtf?_r[nzud]", Row("", Cost.SPECIAL)),
     (r"__[fd]addf?_r[nzud]", Row("", Cost.OF_TYPE, _S.ADD)),
     (r"__[fd]mulf?_r[nzud]", Row("", Cost.OF_TYPE, _S.MUL)),
@@ -261,14 +328,15 @@ _FAMILIES = (
 
 
 def _by_name() -> dict[str, Row]:
-    """Every row under each of its names; a row with a value of its own says so by its semantics."""
+    """Every row under each of its names; one of which only the value is known says so by its semantics."""
     found: dict[str, Row] = {}
     for row in _ROWS:
-        known = row if row.value is None else replace(row, semantics=Semantics.COMPUTED)
+        only_value = row.value is not None and row.semantics is Semantics.OPAQUE
+        known = replace(row, semantics=Semantics.COMPUTED) if only_value else row
         found.update(dict.fromkeys(row.names.split(), known))
     for row in _REAL:
         for name in row.names.split():
-            found.setdefault(f"{name}f", row)
+            found.setdefault(f"{name}f", found[name])
     return found
 
 
@@ -291,8 +359,14 @@ def builtin(name: str) -> Row | None:
 
 def value_of(name: str) -> Callable[..., Number] | None:
     """The function that computes the value of a call, for rows that have one."""
-    known = BUILTINS.get(name)
+    known = builtin(name)
     return None if known is None else known.value
+
+
+def value_of_arrays(name: str) -> Callable[..., Any] | None:
+    """`value_of` where it computes arrays of int64 too."""
+    known = builtin(name)
+    return known.value if known is not None and known.of_arrays else None
 
 
 def operations_of(row: Row, result: Type, arguments: tuple[Type, ...]) -> tuple[OperationCount, ...]:

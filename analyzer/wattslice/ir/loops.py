@@ -109,7 +109,7 @@ def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
     known = _definitions(loop.body, assigned)
     conjuncts = () if is_endless(loop) or loop.condition is None else tuple(_conjuncts(loop.condition))
     updates: list[Induction] = []
-    for expr in _once_an_iteration(loop):
+    for expr in once_an_iteration(loop):
         update = update_of(expr)
         if update is None or not is_invariant(update.amount, assigned):
             update = _chained_update(expr, known) or update
@@ -260,7 +260,7 @@ def update_of(expr: ir.Expr) -> Induction | None:
 
 def step_updates(loop: ir.Loop) -> tuple[Induction, ...]:
     """The updates that the step of a loop makes, `i++, j += 2`."""
-    parts = () if loop.step is None else _always(loop.step)
+    parts = () if loop.step is None else always_evaluated(loop.step)
     return tuple(update for part in parts if (update := update_of(part)) is not None)
 
 
@@ -335,10 +335,10 @@ def _has_parts(type_: ir.Type) -> bool:
     return type_.lanes > 1 or type_.kind in (ir.TypeKind.RECORD, ir.TypeKind.ARRAY)
 
 
-def _once_an_iteration(loop: ir.Loop) -> Iterator[ir.Expr]:
+def once_an_iteration(loop: ir.Loop) -> Iterator[ir.Expr]:
     """The expressions at the top of step and body that every iteration runs exactly once."""
     if loop.step is not None:
-        yield from _always(loop.step)
+        yield from always_evaluated(loop.step)
     for stmt in _straight_line(loop.body):
         yield from _always_of(stmt)
         if _continues(stmt):
@@ -349,14 +349,14 @@ def _always_of(stmt: ir.Stmt) -> Iterator[ir.Expr]:
     """What running a statement of straight-line code evaluates once."""
     match stmt:
         case ir.ExprStmt(expr=expr) | ir.If(condition=expr):
-            yield from _always(expr)
+            yield from always_evaluated(expr)
         case ir.Declare(value=value) if value is not None:
-            yield from _always(value)
+            yield from always_evaluated(value)
         case _:
             pass
 
 
-def _always(expr: ir.Expr) -> Iterator[ir.Expr]:
+def always_evaluated(expr: ir.Expr) -> Iterator[ir.Expr]:
     """The parts of an expression that are always evaluated: `i++` in `j = i++`, but not in `c && i++`."""
     stack = [expr]
     while stack:

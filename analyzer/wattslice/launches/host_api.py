@@ -35,17 +35,9 @@ from wattslice_models.gpu import Gpu
 Number = int | float
 
 
-def _round_half_away_from_zero(x: Number) -> float:
-    fraction, whole = math.modf(x)  # exact, unlike x + 0.5
-    return whole + math.copysign(1.0, x) if abs(fraction) >= 0.5 else whole
-
-
 _OF_ONE: dict[str, Callable[[Number], Number]] = {
     "ceil": lambda x: float(math.ceil(x)),
     "floor": lambda x: float(math.floor(x)),
-    "round": _round_half_away_from_zero,
-    "rint": lambda x: float(round(x)),  # to even
-    "trunc": lambda x: float(math.trunc(x)),
     "sqrt": math.sqrt,
     "cbrt": math.cbrt,
     "exp": math.exp,
@@ -216,13 +208,13 @@ def is_known(node: ir.Call) -> bool:
     """Whether a function is of a library, as far as its name and declaration tell."""
     name = node.name.removeprefix("std::")
     known = name in _KEEPS_ITS_ARGUMENTS | EXITS | ALLOCATIONS | TEXT_TESTS or name in _NO_OPTION_GIVEN
-    known = known or name.startswith(_LIBRARIES) or _plain(name) in _MATHEMATICS
+    known = known or name.startswith(_LIBRARIES) or _function(name) is not None
     return known and not node.is_of_program
 
 
 def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
     """Value of a mathematical function; None when `name` is none, Unknown when an argument is."""
-    function = _MATHEMATICS.get(_plain(name)) or value_of(name)
+    function = _function(name)
     if function is None:
         return None
     numbers: list[Number] = []
@@ -238,13 +230,11 @@ def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
         return Unknown(f"{name} of these arguments is no number")
 
 
-def _plain(name: str) -> str:
+def _function(name: str) -> Callable[..., Number] | None:
     name = name.removeprefix("std::").removeprefix("::")
-    for suffix in ("", "f", "l", "ll"):
-        stem = name.removesuffix(suffix)
-        if name.endswith(suffix) and stem in _MATHEMATICS:
-            return stem
-    return name
+    stems = (name.removesuffix(suffix) for suffix in ("", "f", "l", "ll") if name.endswith(suffix))
+    known = (_MATHEMATICS.get(stem) or value_of(stem) for stem in stems)
+    return next((function for function in known if function is not None), None)
 
 
 def by_semantics(semantics: ir.Semantics, arguments: tuple[Value, ...]) -> Value:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.ir.loops import Bound, constant_trips, shape_of, whole_limit
+from wattslice.ir.loops import Bound, LoopShape, constant_trips, shape_of, whole_limit
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.control_flow import ControlFlow, Flow, LeftError
 from wattslice.launches.instances import LaunchInstance, values_of
@@ -23,7 +24,9 @@ from wattslice.launches.memory import (
     Memory,
     Unknown,
     Value,
+    binary,
     condition_of,
+    convert,
     is_aggregate,
     is_length,
     length_cell,
@@ -46,6 +49,17 @@ MOST_REPEATS = 2
 """Iterations of it in a row that change nothing: those that follow would not, either."""
 _Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
 """A launch, the calls that lead to it, and the kernel of a pointer."""
+
+
+class _MiscountedError(Exception):
+    """The test of a loop does not say what the number of its iterations says."""
+
+
+class _Start(Struct, frozen=True):
+    """Where a loop begins: a point in time of memory, and of the launches."""
+
+    mark: int
+    known: int
 
 
 class HostLoops(ControlFlow):
@@ -75,30 +89,29 @@ class HostLoops(ControlFlow):
                     self.memory.apply({cell: replace(value, is_derived=False)})
             self._lost = {**around, **self._lost}
 
-    def _iterate(self, stmt: ir.Loop) -> Flow:
-        bound, trips = _counted(stmt), None
-        limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
-        if bound is None:
-            limit = MAX_UNCOUNTED_ITERATIONS if not self._graph.launches_in(stmt.body) else limit
-        elif (trips := self._trips(stmt, bound)) is not None and trips > limit:
-            writes = self._writes(stmt)
-            ends_early = writes.may_end_early or self._may_be_thrown_in(stmt)
-            return self._visit_once(stmt) if ends_early else self._sample(stmt, trips, writes)
-        mark, known = self.memory.mark(), len(self.instances)
-        begin, repeats = self.steps_left, 0
+    def _iterate(self, stmt: ir.Loop, *, is_counted: bool = True) -> Flow:
+        """Follow a loop, or visit some of its iterations, whose number is known if it `is_counted`."""
+        head, trips = self._counted(stmt) if is_counted else (None, None)
         has_launches = bool(self._graph.launches_in(stmt.body))
+        is_short = has_launches or head is not None
+        limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
+        limit = limit if is_short else MAX_UNCOUNTED_ITERATIONS
+        start = _Start(self.memory.mark(), len(self.instances))
+        if trips is not None and trips > limit:
+            return self._visit_once(stmt) if self._ends_early(stmt) else self._sample(stmt, trips, start)
+        mark, known = start.mark, start.known
+        begin, repeats = self.steps_left, 0
         least = 0 if has_launches else begin - MAX_LOOP_STEPS
         is_endless = stmt.condition is None or isinstance(stmt.condition, ir.Constant)
-        is_open = bound is None and (is_endless or not has_launches)
+        is_open = head is None and (is_endless or not has_launches)
         for iteration in range(limit + 1):
             if self.steps_left < least or repeats == MOST_REPEATS:
                 return self._unfinished(stmt, mark, known)
             before = self.memory.mark()
             if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
-                is_long = (begin - self.steps_left) * (trips - 1) > self.steps_left * SHARE_OF_LOOP
-                ends_early = (writes := self._writes(stmt)).may_end_early or self._may_be_thrown_in(stmt)
-                if is_long and not ends_early:
-                    return self._sample(stmt, trips - 1, writes, known)
+                most = self.steps_left * SHARE_OF_LOOP if is_short else MAX_LOOP_STEPS
+                if (begin - self.steps_left) * (trips - 1) > most and not self._ends_early(stmt):
+                    return self._sample(stmt, trips - 1, start, is_begun=True)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
                 holds = truth(value)
@@ -109,7 +122,7 @@ class HostLoops(ControlFlow):
                     return self._visit_once(stmt, condition_of(value))
                 if not holds:
                     if iteration == 0:
-                        self._visit_never(stmt, bound)
+                        self._visit_never(stmt, head)
                     return Flow.NEXT
             flow = self._iteration(stmt)
             if flow in (Flow.RETURN, Flow.EXIT):
@@ -120,9 +133,12 @@ class HostLoops(ControlFlow):
                 self.evaluate(stmt.step)
             if is_open and iteration >= 1 and self._around[-1].jumps > iteration:
                 return self._unfinished(stmt, mark, known)
-            if bound is None and not has_launches:
+            if not is_short:
                 repeats = repeats + 1 if self.memory.is_as_at(before) else 0
         return self._unfinished(stmt, mark, known)
+
+    def _ends_early(self, stmt: ir.Loop) -> bool:
+        return self._writes(stmt).may_end_early or self._may_be_thrown_in(stmt)
 
     def _may_be_thrown_in(self, stmt: ir.Loop) -> bool:
         return self._protected > 0 and self._graph.may_throw(stmt)
@@ -282,61 +298,99 @@ class HostLoops(ControlFlow):
             one for one in rest if one.times is None and (_site(one), values_of(one)) not in known
         ]
 
-    def _trips(self, stmt: ir.Loop, bound: Bound) -> int | None:
-        """Iterations of a counted loop, from its bound at the start and the first step of its counter.
+    def _counted(self, stmt: ir.Loop) -> tuple[Bound | None, int | None]:
+        """The bound of `for (...; i < bound; i += amount)`, and the iterations of this or any loop of which
+        a counter alone decides them, where they are known.
+
+        The counter is one that nothing but its step changes, in the loop or in what it calls.
+        """
+        shape = shape_of(stmt, memory_stays=True)
+        if shape.has_other_conjuncts or len(shape.bounds) != 1:
+            return None, None
+        (bound,) = shape.bounds
+        counter, is_order = bound.induction.variable, bound.comparison is not ir.BinaryOp.NE
+        if counter not in self._writes(stmt).steady:
+            return None, None
+        known, mark = len(self.instances), self.memory.mark()
+        try:
+            trips = self._trips(shape, bound)
+        finally:
+            self.memory.roll_back(mark)
+            del self.instances[known:]
+        if is_order and counter in shape.stepped:
+            return bound, trips
+        return None, None if trips is None or self._ends_early(stmt) else trips
+
+    def _trips(self, shape: LoopShape, bound: Bound) -> int | None:
+        """Iterations of a counted loop, from its bound and counter at the start; it is entered on the way.
 
         None when unknown, also for a counter that moves away from its bound: that ends when it wraps around.
         """
-        assert stmt.condition is not None
-        assert stmt.step is not None
-        if truth(self.evaluate(stmt.condition)) is None:
-            return None
-        counter = bound.induction.variable
+        stmt, counter, amount = shape.loop, bound.induction.variable, bound.induction.amount
         start = self._int_of(counter)
         limit = bound.limit if isinstance(bound.limit, int) else self.evaluate(bound.limit)
-        mark = self.memory.mark()
-        self.evaluate(stmt.step)
-        second = self._int_of(counter)
-        self.memory.roll_back(mark)
-        if start is None or second is None or not isinstance(limit, (int, float)):
+        step = amount if isinstance(amount, int) else self.evaluate(amount)
+        is_do = stmt.kind is ir.LoopKind.DO
+        if not is_do and stmt.condition is not None and not (holds := truth(self.evaluate(stmt.condition))):
+            return holds if holds is None else 0
+        if start is None or not isinstance(step, int) or not isinstance(limit, (int, float)):
             return None
+        second = convert(binary(bound.induction.op, start, step, ir.INT64), counter.type)
         whole = limit if isinstance(limit, int) else whole_limit(bound.comparison, limit)
-        return (
-            None
-            if whole is None
-            else constant_trips(start + bound.shift, second - start, bound.comparison, whole)
-        )
+        if whole is None or not isinstance(second, int):
+            return None
+        first = second if is_do and counter not in shape.updated_in_test else start
+        first += bound.shift
+        trips = constant_trips(first, second - start, bound.comparison, whole)
+        if trips is None:
+            return None
+        nodes = () if stmt.condition is None else ir.walk_expressions(stmt.condition)
+        types = [counter.type, bound.type_, *(node.type for node in nodes if isinstance(node, ir.Cast))]
+        behind = first + trips * (second - start)  # it wraps on the way where a type does not hold both
+        if any(convert(v, t) != v for t in types if _holds_integers(t) for v in (first, behind)):
+            return None
+        return trips + is_do
 
     def _int_of(self, variable: ir.Variable) -> int | None:
         value = self.memory.read(self.memory.storage(variable), 0, variable.type)
         return value if isinstance(value, int) else None
 
-    def _sample(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None = None) -> Flow:
+    def _sample(self, stmt: ir.Loop, trips: int, start: _Start, *, is_begun: bool = False) -> Flow:
         """A long counted loop: two iterations to see what changes by a constant, any, the middle one if it
         launches something, and the last.
 
-        `first`: where the instances of the iteration before these begin, if there was one.
+        `start`: of the loop; if it `is_begun`, of one iteration before these. What its test says of each, and
+        behind the last, must be what `trips` says: else it is not counted.
         """
-        times = self._times
+        times, seen, jumps, returned = self._times, set(self._seen), self._jumps(), list(self._returned)
         try:
-            return self._first_middle_last(stmt, trips, writes, first)
+            return self._first_middle_last(stmt, trips, start.known if is_begun else None)
+        except _MiscountedError:
+            self.memory.roll_back(start.mark)
+            del self.instances[start.known :]
+            self._forget_jumps(jumps)
+            self._returned[:] = returned
+            self._seen = seen
         finally:
             self._times = times
+        return self._iterate(stmt, is_counted=False)
 
-    def _first_middle_last(self, stmt: ir.Loop, trips: int, writes: LoopWrites, first: int | None) -> Flow:
-        assert stmt.step is not None
+    def _first_middle_last(self, stmt: ir.Loop, trips: int, first: int | None) -> Flow:
+        """`first`: where the instances of the iteration before these begin, if there was one."""
+        writes = self._writes(stmt)
         mark, times = self.memory.mark(), self._times
         visited = [(len(self.instances), 1)] if first is None else [(first, 1), (len(self.instances), 1)]
-        flow = self._once(stmt)
-        after_first = self.memory.changes_since(mark)
+        flow = self._once(stmt, is_tested=stmt.kind is not ir.LoopKind.DO or first is not None)
         if flow is not Flow.NEXT:
             return self._stopped(flow)
+        steady = {self.memory.storage(variable): variable.type for variable in writes.steady}
+        after_first = {(storage, 0): self.memory.current((storage, 0)) for storage in steady}
+        after_first |= self.memory.changes_since(mark)
         visited.append((len(self.instances), 1))
         flow = self._once(stmt)
         after_second = self.memory.changes_since(mark)
         reason = "changes in a long loop"
         _, others, rest = self._any_iteration(stmt, after_second, reason, times=None if times is None else 1)
-        steady = {self.memory.storage(variable) for variable in writes.steady}
         grown = {length_cell(self.memory.address(variable)) for variable in writes.grown}
         changed = [
             cell
@@ -352,11 +406,14 @@ class HostLoops(ControlFlow):
                 if cell[0] in steady or cell in grown:
                     if cell not in after_second:
                         continue
-                    value = _extrapolated(after_first.get(cell), after_second[cell], iteration - 2)
+                    type_ = steady.get(cell[0], ir.INT64)
+                    value = _extrapolated(after_first.get(cell), after_second[cell], iteration - 2, type_)
                 self.memory.apply({cell: value})
             flow = self._once(stmt)
             if flow is not Flow.NEXT:
                 break
+        else:
+            self._test(stmt, holds=False)
         self._uncount_irregular(visited)
         self._add(rest, visited[0][0])
         return flow if flow is Flow.EXIT else Flow.NEXT
@@ -389,16 +446,27 @@ class HostLoops(ControlFlow):
             found = self._loop_writes[stmt] = writes_of(stmt, self._graph.functions_in(stmt))
         return found
 
-    def _once(self, stmt: ir.Loop) -> Flow:
+    def _once(self, stmt: ir.Loop, *, is_tested: bool = True) -> Flow:
+        if is_tested:
+            self._test(stmt, holds=True)
         flow = self._iteration(stmt)
-        if flow in (Flow.NEXT, Flow.CONTINUE) and stmt.step is not None:
-            self.evaluate(stmt.step)
+        if flow in (Flow.NEXT, Flow.CONTINUE):
+            if stmt.step is not None:
+                self.evaluate(stmt.step)
             return Flow.NEXT
         return Flow.EXIT if flow is Flow.EXIT else Flow.BREAK
+
+    def _test(self, stmt: ir.Loop, *, holds: bool) -> None:
+        if stmt.condition is None or truth(self.evaluate(stmt.condition)) is not holds:
+            raise _MiscountedError
 
 
 def _site(instance: LaunchInstance) -> _Site:
     return instance.node, instance.path, instance.kernel
+
+
+def _holds_integers(type_: ir.Type) -> bool:
+    return type_.is_integral and type_.kind is not ir.TypeKind.BOOL
 
 
 def _is_lost(value: Value) -> bool:
@@ -406,19 +474,11 @@ def _is_lost(value: Value) -> bool:
     return isinstance(value, Unknown) and value.least is None and not value.is_option
 
 
-def _extrapolated(first: Value | None, second: Value, iterations: int) -> Value:
-    """What a cell that changes steadily holds so many iterations after the second."""
+def _extrapolated(first: Value | None, second: Value, iterations: int, type_: ir.Type) -> Value:
+    """What a cell of `type_` that changes steadily holds so many iterations after the second."""
     if isinstance(first, int) and isinstance(second, int):
-        return second + (second - first) * iterations
+        exact = second + (second - first) * iterations
+        value = convert(exact, type_)
+        if value == exact or not type_.signed or type_.bits < ir.INT32.bits:  # else it has overflowed
+            return value
     return second if isinstance(second, Unknown) else Unknown("changed in a long loop of the host code")
-
-
-def _counted(stmt: ir.Loop) -> Bound | None:
-    """The bound of `for (...; i < bound; i += amount)`, of an `i` that nothing but the step changes."""
-    shape = shape_of(stmt, memory_stays=True)
-    if shape.has_other_conjuncts or len(shape.bounds) != 1:
-        return None
-    (bound,) = shape.bounds
-    is_sum = bound.induction.op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB)
-    is_order = bound.comparison not in (ir.BinaryOp.EQ, ir.BinaryOp.NE)
-    return bound if is_sum and is_order and bound.induction.variable in shape.stepped else None

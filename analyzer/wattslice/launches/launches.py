@@ -201,7 +201,7 @@ def _launch(
         )
         assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     if all(instance.is_guess for instance in running or group):
-        message = f"{kernel.name} is perhaps launched: through a pointer of which nobody knows what it holds"
+        message = f"{kernel.name} is perhaps launched: through a pointer whose value is unknown"
         assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     if other is not None:
         where = other.node.span.line if other.node.span.file == file else line

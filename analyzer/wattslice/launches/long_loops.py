@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from wattslice import ir
-from wattslice.ir.loops import update_of
+from wattslice.ir import loops
 from wattslice.launches.host_api import base_of
 
 
@@ -38,18 +38,17 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
         if isinstance(stmt, ir.Declare) and stmt.variable.role is not ir.VariableRole.STATIC_LOCAL:
             written.setdefault(stmt.variable, 1)
     steps: dict[ir.Variable, int] = {}
-    for expr in (*_always_run(loop.body), *(() if loop.step is None else ir.comma_parts(loop.step))):
+    in_test = () if loop.condition is None else loops.always_evaluated(loop.condition)
+    for expr in (*loops.once_an_iteration(loop), *in_test):
         variable = _stepped(expr, written)
         if variable is not None:
             steps[variable] = steps.get(variable, 0) + 1
-    is_skipping = any(True for stmt in jumps_of(loop.body) if isinstance(stmt, ir.Continue))
-    in_step = {v for e in (() if loop.step is None else ir.comma_parts(loop.step)) for v in _written_by(e)}
-    steady = {v for v, n in steps.items() if written[v] == n and (not is_skipping or v in in_step)}
+    steady = {v for v, n in steps.items() if written[v] == n}
     return LoopWrites(
         frozenset(steady),
         frozenset(written),
         _may_end_early(loop.body, set(written)),
-        frozenset() if is_skipping or not _names_vectors(expressions) else _grown(loop, expressions),
+        frozenset() if not _names_vectors(expressions) else _grown(loop, expressions),
     )
 
 
@@ -94,7 +93,7 @@ def _grown(loop: ir.Loop, expressions: Iterable[ir.Expr]) -> frozenset[ir.Variab
     """Vectors that an element is put behind once in each iteration, and whose length nothing else changes."""
     added = [
         expr.arguments[0].variable
-        for expr in _always_run(loop.body)
+        for expr in loops.once_an_iteration(loop)
         if isinstance(expr, ir.Call) and expr.name in ("push_back", "emplace_back")
         if expr.arguments and isinstance(expr.arguments[0], ir.AddressOf)
     ]
@@ -132,27 +131,23 @@ def _written_by(expr: ir.Expr) -> Iterator[ir.Variable]:
                     yield inner.variable
 
 
-def _always_run(stmt: ir.Stmt) -> Iterator[ir.Expr]:
-    """The expressions of statements that every iteration runs once, unless it jumps."""
-    if isinstance(stmt, ir.Block):
-        for inner in stmt.statements:
-            yield from _always_run(inner)
-    elif isinstance(stmt, ir.ExprStmt):
-        yield from ir.comma_parts(stmt.expr)
-
-
 def _stepped(expr: ir.Expr, written: Iterable[ir.Variable]) -> ir.Variable | None:
     """The variable that an expression changes by an amount that no iteration changes."""
-    update = update_of(expr)
+    update = loops.update_of(expr)
     if update is None or update.op not in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
         return None
+    variable = update.variable
+    if variable.type.kind is ir.TypeKind.BOOL:
+        return None
     for node in () if isinstance(update.amount, int) else ir.walk_expressions(update.amount):
+        if node.type.is_float and not variable.type.is_float:  # which rounds
+            return None
         if isinstance(node, ir.Read):
             if node.place.variable in written:
                 return None
         elif not isinstance(node, (ir.Constant, ir.Binary, ir.Unary, ir.Cast)):
             return None
-    return update.variable
+    return variable
 
 
 def jumps_of(stmt: ir.Stmt) -> Iterator[ir.Stmt]:

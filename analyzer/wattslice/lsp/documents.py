@@ -10,8 +10,8 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from wattslice.frontend.blanked_text import without_text
 from wattslice.patterns import regex
-from wattslice.profiling.probes.source_text import without_text
 
 # Only these end a line in the protocol and for compilers; str.splitlines() also breaks at form feeds.
 _LINE = regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

@@ -279,7 +279,7 @@ def _corrected(found: PowerAnswer, question: PowerQuestion, work: Workload) -> P
         if taught_w > limit_w:
             limit_note = f"measured variants make it {taught_w:.0f} W, above the limit of {limit_w:g} W"
         elif watts.limit_note and taught.time is None:
-            limit_note = "nobody measured seconds: those told are of a board that its limit holds back"
+            limit_note = "no seconds were measured: those shown are of a board that its limit holds back"
     drawn = power_w / done.power_w
     if wanted is not None and taught.power is not None:
         if corrects:

@@ -141,7 +141,7 @@ def limited(watts: ProgramWatts, held: Held) -> ProgramWatts:
     if wanted is None:
         return watts
     wanted = replace(wanted, held=held)
-    excess = f"{wanted.power_w:.0f} W exceed the limit of {held.limit_w:g} W, which is told instead"
+    excess = f"{wanted.power_w:.0f} W exceed the limit of {held.limit_w:g} W, which is shown instead"
     low_w, high_w = wanted.shown
     return replace(
         watts,

@@ -161,7 +161,7 @@ def _fitted(gpu: Gpu, clocks: Clocks) -> tuple[Machine, ...] | str:
         ("--mem-mhz", clocks.memory_mhz, nearest.memory_mhz),
     ):
         if asked is not None and (measured is None or abs(asked / measured - 1.0) > _SAME_CLOCK):
-            known = "not told" if measured is None else f"{measured:g} MHz"
+            known = "unknown" if measured is None else f"{measured:g} MHz"
             return f"the sweep of {gpu.id} has no run near {option} {asked:g}: nearest {known}"
     fit = nearest.relative_fit
     found: list[Machine] = []

@@ -41,7 +41,7 @@ class Aliases:
         root = None if place.root is None or place.space in self._rootless else self._find(place.root)
         name = (place.space, root)
         if (key := self._keys.get(name)) is None:
-            key = self._keys[name] = MemoryKey(place.space, root)
+            key = self._keys[name] = MemoryKey(place.space)
         return key
 
     def _visit(self, node: ir.Stmt | ir.Expr) -> None:

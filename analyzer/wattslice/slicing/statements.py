@@ -41,7 +41,6 @@ class MemoryKey(Struct, frozen=True, eq=False):
     """
 
     space: ir.MemorySpace
-    alias_class: ir.Variable | None
 
 
 Key = ir.Variable | MemoryKey

@@ -105,7 +105,7 @@ def measured_tables(gpu_id: str) -> MeasuredTables:
             board = gpu_id.partition("_")[0]
             alike = ", ".join(one for one in measured_gpu_ids() if one.partition("_")[0] == board)
             raise WattsliceError(
-                f"nobody has measured {gpu_id}: there is no {path.name}",
+                f"no measurements of {gpu_id}: there is no {path.name}",
                 remedy="give measurements with --data" + (f", or take {alike}" if alike else ""),
             )
     return MeasuredTables(

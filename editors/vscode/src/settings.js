@@ -12,7 +12,9 @@ const OPTIONS = [
   ["delta", "--delta"],
   ["denseFrom", "--dense-from"],
   ["set", "--set"],
+  ["data", "--data"],
   ["launch", "--launch"],
+  ["args", "--args"],
   ["include", "-I"],
   ["define", "-D"],
   ["std", "--std"],
@@ -20,6 +22,9 @@ const OPTIONS = [
   ["profile", "--profile"],
   ["coreMhz", "--core-mhz"],
   ["memMhz", "--mem-mhz"],
+  ["select", "--select"],
+  ["ignore", "--ignore"],
+  ["severity", "--severity"],
 ];
 
 /** Where a project may keep its settings, as a glob. */

@@ -1,11 +1,12 @@
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from wattslice.config.options import Kind
+from wattslice.config.options import Kind, Place, said_at
 from wattslice.lsp.client_settings import KEYS, read_client_settings
 from wattslice.version import __version__
 
@@ -22,6 +23,13 @@ def _declared() -> dict[str, dict[str, object]]:
 
 def test_every_setting_of_the_server_can_be_set_in_vs_code_and_no_other() -> None:
     assert set(_declared()) - _THE_EDITORS_OWN == {option.camel for option in KEYS}
+
+
+def test_what_vs_code_runs_gets_every_setting_that_is_an_option() -> None:
+    script = (_EXTENSION / "src" / "settings.js").read_text(encoding="utf-8")
+    given = re.findall(r'\["(\w+)", "(-[\w-]+)"\]', script)
+    options = (option for option in said_at(Place.EDITOR).values() if Place.COMMAND in option.places)
+    assert sorted(given) == sorted((option.camel, option.name) for option in options)
 
 
 _TYPES: dict[Kind, object] = {

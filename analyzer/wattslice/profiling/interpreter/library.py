@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from wattslice import ir
-from wattslice.ir.builtins import value_of
+from wattslice.ir.builtins import value_of, value_of_arrays
 from wattslice.ir.c_arithmetic import converted
 from wattslice.patterns import regex
 from wattslice.profiling.interpreter import warp
@@ -28,7 +28,7 @@ _NOTHING_WORDS = """
 """
 _NOTHING = frozenset(_NOTHING_WORDS.split())
 _BIT_CAST = regex(r"__\w+_as_\w+$|(float_as_int|int_as_float|bit_cast)$")
-_FMA = regex(r"(?:__)?f(?:ma|maf)(?:_rn)?$|__hfma2?(?:_rn)?$|__(?:builtin|nv)_fmaf?$|__fmaf?_rn$")
+_NOT_TO_NEAREST = regex(r"\w*_(r[zud]|sat|relu)$")
 _HALF_COMPARISON = regex(r"__h(eq|ne|lt|le|gt|ge)$")
 _ROUNDING = regex(r"__(?:float|double|half)2u?(?:int|ll|short|char)_(r[nzud])$")
 _S = ir.Semantics
@@ -127,9 +127,7 @@ def _real(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | None:
     types = [dtype_of(a.type) for a in expr.arguments]
     floats = [t for t in (*types, result) if t.kind == "f"]
     working = max(floats, key=lambda t: t.itemsize)
-    if _FMA.match(name) or expr.semantics is _S.FMA:
-        if not _FMA.match(name) or len(expr.arguments) != 3:
-            return None
+    if _is_fused(expr, name):
         a, b, c = (compiler.number(argument, working) for argument in expr.arguments)
         return convert(lambda mask: fused(a(mask), b(mask), c(mask)), working, result)
     function = real_function(name, working, result) or _of_row(expr, name)
@@ -142,9 +140,16 @@ def _real(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evaluate | None:
     return _as_result(lambda mask: function(*(value(mask) for value in values)), result)
 
 
+def _is_fused(expr: ir.Intrinsic, name: str) -> bool:
+    """Whether it is a multiply-add rounded once, to the nearest."""
+    return expr.semantics is _S.FMA and len(expr.arguments) == 3 and not _NOT_TO_NEAREST.match(name)
+
+
 def _of_row(expr: ir.Intrinsic, name: str) -> Callable[..., Value] | None:
     """The function in the row of the table of builtins, for each lane."""
-    function = value_of(name)
+    of_arrays, function = value_of_arrays(name), value_of(name)
+    if of_arrays is not None:
+        return lambda *a: np.asarray(of_arrays(*(value.astype(np.int64) for value in a)))[()]
     if function is None:
         return None
     return np.vectorize(lambda *a: converted(function(*a), expr.type), otypes=[dtype_of(expr.type)])
@@ -201,7 +206,7 @@ def _vector_function(compiler: Compiler, expr: ir.Intrinsic, name: str) -> Evalu
     if type_.kind is not ir.TypeKind.FLOAT or any(a.type.lanes != type_.lanes for a in expr.arguments):
         return None
     lane = stored_dtype(type_.lane)
-    function = fused if _FMA.match(name) else real_function(name, lane, lane)
+    function = fused if _is_fused(expr, name) else real_function(name, lane, lane)
     if function is None:
         return None
     values = [compiler.expression(a) for a in expr.arguments]

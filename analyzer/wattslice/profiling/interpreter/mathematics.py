@@ -252,27 +252,6 @@ def brev(value: Value) -> Value:
     return result.astype(f"u{width // 8}")[()]
 
 
-def _funnel(low: Value, high: Value) -> Value:
-    return (high.astype(_U64) << _U64(32)) | low.astype(_U64)
-
-
-def _clamped(shift: Value) -> Value:
-    return np.minimum(shift.astype(_U64), _U64(32))
-
-
-def _byte_perm(x: Value, y: Value, selector: Value) -> Value:
-    both = _funnel(x, y)
-    selector = selector.astype(_U64)
-    result = np.zeros((), _U64)
-    for at in range(4):
-        choice = (selector >> _U64(4 * at)) & _U64(15)
-        byte = (both >> ((choice & _U64(7)) * _U64(8))) & _U64(255)
-        sign = (choice & _U64(8)) != 0
-        byte = np.where(sign, np.where(byte & _U64(128), _U64(255), _U64(0)), byte)
-        result = result | (byte << _U64(8 * at))
-    return result.astype(_U32)[()]
-
-
 def _mulhi(a: Value, b: Value) -> Value:
     if a.dtype.itemsize == 4:
         wide = _I64 if a.dtype.kind == "i" else _U64
@@ -288,11 +267,8 @@ def _mulhi(a: Value, b: Value) -> Value:
     return high.astype(a.dtype)[()]
 
 
-def _mul24(a: Value, b: Value) -> Value:
-    if a.dtype.kind == "u":
-        return (a & _U32(0xFFFFFF)) * (b & _U32(0xFFFFFF))
-    eight = np.int32(8)
-    return ((a << eight) >> eight) * ((b << eight) >> eight)
+def _average(a: Value, b: Value) -> Value:
+    return ((a.astype(_I64) + b.astype(_I64)) >> _I64(1)).astype(a.dtype)[()]
 
 
 def _dot_bytes(a: Value, b: Value, c: Value) -> Value:
@@ -304,32 +280,6 @@ def _dot_bytes(a: Value, b: Value, c: Value) -> Value:
             parts = [np.where(p > 127, p - 256, p) for p in parts]
         total = total + parts[0] * parts[1]
     return total.astype(c.dtype)[()]
-
-
-def _sad(a: Value, b: Value, c: Value) -> Value:
-    wide = np.abs(a.astype(_I64) - b.astype(_I64))
-    return (wide + c.astype(_I64)).astype(_U32)[()]
-
-
-def _average(up: int) -> Whole:
-    def average(a: Value, b: Value) -> Value:
-        return ((a.astype(_I64) + b.astype(_I64) + _I64(up)) >> _I64(1)).astype(a.dtype)[()]
-
-    return average
-
-
-def _funnel_shift(left: bool, most: Callable[[Value], Value]) -> Whole:
-    """The high word of both shifted left, or the low one shifted right; `most`: of the count."""
-
-    def shifted(low: Value, high: Value, shift: Value) -> Value:
-        both, count = _funnel(low, high), most(shift)
-        return ((both << count) >> _U64(32) if left else both >> count).astype(_U32)[()]
-
-    return shifted
-
-
-def _wrapped(shift: Value) -> Value:
-    return shift.astype(_U64) & _U64(31)
 
 
 def _by_lanes(lanes: int, function: Callable[[Any, Any], Any], signed: bool) -> Whole:
@@ -358,16 +308,8 @@ _WHOLE: tuple[tuple[str, Whole], ...] = (
     ("min umin llmin ullmin", np.minimum),
     ("max umax llmax ullmax", np.maximum),
     ("__mulhi __umulhi mulhi __mul64hi __umul64hi", _mulhi),
-    ("__mul24 mul24 __umul24 umul24", _mul24),
-    ("__byte_perm", _byte_perm),
-    ("__sad __usad", _sad),
-    ("__hadd __uhadd", _average(0)),
-    ("__rhadd __urhadd", _average(1)),
+    ("__hadd", _average),
     ("__dp4a", _dot_bytes),
-    ("__funnelshift_l", _funnel_shift(True, _wrapped)),
-    ("__funnelshift_r", _funnel_shift(False, _wrapped)),
-    ("__funnelshift_lc", _funnel_shift(True, _clamped)),
-    ("__funnelshift_rc", _funnel_shift(False, _clamped)),
 )
 _PACKED: tuple[tuple[str, Callable[[Any, Any], Any], bool], ...] = (
     ("add", np.add, False),

@@ -1,4 +1,4 @@
-"""The text of a source with its comments and literals blanked, and where to write something into it."""
+"""A source, and what is written into it at places that its text tells."""
 
 from __future__ import annotations
 
@@ -8,25 +8,11 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from wattslice.frontend.blanked_text import without_text
 from wattslice.patterns import regex
 
-_HIDDEN = regex(rb"//(?:\\\r?\n|[^\n])*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.DOTALL)
 _DIRECTIVE = regex(rb"^[ \t]*#", re.MULTILINE)
 _BLANK = b" \t\r\n\f\v"
-
-
-def without_text(source: bytes) -> bytes:
-    """`source` with blanks for comments and literals; every byte keeps its place, every line its end.
-
-    The quotes of literals stay, so that a literal is not taken for nothing.
-    """
-    return _HIDDEN.sub(_blanked, source)
-
-
-def _blanked(found: re.Match[bytes]) -> bytes:
-    text = found[0]
-    blank = re.sub(rb"[^\n]", b" ", text)
-    return blank if text[:1] == b"/" else text[:1] + blank[1:-1] + text[-1:]
 
 
 class Piece(Struct, frozen=True):

@@ -42,7 +42,7 @@ def render_github(
     tree = tree or SourceTree()
     first = sorted(findings, key=importance)[:ANNOTATIONS]
     lines = [_command(finding, tree) for finding in first]
-    more = f", of which the {ANNOTATIONS} most important are told" if len(findings) > len(first) else ""
+    more = f", of which the {ANNOTATIONS} most important are shown" if len(findings) > len(first) else ""
     data = data_words(analysis.kernels, named=False)
     launches = f"{len(analysis.kernels)}{f' ({data})' if data else ''}"
     lines.append(f"wattslice: launches: {launches}, findings: {len(findings)}{more}")

@@ -98,7 +98,7 @@ class Unit(Struct):
 def _not_opened(written: str) -> str:
     shown = written if len(written) <= 120 else f"{written[:119]}…"
     where = "below the working folder, the folder of the PTX or its repository"
-    return f"not opened: {shown!r} is no source of up to 32 MiB {where}; its lines are told as the PTX's"
+    return f"not opened: {shown!r} is no source of up to 32 MiB {where}; its lines are shown as the PTX's"
 
 
 def _is_toolkit(file: str) -> bool:

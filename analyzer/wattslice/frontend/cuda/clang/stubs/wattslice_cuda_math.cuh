@@ -62,6 +62,7 @@ WS_HD unsigned long long ullmax(unsigned long long, unsigned long long);
   WS_D2(T, __##P##add_##R) WS_D2(T, __##P##sub_##R) WS_D2(T, __##P##mul_##R) WS_D2(T, __##P##div_##R)
 #define WS_ROUND_ALL(R)                                                                                      \
   WS_ROUNDED(float, f, R) WS_ROUNDED(double, d, R) WS_D3(float, __fmaf_##R) WS_D3(double, __fma_##R)         \
+  WS_D3(float, __fmaf_ieee_##R)                                                                              \
   WS_D1(float, __frcp_##R) WS_D1(float, __fsqrt_##R) WS_D1(double, __drcp_##R) WS_D1(double, __dsqrt_##R)    \
   WS_D int __float2int_##R(float); WS_D unsigned __float2uint_##R(float);                                    \
   WS_D long long __float2ll_##R(float); WS_D unsigned long long __float2ull_##R(float);                      \
