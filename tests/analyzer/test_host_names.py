@@ -155,6 +155,23 @@ void plain(int &x) { x = 30; }
 9 | int a = 3, b = 4; std::pair<int, int> p{a, b}; auto &&[x, y] = p; y = 9 ;;; p.second
 9 | int a[2] = {3, 4}; auto &[x, y] = a; x = 9 ;;; a[0]
 9 | S s; auto &[x, y] = s; y = 9 ;;; s.y
+74 | std::vector<std::pair<int, int>> v{{1, 2}, {3, 4}}; for (auto &[a, b] : v) b += a ;;; v[1].second * 10 + v[0].second + 1
+42 | std::vector<std::pair<int, int>> v{{1, 2}, {3, 4}}; for (auto [a, b] : v) b += a ;;; v[1].second * 10 + v[0].second
+14 | std::vector<std::pair<int, int>> v{{1, 2}, {3, 4}}; int t = 0; for (const auto &[a, b] : v) t += a * b ;;; t
+75 | std::pair<int, int> v[] = {{1, 2}, {3, 4}}; for (auto &[a, b] : v) a += b ;;; v[1].first * 10 + v[0].first + 2
+24 | int m[2][2] = {{1, 2}, {3, 4}}; for (auto [a, b] : m) b = 9; for (auto &&[a, b] : m) a *= b ;;; m[0][0] + m[1][0] + m[0][1] + m[1][1] + 4
+10 | std::map<int, int> m{{1, 2}, {2, 5}}; for (auto &[k, v] : m) v += k ;;; m[1] + m[2]
+?9 | std::map<std::string, int> m{{"a", 2}, {"b", 5}}; for (auto &[k, v] : m) v += 1 ;;; m["a"] + m["b"]
+?9 | std::vector<std::tuple<int, int>> v{{1, 2}}; for (auto &[a, b] : v) b = 9 ;;; std::get<1>(v[0])
+29 | int a[] = {1, 2, 3}; auto [p, q, r] = a; auto &[x, y, w] = a; y = 9 ;;; q * 10 + a[1]
+19 | int a[2] = {1, 2}; auto [x, y] = a; a[0] = 9 ;;; x * 10 + a[0]
+31 | int a[2][2] = {{1, 2}, {3, 4}}; auto [x, y] = a[1]; x = 28; auto [r, s] = a; s[1] = 9 ;;; x + a[1][0]
+5 | int a[2] = {5, 6}, b[2] = {7, 8}; auto [x, y] = a; { auto [x, y] = b; y = x; } ;;; x
+?9 | struct R { int &a; int b; }; int n = 3; R r{n, 4}; auto [p, q] = r; p = 9 ;;; n
+?9 | struct R { int &a; int b; }; int n = 3; R r[] = {{n, 4}}; for (auto [p, q] : r) p = 9 ;;; n
+14 | static int s = 3; struct L { void up() { s += 4; } }; L l; l.up(); int t = s; s = 3; l.up() ;;; t + s
+?9 | int q = 5; static int s = q; struct alignas(8) L { static void up() { s += 4; } }; L::up() ;;; s
+?7 | struct B { int a, b; }; struct D : B {}; D d; d.a = 1; d.b = 2; auto &[x, y] = d; y = 7 ;;; d.b
 ?57 | std::array<S, 2> w; w[1].x = 5; for (auto &s : w) s.y = 7; std::swap(w[0], w[1]) ;;; w[0].x * 10 + w[1].y
 ?7 | std::vector<S> w(3); w[1].x = 5; for (auto &s : w) s.y += s.x ;;; w[1].y
 ?9 | std::map<int, int> m; for (int i = 0; i < 3; i++) m[i] = i; int t = 0; for (auto &[k, v] : m) { v += 2; t += v; } ;;; t

@@ -76,7 +76,7 @@ def test_methods_near_the_launch_are_read_before_those_far_away(tmp_path) -> Non
     ("statement", "times"),
     [
         ("k<<<unknown_size, 32>>>(7);", 1),
-        ("for (auto &[name, size] : sizes) k<<<size, 32>>>(7);", None),
+        ("for (auto &[name, size] : unknown_sizes) k<<<size, 32>>>(7);", None),
         ("if (rand()) k<<<unknown_size, 32>>>(7);", None),
     ],
 )

@@ -105,8 +105,8 @@ def test_structured_bindings_name_the_parts_of_their_object(tmp_path):
     body += "int t[2] = {1, n}; auto [r, s] = t; p[1] = x + v + s;"
     kernel = kernel_of(tmp_path, body, before=before)
     assert kernel.body_is_complete
-    assert code(kernel)[1:3] == ["q.a = 5.0", "Q binding = q"]
-    assert code(kernel)[-1].endswith("((q.a +:f32 f32(binding.b)) +:f32 f32(local:i32[(&t + 1*4)]))")
+    assert code(kernel)[1:3] == ["q.a = 5.0", "Q [u, v] = q"]
+    assert code(kernel)[-1].endswith("((q.a +:f32 f32([u, v].b)) +:f32 f32(s))")
 
 
 def test_initialisers_in_the_class_belong_to_its_constructors(tmp_path):

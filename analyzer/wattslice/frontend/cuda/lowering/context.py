@@ -169,7 +169,7 @@ class Body:
         self.folded = 0
         self.holes: list[ir.Diagnostic] = []
         self.names: dict[int, Binding] = {}
-        # Names of structured bindings; libclang does not list their declarations.
+        # Names of structured bindings, for text that could not be read.
         self.bindings: dict[str, Location] = {}
         self.pointees: dict[tuple[Variable, tuple[str, ...]], Pointee] = {}
         # Facts about expressions just built; the expression is kept beside them so that its id stays its own.
@@ -382,8 +382,6 @@ def binding_of(body: Body, node: Node) -> Binding:
         )  # fmt: skip
         body.names[key] = parameter
         return parameter
-    if kind == C.UNEXPOSED_DECL and declaration.spelling in body.bindings:
-        return body.bindings[declaration.spelling]
     if kind in (C.VAR_DECL, C.UNEXPOSED_DECL):
         constant = constant_of_global(body, declaration, key, span)
         if constant is not None:

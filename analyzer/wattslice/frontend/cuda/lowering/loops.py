@@ -23,7 +23,14 @@ from wattslice.frontend.cuda.lowering.memory import (
     with_effects,
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
-from wattslice.frontend.cuda.lowering.statements import decision, guarded, loop_body, lower, split_condition
+from wattslice.frontend.cuda.lowering.statements import (
+    bind_parts,
+    decision,
+    guarded,
+    loop_body,
+    lower,
+    split_condition,
+)
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unrolling import unroll_of
 from wattslice.ir import INT64, Binary, Constant, Declare, Expr, Loop, LoopKind, Read, RegisterPlace, Stmt
@@ -102,8 +109,8 @@ def _do(body: Body, node: Node, unroll: int | None = None) -> list[Stmt]:
 def _(body: Body, node: Node) -> list[Stmt]:
     """`for (x : array)`: a counted loop over the array; the counter is the compiler's and costs nothing."""
     children = list(node.children)
-    variables = [c for c in children if c.kind == C.VAR_DECL]
-    rest = [c for c in children if c.kind != C.VAR_DECL]
+    variables = [c for c in children if c.kind in _VARIABLES]
+    rest = [c for c in children if c.kind not in _VARIABLES]
     if len(variables) != 1 or len(rest) != 2:
         raise LoweringError("range-based for that could not be read", node)
     span = body.unit.spans.span(node)
@@ -124,6 +131,9 @@ def _(body: Body, node: Node) -> list[Stmt]:
         raise LoweringError("range-based for over something that is no array", node)
     where = Cell(where.address, where.space, range_type, where.root)
     return [_counted(body, variables[0], where, rest[1], span)]
+
+
+_VARIABLES = (C.VAR_DECL, C.UNEXPOSED_DECL)  # `x`, and `[x, y]`
 
 
 def _counted(body: Body, variable: Node, where: Cell, body_node: Node, span: ir.Span) -> Loop:
@@ -155,6 +165,8 @@ def _counted(body: Body, variable: Node, where: Cell, body_node: Node, span: ir.
     )
     cell = Cell(address, where.space, element, where.root)
     declared = _declare_element(body, variable, cell, span)
+    if variable.kind == C.UNEXPOSED_DECL:
+        bind_parts(body, variable, span)
     inner = loop_body(body, body_node)
     inner = ir.Block((*declared, *inner.statements), inner.region, inner.span)
     step_region = body.region()
@@ -225,6 +237,8 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
         if is_written:  # to elements that nobody follows
             lost = replace(start, arguments=(address, unread(span)))
             init = (*init, ir.ExprStmt(lost, body.region(), span))
+    if variable.kind == C.UNEXPOSED_DECL:
+        bind_parts(body, variable, span)
     statements = loop_body(body, inner)
     statements = ir.Block((declared, *statements.statements), statements.region, statements.span)
     step_region = body.region()

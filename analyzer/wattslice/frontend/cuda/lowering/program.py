@@ -158,10 +158,15 @@ def _classes_within(unit: Unit, function: Node) -> list[Node]:
     if any(child.kind in (C.CUDAGLOBAL_ATTR, C.CUDADEVICE_ATTR) for child in function.children):
         return []
     statements = (node for node in function.walk() if node.kind == C.DECL_STMT)
-    return [child for node in statements for child in node.children if child.kind in _RECORDS]
+    found = [child for node in statements for child in node.children if child.kind in _RECORDS]
+    for node in (node for one in found for node in one.walk() if node.kind == C.DECL_REF_EXPR):
+        named = node.referenced
+        if named is not None and named.kind == C.VAR_DECL and named.is_static:
+            unit.shared_statics.add(named.raw.data0)
+    return found
 
 
-_CLASS = regex(rb"\b(?:struct|class|union)\b[^;{}()]*\{")
+_CLASS = regex(rb"\b(?:struct|class|union)\b[^;{}]*\{")
 
 
 def _is_stub(unit: Unit, node: Node) -> bool:

@@ -28,6 +28,7 @@ from wattslice.frontend.cuda.lowering.context import (
     Target,
     TooLargeError,
     changed_in,
+    file_scope_variable,
     function_around,
     function_named,
     is_callable_type,
@@ -44,6 +45,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     must_name_an_object,
     note_pointer,
     pointee_of,
+    read,
     whole_expression,
     with_effects,
 )
@@ -885,7 +887,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
         if child.kind == C.VAR_DECL:
             result.extend(lower(body, child) if is_of_several else declare(body, child))
         elif child.kind == C.UNEXPOSED_DECL:  # structured binding
-            result.extend(structured_binding(body, node, child, body.span(child)))
+            result.extend(structured_binding(body, child, body.span(child)))
     return result
 
 
@@ -906,6 +908,12 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         return _declare_reference(body, node, initializer, span)
     if body.is_host and node.is_extern:
         return []  # its name means the variable of that name outside
+    if body.is_host and key in body.unit.shared_statics:
+        shared = body.names[key] = file_scope_variable(body, node)
+        if isinstance(shared.initializer, Constant):
+            return []
+        lost = unread(span, (ir.AddressOf(shared, pointer_to(shared.type), span),))
+        return [ir.ExprStmt(lost, body.region(), span)]
     children = node.children
     attribute = memory_attribute(node) if any(c.kind >= 400 for c in children) else None
     if attribute is not None and not body.is_host:
@@ -1027,40 +1035,72 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
 # Members by declaration: initialisers written in the class, and structured bindings.
 
 
-_NAMES = (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR)
-_BINDING = regex(r"(?P<reference>&{0,2})\s*\[(?P<names>[\w\s,]+)\]")
+def structured_binding(body: Body, declaration: Node, span: Span) -> list[Stmt]:
+    """`auto [x, y] = value;`: names for the members, lanes or elements of an object, or of a copy of it."""
+    type_ = body.type(declaration)
+    if type_.kind is TypeKind.ARRAY and not body.unit.types.is_reference(declaration.raw):
+        return _bind_copies(body, declaration, span)
+    result = declare(body, declaration)
+    bind_parts(body, declaration, span)
+    return result
 
 
-def structured_binding(body: Body, statement: Node, declaration: Node, span: Span) -> list[Stmt]:
-    """`auto [x, y] = value;`: names for the members, lanes or elements of an object."""
-    match = _BINDING.search(body.unit.spans.text(statement))
-    source = next((child for child in reversed(declaration.children) if 100 <= child.kind < 400), None)
-    if match is None or source is None:
-        raise LoweringError("structured binding whose object could not be read", declaration)
-    names = [name.strip() for name in match["names"].split(",")]
-    if body.type(source).kind is TypeKind.ARRAY:  # a copy of an array is counted like the array
-        source = next((n for n in source.walk() if n.kind in _NAMES), source)
-        where = body.location(source)
-    else:
-        where = body.location(source) if match["reference"] else None
-    before: list[Stmt] = []
-    if where is None:
-        value = body.expr(source)
-        where = _kept(body, value, value.type if value.type.kind is not TypeKind.UNKNOWN else ir.INT32, span)
-        variable = where.variable if isinstance(where, RegisterPlace) else where.root
-        assert variable is not None
-        note_pointer(body, variable, (), value)
-        before.append(ir.Declare(variable, value, body.region(), span))
+def bind_parts(body: Body, declaration: Node, span: Span) -> None:
+    """Names the parts of what a structured binding declares: `[x, y]`, which has its place already."""
+    where = body.names[declaration.raw.data0]
+    if isinstance(where, Variable):
+        where = location_of_variable(body, where, span)
+    assert isinstance(where, Cell | RegisterPlace)
+    names = _bound(declaration)
+    is_followed = _has_parts(body, declaration, len(names), where.type)
+    if not is_followed and not body.is_host:
+        raise LoweringError("structured binding of an object whose parts are not known here", declaration)
     for position, name in enumerate(names):
-        body.bindings[name] = _part(body, where, position, declaration, span)
-    return before
+        if is_followed:
+            part = _part(body, where, position, declaration, span)
+        else:
+            of = pointer_to(body.type(name))
+            address = ir.Call(ir.UNREAD, ir.UNREAD, (address_of(body, where, span),), of, span)
+            part = Cell(address, ir.MemorySpace.HOST, body.type(name), None)
+        body.names[name.raw.data0] = body.bindings[name.spelling] = part
 
 
-def _kept(body: Body, value: ir.Expr, type_: ir.Type, span: Span) -> Location:
-    variable = Variable("binding", type_, body.home(type_), VariableRole.TEMPORARY, span)
-    if variable.space is ir.MemorySpace.LOCAL:
-        return Cell(ir.AddressOf(variable, pointer_to(type_), span), variable.space, type_, variable)
-    return RegisterPlace(variable, (), type_)
+def _has_parts(body: Body, declaration: Node, count: int, type_: ir.Type) -> bool:
+    """Whether the parts are members of the object itself: not of its bases, nor what a member refers to."""
+    if type_.kind is not TypeKind.RECORD:
+        return True
+    of = declaration.type.canonical
+    members = (of.pointee if body.unit.types.is_reference(declaration.raw) else of).canonical.fields
+    return len(type_.fields) == count and not any(body.unit.types.is_reference(m.raw) for m in members)
+
+
+def _bound(declaration: Node) -> list[Node]:
+    """The names `x` and `y` of `[x, y]`; other declarations have none."""
+    return [child for child in declaration.children if child.kind == C.UNEXPOSED_DECL]
+
+
+def _bind_copies(body: Body, declaration: Node, span: Span) -> list[Stmt]:
+    """`auto [x, y] = array;`: each name has a copy of an element."""
+    source = declaration.children[-1]  # the copying: of what is copied, and how
+    where = body.location(source.children[0]) if source.children else None
+    if where is None:
+        raise LoweringError("structured binding whose array could not be read", declaration)
+    result: list[Stmt] = []
+    for position, name in enumerate(_bound(declaration)):
+        value = _copied(body, _part(body, where, position, declaration, span), declaration, span)
+        variable = Variable(name.spelling, value.type, body.home(value.type), VariableRole.LOCAL, span)
+        note_pointer(body, variable, (), value)
+        body.names[name.raw.data0] = variable
+        result.append(ir.Declare(variable, value, body.region(), span))
+    return result
+
+
+def _copied(body: Body, where: Location, node: Node, span: Span) -> Expr:
+    type_ = where.type
+    if type_.kind is not TypeKind.ARRAY:
+        return read(body, where, span)
+    parts = (_part(body, where, position, node, span) for position in range(type_.length or 0))
+    return ir.Construct(tuple(_copied(body, part, node, span) for part in parts), (), type_, span)
 
 
 def _part(body: Body, where: Location, position: int, node: Node, span: Span) -> Location:

@@ -73,6 +73,8 @@ class Unit:
         self.printed: dict[tuple[int, object], dict[int, str]] = {}
         # What functions assign or take the address of.
         self.changed: dict[Node, set[int]] = {}
+        # Static variables of functions that methods of classes in them name.
+        self.shared_statics: set[int] = set()
         self.nodes_left = FILE_BUDGET_NODES
         # Why instances of templates were not lowered, by the template.
         self.refused: dict[int, list[str]] = {}
