@@ -244,6 +244,7 @@ class SpanFinder:
         self._extent = self._library.clang_getCursorExtent
         self._files: dict[int, SourceFile] = {}
         self._last: SourceFile | None = None
+        self._texts: dict[tuple[int, int], SourceFile] = {}
         self._macros: dict[int, tuple[str, int, int]] = {}
         self._contents = self._library.clang_getFileContents
         self.caller: Span | None = None
@@ -257,6 +258,12 @@ class SpanFinder:
         return file.value, line.value, column.value, offset.value
 
     def _read(self, file: int, base: int) -> SourceFile:
+        known = self._texts.get((file, base))
+        if known is None:
+            known = self._texts[file, base] = self._read_now(file, base)
+        return known
+
+    def _read_now(self, file: int, base: int) -> SourceFile:
         size = ct.c_size_t()
         address: int | None = self._contents(self._handle.unit, file, ct.byref(size))
         data = ct.string_at(address, size.value) if address else b""
