@@ -143,6 +143,17 @@ def test_what_is_given_anew_in_each_iteration_is_not_handed_on(tmp_path):
     assert [variable.name for variable in handed_on(found.kernel, shape_of(loop))] == ["m"]
 
 
+def test_the_counter_of_a_loop_within_is_not_handed_on(tmp_path):
+    text = """__global__ void k(float *x, int n) {
+    int m = 0, j;
+    for (int i = 0; i < n; i++) { for (j = 0; j < i; j++) x[j] = 1; m += i; }
+    if (m) x[0] = 1;
+    } int main() { float *x; k<<<1, 32>>>(x, 1); }"""
+    (found,) = launches(tmp_path, text)
+    loop = next(stmt for stmt in ir.walk_statements(found.kernel.body) if isinstance(stmt, ir.Loop))
+    assert [variable.name for variable in handed_on(found.kernel, shape_of(loop))] == ["m"]
+
+
 def held(value: int, bits: int) -> int:
     """`value` as a type holds it of so many bits, signed where they are negative."""
     low = -(1 << (-bits - 1)) if bits < 0 else 0

@@ -731,7 +731,12 @@ def loads_behind(kernel: ir.Kernel, condition: ir.Expr) -> bool:
 @lru_cache(maxsize=64)
 def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
     """What the iterations of a loop hand on, other than counters, and something decides by."""
-    inside = {stmt.variable for stmt in ir.walk_statements(shape.loop.body) if isinstance(stmt, ir.Declare)}
+    inside: set[ir.Variable] = set()
+    for stmt in ir.walk_statements(shape.loop.body):
+        if isinstance(stmt, ir.Declare):
+            inside.add(stmt.variable)
+        elif isinstance(stmt, ir.Loop):  # whose counter begins anew
+            inside.update(variable for start in stmt.init for variable, _ in register_assignments(start))
     for node in ir.expressions_below(shape.loop.body):
         if isinstance(node, ir.InlinedCall):
             inside.update(node.parameters)

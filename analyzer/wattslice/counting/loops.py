@@ -747,8 +747,7 @@ class Loops(ExpressionEvaluator):
         corner = strata[-1].representative if strata else 0
         alike = len(strata) == 2 and not shape.iterations_differ and known.leaving is None
         longest, others = int(np.max(trips)), strata
-        is_tight = not shape.has_loops and self._is_short(shape, longest)
-        if len(strata) < longest and is_tight and self._is_followed(shape):
+        if len(strata) < longest and self._is_short(shape, longest) and self._is_followed(shape):
             strata = [_Stratum(k, k, k + 1) for k in range(longest)]
         self.allowance = outer_allowance / max(1, len(others))
         survivors = mask

@@ -573,7 +573,7 @@ def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -
         if type_.kind is ir.TypeKind.INT or not byte:
             value = int.from_bytes(bytes([byte & 255]) * type_.size_bytes, "little")
             memory.write(target.storage, offset, value, type_)
-    return 0 if node.name.startswith("cuda") else target
+    return 0 if _is_status(node) else target
 
 
 def _copy_to_symbol(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 
-import numpy
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -98,7 +98,7 @@ def paths(kernel: Kernel) -> Paths:
         own = [order.setdefault(region, len(order)) for region in _own_regions(node)]
         first.append(min(own))
         known.append(len(order))
-    firsts = numpy.array(first)
+    firsts = np.array(first)
 
     def path(arm: int, of_region: int, negated: bool, start: int, stop: int) -> Path:
         begin, end = known[start], known[stop]
@@ -211,14 +211,14 @@ def _scaled(
     if not moved:
         return profile
     order = list(found.order)
-    threads, warps = numpy.array(profile.thread_counts), numpy.array(profile.warp_counts)
+    threads, warps = np.array(profile.thread_counts), np.array(profile.warp_counts)
     by_text, warps_by_text = threads[order], warps[order]
     for path, (by_thread, by_warp) in moved:
         for start, stop in path.runs:
             piece = by_text[start:stop]
             piece *= by_thread
             # A warp issues no less often than its lanes run on average.
-            warps_by_text[start:stop] = numpy.maximum(warps_by_text[start:stop] * by_warp, piece)
+            warps_by_text[start:stop] = np.maximum(warps_by_text[start:stop] * by_warp, piece)
     threads[order], warps[order] = by_text, warps_by_text
     return profile.with_counts(threads.tolist(), warps.tolist())
 

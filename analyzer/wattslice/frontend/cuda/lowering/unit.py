@@ -243,8 +243,8 @@ class SpanFinder:
         self._library: Any = library()
         self._extent = self._library.clang_getCursorExtent
         self._files: dict[int, SourceFile] = {}
+        self._in_macros: dict[int, SourceFile] = {}  # of what macros begin or end, by its file
         self._last: SourceFile | None = None
-        self._texts: dict[tuple[int, int], SourceFile] = {}
         self._macros: dict[int, tuple[str, int, int]] = {}
         self._contents = self._library.clang_getFileContents
         self.caller: Span | None = None
@@ -258,12 +258,6 @@ class SpanFinder:
         return file.value, line.value, column.value, offset.value
 
     def _read(self, file: int, base: int) -> SourceFile:
-        known = self._texts.get((file, base))
-        if known is None:
-            known = self._texts[file, base] = self._read_now(file, base)
-        return known
-
-    def _read_now(self, file: int, base: int) -> SourceFile:
         size = ct.c_size_t()
         address: int | None = self._contents(self._handle.unit, file, ct.byref(size))
         data = ct.string_at(address, size.value) if address else b""
@@ -350,10 +344,9 @@ class SpanFinder:
         (first, _, _, start), (last, _, _, stop) = self._slow(begin), self._slow(end)
         if first is None or first != last:
             return None
-        path = self._handle.file_name(first)
-        name = "" if path is None else str(path)
-        file = next((file for file in self._files.values() if file.name == name), None)
-        return (file or self._read(first, 0)), start, stop
+        if first not in self._in_macros:  # read once: macros begin most functions of a CUDA file
+            self._in_macros[first] = self._read(first, 0)
+        return self._in_macros[first], start, stop
 
     def text(self, node: Node) -> str:
         """The source text of the node; empty when it comes out of a macro."""
