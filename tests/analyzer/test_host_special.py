@@ -141,6 +141,7 @@ KNOWN = [
     ("thrown again as a handler left it", "int a = again();", 8),
     ("a text that is no number", "int a = 3; try { std::stoi(\"abc\"); a = 9; } catch (std::invalid_argument &) { a = 10; }", 10),
     ("a part behind a text", "int a = 3; try { std::string(\"abc\").substr(5); a = 9; } catch (std::out_of_range &) { a = 12; }", 12),
+    ("a part at the end of a text", "int a = 3; try { a += std::string(\"abc\").substr(3).size() + 6; } catch (std::out_of_range &) { a = 12; }", 9),
     ("a pointer that is thrown", "int a = 3; try { throw new int[3]; } catch (void *) { a = 13; }", 13),
     ("characters that are written as escapes", "const char *p = \"a\\nb\\t\"; int a = (int)strlen(p) * 10 + (p[1] == '\\n');", 41),
     ("a status", "int *d, a = 4; cudaMalloc(&d, 4); if (cudaMemset(d, 0, 4) != cudaSuccess) a = 9;", 4),
