@@ -1,6 +1,7 @@
 """Launches of random host programs in C++, against what g++ makes of them and runs.
 
     python -m wattslice_tools.wild.host_programs --first 0 --programs 2000
+    python -m wattslice_tools.wild.host_programs --folder texts
 
 Every launch has a kernel of its own. What is called host code, with a number of times, must be what the run
 does: grid, block, integer arguments, times. Prints what is not, and how many launches are known.
@@ -35,6 +36,9 @@ _HEADERS = """
 #include <array>
 #include <cassert>
 #include <cstdio>
+#include <compare>
+#include <cstdarg>
+#include <typeinfo>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -662,15 +666,13 @@ Made = Counter[tuple[str, tuple[int, ...], tuple[int, ...]]]
 """How often each kernel is launched with each geometry and arguments."""
 
 
-def runs(first: int, number: int, folder: Path, **forms: bool) -> Iterator[tuple[int, str, int, Made]]:
-    """Programs with their launches as g++ and the processor make them."""
-    seeds = range(first, first + number)
-    programs = {seed: program(seed, **forms) for seed in seeds}
+def runs(programs: dict[int, tuple[str, int]], folder: Path) -> Iterator[tuple[int, str, int, Made]]:
+    """Programs, by their number, with their launches as g++ and the processor make them."""
     made: dict[int, Made] = {seed: Counter() for seed in programs}
     texts, calls = [_HEADERS, _RUN_HEAD, _OUTSIDE], list[str]()
     for seed, (text, _) in programs.items():
         plain = _LAUNCH.sub(r'note("\1", \2, \3, \4, \5)', text).replace("int main()", "int run()")
-        texts.append(f"namespace p{seed} {{ {plain} }}")
+        texts.append(f'namespace p{seed} {{\n#line 1 "p{seed}"\n{plain}\n}}')
         calls.append(f"case {seed}: return p{seed}::run();")
     texts.append(
         f"int main(int argc, char **argv) {{ switch (program = atoi(argv[1])) {{ {' '.join(calls)} }} }}"
@@ -678,7 +680,7 @@ def runs(first: int, number: int, folder: Path, **forms: bool) -> Iterator[tuple
     source = folder / "all.cpp"
     source.write_text("\n".join(texts))
     subprocess.run(
-        ["g++", "-std=c++17", "-O0", "-w", "-fsanitize=undefined", source, "-o", folder / "all"], check=True
+        ["g++", "-std=c++20", "-O0", "-w", "-fsanitize=undefined", source, "-o", folder / "all"], check=True
     )
     for seed in programs:
         limited = ["timeout", "10", folder / "all", str(seed)]
@@ -733,16 +735,21 @@ def wrong(found: tuple[KernelLaunch, ...], made: Made) -> Iterator[str]:
                 yield f"{kernel} is never given {one.arguments} on {geometry}: {list(real)}"
 
 
-def check(first: int, number: int, show: Callable[[str], None], **forms: bool) -> tuple[int, int, int, int]:
+def in_folder(folder: Path) -> list[tuple[str, int]]:
+    """Programs, one a file, of which each launch is written LAUNCH(k7; grid; block; m; n); the numbers of kernels."""
+    texts = [path.read_text() for path in sorted(folder.iterdir())]
+    return [(text, max(int(one[1][1:]) for one in _LAUNCH.finditer(text)) + 1) for text in texts]
+
+
+def check(texts: dict[int, tuple[str, int]], show: Callable[[str], None]) -> tuple[int, int, int, int]:
     """Judges programs; how many, launched kernels in them, those known with arguments and times, and faults."""
     gpu = load_gpu("v100")
     programs = launched = known = faults = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for start in range(first, first + number, TOGETHER):
-            together = min(TOGETHER, first + number - start)
-            made_of = runs(start, together, folder, **forms)
-            for seed, text, launches, made in made_of:
+        for start in range(0, len(texts), TOGETHER):
+            some = dict(list(texts.items())[start : start + TOGETHER])
+            for seed, text, launches, made in runs(some, folder):
                 path = folder / f"p{seed}.cu"
                 path.write_text(cuda_text(text, launches))
                 found = resolve_launches(read_cuda(path), NO_OVERRIDES, gpu)
@@ -771,12 +778,19 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="programs of one statement")
     parser.add_argument("--outside", action="store_true", help="programs that ask what only their run tells")
     parser.add_argument("--loops", action="store_true", help="programs with many long loops")
+    parser.add_argument("--folder", type=Path, help="programs of a folder, one a file, numbered by name")
     options = parser.parse_args()
     forms = {"is_short": options.short, "has_outside": options.outside, "has_long_loops": options.loops}
     if options.text:
         print(cuda_text(*program(options.first, **forms)))
         return
-    programs, launched, known, faults = check(options.first, options.programs, print, **forms)
+    seeds = range(options.first, options.first + options.programs)
+    texts = dict(
+        enumerate(in_folder(options.folder))
+        if options.folder
+        else ((seed, program(seed, **forms)) for seed in seeds)
+    )
+    programs, launched, known, faults = check(texts, print)
     print(f"{programs} programs, {launched} kernels launched, {known} known, {faults} said wrongly")
 
 

@@ -201,6 +201,11 @@ class Node:
         return bool(library().clang_CXXMethod_isVirtual(self.raw))
 
     @property
+    def is_virtual_base(self) -> bool:
+        """Whether a class derives virtually from the base that it names here."""
+        return bool(library().clang_isVirtualBase(self.raw))
+
+    @property
     def template_arguments(self) -> tuple[Type | int | None, ...]:
         """Arguments of a function instance: a type, an integer, or None for what libclang does not tell."""
         lib = library()

@@ -12,8 +12,8 @@ from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
-from wattslice.frontend.cuda.lowering.memory import address_of, dereference, is_plain, member, read
-from wattslice.frontend.cuda.lowering.objects import bare, initialises, made_at, made_parts
+from wattslice.frontend.cuda.lowering.memory import address_of, base_at, dereference, is_plain, member, read
+from wattslice.frontend.cuda.lowering.objects import bare, bases_of, initialises, made_at, made_parts, shared_by
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
 from wattslice.ir import Call, Expr, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
@@ -282,9 +282,15 @@ def member_initialisers(body: Body, constructor: Node, this: Location, span: Spa
             given[named.spelling], named = child, None
         elif child.kind == C.CALL_EXPR:  # of a base, or another constructor of the same class
             maker = child.referenced
-            makers.append(None if maker is None else maker.semantic_parent)
+            base = None if maker is None else maker.semantic_parent
+            makers.append(base)
             outer, body.before, body.after = (body.before, body.after), [], []
-            statements = made_at(body, child, this, span) or ()
+            if maker is None or base is None or record is None or base == record:
+                statements = made_at(body, child, this, span) or ()
+            elif base in (one.type.canonical.declaration for one in bases_of(body.unit, record)):
+                statements = made_at(body, child, base_at(body, this, base, span), span) or ()
+            else:
+                statements = shared_by(body, [maker], span)  # nobody knows where that base lies
             result += (*body.before, *statements, *body.after)
             body.before, body.after = outer
     if record is None or record in makers:

@@ -375,7 +375,7 @@ def _(body: Body, node: Node) -> Location | None:
     if not name or "(" in name:  # an anonymous union or struct: its members are the record's
         return base
     type_ = body.type(node)
-    offset = 0 if field is None or isinstance(base, RegisterPlace) else _offset_in_record(body, field)
+    offset = 0 if field is None else _offset_in_record(body, field)
     if body.is_host and field is not None:
         return _host_member(body, base, field, offset, type_, body.span(node))
     return member(body, base, name, offset, type_, body.span(node))
@@ -385,11 +385,13 @@ def _host_member(body: Body, base: Location, field: Node, offset: int, type_: Ty
     """A member as host code keeps it: a reference as a pointer, a bit-field in a place of its own; that of a
     base, which a record does not list, by its address.
     """
-    if field.spelling not in {own.name for own in base.type.fields} and base.type.fields:
+    if (field.spelling, offset) not in {(own.name, own.offset_bytes) for own in base.type.fields}:
         owner = field.semantic_parent
-        if owner is not None and owner.spelling in body.unit.one_of_several_bases:
-            offset = ir.made_up_offset(f"{owner.spelling}::{field.spelling}")
-        base = in_memory(body, base, span)
+        is_of_base = owner is not None and base.type.name.split("::")[-1] != owner.spelling
+        if owner is not None and is_of_base:
+            base = base_at(body, base, owner, span)
+        if base.type.fields or (is_of_base and offset >= 0):
+            base = in_memory(body, base, span)
     if body.unit.types.is_reference(field.raw):
         held = member(body, base, field.spelling, offset, pointer_to(type_), span)
         return dereference(body, read(body, held, span), type_)
@@ -397,6 +399,16 @@ def _host_member(body: Body, base: Location, field: Node, offset: int, type_: Ty
     if bits is not None and type_.kind is TypeKind.INT:
         type_, offset = replace(type_, bits=bits), ir.made_up_offset(field.spelling)
     return member(body, base, field.spelling, offset, type_, span)
+
+
+def base_at(body: Body, where: Location, base: Node, span: Span) -> Location:
+    """The part of an object that is of a base; one of several has a made-up place of its own."""
+    if base.spelling not in body.unit.one_of_several_bases:
+        return where
+    offset, type_ = ir.made_up_offset(base.spelling), body.unit.types.of(base.raw)
+    start = address_of(body, where, span)
+    address = ir.PointerOffset(start, None, 1, offset, False, False, pointer_to(type_), span)
+    return dereference(body, address, type_)
 
 
 def bound(body: Body, declaration: Node, value: Node) -> Expr:

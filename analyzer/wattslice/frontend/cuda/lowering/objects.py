@@ -19,6 +19,7 @@ from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, file_scope_variable
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
+    base_at,
     bound,
     dereference,
     member,
@@ -120,8 +121,9 @@ def inner_parts(unit: Unit, type_: ClangType, special: Special) -> Iterator[Part
     declaration = type_.canonical.declaration
     if declaration is None or unit.parsed.is_builtin(declaration):
         return
-    for base in _bases(declaration):
-        yield from parts(unit, base, special)
+    for base in bases_of(unit, declaration):
+        for one in parts(unit, base.type, special):
+            yield Part((base, *one.path), one.function)
     for field in type_.canonical.fields:
         for one in parts(unit, field.type, special):
             yield Part((field, *one.path), one.function)
@@ -134,8 +136,9 @@ def every_part(unit: Unit, type_: ClangType, special: Special) -> tuple[Part, ..
     if known is None:
         declaration, found = type_.canonical.declaration, list[Part]()
         if declaration is not None and not unit.parsed.is_builtin(declaration):
-            for base in _bases(declaration):
-                found += every_part(unit, base, special)
+            for base in bases_of(unit, declaration):
+                inner = every_part(unit, base.type, special)
+                found += (Part((base, *one.path), one.function) for one in inner)
             for field in type_.canonical.fields:
                 inner = every_part(unit, field.type, special)
                 found += (Part((field, *one.path), one.function) for one in inner)
@@ -145,16 +148,23 @@ def every_part(unit: Unit, type_: ClangType, special: Special) -> tuple[Part, ..
     return known
 
 
-def _bases(declaration: Node) -> list[ClangType]:
-    """None of several: nobody reads where they lie."""
-    found = [child.type for child in declaration.children if child.kind == C.CXX_BASE_SPECIFIER]
-    return found if len(found) == 1 else []
+def bases_of(unit: Unit, declaration: Node) -> list[Node]:
+    """Those of a class; not the virtual ones: an object has one of all that it derives from; nor several of a template."""
+    found = [child for child in declaration.children if child.kind == C.CXX_BASE_SPECIFIER]
+    declared = (base.type.canonical.declaration for base in found)
+    placed = [one is not None and one.spelling in unit.one_of_several_bases for one in declared]
+    if len(found) > 1 and not all(placed):
+        return []
+    return [base for base in found if not base.is_virtual_base]
 
 
 def part_at(body: Body, where: Location, path: Sequence[Node | int], span: Span) -> Location:
     """The part of an object."""
     for step in path:
-        if isinstance(step, Node):
+        if isinstance(step, Node) and step.kind == C.CXX_BASE_SPECIFIER:
+            declaration = step.type.canonical.declaration
+            where = where if declaration is None else base_at(body, where, declaration, span)
+        elif isinstance(step, Node):
             offset = body.unit.types.field_offset_bytes(step.raw)
             where = member(body, where, step.spelling, offset, body.unit.types.of(step.raw), span)
         else:
@@ -348,9 +358,9 @@ def made_parts(
     constructors. What cannot be read is left out. `made`: the bases that are.
     """
     result: list[Stmt] = []
-    for base in _bases(record):
-        if base.canonical.declaration not in made:
-            result += made_of_nothing(body, where, base, span)
+    for base in bases_of(body.unit, record):
+        if base.type.canonical.declaration not in made:
+            result += made_of_nothing(body, part_at(body, where, (base,), span), base.type, span)
     for field in record.type.fields:
         value = given.get(field.spelling) or default_of(body, field)
         type_ = body.unit.types.of(field.raw)
@@ -455,8 +465,9 @@ def copied(
             yield from copied(body, one, two, type_.element, special, span)
     else:
         declaration = type_.declaration
-        for base in () if declaration is None else _bases(declaration):
-            yield from copied(body, target, source, base, special, span)
+        for base in () if declaration is None else bases_of(body.unit, declaration):
+            one, two = (part_at(body, where, (base,), span) for where in (target, source))
+            yield from copied(body, one, two, base.type, special, span)
         for field in type_.fields:
             one, two = (part_at(body, where, (field,), span) for where in (target, source))
             yield from copied(body, one, two, field.type, special, span)

@@ -146,7 +146,9 @@ class Unit:
 
     @functools.cached_property
     def one_of_several_bases(self) -> frozenset[str]:
-        """The user's classes that others derive from beside another class: where they lie is not read."""
+        """The user's classes that others derive from beside another class, or virtually: where they lie is not
+        read.
+        """
         found: set[str] = set()
         waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
         while waiting:
@@ -154,7 +156,8 @@ class Unit:
             if node.kind in _HOLDING:
                 waiting.extend(node.children)
                 bases = [c for c in node.children if c.kind == C.CXX_BASE_SPECIFIER]
-                declared = (base.type.canonical.declaration for base in bases if len(bases) > 1)
+                several = (base for base in bases if len(bases) > 1 or base.is_virtual_base)
+                declared = (base.type.canonical.declaration for base in several)
                 found.update(one.spelling for one in declared if one is not None)
         return frozenset(found)
 
