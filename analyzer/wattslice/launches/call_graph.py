@@ -128,7 +128,7 @@ class CallGraph:
 
         def ends(stmt: ir.Stmt) -> bool:
             if isinstance(stmt, ir.Block):
-                return any(ends(inner) for inner in stmt.statements)
+                return not stmt.is_protected and any(ends(inner) for inner in stmt.statements)
             called = stmt.expr if isinstance(stmt, ir.ExprStmt) else None
             return isinstance(called, ir.Call) and (host_api.ends(called) or self.callee(called) in found)
 

@@ -119,6 +119,7 @@ class ControlFlow(Evaluator):
         self._seen: set[ir.LaunchCall] = set()
         self._returned: list[_Returned] = []
         self._active: list[ir.Function] = []
+        self._being_made: list[tuple[Storage, str]] = []  # or destroyed: objects, and the class at hand
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
         self.is_cut = False  # in code that is not run: there are launches that it does not come to
         self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)

@@ -263,6 +263,8 @@ class Interpreter(HostLoops):
             return self._caught(arguments[0])
         if node.name == ir.HANDLE:
             return self._handle()
+        if node.name == ir.CAST_DOWN:
+            return _cast_down(*arguments)
         if node.name == ir.THROW:
             names = arguments[0] if arguments else ""
             self._throw(names if isinstance(names, str) else "", arguments[1] if len(arguments) > 1 else None)
@@ -374,7 +376,10 @@ class Interpreter(HostLoops):
         """The function that a virtual call runs: by the class of the object, or the only one there is."""
         every = self._graph.callees(node)
         this = arguments[0] if arguments else None
-        name = this.storage.class_name if isinstance(this, Pointer) and not this.offset else ""
+        name = ""
+        if isinstance(this, Pointer) and not this.offset:  # while a base is made or destroyed, it is no more
+            made = (class_ for storage, class_ in reversed(self._being_made) if storage is this.storage)
+            name = next(made, this.storage.class_name)
         own = [function for function in every if _class_of(function) == name]
         return own[0] if own else next(iter(every)) if len(every) == 1 else None
 
@@ -483,7 +488,14 @@ class Interpreter(HostLoops):
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, replace(condition_of(where), around=()))
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
-        return convert(self._body(function), type_)
+        this = arguments[0] if arguments and _makes(function) else None
+        if not isinstance(this, Pointer):
+            return convert(self._body(function), type_)
+        self._being_made.append((this.storage, _class_of(function)))
+        try:
+            return convert(self._body(function), type_)
+        finally:
+            self._being_made.pop()
 
     def _throw_if_so(self, value: Value | None) -> None:
         """Throw what a function of a text or container throws instead of giving a value."""
@@ -542,9 +554,28 @@ class Interpreter(HostLoops):
         return Unknown(f"the result of {node.name}()") if result is None else convert(result, node.type)
 
 
+def _makes(function: ir.Function) -> bool:
+    """Whether a function is a constructor or a destructor."""
+    parameters = function.parameters
+    if not parameters or parameters[0].name != "this":
+        return False
+    class_ = _class_of(function).partition("<")[0].split("::")[-1]
+    return function.name.partition("<")[0].removeprefix("~") == class_
+
+
 def _class_of(method: ir.Function) -> str:
     element = method.parameters[0].type.element
     return "" if element is None else element.name
+
+
+def _cast_down(address: Value, able: Value, every: Value) -> Value:
+    """A `dynamic_cast` of a pointer to one of the classes `able`, of `every` that is known; 0: it is of none."""
+    if not isinstance(address, Pointer) or not isinstance(able, str) or not isinstance(every, str):
+        return address
+    name = "" if address.offset else address.storage.class_name
+    if name in able.split("|"):
+        return address
+    return 0 if name in every.split("|") else Unknown("a dynamic_cast", around=places_of(address))
 
 
 def _defaults(function: ir.Function) -> tuple[ir.Expr | None, ...]:

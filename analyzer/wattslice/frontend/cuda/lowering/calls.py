@@ -27,6 +27,7 @@ from wattslice.frontend.cuda.lowering.expressions import (
     arithmetic,
     assign_value,
     convert,
+    thrown_if,
     unary,
 )
 from wattslice.frontend.cuda.lowering.host_calls import (
@@ -493,6 +494,8 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     if _passes_on(body, callee, arguments) and body.type(node).kind is not TypeKind.RECORD:
         return body.expr(arguments[0])  # of an object, what it is moved from is lost
     info = body.unit.function(callee)
+    if name in _RETHROWS and info.is_builtin:
+        body.before.append(thrown_if(body, unread(span), ir.ANY_TYPE, span))
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
     initialise_parameters(body, info, arguments[is_operator:])
@@ -580,6 +583,7 @@ def _is_virtual(node: Node, callee: Node) -> bool:
     return named is None or all(child.kind >= 100 for child in named.children)
 
 
+_RETHROWS = ("rethrow_exception", "rethrow_if_nested", "rethrow_nested", "throw_with_nested")
 _OF_C = regex(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse|nccl|vk)[A-Z]|MPI_|nvshmem|omp_|pthread_")
 """Libraries for C, where nothing is passed by reference."""
 

@@ -23,6 +23,7 @@ from wattslice.frontend.cuda.lowering.context import (
     declaration_key,
     expression,
     function_named,
+    location,
 )
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
@@ -294,12 +295,17 @@ def _is_by_place(body: Body, type_: ClangType, fields: tuple[Node, ...], childre
     """Whether values in braces go elsewhere than one after the other: `.n = 2`, `[3] = 4`, or inner braces
     that are left out.
     """
-    if any(map(_is_designated, children)):
+    if any(map(_is_designated, children)) or (body.is_host and any(_is_unnamed(field) for field in fields)):
         return True
     if type_.kind == K.CONSTANTARRAY:
         return any(_lacks_braces(body, type_.element.canonical, child) for child in children)
     pairs = zip(fields, children, strict=False)
     return any(_lacks_braces(body, field.type.canonical, child) for field, child in pairs)
+
+
+def _is_unnamed(field: Node) -> bool:
+    """Whether a member is an anonymous union or struct, whose members are those of the record around it."""
+    return (not field.spelling or "(" in field.spelling) and field.type.canonical.kind == K.RECORD
 
 
 def _is_designated(child: Node) -> bool:
@@ -358,8 +364,15 @@ def _placed(body: Body, type_: ClangType, given: deque[Node], span: Span, *, is_
     order = sorted(parts)
     if not fields or own.lanes > 1:
         return aggregate(body, tuple(parts[place] for place in order), own, span)
-    names = tuple(fields[place].spelling for place in order)
-    return Construct(tuple(parts[place] for place in order), names, own, span)
+    named: list[tuple[str, Expr]] = []
+    for place in order:
+        part = parts[place]
+        if not _is_unnamed(fields[place]):
+            named.append((fields[place].spelling, part))
+        elif isinstance(part, Construct):
+            named += zip(part.field_names, part.arguments, strict=False)
+    names, values = zip(*named, strict=True) if named else ((), ())
+    return Construct(values, names, own, span)
 
 
 def _places_named(child: Node, fields: tuple[Node, ...]) -> range:
@@ -391,6 +404,7 @@ def _left_out(body: Body, field: Node | None, type_: ClangType, span: Span) -> E
         return (made_empty(body, type_, own, span) if body.is_host else None) or zero(own, span)
     if any(n.kind in (C.MEMBER_REF_EXPR, C.CXX_THIS_EXPR) for n in default.walk()):
         return None
+    initialises(body, default)
     return body.expr(default)
 
 
@@ -813,4 +827,42 @@ def _(body: Body, node: Node) -> Expr:
     value = body.expr(inner)
     if type_.kind is TypeKind.VOID or type_.kind is TypeKind.UNKNOWN:
         return value
+    if node.kind == C.CXX_DYNAMIC_CAST_EXPR and type_.kind is TypeKind.POINTER and body.is_host:
+        value = _cast_down(body, value, inner.type.canonical.pointee, type_, span)
     return convert(body, value, type_, span)
+
+
+def _cast_down(body: Body, address: Expr, old: ClangType, type_: Type, span: Span) -> Expr:
+    """What `dynamic_cast` makes of a pointer to an object of the class `old`."""
+    names = class_names(old)
+    target = "" if type_.element is None else type_.element.name
+    if target in names or not body.unit.derived.get(target):
+        return address
+    able, every = body.unit.derived[target], {name for one in body.unit.derived.values() for name in one}
+    texts = (ir.Text("|".join(sorted(one)), ir.UNKNOWN_TYPE, span) for one in (able, every))
+    return ir.Call("", ir.CAST_DOWN, (address, *texts), type_, span)
+
+
+@location(C.CXX_DYNAMIC_CAST_EXPR)
+def _(body: Body, node: Node) -> Location | None:
+    """`dynamic_cast<B &>(x)`: the same object, or a throw."""
+    inner = [child for child in node.children if child.kind >= 100][-1]
+    where = body.location(inner) if body.is_host and body.type(node).kind is TypeKind.RECORD else None
+    if where is None:
+        return None
+    span, type_ = body.span(node), body.type(node)
+    address = address_of(body, where, span)
+    cast_down = _cast_down(body, address, inner.type, pointer_to(type_), span)
+    if cast_down is not address:
+        body.before.append(thrown_if(body, unary(UnaryOp.NOT, cast_down, ir.BOOL, span), _BAD_CAST, span))
+    return dereference(body, address, type_)
+
+
+_BAD_CAST = "std::bad_cast|std::exception"
+
+
+def thrown_if(body: Body, condition: Expr, names: str, span: Span) -> ir.Stmt:
+    """Something of types of these names is thrown, or not."""
+    thrown = ir.Call("", ir.THROW, (ir.Text(names, ir.UNKNOWN_TYPE, span),), ir.VOID, span)
+    inner = ir.Block((ir.ExprStmt(thrown, body.region(), span),), body.region(), span)
+    return ir.If(condition, inner, None, body.region(), span)

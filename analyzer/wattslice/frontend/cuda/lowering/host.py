@@ -39,7 +39,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     part_at,
     parts,
 )
-from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object
+from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object, tried
 from wattslice.frontend.cuda.lowering.types import decayed
 from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
@@ -78,7 +78,7 @@ def host_functions(
             unit.lambda_instances.setdefault(name, []).append(function)
             continue  # lowered with the lambda
         children = {child.kind for child in function.children}
-        if C.COMPOUND_STMT not in children or C.CUDAGLOBAL_ATTR in children:
+        if children.isdisjoint(_BODIES) or C.CUDAGLOBAL_ATTR in children:
             continue
         if C.CUDADEVICE_ATTR in children and C.CUDAHOST_ATTR not in children:
             continue
@@ -121,6 +121,7 @@ def _words_for(function: Node) -> set[str]:
     return {class_.spelling.partition("<")[0] for class_ in classes if class_ is not None}
 
 
+_BODIES = (C.COMPOUND_STMT, C.CXX_TRY_STMT)
 _REFERENCES = (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
 
 
@@ -374,7 +375,7 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
                 else:
                     note_object(body, location_of_variable(body, variable, span), child.type, span)
                 defaults.append(_default(body, child))
-        compound = next(child for child in function.children if child.kind == C.COMPOUND_STMT)
+        compound = next(child for child in function.children if child.kind in _BODIES)
         this_object = body.frame.this
         if function.kind == C.DESTRUCTOR and this_object is not None and function.semantic_parent is not None:
             for one in inner_parts(unit, function.semantic_parent.type, Special.DESTROY):
@@ -382,7 +383,12 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
                 body.frame.guards.append(Guard(place, one.function))
         if function.kind == C.CONSTRUCTOR and body.frame.this is not None:
             initialisers = member_initialisers(body, function, body.frame.this, span)
-        tree = as_block(body, compound)
+        if compound.kind == C.CXX_TRY_STMT:
+            throws_on = function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR)
+            tree = ir.Block((tried(body, compound, initialisers, throws_on=throws_on),), body.region(), span)
+            initialisers = []
+        else:
+            tree = as_block(body, compound)
         ending = at_end(body, 0, list(tree.statements))
         tree = replace(tree, statements=(*initialisers, *tree.statements, *ending))
     except TOO_LARGE:

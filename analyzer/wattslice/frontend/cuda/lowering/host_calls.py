@@ -358,6 +358,7 @@ def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
                 return ir.AddressOf(value.place.variable, type_, span)
         elif child.kind == C.INIT_LIST_EXPR and type_.element is not None and type_.element.fields:
             held = body.temporary("new", type_.element, span)
+            initialises(body, child)
             body.before.append(ir.Declare(held, body.expr(child), body.region(), span))
             return ir.AddressOf(held, type_, span)
     given = [child for child in node.children if child.kind >= 100]

@@ -419,7 +419,14 @@ def bound(body: Body, declaration: Node, value: Node) -> Expr:
 
 def _offset_in_record(body: Body, field: Node) -> int:
     """Offset of a member, plus that of the anonymous records around it; of device code 0 if unknown."""
-    offset = body.unit.types.field_offset_bytes(field.raw)
+    offset, record = body.unit.types.field_offset_bytes(field.raw), field.semantic_parent
+    while record is not None and (not record.spelling or "(" in record.spelling):
+        outer = record.semantic_parent
+        around = (one for one in (() if outer is None else outer.type.fields) if one.type.declaration == record)
+        holder = next(around, None)
+        if holder is None or (holder.spelling and "(" not in holder.spelling):
+            break  # a member with a name, of a type without
+        offset, record = offset + body.unit.types.field_offset_bytes(holder.raw), outer
     return offset if body.is_host else max(0, offset)
 
 
@@ -561,6 +568,10 @@ def _(body: Body, node: Node) -> Location | None:
         inner = [child for child in node.children if child.kind >= 100][-1]
         where = body.location(inner)
         type_ = body.type(node)
+        declaration = node.type.canonical.declaration
+        if body.is_host and where is not None and type_.fields and type_.name != where.type.name:
+            where = in_memory(body, where, body.span(node))
+            where = where if declaration is None else base_at(body, where, declaration, body.span(node))
         if isinstance(where, RegisterPlace):
             return RegisterPlace(where.variable, where.path, type_)
         if where is not None:

@@ -413,7 +413,7 @@ def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
     if declaration is None or body.unit.parsed.is_builtin(declaration):
         return None
     if not is_list and body.type(node).kind in (ir.TypeKind.RECORD, ir.TypeKind.UNKNOWN):
-        return None
+        return _copied_part(body, type_, node)
     members = (*declaration.children, *body.unit.instantiated_members.get(declaration, ()))
     makers = [m for m in members if m.kind in (C.CONSTRUCTOR, C.FUNCTION_TEMPLATE) and not m.is_defaulted]
     makers = [
@@ -435,6 +435,20 @@ def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
     place = RegisterPlace(body.temporary(info.name, own, span), (), own)
     made = ran(body, able[0], place, values, span)
     body.before += [ir.Declare(place.variable, None, body.region(), span), made]
+    return Read(place, own, span)
+
+
+def _copied_part(body: Body, type_: ClangType, node: Node) -> Expr | None:
+    """A copy of the object that `node` names, which clang does not say; None where its value is all."""
+    is_same = node.type.canonical.declaration == type_.canonical.declaration
+    special = Special.MOVE if node.spelling == "move" else Special.COPY
+    where = body.location(node) if is_same and parts(body.unit, type_, special) else None
+    if where is None:
+        return None
+    span, own = body.span(node), body.unit.types.translate(type_.raw)
+    place = RegisterPlace(body.temporary("copy", own, span), (), own)
+    made = copied(body, place, where, type_, special, span)
+    body.before += [ir.Declare(place.variable, None, body.region(), span), *made]
     return Read(place, own, span)
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -794,7 +796,14 @@ def _(body: Body, node: Node) -> list[Stmt]:
 
 @statement(C.CXX_TRY_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    """Host code: the protected block, then handler by handler whether it takes what was thrown."""
+    return [tried(body, node)]
+
+
+def tried(body: Body, node: Node, first: Sequence[Stmt] = (), *, throws_on: bool = False) -> Stmt:
+    """Host code: the protected block, then handler by handler whether it takes what was thrown.
+
+    `first`: what else is protected. `throws_on`: each handler ends with throwing it again, as of a constructor.
+    """
     protected, *handlers = node.children
     span = body.unit.spans.span(node)
     again = ir.Call("", ir.THROW, (), ir.VOID, span)
@@ -828,10 +837,12 @@ def _(body: Body, node: Node) -> list[Stmt]:
         outer, body.handled = body.handled, by_reference
         inner = as_block(body, handler.children[-1])
         body.handled = outer
-        inner = Block((held, *inner.statements), inner.region, where)
+        ending = (_alone(body, again),) if throws_on else ()
+        inner = Block((held, *inner.statements, *ending), inner.region, where)
         rest = ir.If(_caught(name, where), inner, Block((rest,), body.region(), where), body.region(), where)
     inside = as_block(body, protected)
-    return [Block((inside, rest), body.region(), span, is_protected=True)]
+    inside = replace(inside, statements=(*first, *inside.statements))
+    return Block((inside, rest), body.region(), span, is_protected=True)
 
 
 def _caught(name: str, span: Span) -> Expr:

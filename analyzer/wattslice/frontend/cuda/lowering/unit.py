@@ -19,7 +19,7 @@ from wattslice.frontend.cuda.clang.flags import FOLLOWED, is_c
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, UnitHandle, file_of, library
 from wattslice.frontend.cuda.clang.session import ParsedUnit
-from wattslice.frontend.cuda.lowering.types import TypeTable
+from wattslice.frontend.cuda.lowering.types import TypeTable, class_names
 from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type, Variable
 from wattslice.patterns import regex
 
@@ -162,6 +162,18 @@ class Unit:
         return frozenset(found)
 
     @functools.cached_property
+    def derived(self) -> dict[str, list[str]]:
+        """The names of the user's classes, of each that it is derived from, itself among these."""
+        found: dict[str, list[str]] = {}
+        waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
+        while waiting:
+            node = waiting.pop()
+            waiting.extend(node.children if node.kind in _HOLDING else ())
+            for base in class_names(node.type) if node.kind in (C.CLASS_DECL, C.STRUCT_DECL) else ():
+                found.setdefault(base, []).append(self.types.of(node.raw).name)
+        return found
+
+    @functools.cached_property
     def destructors(self) -> tuple[Node, ...]:
         """Those of the user's classes."""
         found: list[Node] = []
@@ -198,7 +210,7 @@ class Unit:
                 parameters.append(
                     ParameterInfo(child.raw.data0, child.spelling, self.types.of(child.raw), reference, child)
                 )
-            elif child.kind == C.COMPOUND_STMT:
+            elif child.kind in (C.COMPOUND_STMT, C.CXX_TRY_STMT):
                 body = child
         result = definition.type.result.canonical.kind if followed else 0
         members = (C.CXX_METHOD, C.CONSTRUCTOR, C.DESTRUCTOR)

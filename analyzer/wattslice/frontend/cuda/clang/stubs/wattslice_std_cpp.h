@@ -360,7 +360,10 @@ struct exception { exception(); virtual ~exception(); virtual const char* what()
 WS_EXCEPTION(runtime_error, exception) WS_EXCEPTION(logic_error, exception) WS_EXCEPTION(invalid_argument, logic_error)
 WS_EXCEPTION(out_of_range, logic_error) WS_EXCEPTION(length_error, logic_error) WS_EXCEPTION(domain_error, logic_error)
 WS_EXCEPTION(overflow_error, runtime_error) WS_EXCEPTION(range_error, runtime_error)
-struct bad_alloc : exception {};
+struct bad_alloc : exception {}; struct bad_cast : exception {}; struct bad_typeid : exception {};
+struct bad_function_call : exception {}; struct bad_optional_access : exception {};
+struct exception_ptr { explicit operator bool() const; bool operator==(const exception_ptr&) const; }; exception_ptr current_exception() noexcept;
+void rethrow_exception(exception_ptr); template <class T> void throw_with_nested(T&&); template <class T> void rethrow_if_nested(const T&);
 struct nothrow_t {}; extern const nothrow_t nothrow;
 struct type_info { const char* name() const; bool operator==(const type_info&) const; bool operator!=(const type_info&) const; };
 struct thread { thread(); template <class F, class... A> thread(F&&, A&&...); void join(); void detach(); bool joinable() const; static unsigned hardware_concurrency(); };
