@@ -37,6 +37,7 @@ _HEADERS = """
 #include <cassert>
 #include <cstdio>
 #include <compare>
+#include <climits>
 #include <cstdarg>
 #include <typeinfo>
 #include <cstdlib>

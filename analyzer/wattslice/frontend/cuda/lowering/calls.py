@@ -78,6 +78,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     parts,
     reaches_out,
     temporary,
+    with_defaults,
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import lower, lower_all
@@ -490,7 +491,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         return launch
     span = body.span(node)
     name = callee.spelling
-    arguments = list(node.arguments)
+    arguments = with_defaults(body, callee, node.arguments)
     if _passes_on(body, callee, arguments) and body.type(node).kind is not TypeKind.RECORD:
         return body.expr(arguments[0])  # of an object, what it is moved from is lost
     info = body.unit.function(callee)
@@ -498,6 +499,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         body.before.append(thrown_if(body, unread(span), ir.ANY_TYPE, span))
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
     is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
+    is_operator = is_operator and not _is_named(node, callee)
     initialise_parameters(body, info, arguments[is_operator:])
     for argument in arguments[is_operator:] if info.is_builtin else ():  # which a container takes over
         if is_pointer(argument.type.canonical.declaration):
@@ -553,6 +555,12 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         looked_at=_looked_at(body, callee, len(values) - len(arguments)),
         is_of_program=callee.mangled_name.startswith("_Z") and not info.is_builtin and not info.is_made_up,
     )
+
+
+def _is_named(node: Node, callee: Node) -> bool:
+    """Whether an operator is called as a method: `Base::operator+=(x)`."""
+    named = node.children[0] if node.children else None
+    return named is not None and named.kind == C.MEMBER_REF_EXPR and named.referenced == callee
 
 
 def _as_given(body: Body, argument: Node, value: Expr) -> Expr:

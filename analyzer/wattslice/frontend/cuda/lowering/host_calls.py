@@ -12,8 +12,27 @@ from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import Body, Location, LoweringError, function_named
-from wattslice.frontend.cuda.lowering.memory import address_of, base_at, dereference, is_plain, member, read
-from wattslice.frontend.cuda.lowering.objects import bare, bases_of, initialises, made_at, made_parts, shared_by
+from wattslice.frontend.cuda.lowering.memory import (
+    address_of,
+    base_at,
+    dereference,
+    is_plain,
+    location_of_variable,
+    member,
+    read,
+)
+from wattslice.frontend.cuda.lowering.objects import (
+    MOST_ELEMENTS,
+    bare,
+    bases_of,
+    functions_of,
+    initialises,
+    made_at,
+    made_of_nothing,
+    made_parts,
+    part_at,
+    shared_by,
+)
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
 from wattslice.ir import Call, Expr, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
@@ -363,6 +382,17 @@ def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
             return ir.AddressOf(held, type_, span)
     given = [child for child in node.children if child.kind >= 100]
     element = type_.element or ir.UNKNOWN_TYPE
+    if len(given) == 2 and given[1].kind == C.CALL_EXPR and element.record_bytes:  # `new T[n]`
+        length, made = given[0].evaluate(), node.type.canonical.pointee
+        if isinstance(length, int) and 0 < length <= MOST_ELEMENTS:
+            array = Type(ir.TypeKind.ARRAY, element=element, length=length)
+            held = body.temporary("new", array, span)
+            where = location_of_variable(body, held, span)
+            places = [part_at(body, where, (at,), span) for at in range(length)]
+            body.before.append(ir.Declare(held, None, body.region(), span))
+            body.before += [one for place in places for one in made_of_nothing(body, place, made, span)]
+            return ir.AddressOf(held, type_, span)
+        body.before += shared_by(body, functions_of(body.unit, (made,)), span)
     if len(given) == 1 and is_plain(element) and "[" not in body.unit.spans.text(node):
         held = body.temporary("new", element, span)
         body.before.append(ir.Declare(held, body.expr(given[0]), body.region(), span))

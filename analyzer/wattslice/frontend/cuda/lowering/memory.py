@@ -387,10 +387,9 @@ def _host_member(body: Body, base: Location, field: Node, offset: int, type_: Ty
     """
     if (field.spelling, offset) not in {(own.name, own.offset_bytes) for own in base.type.fields}:
         owner = field.semantic_parent
-        is_of_base = owner is not None and base.type.name.split("::")[-1] != owner.spelling
-        if owner is not None and is_of_base:
+        if owner is not None and offset >= 0 and base.type.name.split("::")[-1] != owner.spelling:
             base = base_at(body, base, owner, span)
-        if base.type.fields or (is_of_base and offset >= 0):
+        elif base.type.fields:
             base = in_memory(body, base, span)
     if body.unit.types.is_reference(field.raw):
         held = member(body, base, field.spelling, offset, pointer_to(type_), span)
@@ -403,9 +402,11 @@ def _host_member(body: Body, base: Location, field: Node, offset: int, type_: Ty
 
 def base_at(body: Body, where: Location, base: Node, span: Span) -> Location:
     """The part of an object that is of a base; one of several has a made-up place of its own."""
+    type_ = body.unit.types.of(base.raw)
     if base.spelling not in body.unit.one_of_several_bases:
-        return where
-    offset, type_ = ir.made_up_offset(base.spelling), body.unit.types.of(base.raw)
+        whole = in_memory(body, where, span)
+        return Cell(whole.address, whole.space, type_, whole.root)
+    offset = ir.made_up_offset(base.spelling)
     start = address_of(body, where, span)
     address = ir.PointerOffset(start, None, 1, offset, False, False, pointer_to(type_), span)
     return dereference(body, address, type_)
@@ -422,7 +423,9 @@ def _offset_in_record(body: Body, field: Node) -> int:
     offset, record = body.unit.types.field_offset_bytes(field.raw), field.semantic_parent
     while record is not None and (not record.spelling or "(" in record.spelling):
         outer = record.semantic_parent
-        around = (one for one in (() if outer is None else outer.type.fields) if one.type.declaration == record)
+        around = (
+            one for one in (() if outer is None else outer.type.fields) if one.type.declaration == record
+        )
         holder = next(around, None)
         if holder is None or (holder.spelling and "(" not in holder.spelling):
             break  # a member with a name, of a type without
@@ -569,9 +572,9 @@ def _(body: Body, node: Node) -> Location | None:
         where = body.location(inner)
         type_ = body.type(node)
         declaration = node.type.canonical.declaration
-        if body.is_host and where is not None and type_.fields and type_.name != where.type.name:
-            where = in_memory(body, where, body.span(node))
-            where = where if declaration is None else base_at(body, where, declaration, body.span(node))
+        is_other = body.is_host and where is not None and type_.fields and type_.name != where.type.name
+        if where is not None and declaration is not None and is_other:
+            where = base_at(body, where, declaration, body.span(node))
         if isinstance(where, RegisterPlace):
             return RegisterPlace(where.variable, where.path, type_)
         if where is not None:

@@ -245,6 +245,41 @@ PASSES_ON = ("move", "forward")
 """Functions of the library that give the very object that they get."""
 
 
+def with_defaults(body: Body, callee: Node, arguments: Sequence[Node]) -> list[Node]:
+    """The arguments of a call; those that are not written, and no constants, as the function declares them."""
+    found = list(arguments)
+    for at, argument in enumerate(arguments):
+        if argument.kind == C.UNEXPOSED_EXPR and not argument.children and body.is_host:
+            is_plain = body.type(argument).kind in (ir.TypeKind.INT, ir.TypeKind.BOOL, ir.TypeKind.FLOAT)
+            default = None if is_plain and argument.evaluate() is not None else _default_of(callee, at)
+            found[at] = argument if default is None else default
+    return found
+
+
+def _default_of(function: Node, at: int) -> Node | None:
+    """The value of a parameter in a call that does not give it."""
+    for node in (function, function.canonical, function.definition):
+        parameters = [child for child in (node.children if node else ()) if child.kind == C.PARM_DECL]
+        values = (
+            [child for child in parameters[at].children if 100 <= child.kind < 400]
+            if at < len(parameters)
+            else []
+        )
+        if values:
+            return values[-1]
+    return None
+
+
+def _every_default(body: Body, function: Node) -> tuple[Expr, ...]:
+    """What a function is given that is called with nothing; none where that is not read."""
+    number = sum(child.kind == C.PARM_DECL for child in function.children)
+    defaults = [default for at in range(number) if (default := _default_of(function, at)) is not None]
+    try:
+        return tuple(map(body.expr, defaults))
+    except LoweringError:
+        return ()
+
+
 def elements_given(
     body: Body, parameters: Sequence[ParameterInfo], arguments: Sequence[Node]
 ) -> list[Location | None]:
@@ -270,7 +305,7 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
     if where.type.kind is ir.TypeKind.ARRAY:
         return made_of_nothing(body, where, node.type, span)
     if not constructor.is_defaulted:
-        values = _given_to(body, info, arguments, span)
+        values = _given_to(body, info, with_defaults(body, constructor, arguments), span)
         return [ran(body, constructor, where, values, span)]
     if not arguments:
         return made_of_nothing(body, where, node.type, span)
@@ -309,7 +344,7 @@ def made_of_nothing(body: Body, where: Location, type_: ClangType, span: Span) -
         return found
     own = own_function(body.unit, type_, Special.MAKE)
     if own is not None:
-        return [ran(body, own, where, (), span)]
+        return [ran(body, own, where, _every_default(body, own), span)]
     declaration = type_.declaration
     if declaration is None or body.unit.parsed.is_builtin(declaration):
         return []
