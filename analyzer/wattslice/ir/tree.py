@@ -499,8 +499,8 @@ THROW, CAUGHT, HANDLE = "throw", "caught", "handle"
 """Calls of host code: throwing a value of the types that a text names, of no text the one at hand again;
 whether what was thrown last is of such a type; the value of what is handled from here on."""
 CAST_DOWN = "dynamic_cast"
-"""A call of host code: the address, where an object of one of the classes that a text names begins; else 0. Behind
-that all classes that the file has."""
+"""A call of host code: the address, where an object of one of the classes that a text names begins, else 0;
+the second text names all classes of the file."""
 ANY_TYPE = "..."
 """The callee that stands for host code that could not be read: it may write what its arguments point at."""
 

@@ -569,7 +569,7 @@ def _class_of(method: ir.Function) -> str:
 
 
 def _cast_down(address: Value, able: Value, every: Value) -> Value:
-    """A `dynamic_cast` of a pointer to one of the classes `able`, of `every` that is known; 0: it is of none."""
+    """A `dynamic_cast` of a pointer to one of the classes `able`, of `every` that is known; 0: of none."""
     if not isinstance(address, Pointer) or not isinstance(able, str) or not isinstance(every, str):
         return address
     name = "" if address.offset else address.storage.class_name

@@ -64,11 +64,23 @@ def scalar_types(type_: ir.Type) -> frozenset[ScalarType]:
     """The scalar types an object of `type_` consists of."""
     if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
         return scalar_types(type_.element)
-    if type_.kind is ir.TypeKind.RECORD and type_.fields:
-        return frozenset(found for member in type_.fields for found in scalar_types(member.type))
+    if type_.kind is ir.TypeKind.RECORD and (type_.fields or type_.record_bytes > 1):
+        own = frozenset(found for member in type_.fields for found in scalar_types(member.type))
+        begin = min((member.offset_bytes for member in type_.fields), default=type_.record_bytes)
+        return own | _MEMBERS if begin > 0 else own  # a base lies in front, whose members nobody lists
     if type_.kind in (ir.TypeKind.VOID, ir.TypeKind.UNKNOWN):
         return frozenset((ANYTHING,))
     return frozenset((ScalarType(type_.kind, type_.bits),))
+
+
+_MEMBERS = frozenset(
+    ScalarType(type_.kind, type_.bits)
+    for type_ in (
+        *(ir.Type(ir.TypeKind.INT, bits=bits) for bits in (8, 16, 32, 64)),
+        *(ir.FLOAT32, ir.FLOAT64, ir.BOOL, ir.Type(ir.TypeKind.POINTER, bits=64)),
+    )
+)
+"""What members of a class may be."""
 
 
 def inner_expressions(expr: ir.Expr) -> Iterator[ir.Expr]:

@@ -16,6 +16,7 @@ from wattslice.frontend.cuda.clang.kinds import UnaryOperator as U
 from wattslice.frontend.cuda.lowering.context import (
     Body,
     Cell,
+    Location,
     LoweringError,
     PointsTo,
     binding_of,

@@ -149,7 +149,7 @@ def every_part(unit: Unit, type_: ClangType, special: Special) -> tuple[Part, ..
 
 
 def bases_of(unit: Unit, declaration: Node) -> list[Node]:
-    """Those of a class; not the virtual ones: an object has one of all that it derives from; nor several of a template."""
+    """Those of a class; not virtual ones, of which an object has one in all; nor several of a template."""
     found = [child for child in declaration.children if child.kind == C.CXX_BASE_SPECIFIER]
     declared = (base.type.canonical.declaration for base in found)
     placed = [one is not None and one.spelling in unit.one_of_several_bases for one in declared]
@@ -246,7 +246,7 @@ PASSES_ON = ("move", "forward")
 
 
 def with_defaults(body: Body, callee: Node, arguments: Sequence[Node]) -> list[Node]:
-    """The arguments of a call; those that are not written, and no constants, as the function declares them."""
+    """The arguments of a call; those that are not written, and no constants, as its declaration has them."""
     found = list(arguments)
     for at, argument in enumerate(arguments):
         if argument.kind == C.UNEXPOSED_EXPR and not argument.children and body.is_host:
@@ -260,12 +260,8 @@ def _default_of(function: Node, at: int) -> Node | None:
     """The value of a parameter in a call that does not give it."""
     for node in (function, function.canonical, function.definition):
         parameters = [child for child in (node.children if node else ()) if child.kind == C.PARM_DECL]
-        values = (
-            [child for child in parameters[at].children if 100 <= child.kind < 400]
-            if at < len(parameters)
-            else []
-        )
-        if values:
+        given = parameters[at].children if at < len(parameters) else ()
+        if values := [child for child in given if 100 <= child.kind < 400]:
             return values[-1]
     return None
 

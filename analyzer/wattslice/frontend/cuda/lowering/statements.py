@@ -802,7 +802,7 @@ def _(body: Body, node: Node) -> list[Stmt]:
 def tried(body: Body, node: Node, first: Sequence[Stmt] = (), *, throws_on: bool = False) -> Stmt:
     """Host code: the protected block, then handler by handler whether it takes what was thrown.
 
-    `first`: what else is protected. `throws_on`: each handler ends with throwing it again, as of a constructor.
+    `first`: what else is protected. `throws_on`: handlers end with throwing it again, as a constructor's.
     """
     protected, *handlers = node.children
     span = body.unit.spans.span(node)

@@ -146,8 +146,8 @@ class Unit:
 
     @functools.cached_property
     def one_of_several_bases(self) -> frozenset[str]:
-        """The user's classes that others derive from beside another class, or virtually: where they lie is not
-        read.
+        """The user's classes that others derive from beside another class, or virtually; where they lie is
+        not read.
         """
         found: set[str] = set()
         waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]

@@ -1,0 +1,111 @@
+"""Forms of C++ in host code, in the order of the language's chapters: what is said is what g++'s program does.
+
+Each case is declarations, statements of `main`, a grid and an argument; behind them what the run gives. Cases of
+`TOLD` may be unknown, and must not be wrong.
+"""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice.analysis import LaunchSource
+
+from .geometry import launches
+
+HEAD = """
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <typeinfo>
+#include <vector>
+__global__ void k(int n) {}
+int calls = 1, gone = 0, g = 3;
+int next() { return ++calls; }
+struct A { int x = 1, z = 5; int w[2] = {6, 7}; A &operator+=(int k) { x += k; return *this; } int get() { return x; } };
+struct B : A { int y = 2; B() {} B(int q) : y(q) { w[1] = q; } B &operator+=(int k) { A::operator+=(k); y += k; return *this; } };
+struct Hides : A { int x = 20; int own() { return x; } };
+struct One { int n = 1; };
+struct Two { int n = 2; };
+struct Both : One, Two { int m = 4; };
+struct Log { Log() { calls++; } ~Log() { gone++; } };
+struct Logged : One, Log {};
+struct T { int v; T(int a = 0) : v(a) {} T(const T &o) : v(o.v) { calls++; } ~T() { gone += v; } };
+struct Holds { T a, b; };
+struct One_T { T a; int n; };
+struct U { int z; union { int i; float f; }; struct { int p, q; }; int last; };
+struct DU : U { int more = 3; };
+struct S { int r = 0; S() { init(); } virtual void init() { r += 1; } virtual int who() const { return 1; } virtual ~S() { gone = gone * 10 + who(); } };
+struct R : S { R() { init(); } void init() override { r += 10; } int who() const override { return 2; } ~R() { gone = gone * 10 + who(); } };
+struct Q : S {};
+struct D { int v; D(int a = next(), int b = 10) : v(a + b) {} ~D() { gone += v; } };
+struct P { int x, y; };
+int given(P p = {3, 4}) { return p.x * 10 + p.y; }
+int pointed(int *p = &g) { return ++*p; }
+struct Tried { Tried(int x) try : v(x) { if (x > 4) throw x; } catch (int y) { g += y; } int v; };
+int tried(int x) try { if (x) throw x * 2; return 1; } catch (int y) { return y; }
+void left(int &r) { try { r = 4; throw 1; } catch (...) { r += 3; } }
+struct V { int v = 1; V() {} V(int a) : v(a) {} };
+struct VL : virtual V { VL() : V(5) { v++; } };
+struct VR : virtual V { VR() : V(9) { v += 10; } };
+struct VD : VL, VR { VD() : V(3) {} };
+"""
+
+KNOWN = [
+    ("B b;", "b.x", "b.z", (1, 5)),
+    ("B b(9);", "b.w[1]", "b.w[0]", (9, 6)),
+    ("B b; b.z = 8; b.w[0]++;", "b.z", "b.w[0]", (8, 7)),
+    ("B b[2]; b[1].z = 9; b[0] = b[1];", "b[0].z", "b[1].y", (9, 2)),
+    ("B b; b += 3;", "b.x", "b.y", (4, 5)),
+    ("B b; b.operator+=(4);", "b.x", "b.y", (5, 6)),
+    ("Hides h; h.A::x = 7;", "h.x", "h.get()", (20, 7)),
+    ("Hides h; static_cast<A &>(h).x = 8; h.x++;", "h.own()", "h.A::x", (21, 8)),
+    ("Both b; b.One::n = 6;", "b.One::n", "b.Two::n", (6, 2)),
+    ("Both b, c = b; c.Two::n = 8;", "c.Two::n", "b.Two::n * 10 + c.One::n", (8, 21)),
+    ("{ Logged l; }", "calls", "gone", (2, 1)),
+    ("T a(2); Holds h{a, T(5)};", "calls", "gone", (2, 0)),
+    ("T a(2); { Holds h{a, T(5)}; }", "calls", "gone", (2, 7)),
+    ("T a(2); { One_T *p = new One_T{a, 1}; delete p; }", "calls", "gone", (2, 2)),
+    ("U u = {1, {5}, {6, 7}, 8};", "u.i", "u.q * 10 + u.last", (5, 78)),
+    ("U u = {1, 2, 3, 4, 5};", "u.last", "u.i * 10 + u.p", (5, 23)),
+    ("DU d; d.z = 1; d.i = 8; d.q = 9;", "d.i", "d.z * 100 + d.q * 10 + d.more", (8, 193)),
+    ("R r;", "r.r", "r.who()", (11, 2)),
+    ("{ R r; }", "gone", "calls", (21, 1)),
+    ("S s = R();", "s.r", "s.who()", (11, 1)),
+    ("int x = next() + D().v;", "calls", "x", (3, 15)),
+    ("D d; D e(4);", "calls", "d.v * 100 + e.v", (2, 1214)),
+    ("D d[2];", "calls", "d[1].v", (3, 13)),
+    ("D *p = new D[3]; p[2].v = 9;", "calls", "p[1].v * 10 + p[2].v", (4, 139)),
+    ("", "given()", "given({1, 2})", (34, 12)),
+    ("pointed();", "g", "calls", (4, 1)),
+    ("int n = 0; try { Tried t(5); n = 1; } catch (int i) { n = i + 10; }", "n", "g", (15, 8)),
+    ("Tried t(2);", "t.v", "tried(4) * 10 + tried(0)", (2, 81)),
+    ("int n = 0; left(n);", "n", "g", (7, 3)),
+    ("S s; int n = 1; try { dynamic_cast<R &>(s).r = 9; n = 2; } catch (const std::bad_cast &) { n = 3; }", "n", "s.r", (3, 1)),
+    ("R r; S &s = r; int n = 1; try { dynamic_cast<R &>(s).r = 9; n = 2; } catch (...) { n = 3; }", "n", "r.r", (2, 9)),
+    ("S s; R r; S *p = &s, *q = &r;", "dynamic_cast<R *>(p) ? 2 : 3", "dynamic_cast<R *>(q) ? 4 : 5", (3, 4)),
+    ("Q q; S *p = &q;", "dynamic_cast<R *>(p) ? 2 : 3", "dynamic_cast<Q *>(p) ? 4 : 5", (3, 4)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "grid", "argument", "run"), KNOWN, ids=[f"{b} {v}" for b, v, *_ in KNOWN])
+def test_what_is_said_is_what_the_run_does(tmp_path, body, grid, argument, run):
+    (one,) = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<{grid}, 64>>>({argument}); }}")
+    assert one.source is LaunchSource.HOST_CODE
+    assert (one.grid[0], one.arguments[0]) == run
+
+
+TOLD = [
+    ("VD d;", "d.v"),
+    ("try { throw 8; } catch (...) { try { std::rethrow_exception(std::current_exception()); } catch (int) { g = 9; } }", "g"),
+    ("int n = g * 2; D *p = new D[n];", "calls"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "grid"), TOLD, ids=[body for body, _ in TOLD])
+def test_what_is_not_followed_is_told(tmp_path, body, grid):
+    (one,) = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<{grid}, 64>>>(1); }}")
+    assert one.source is LaunchSource.ASSUMED
