@@ -100,7 +100,7 @@ _NO_OPTION_GIVEN: dict[str, int] = {
 }
 
 ENVIRONMENT = ("getenv", "secure_getenv", "setenv", "putenv", "unsetenv", "clearenv")
-THREADS = ("omp_get_max_threads", "omp_set_num_threads")
+THREADS = ("omp_get_max_threads", "omp_set_num_threads", ir.TEAM, ir.TEAM_END)
 
 TEXT_TESTS = frozenset(
     {"strcmp", "strncmp", "strcasecmp", "strncasecmp", "strlen", "strstr", "strchr", "strrchr", "strspn",
