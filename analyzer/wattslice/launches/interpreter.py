@@ -327,7 +327,8 @@ class Interpreter(HostLoops):
                 if (value := known(self.memory, node, arguments)) is not None:
                     self._budget += self._files.steps_for_reading()
                     return value
-        found = host_api.mathematics(node.name, arguments)
+        found = host_api.limit_of(node)
+        found = host_api.mathematics(node.name, arguments) if found is None else found
         if found is not None:
             return found
         if (constant := host_api.without_options(node.name)) is not None:
