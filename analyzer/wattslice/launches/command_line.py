@@ -824,7 +824,7 @@ def text_call(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     if (streamed := _stream_call(memory, node, arguments)) is not None:
         return streamed
     function = _FUNCTIONS.get(name)
-    if name in _OF_OBJECTS and not any(map(_is_about_text, node.arguments[:2])):
+    if name in _OF_OBJECTS and not any(map(_is_about_text, node.arguments[: 1 if name in _MIDDLE else 2])):
         return None
     return None if function is None else function(memory, node, arguments)
 

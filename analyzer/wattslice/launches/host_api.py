@@ -71,11 +71,13 @@ _OF_TWO: dict[str, Callable[[Number, Number], Number]] = {
     "fmin": lambda x, y: min(x, y),
     "fmax": lambda x, y: max(x, y),
 }
-_MATHEMATICS: dict[str, Callable[..., Number]] = {
-    **_OF_ONE,
-    **_OF_TWO,
-    "clamp": lambda x, low, high: min(max(x, low), high),
-}
+
+
+def _clamped(number: Number, low: Number, high: Number) -> Number:
+    return min(max(number, low), high)
+
+
+_MATHEMATICS: dict[str, Callable[..., Number]] = {**_OF_ONE, **_OF_TWO, "clamp": _clamped}
 """Also found with the suffix f (single precision), l, ll and the prefix std::."""
 
 _BY_SEMANTICS = {

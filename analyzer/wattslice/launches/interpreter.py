@@ -266,11 +266,12 @@ class Interpreter(HostLoops):
         if node.name == ir.THROW:
             names = arguments[0] if arguments else ""
             self._throw(names if isinstance(names, str) else "", arguments[1] if len(arguments) > 1 else None)
-        if node.name == ir.TEAM:
+        if node.name == ir.TEAM and len(arguments) > 1:
+            number, is_nesting = arguments
             self._teams += 1
             if self._teams == 1:
-                return arguments[0]
-            return Unknown("the threads of a region within another") if arguments[1] else 1
+                return number
+            return Unknown("the threads of a region within another") if is_nesting else 1
         if node.name == ir.TEAM_END:
             self._teams -= 1
             return 0
