@@ -211,7 +211,7 @@ int main() {{ {type_} *p; k<<<800, 256>>>(p, p); }}
 
 @pytest.mark.parametrize(
     ("index", "is_told"),
-    [("(int)in[i]", True), ("(j + n) & 7", True), ("j & 7", False), ("threadIdx.x & 7", True)],
+    [("(int)in[i]", True), ("(j + n) & 7", True), ("j & 7", False), ("(j + threadIdx.x) & 7", True)],
 )
 def test_private_arrays_indexed_at_run_time(tmp_path, index, is_told):
     source = f"""
