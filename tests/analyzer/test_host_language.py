@@ -33,6 +33,11 @@ struct Two { int n = 2; };
 struct Both : One, Two { int m = 4; };
 struct Log { Log() { calls++; } ~Log() { gone++; } };
 struct Logged : One, Log {};
+struct Holding : Log { Log c[1]; int v = 9; };
+Holding held() { Holding h; return h; }
+struct Longs { long n = 1; double d = 2; void up() { n += 5; d += 1; } };
+struct More : Longs { int k = 2; };
+struct Same : Longs { void twice() { n *= 2; } };
 struct T { int v; T(int a = 0) : v(a) {} T(const T &o) : v(o.v) { calls++; } ~T() { gone += v; } };
 struct Holds { T a, b; };
 struct One_T { T a; int n; };
@@ -61,11 +66,14 @@ KNOWN = [
     ("B b[2]; b[1].z = 9; b[0] = b[1];", "b[0].z", "b[1].y", (9, 2)),
     ("B b; b += 3;", "b.x", "b.y", (4, 5)),
     ("B b; b.operator+=(4);", "b.x", "b.y", (5, 6)),
+    ("More m; m.up();", "m.n", "m.d", (6, 3)),
+    ("Same m; m.twice(); m.up();", "m.n", "m.d", (7, 3)),
     ("Hides h; h.A::x = 7;", "h.x", "h.get()", (20, 7)),
     ("Hides h; static_cast<A &>(h).x = 8; h.x++;", "h.own()", "h.A::x", (21, 8)),
     ("Both b; b.One::n = 6;", "b.One::n", "b.Two::n", (6, 2)),
     ("Both b, c = b; c.Two::n = 8;", "c.Two::n", "b.Two::n * 10 + c.One::n", (8, 21)),
     ("{ Logged l; }", "calls", "gone", (2, 1)),
+    ("Holding h = held(); h.v++;", "calls", "h.v * 10 + gone", (3, 100)),
     ("T a(2); Holds h{a, T(5)};", "calls", "gone", (2, 0)),
     ("T a(2); { Holds h{a, T(5)}; }", "calls", "gone", (2, 7)),
     ("T a(2); { One_T *p = new One_T{a, 1}; delete p; }", "calls", "gone", (2, 2)),

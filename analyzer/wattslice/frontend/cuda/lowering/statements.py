@@ -524,7 +524,8 @@ def destroyed(body: Body, older: int, kept: Variable | None = None) -> list[Stmt
     """The destructors of this function's objects but the `older` ones and `kept`, the last made first."""
     result: list[Stmt] = []
     for guard in reversed(body.frame.guards[older:]):
-        if kept is None or not isinstance(guard.where, RegisterPlace) or guard.where.variable is not kept:
+        where = guard.where
+        if kept is None or (where.variable if isinstance(where, RegisterPlace) else where.root) is not kept:
             if body.is_host:
                 span = body.unit.spans.span(guard.destructor)
                 lost = guard.is_by_library
