@@ -38,6 +38,7 @@ template <typename T, int N> union Pack { T t[N]; int4 raw;
 TILES = """
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 namespace cg = cooperative_groups;
 """
 RECORDS = """
@@ -189,7 +190,35 @@ FORMS = [
          loads(1, fadd=5, shfl=5)),
     Form("group_reduction_of_doubles", TILES, "const double* in, double* o",
          "o[i] = cg::reduce(cg::tiled_partition<16>(cg::this_thread_block()), in[i], cg::plus<double>());",
-         loads(1, dadd=4, shfl=8)),
+         loads(1, dadd=4, shfl=32)),  # each SHFL with VOTEU, MATCH and REDUX of the mask
+    Form("group_shuffle", TILES, "const float* in, float* o",
+         "auto t = cg::tiled_partition<32>(cg::this_thread_block()); o[i] = t.shfl_xor(in[i], 1);",
+         loads(1, lop=0, shfl=1)),
+    Form("group_shuffle_in_part_of_a_warp", TILES, "const float* in, float* o",
+         "auto t = cg::tiled_partition<16>(cg::this_thread_block()); o[i] = t.shfl_xor(in[i], 1);",
+         loads(1, lop=2, shf=1, shfl=4, branch=2)),
+    Form("group_vote_in_part_of_a_warp", TILES, "const int* in, int* o",
+         "auto t = cg::tiled_partition<8>(cg::this_thread_block()); o[i] = t.any(in[i]);",
+         loads(1, isetp=3, lop=1, shf=1, shfl=2, branch=2)),
+    Form("shuffle_of_doubles", "", "const double* in, double* o",
+         "o[i] = __shfl_down_sync(~0u, in[i], 1);", loads(1, shfl=2)),
+    Form("shuffle_of_halves", "", "const __half2* in, __half2* o",
+         "o[i] = __shfl_down_sync(~0u, in[i], 1);", loads(1, shfl=1)),
+    Form("group_shuffle_of_vectors", TILES, "const float4* in, float4* o",
+         "o[i] = cg::tiled_partition<32>(cg::this_thread_block()).shfl(in[i], 1);", loads(1, shfl=4)),
+    Form("group_scan", TILES, "const int* in, int* o",
+         "o[i] = cg::inclusive_scan(cg::tiled_partition<32>(cg::this_thread_block()), in[i]);",
+         loads(1, isetp=10, shfl=5)),
+    Form("wait_of_a_warp", TILES, "const float* in, float* o",
+         "auto t = cg::tiled_partition<32>(cg::this_thread_block()); t.sync(); o[i] = in[i];",
+         loads(1, bar=0, shfl=0)),
+    Form("wait_of_part_of_a_warp", TILES, "const float* in, float* o",
+         "auto t = cg::tiled_partition<16>(cg::this_thread_block()); t.sync(); o[i] = in[i];",
+         loads(1, bar=0, shfl=3)),
+    Form("wait_of_a_block", TILES, "const float* in, float* o",
+         "cg::sync(cg::this_thread_block()); o[i] = in[i];", loads(1, bar=1, branch=1)),
+    Form("wait_of_the_grid", TILES, "const float* in, float* o",
+         "cg::this_grid().sync(); o[i] = in[i];", loads(1, bar=2, isetp=3, branch=6)),
     Form("rank_in_a_group", TILES, "float* o",
          "auto t = cg::tiled_partition<32>(cg::this_thread_block()); o[i] = t.thread_rank();",
          loads(0, ffma=0)),

@@ -100,11 +100,26 @@ _SEVERAL_RESULTS = (
 _UNARY_INT = ["abs", "__popc", "__clz", "__ffs", "__brev"]
 _UNARY_LONG = ["__popcll", "__clzll", "__ffsll", "__brevll"]
 _FENCES = ["__threadfence_block", "__threadfence", "__threadfence_system"]
+_TILE = "cg::tiled_partition<16>(cg::this_thread_block())"
+_GROUPS = (
+    ("tile.shfl", "int", f"{_TILE}.shfl_xor(x, 1)"),
+    ("tile.any", "int", f"{_TILE}.any(x)"),
+    ("tile.all", "int", f"{_TILE}.all(x)"),
+    ("tile.ballot", "int", f"{_TILE}.ballot(x)"),
+    ("tile.match_any", "int", f"{_TILE}.match_any(x)"),
+    ("tile.reduce", "int", f"cg::reduce({_TILE}, x, cg::plus<int>())"),
+    ("tile.sync", "int", f"({_TILE}.sync(), x)"),
+    ("grid.sync", "int", "(cg::this_grid().sync(), x)"),
+)
+"""Cooperative groups: a tile smaller than a warp makes a mask of its lanes and agrees on it."""
+_HEADERS = ["#include <cooperative_groups.h>", "#include <cooperative_groups/reduce.h>"]
+_HEADERS.append("namespace cg = cooperative_groups;")
 _BINARY_INT = ["min", "max", "__mulhi", "__umulhi", "__mul24", "__rhadd"]
 SHORTEST = frozenset(
     ["sinf", "cosf", "tanf", "sincosf", "sinpif", "cospif", "sincospif", "powf", "tanhf", "fmodf", "hypotf"]
-)
-"""Where the longest path is not the usual one: argument reduction, or special cases of powf."""
+) | {"grid.sync"}
+"""Where the longest path is not the usual one: argument reduction, special cases of powf, the thread of a
+block that tells the other blocks."""
 
 
 def expressions() -> tuple[tuple[str, str, str], ...]:
@@ -131,6 +146,7 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
             (f"shl.{key}", type_, "x << y"),
         ]
     found += _SEVERAL_RESULTS
+    found += _GROUPS
     found += [(f"fast.{k}", "fast float", e) for k, _, e in found if k in FAST_MATH]
     return tuple(found)
 
@@ -190,11 +206,12 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
     jobs = [(key, type_, expr) for key, type_, expr in expressions()]
     for fast in (False, True):
         group = [job for job in jobs if (job[1] == "fast float") is fast]
-        lines: list[str] = []
+        lines = list(_HEADERS)
         for number, (_, type_, expr) in enumerate(group):
             scalar = type_.removeprefix("fast ")
-            for variant, body in (("base", "x" if "y" not in expr else ""), ("full", expr)):
-                loads = f"{scalar} x = a[i];" + (f" {scalar} y = b[i];" if "y" in expr else "")
+            has_y = _names_y(expr)
+            for variant, body in (("base", "" if has_y else "x"), ("full", expr)):
+                loads = f"{scalar} x = a[i];" + (f" {scalar} y = b[i];" if has_y else "")
                 store = f"o[i] = ({body});" if body else "o[i] = x; p[i] = y;"
                 inputs = f"const {scalar}* __restrict__ a, const {scalar}* __restrict__ b"
                 arguments = f"{scalar}* o, {scalar}* p, {inputs}"
@@ -207,7 +224,9 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "expressions.cu"
             source.write_text("\n".join(lines))
-            cubin = compile_cubin(source, (f"-arch={arch}", *(["-use_fast_math"] if fast else [])))
+            cubin = compile_cubin(
+                source, (f"-arch={arch}", "-std=c++17", *(["-use_fast_math"] if fast else []))
+            )
         if cubin is None:
             raise SystemExit("nvcc cannot compile the expressions")
         functions = {function.name: function for function in disassemble(cubin)}
@@ -215,11 +234,15 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
             longest = key.removeprefix("fast.") not in SHORTEST
             cost = path(functions[f"k{number}_full"], longest)
             cost.subtract(path(functions[f"k{number}_base"], longest))
-            if "y" in expr and "&" not in expr:  # the base stores both operands: take one store back
+            if _names_y(expr) and "&" not in expr:  # the base stores both operands: take one store back
                 cost[InstructionKind.STG] += 1
                 cost[InstructionKind.IMAD] += 1
             found[key] = cost
     return found
+
+
+def _names_y(expr: str) -> bool:
+    return re.search(r"\by\b", expr) is not None
 
 
 def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str) -> str:
