@@ -69,8 +69,13 @@ _UNARY_FLOAT = [
     "cyl_bessel_i0",
     "cyl_bessel_i1",
     "nearbyint",
+    "logb",
 ]
 _BINARY_FLOAT = ["pow", "atan2", "fmod", "fmin", "fmax", "hypot", "copysign", "fdim", "rhypot"]
+_BINARY_FLOAT += ["remainder", "nextafter"]
+_NORMS = ["norm3d", "rnorm3d"]
+_TO_INT = ["ilogb", "lround", "llround", "lrint", "llrint"]
+_SCALES = ["ldexp", "scalbn"]
 _FAST = [
     "__expf",
     "__logf",
@@ -81,10 +86,13 @@ _FAST = [
     "__tanf",
     "__frcp_rn",
     "__fsqrt_rn",
+    "__frsqrt_rn",
     "__saturatef",
     "__exp10f",
 ]
 _FAST_BINARY = ["__fdividef", "__powf", "__fadd_rn", "__fmul_rn", "__fdiv_rn"]
+_FAST_DOUBLE = ["__ddiv_rn(x, y)", "__drcp_rn(x)", "__dsqrt_rn(x)"]
+_OF_HALVES = ["exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "sqrt", "rsqrt", "rcp"]
 _SEVERAL_RESULTS = (
     ("sincosf", "float", "sincosf(x, &x, &y)"),
     ("sincospif", "float", "sincospif(x, &x, &y)"),
@@ -112,9 +120,21 @@ _GROUPS = (
     ("grid.sync", "int", "(cg::this_grid().sync(), x)"),
 )
 """Cooperative groups: a tile smaller than a warp makes a mask of its lanes and agrees on it."""
-_HEADERS = ["#include <cooperative_groups.h>", "#include <cooperative_groups/reduce.h>"]
+_HEADERS = [
+    "#include <cuda_fp16.h>",
+    "#include <cooperative_groups.h>",
+    "#include <cooperative_groups/reduce.h>",
+]
 _HEADERS.append("namespace cg = cooperative_groups;")
 _BINARY_INT = ["min", "max", "__mulhi", "__umulhi", "__mul24", "__rhadd"]
+_BINARY_LONG = ["__mul64hi", "__umul64hi"]
+_SIMD_UNARY = ["abs", "neg"]
+_SIMD_BINARY = """
+    add sub addss subss addus subus absdiffs absdiffu avgs avgu haddu maxs maxu mins minu sads sadu
+    cmpeq cmpne cmpges cmpgeu cmpgts cmpgtu cmples cmpleu cmplts cmpltu
+    seteq setne setges setgeu setgts setgtu setles setleu setlts setltu
+"""
+"""`__vadd2`, `__vadd4`: halfwords or bytes of an integer at once."""
 SHORTEST = frozenset(
     ["sinf", "cosf", "tanf", "sincosf", "sinpif", "cospif", "sincospif", "powf", "tanhf", "fmodf", "hypotf"]
 ) | {"grid.sync"}
@@ -128,11 +148,25 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
     for suffix, type_ in (("f", "float"), ("", "double")):
         found += [(name + suffix, type_, f"{name}{suffix}(x)") for name in _UNARY_FLOAT]
         found += [(name + suffix, type_, f"{name}{suffix}(x, y)") for name in _BINARY_FLOAT]
+        bits = "__int_as_float({})" if suffix else "__longlong_as_double({})"
+        found += [(name + suffix, type_, bits.format(f"{name}{suffix}(x)")) for name in _TO_INT]
+        found += [(name + suffix, type_, f"{name}{suffix}(x, i)") for name in _SCALES]
+        found += [(name + suffix, type_, f"{name}{suffix}(x, y, {bits.format('i')})") for name in _NORMS]
+    found += [(expr.partition("(")[0], "double", expr) for expr in _FAST_DOUBLE]
+    for prefix, divided, type_ in (("h", "__hdiv", "__half"), ("h2", "__h2div", "__half2")):
+        found += [(prefix + name, type_, f"{prefix}{name}(x)") for name in _OF_HALVES]
+        found += [(divided, type_, f"{divided}(x, y)")]
     found += [(name, "float", f"{name}(x)") for name in _FAST]
     found += [(name, "float", f"{name}(x, y)") for name in _FAST_BINARY]
     found += [(name, "int", f"{name}(x)") for name in _UNARY_INT]
     found += [(name, "int", f"{name}(x, y)") for name in _BINARY_INT]
     found += [(name, "long long", f"{name}(x)") for name in _UNARY_LONG]
+    found += [(name, "long long", f"{name}(x, y)") for name in _BINARY_LONG]
+    found += [(f"{name}.int64", "long long", f"{name}(x, y)") for name in ("min", "max")]
+    found += [("abs.int64", "long long", "llabs(x)")]
+    for width in (2, 4):
+        found += [(f"__v{n}{width}", "int", f"__v{n}{width}(x)") for n in _SIMD_UNARY]
+        found += [(f"__v{n}{width}", "int", f"__v{n}{width}(x, y)") for n in _SIMD_BINARY.split()]
     found += [(name, "int", f"({name}(), x)") for name in _FENCES]
     found += [("div.fp32", "float", "x / y"), ("div.fp64", "double", "x / y")]
     found += [("rcp.fp32", "float", "1.0f / x"), ("rcp.fp64", "double", "1.0 / x")]

@@ -306,6 +306,8 @@ class Expressions(Memory):
             fused = FLOAT_KINDS[working.bits][2]
             cost = ((fused, per_operation(working.bits, working.lanes)),)
             return self.plain("fma", region, tuple(inputs), cost, working.bits)
+        if expr.semantics is Semantics.ABS and working.kind is TypeKind.FLOAT:
+            return self.plain("abs", region, tuple(inputs), (), working.bits)  # a modifier of what uses it
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
         cost = call_cost(expr.name, working, expr.operations, base, expr.detail)
         classes = {count.operation for count in expr.operations}

@@ -205,11 +205,15 @@ def call_cost(
     known = BUILTINS.get(plain)
     if known is not None and known.instruction:
         return ((InstructionKind(known.instruction), 1.0),)
-    keys = (plain + "f", plain) if working.kind is TypeKind.FLOAT and working.bits == 32 else (plain,)
+    keys: tuple[str, ...] = (plain,)
+    if working.kind is TypeKind.FLOAT and working.bits == 32:
+        keys = (plain + "f", plain)
+    elif working.kind is TypeKind.INT and working.bits == 64:
+        keys = (f"{plain}.int64", plain)
     lanes = max(1, working.lanes)
     for key in keys:
         if (cost := measured(key)) is not None:
-            return tuple((kind, number * lanes) for kind, number in cost)
+            return cost
     pairs = {OperationClass.FP16: 2.0} if working.bits == 16 and lanes > 1 else {}
     return tuple(
         (InstructionKind(o.instruction), o.number / o.each)
