@@ -71,8 +71,19 @@ _UNARY_FLOAT = [
     "nearbyint",
     "logb",
 ]
-_BINARY_FLOAT = ["pow", "atan2", "fmod", "fmin", "fmax", "hypot", "copysign", "fdim", "rhypot"]
-_BINARY_FLOAT += ["remainder", "nextafter"]
+_BINARY_FLOAT = [
+    "pow",
+    "atan2",
+    "fmod",
+    "remainder",
+    "fmin",
+    "fmax",
+    "hypot",
+    "rhypot",
+    "copysign",
+    "fdim",
+    "nextafter",
+]
 _NORMS = ["norm3d", "rnorm3d"]
 _TO_INT = ["ilogb", "lround", "llround", "lrint", "llrint"]
 _SCALES = ["ldexp", "scalbn"]
