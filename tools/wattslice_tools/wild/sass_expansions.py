@@ -69,8 +69,24 @@ _UNARY_FLOAT = [
     "cyl_bessel_i0",
     "cyl_bessel_i1",
     "nearbyint",
+    "logb",
 ]
-_BINARY_FLOAT = ["pow", "atan2", "fmod", "fmin", "fmax", "hypot", "copysign", "fdim", "rhypot"]
+_BINARY_FLOAT = [
+    "pow",
+    "atan2",
+    "fmod",
+    "remainder",
+    "fmin",
+    "fmax",
+    "hypot",
+    "rhypot",
+    "copysign",
+    "fdim",
+    "nextafter",
+]
+_NORMS = ["norm3d", "rnorm3d"]
+_TO_INT = ["ilogb", "lround", "llround", "lrint", "llrint"]
+_SCALES = ["ldexp", "scalbn"]
 _FAST = [
     "__expf",
     "__logf",
@@ -81,10 +97,13 @@ _FAST = [
     "__tanf",
     "__frcp_rn",
     "__fsqrt_rn",
+    "__frsqrt_rn",
     "__saturatef",
     "__exp10f",
 ]
 _FAST_BINARY = ["__fdividef", "__powf", "__fadd_rn", "__fmul_rn", "__fdiv_rn"]
+_FAST_DOUBLE = ["__ddiv_rn(x, y)", "__drcp_rn(x)", "__dsqrt_rn(x)"]
+_OF_HALVES = ["exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "sqrt", "rsqrt", "rcp"]
 _SEVERAL_RESULTS = (
     ("sincosf", "float", "sincosf(x, &x, &y)"),
     ("sincospif", "float", "sincospif(x, &x, &y)"),
@@ -100,11 +119,38 @@ _SEVERAL_RESULTS = (
 _UNARY_INT = ["abs", "__popc", "__clz", "__ffs", "__brev"]
 _UNARY_LONG = ["__popcll", "__clzll", "__ffsll", "__brevll"]
 _FENCES = ["__threadfence_block", "__threadfence", "__threadfence_system"]
+_TILE = "cg::tiled_partition<16>(cg::this_thread_block())"
+_GROUPS = (
+    ("tile.shfl", "int", f"{_TILE}.shfl_xor(x, 1)"),
+    ("tile.any", "int", f"{_TILE}.any(x)"),
+    ("tile.all", "int", f"{_TILE}.all(x)"),
+    ("tile.ballot", "int", f"{_TILE}.ballot(x)"),
+    ("tile.match_any", "int", f"{_TILE}.match_any(x)"),
+    ("tile.reduce", "int", f"cg::reduce({_TILE}, x, cg::plus<int>())"),
+    ("tile.sync", "int", f"({_TILE}.sync(), x)"),
+    ("grid.sync", "int", "(cg::this_grid().sync(), x)"),
+)
+"""Cooperative groups: a tile smaller than a warp makes a mask of its lanes and agrees on it."""
+_HEADERS = [
+    "#include <cuda_fp16.h>",
+    "#include <cooperative_groups.h>",
+    "#include <cooperative_groups/reduce.h>",
+]
+_HEADERS.append("namespace cg = cooperative_groups;")
 _BINARY_INT = ["min", "max", "__mulhi", "__umulhi", "__mul24", "__rhadd"]
+_BINARY_LONG = ["__mul64hi", "__umul64hi"]
+_SIMD_UNARY = ["abs", "neg"]
+_SIMD_BINARY = """
+    add sub addss subss addus subus absdiffs absdiffu avgs avgu haddu maxs maxu mins minu sads sadu
+    cmpeq cmpne cmpges cmpgeu cmpgts cmpgtu cmples cmpleu cmplts cmpltu
+    seteq setne setges setgeu setgts setgtu setles setleu setlts setltu
+"""
+"""`__vadd2`, `__vadd4`: halfwords or bytes of an integer at once."""
 SHORTEST = frozenset(
     ["sinf", "cosf", "tanf", "sincosf", "sinpif", "cospif", "sincospif", "powf", "tanhf", "fmodf", "hypotf"]
-)
-"""Where the longest path is not the usual one: argument reduction, or special cases of powf."""
+) | {"grid.sync"}
+"""Where the longest path is not the usual one: argument reduction, special cases of powf, the thread of a
+block that tells the other blocks."""
 
 
 def expressions() -> tuple[tuple[str, str, str], ...]:
@@ -113,11 +159,25 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
     for suffix, type_ in (("f", "float"), ("", "double")):
         found += [(name + suffix, type_, f"{name}{suffix}(x)") for name in _UNARY_FLOAT]
         found += [(name + suffix, type_, f"{name}{suffix}(x, y)") for name in _BINARY_FLOAT]
+        bits = "__int_as_float({})" if suffix else "__longlong_as_double({})"
+        found += [(name + suffix, type_, bits.format(f"{name}{suffix}(x)")) for name in _TO_INT]
+        found += [(name + suffix, type_, f"{name}{suffix}(x, i)") for name in _SCALES]
+        found += [(name + suffix, type_, f"{name}{suffix}(x, y, {bits.format('i')})") for name in _NORMS]
+    found += [(expr.partition("(")[0], "double", expr) for expr in _FAST_DOUBLE]
+    for prefix, divided, type_ in (("h", "__hdiv", "__half"), ("h2", "__h2div", "__half2")):
+        found += [(prefix + name, type_, f"{prefix}{name}(x)") for name in _OF_HALVES]
+        found += [(divided, type_, f"{divided}(x, y)")]
     found += [(name, "float", f"{name}(x)") for name in _FAST]
     found += [(name, "float", f"{name}(x, y)") for name in _FAST_BINARY]
     found += [(name, "int", f"{name}(x)") for name in _UNARY_INT]
     found += [(name, "int", f"{name}(x, y)") for name in _BINARY_INT]
     found += [(name, "long long", f"{name}(x)") for name in _UNARY_LONG]
+    found += [(name, "long long", f"{name}(x, y)") for name in _BINARY_LONG]
+    found += [(f"{name}.int64", "long long", f"{name}(x, y)") for name in ("min", "max")]
+    found += [("abs.int64", "long long", "llabs(x)")]
+    for width in (2, 4):
+        found += [(f"__v{n}{width}", "int", f"__v{n}{width}(x)") for n in _SIMD_UNARY]
+        found += [(f"__v{n}{width}", "int", f"__v{n}{width}(x, y)") for n in _SIMD_BINARY.split()]
     found += [(name, "int", f"({name}(), x)") for name in _FENCES]
     found += [("div.fp32", "float", "x / y"), ("div.fp64", "double", "x / y")]
     found += [("rcp.fp32", "float", "1.0f / x"), ("rcp.fp64", "double", "1.0 / x")]
@@ -131,6 +191,7 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
             (f"shl.{key}", type_, "x << y"),
         ]
     found += _SEVERAL_RESULTS
+    found += _GROUPS
     found += [(f"fast.{k}", "fast float", e) for k, _, e in found if k in FAST_MATH]
     return tuple(found)
 
@@ -190,11 +251,12 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
     jobs = [(key, type_, expr) for key, type_, expr in expressions()]
     for fast in (False, True):
         group = [job for job in jobs if (job[1] == "fast float") is fast]
-        lines: list[str] = []
+        lines = list(_HEADERS)
         for number, (_, type_, expr) in enumerate(group):
             scalar = type_.removeprefix("fast ")
-            for variant, body in (("base", "x" if "y" not in expr else ""), ("full", expr)):
-                loads = f"{scalar} x = a[i];" + (f" {scalar} y = b[i];" if "y" in expr else "")
+            has_y = _names_y(expr)
+            for variant, body in (("base", "" if has_y else "x"), ("full", expr)):
+                loads = f"{scalar} x = a[i];" + (f" {scalar} y = b[i];" if has_y else "")
                 store = f"o[i] = ({body});" if body else "o[i] = x; p[i] = y;"
                 inputs = f"const {scalar}* __restrict__ a, const {scalar}* __restrict__ b"
                 arguments = f"{scalar}* o, {scalar}* p, {inputs}"
@@ -207,7 +269,9 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "expressions.cu"
             source.write_text("\n".join(lines))
-            cubin = compile_cubin(source, (f"-arch={arch}", *(["-use_fast_math"] if fast else [])))
+            cubin = compile_cubin(
+                source, (f"-arch={arch}", "-std=c++17", *(["-use_fast_math"] if fast else []))
+            )
         if cubin is None:
             raise SystemExit("nvcc cannot compile the expressions")
         functions = {function.name: function for function in disassemble(cubin)}
@@ -215,11 +279,15 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
             longest = key.removeprefix("fast.") not in SHORTEST
             cost = path(functions[f"k{number}_full"], longest)
             cost.subtract(path(functions[f"k{number}_base"], longest))
-            if "y" in expr and "&" not in expr:  # the base stores both operands: take one store back
+            if _names_y(expr) and "&" not in expr:  # the base stores both operands: take one store back
                 cost[InstructionKind.STG] += 1
                 cost[InstructionKind.IMAD] += 1
             found[key] = cost
     return found
+
+
+def _names_y(expr: str) -> bool:
+    return re.search(r"\by\b", expr) is not None
 
 
 def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str) -> str:

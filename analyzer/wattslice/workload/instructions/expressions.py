@@ -43,7 +43,7 @@ from wattslice.ir import (
     Unary,
 )
 from wattslice.patterns import regex
-from wattslice.workload.instructions.kinds import Cost, call_cost
+from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SECTOR_BYTES, SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import FLOAT_KINDS, is_minimum, is_there, per_operation
@@ -306,12 +306,13 @@ class Expressions(Memory):
             fused = FLOAT_KINDS[working.bits][2]
             cost = ((fused, per_operation(working.bits, working.lanes)),)
             return self.plain("fma", region, tuple(inputs), cost, working.bits)
+        if expr.semantics is Semantics.ABS and working.kind is TypeKind.FLOAT:
+            return self.plain("abs", region, tuple(inputs), (), working.bits)  # a modifier of what uses it
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
-        cost = call_cost(expr.name, working, expr.operations, base)
+        cost = call_cost(expr.name, working, expr.operations, base, expr.detail)
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
-            # lanes of a warp that run together wait for nobody
-            self.root(region, () if expr.name == "__syncwarp" else ((K.BAR, 1.0),), inputs)
+            self.root(region, barrier_cost(expr.name, expr.detail), inputs)
             self.cut()
             self.note_effect(SEEN_BY_OTHERS)
             self.clobber((), True, None)

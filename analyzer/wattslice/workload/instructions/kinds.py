@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
 from wattslice.ir.builtins import BUILTINS
+from wattslice.patterns import regex
 from wattslice_models.gpu import Architecture
 
 
@@ -122,6 +123,11 @@ _IN_STEPS = ("reduce", "inclusive_scan", "exclusive_scan")
 """Of a cooperative group: exchanges between lanes, and what is computed with what they bring."""
 
 
+_TILE = regex(r"thread_block_tile<(\d+)")
+_WARP_SIZE = 32
+_REGISTER_BYTES = 4
+
+
 _ONE: dict[str, InstructionKind] = {"lop3": InstructionKind.LOP, "ptx prmt.b32": InstructionKind.MOV}
 """Calls that are one instruction and have an instruction's kind of their own."""
 
@@ -143,10 +149,35 @@ def measured(key: str) -> Cost | None:
     return tuple((InstructionKind(kind), float(number)) for kind, number in zip(kinds, numbers, strict=True))
 
 
+def barrier_cost(name: str, group: str) -> Cost:
+    """A wait of the block, or of `group` where it is one of cooperative groups."""
+    if group == "grid_group":
+        return measured("grid.sync") or ()
+    if _in_part_of_warp(group):
+        return measured("tile.sync") or ()
+    of_warp = name == "__syncwarp" or group.startswith(("thread_block_tile", "coalesced_group"))
+    return () if of_warp else ((InstructionKind.BAR, 1.0),)  # lanes that run together wait for nobody
+
+
+def _times(cost: Cost, number: float) -> Cost:
+    return tuple((kind, each * number) for kind, each in cost)
+
+
+def _in_part_of_warp(group: str) -> bool:
+    """Whether `group` is a tile whose lanes make a mask and agree on it: `thread_block_tile<16, void>`."""
+    tile = _TILE.match(group)
+    return tile is not None and int(tile[1]) < _WARP_SIZE
+
+
 def call_cost(
-    name: str, working: Type, operations: tuple[OperationCount, ...], base: float | None = None
+    name: str,
+    working: Type,
+    operations: tuple[OperationCount, ...],
+    base: float | None = None,
+    group: str = "",
 ) -> Cost:
-    """One call of the library function `name` on values of type `working`; `base`: a constant first argument.
+    """One call of the library function `name` on values of type `working`; `base`: a constant first argument;
+    `group`: the cooperative group that calls it.
 
     What the table does not have costs one instruction of the nearest kind for each source operation, for each
     two on a pair of halves.
@@ -155,21 +186,34 @@ def call_cost(
     if plain == "__powf" and base is not None:  # 2 to the x is one exp2, and b to the x one of x * log2(b)
         return (*((InstructionKind.FMUL, 1.0),) * (base != 2.0), *_EXP2)
     is_tile = plain in ("mma_sync", "bmma_sync", "load_matrix_sync", "store_matrix_sync")
-    if "shfl" in plain or (plain.endswith(("_sync", "ballot", "all", "any")) and not is_tile):
-        return ((InstructionKind.SHFL, 1.0),)
+    exchange: Cost = ((InstructionKind.SHFL, 1.0),)
+    if _in_part_of_warp(group):
+        exchange = measured("tile.shfl") or exchange
+        if len(operations) == 1 and (cost := measured(f"tile.{plain}")) is not None:
+            return cost
+    if "shfl" in plain:  # one register at a time
+        return _times(exchange, max(1, working.size_bytes // _REGISTER_BYTES))
+    if plain.endswith(("_sync", "ballot", "all", "any")) and not is_tile:
+        return exchange
     if plain in _IN_STEPS:
         exchanges, *rest = operations
-        return ((InstructionKind.SHFL, exchanges.number), *((_OF_CLASS[o.operation], o.number) for o in rest))
+        if plain != "reduce":  # which lanes have one below them to add
+            exchange += ((InstructionKind.ISETP, 2.0),)
+        return (*_times(exchange, exchanges.number), *((_OF_CLASS[o.operation], o.number) for o in rest))
     if plain in _ONE:
         return ((_ONE[plain], 1.0),)
     known = BUILTINS.get(plain)
     if known is not None and known.instruction:
         return ((InstructionKind(known.instruction), 1.0),)
-    keys = (plain + "f", plain) if working.kind is TypeKind.FLOAT and working.bits == 32 else (plain,)
+    keys: tuple[str, ...] = (plain,)
+    if working.kind is TypeKind.FLOAT and working.bits == 32:
+        keys = (plain + "f", plain)
+    elif working.kind is TypeKind.INT and working.bits == 64:
+        keys = (f"{plain}.int64", plain)
     lanes = max(1, working.lanes)
     for key in keys:
         if (cost := measured(key)) is not None:
-            return tuple((kind, number * lanes) for kind, number in cost)
+            return cost
     pairs = {OperationClass.FP16: 2.0} if working.bits == 16 and lanes > 1 else {}
     return tuple(
         (InstructionKind(o.instruction), o.number / o.each)
