@@ -502,6 +502,18 @@ int tryi(const char *s) { try { return std::stoi(s); } catch (const std::invalid
 7 | char b[8] = "abc"; memset(b, 'x', 7); b[7] = 0 ;;; (int)strlen(b)
 ?345 | char b[8] = "12"; sprintf(b, "%d", 345) ;;; atoi(b)
 3 | char b[16]; strncpy(b, "hello", 3); b[3] = 0 ;;; (int)strlen(b)
+5 | char b[16] = "hello"; strncpy(b, "AB", 2) ;;; (int)strlen(b)
+64 | int n = 2000; n = std::clamp((n + 15) / 16, 1, 64) ;;; n
+-2147483648 | int n = std::numeric_limits<int>::min() ;;; n
+255 | int n = std::numeric_limits<unsigned char>::max() ;;; n
+32767 | short n = 5; for (short v : {4, 9}) n = std::numeric_limits<short>::max() ;;; n
+3 | int n = 1; if (std::numeric_limits<float>::lowest() < -1e38f && std::numeric_limits<double>::max() > 1e300) n = 3 ;;; n
+13 | std::string s = "grid=12,block"; s.replace(0, 4, "g").erase(8).insert(0, "abc"); s.insert(s.size(), "xy") ;;; (int)s.size()
+98 | std::string s = "abcd"; s.erase(0, 1) ;;; s[0]
+3 | std::string s = "abc"; int n = 1; try { s.erase(4); n = 2; } catch (const std::out_of_range &) { n = 3; } ;;; n
+2 | std::string s = "abc"; int n = 1; try { s.insert(3, "d"); n = 2; } catch (const std::out_of_range &) { n = 3; } ;;; n
+108 | char b[16] = "hello you"; strncpy(b, "AB", 2) ;;; b[3]
+111 | char b[16] = "hello you"; strncpy(b, "AB", 5); b[6] = 'o' ;;; b[4] + b[6]
 ?99 | char b[16] = "a b"; char *t = strtok(b, " "); t = strtok(NULL, " ") ;;; t[0] + (int)strlen(b)
 ?111 | const char *s = "12abc"; char *e; int n = (int)strtol(s, &e, 10) ;;; n + (int)(e - s) + *e
 ?3 | const char *s = "abc"; int n = 0; while (*s) n += *s++ - 'a' ;;; n

@@ -272,6 +272,27 @@ int main() {
     assert (launch.grid[0], launch.times) == (5, 2)
 
 
+def test_a_region_within_another_has_one_thread_also_in_a_function_that_is_called(tmp_path):
+    text = """
+__global__ void k(int n) {}
+__global__ void l(int n) {}
+void inner(int g) {
+#pragma omp parallel num_threads(2)
+    k<<<g, 32>>>(1);
+}
+int main() {
+#pragma omp parallel num_threads(3)
+    inner(4);
+    inner(5);
+#pragma omp parallel for num_threads(3)
+    for (int i = 0; i < 7; i++) inner(6);
+    _Pragma("omp parallel num_threads(4)") { l<<<1, 32>>>(1); }
+}
+"""
+    found = {(one.kernel.name, one.grid[0]): one.times for one in launches(tmp_path, text)}
+    assert found == {("k", 4): 3, ("k", 5): 2, ("k", 6): 7, ("l", 1): 4}
+
+
 def test_an_argument_array_that_is_set_again_is_read_where_it_is_used(tmp_path):
     text = """
 __global__ void k(int n) {}

@@ -493,6 +493,8 @@ UNREAD = "a statement that could not be read"
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""
 GRAPH_NODE = "node of a graph"
+TEAM = "threads of an OpenMP region"
+TEAM_END = "end of an OpenMP region"
 """A call before the launch that a node of a graph gets, with where the node is kept (the function called adds
 it) or the node (which may have had another launch); nobody knows how often a graph is launched."""
 THROW, CAUGHT, HANDLE = "throw", "caught", "handle"

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
@@ -150,6 +151,8 @@ THROWN = {
 def may_throw(node: ir.Call) -> bool:
     """Whether a call throws, or is of a function of texts that may."""
     name = node.name.removeprefix("std::").removeprefix(ir.ADDRESS_OF)
+    if name in _MIDDLE:
+        return bool(node.arguments) and _is_about_text(node.arguments[0])
     return name in (ir.THROW, "substr", "at") or name.startswith("sto")
 
 
@@ -359,10 +362,15 @@ def _copied(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     text = text_of(arguments[1]) if len(arguments) > 1 else None
     if text is None or not isinstance(target, Pointer):
         return None
-    if len(arguments) > 2 and isinstance(arguments[2], int):
-        text = text[: arguments[2]]
-    store_text(memory, target, text)
+    most = arguments[2] if len(arguments) > 2 else len(text) + 1
+    if not isinstance(most, int) or not 0 <= most <= _LONGEST_COPY:
+        return None
+    for at, char in enumerate(text[:most].ljust(most, "\0")):
+        memory.set_cell(target.storage, target.offset + at, ord(char))
     return target
+
+
+_LONGEST_COPY = 1 << 16
 
 
 def _assigned(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -388,6 +396,27 @@ def _edited(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
         changed = "" if name == "clear" else text[:-1] if name == "pop_back" else text + added
     memory.set_cell(target.storage, target.offset, changed)
     return target
+
+
+def _mended(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """insert(at, text), erase(at, length), replace(at, length, text) of a std::string."""
+    target, rest = (arguments[0], list(arguments[1:])) if arguments else (None, [])
+    text, begin = text_of(target or 0), rest.pop(0) if rest else 0
+    if not isinstance(target, Pointer):
+        return None
+    length = 0 if node.name == "insert" else rest.pop(0) if rest else _LONGEST
+    added = "" if node.name == "erase" else _added(rest.pop()) if rest else None
+    changed: Value = Unknown(f"a text after {node.name}()")
+    if isinstance(begin, int) and isinstance(length, int) and not rest and text is not None:
+        if begin > len(text):
+            return OUT_OF_RANGE
+        if added is not None:
+            changed = text[:begin] + added + text[begin:][length:]
+    memory.set_cell(target.storage, target.offset, changed)
+    return replace(changed, around=(target,)) if isinstance(changed, Unknown) else target
+
+
+_MIDDLE = ("insert", "erase", "replace")
 
 
 def _joined(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -759,6 +788,7 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("c_str", "data"), _itself),
     **dict.fromkeys(("find", "rfind", "find_first_of", "find_last_of"), _place),
     **dict.fromkeys(("operator+=", "append", "push_back", "pop_back", "clear"), _edited),
+    **dict.fromkeys(_MIDDLE, _mended),
     **dict.fromkeys(("operator[]", "at", "front", "back"), _at),
     **dict.fromkeys(("strtok", "strtok_r"), _token),
     **dict.fromkeys(ENVIRONMENT, _environment),
@@ -777,7 +807,7 @@ _FUNCTIONS: dict[str, _Function] = {
 _OF_OBJECTS = frozenset({"operator==", "operator!=", "operator=", "compare", "length", "size", "empty",
                          "c_str", "data", "find", "rfind", "substr", "operator+=", "operator+", "append",
                          "push_back", "pop_back", "clear", "operator[]", "at", "front", "back", "operator<",
-                         "operator>", "find_first_of", "find_last_of"})  # fmt: skip
+                         "operator>", "find_first_of", "find_last_of", *_MIDDLE})  # fmt: skip
 """Functions that other containers have as well."""
 READS_ARGV = frozenset(_SAMPLES)
 """Functions that are known here although a header of the program has their text."""
@@ -794,7 +824,7 @@ def text_call(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     if (streamed := _stream_call(memory, node, arguments)) is not None:
         return streamed
     function = _FUNCTIONS.get(name)
-    if name in _OF_OBJECTS and not any(map(_is_about_text, node.arguments[:2])):
+    if name in _OF_OBJECTS and not any(map(_is_about_text, node.arguments[: 1 if name in _MIDDLE else 2])):
         return None
     return None if function is None else function(memory, node, arguments)
 

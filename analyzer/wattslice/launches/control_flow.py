@@ -122,6 +122,7 @@ class ControlFlow(Evaluator):
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
         self.is_cut = False  # in code that is not run: there are launches that it does not come to
         self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)
+        self._teams = 0  # regions of OpenMP that have begun
         self._times: int | None = 1  # how often what is visited runs, in one run of the entry point
         self._around: list[_Level] = []
         self._levels = 1  # how many of them the last break leaves
@@ -418,7 +419,7 @@ class ControlFlow(Evaluator):
         self, stmt: ir.Stmt | None, why: Unknown | None = None, *, is_run: bool = False
     ) -> tuple[Flow, Delta]:
         """Visit what is run perhaps, for the reason `why`, or not at all, and undo its effects."""
-        mark, times = self.memory.mark(), self._times
+        mark, times, teams = self.memory.mark(), self._times, self._teams
         self._times = times if is_run else None
         flow = Flow.NEXT
         try:
@@ -432,7 +433,7 @@ class ControlFlow(Evaluator):
         finally:
             delta = self.memory.changes_since(mark)
             self.memory.roll_back(mark)
-            self._times = times
+            self._times, self._teams = times, teams
         return flow, delta
 
     def _may_throw(self, error: LeftError, why: Unknown) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable
 from itertools import islice
 from pathlib import PurePath
@@ -70,7 +71,13 @@ _OF_TWO: dict[str, Callable[[Number, Number], Number]] = {
     "fmin": lambda x, y: min(x, y),
     "fmax": lambda x, y: max(x, y),
 }
-_MATHEMATICS: dict[str, Callable[..., Number]] = {**_OF_ONE, **_OF_TWO}
+
+
+def _clamped(number: Number, low: Number, high: Number) -> Number:
+    return min(max(number, low), high)
+
+
+_MATHEMATICS: dict[str, Callable[..., Number]] = {**_OF_ONE, **_OF_TWO, "clamp": _clamped}
 """Also found with the suffix f (single precision), l, ll and the prefix std::."""
 
 _BY_SEMANTICS = {
@@ -100,7 +107,7 @@ _NO_OPTION_GIVEN: dict[str, int] = {
 }
 
 ENVIRONMENT = ("getenv", "secure_getenv", "setenv", "putenv", "unsetenv", "clearenv")
-THREADS = ("omp_get_max_threads", "omp_set_num_threads")
+THREADS = ("omp_get_max_threads", "omp_set_num_threads", ir.TEAM, ir.TEAM_END)
 
 TEXT_TESTS = frozenset(
     {"strcmp", "strncmp", "strcasecmp", "strncasecmp", "strlen", "strstr", "strchr", "strrchr", "strspn",
@@ -228,6 +235,22 @@ def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
         return function(*numbers)
     except (ValueError, OverflowError, TypeError, ZeroDivisionError):
         return Unknown(f"{name} of these arguments is no number")
+
+
+def limit_of(node: ir.Call) -> Number | None:
+    """The value of `numeric_limits<T>::max()`, `lowest()` and, of integers, `min()`; None of another call."""
+    if not node.callee.startswith("_ZNSt14numeric_limitsI"):
+        return None
+    type_ = node.type
+    most: Number | None = (1 << (type_.bits - type_.signed)) - 1
+    least = -most - 1 if type_.signed else 0
+    if type_.is_float:
+        most = _LARGEST.get(type_.bits)
+        least = None if most is None else -most
+    return {"max": most, "lowest": least, "min": None if type_.is_float else least}.get(node.name)
+
+
+_LARGEST = {32: 3.4028234663852886e38, 64: sys.float_info.max}
 
 
 def _function(name: str) -> Callable[..., Number] | None:

@@ -110,7 +110,7 @@ class Interpreter(HostLoops):
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):
                 self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)
             self.memory.write(self.memory.global_named("optind"), 0, 1, ir.INT32)
-        self._around, self._doubt, self._is_captured = [], None, False
+        self._around, self._doubt, self._is_captured, self._teams = [], None, False, 0
         with suppress(LeftError):
             self._body(function)
         self.memory.frames.pop()
@@ -266,6 +266,15 @@ class Interpreter(HostLoops):
         if node.name == ir.THROW:
             names = arguments[0] if arguments else ""
             self._throw(names if isinstance(names, str) else "", arguments[1] if len(arguments) > 1 else None)
+        if node.name == ir.TEAM and len(arguments) > 1:
+            number, is_nesting = arguments
+            self._teams += 1
+            if self._teams == 1:
+                return number
+            return Unknown("the threads of a region within another") if is_nesting else 1
+        if node.name == ir.TEAM_END:
+            self._teams -= 1
+            return 0
         if host_api.ends(node):
             raise LeftError(frozenset())
         if node.name == ir.GRAPH_NODE:
@@ -300,27 +309,33 @@ class Interpreter(HostLoops):
             return Unknown(f"the result of {node.name}()")
         if node.name in READS_ARGV or node.name in READS_FILES:
             function = None
-        if function is None and node.function is None and not node.is_virtual:
-            if node.callee.startswith(_SWAP) and self._swapped(node, arguments):
-                return Unknown("no value")
-            for known in (text_call, tensor_call, self._files.call, algorithm_call):
-                value = known(self.memory, node, arguments)
-                self._throw_if_so(value)
-                if value is not None:
-                    self._budget += self._files.steps_for_reading()
-                    return value
         if function is not None and self._may_follow(function, arguments):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
             self._not_followed((function,))
-        found = host_api.mathematics(node.name, arguments)
+        value = self._of_a_library(node, arguments, is_read=function is not None)
+        self._throw_if_so(value)
+        return value
+
+    def _of_a_library(self, node: ir.Call, arguments: tuple[Value, ...], *, is_read: bool) -> Value:
+        """Know a few functions of the library, by their names where the text of none was read; forget what
+        others may write.
+        """
+        if not is_read and node.function is None and not node.is_virtual:
+            if node.callee.startswith(_SWAP) and self._swapped(node, arguments):
+                return Unknown("no value")
+            for known in (text_call, tensor_call, self._files.call, algorithm_call):
+                if (value := known(self.memory, node, arguments)) is not None:
+                    self._budget += self._files.steps_for_reading()
+                    return value
+        found = host_api.limit_of(node)
+        found = host_api.mathematics(node.name, arguments) if found is None else found
         if found is not None:
             return found
         if (constant := host_api.without_options(node.name)) is not None:
             return constant
         for container in (container_call, keyed_call):
             if (element := container(self.memory, node, arguments)) is not None:
-                self._throw_if_so(element)
                 return element
         if (
             node.function is not None and node.name in host_api.ON_A_THREAD
@@ -485,7 +500,7 @@ class Interpreter(HostLoops):
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         return convert(self._body(function), type_)
 
-    def _throw_if_so(self, value: Value | None) -> None:
+    def _throw_if_so(self, value: Value) -> None:
         """Throw what a function of a text or container throws instead of giving a value."""
         if isinstance(value, Unknown) and (names := THROWN.get(value)) is not None:
             self._throw(names, None)

@@ -194,7 +194,6 @@ class Body:
         self.naming: set[int | None] = set()
         # Which thread of an OpenMP team runs what is being lowered.
         self.thread: Variable | None = None
-        self.is_parallel = False  # within an OpenMP region
         # What the handler around names by reference, of host code.
         self.handled: Variable | None = None
         # Lambdas written in a host function.

@@ -18,7 +18,10 @@ from wattslice.frontend.cuda.lowering.unit import Unit
 from wattslice.ir import INT32, Constant, Declare, Expr, Read, RegisterPlace, Span, Stmt
 from wattslice.patterns import regex
 
-_DIRECTIVES = regex(rb"(?:^|\n)((?:[ \t]*#[ \t]*pragma[ \t]+omp[ \t]+(?:[^\n\\]|\\.|\\\r?\n)*\r?\n\s*)+)\Z")
+_DIRECTIVES = regex(
+    rb"(?:(?:^|\n)((?:[ \t]*#[ \t]*pragma[ \t]+omp[ \t]+(?:[^\n\\]|\\.|\\\r?\n)*\r?\n\s*)+)"
+    rb"|((?:\b_Pragma\s*\(\s*\"omp\s[^\"\n]*\"\s*\)\s*)+))\Z"
+)
 _CLAUSE = regex(r"\b(num_threads|private|firstprivate|if)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _SHARED_OUT = frozenset({"for", "sections", "single", "master", "masked", "loop"})
 _NESTING = regex(rb"\bomp_set_(?:nested|max_active_levels)\b")
@@ -32,7 +35,7 @@ def directive_before(unit: Unit, node: Node) -> str:
         return ""
     file, begin, _ = found
     directives = _DIRECTIVES.search(file.data[max(0, begin - _LONGEST) : begin])
-    return "" if directives is None else directives[1].decode(errors="replace")
+    return "" if directives is None else directives[0].decode(errors="replace")
 
 
 def in_parallel(
@@ -45,21 +48,24 @@ def in_parallel(
     is_shared_out = bool(words & _SHARED_OUT)
     is_team = "parallel" in words and not is_shared_out and "target" not in words
     copies = list(_copies(body, node, clauses, is_team=is_team))
-    outer, is_nested = body.thread, body.is_parallel
-    number = _threads(body, node, clauses, span)
+    outer = body.thread
     if "parallel" in words:
-        body.is_parallel = True
         body.thread = body.temporary("omp_thread", INT32, span) if is_team else None
     try:
         inner = lower(body, node)
     finally:
         thread, body.thread = body.thread, outer
-        body.is_parallel = is_nested
     saved, begun, restored = ([step for copy in copies for step in copy[at]] for at in range(3))
     if is_team and thread is not None:
-        return [*saved, _of_a_team(body, thread, number, [*begun, *inner], span), *restored]
+        number = _threads(body, node, clauses, span)
+        return [*saved, *_of_a_team(body, thread, number, [*begun, *inner], span), *restored]
     inner = [*saved, *begun, *inner, *restored]
-    if is_shared_out and outer is not None and "parallel" not in words:
+    if "parallel" in words:
+        one = Constant(1, INT32, span)
+        calls = _team(one, one, span), ir.Call(ir.TEAM_END, ir.TEAM_END, (), INT32, span)
+        begin, end = (ir.ExprStmt(call, body.region(), span) for call in calls)
+        return [begin, *inner, end]
+    if is_shared_out and outer is not None:
         first = ir.Binary(ir.BinaryOp.EQ, _value(outer, span), Constant(0, INT32, span), INT32, ir.BOOL, span)
         return [ir.If(first, ir.Block(tuple(inner), body.region(), span), None, body.region(), span)]
     return inner
@@ -69,8 +75,18 @@ def _value(variable: ir.Variable, span: Span) -> Read:
     return Read(RegisterPlace(variable, (), variable.type), variable.type, span)
 
 
-def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt], span: Span) -> Stmt:
-    """A loop over the threads; there is one at least."""
+def _team(number: Expr, is_nesting: Expr, span: Span) -> ir.Call:
+    """Begins a region."""
+    return ir.Call(ir.TEAM, ir.TEAM, (number, is_nesting), INT32, span)
+
+
+def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt], span: Span) -> list[Stmt]:
+    """A loop over the threads; there is one at least, and where nobody allows for more one in a region that
+    another has begun.
+    """
+    texts = map(body.unit.parsed.files.text_of, body.unit.parsed.included_files)
+    is_nesting = any(_NESTING.search(text) for text in (body.unit.parsed.source, *texts))
+    number = _team(number, Constant(is_nesting, INT32, span), span)
     threads = body.temporary("omp_threads", INT32, span)
     first = Declare(thread, Constant(0, INT32, span), body.region(), span)
     more = ir.Binary(ir.BinaryOp.GT, _value(threads, span), _value(thread, span), INT32, ir.BOOL, span)
@@ -78,17 +94,17 @@ def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt],
     init = (Declare(threads, number, body.region(), span), first)
     code = ir.Block(tuple(inner), body.region(), span)
     regions = (body.region(), body.region(), body.region())
-    return ir.Loop(ir.LoopKind.FOR, init, more, step, code, None, *regions, span)
+    end = ir.Call(ir.TEAM_END, ir.TEAM_END, (), INT32, span)
+    return [
+        ir.Loop(ir.LoopKind.FOR, init, more, step, code, None, *regions, span),
+        ir.ExprStmt(end, body.region(), span),
+    ]
 
 
 def _threads(body: Body, node: Node, clauses: dict[str, str], span: Span) -> Expr:
-    """How many threads a region has; one within another, where nobody allows for more."""
+    """How many threads a region has that is in no other one."""
     if "if" in clauses:
         return unread(span)
-    if body.is_parallel:
-        texts = map(body.unit.parsed.files.text_of, body.unit.parsed.included_files)
-        is_allowed = any(_NESTING.search(text) for text in (body.unit.parsed.source, *texts))
-        return unread(span) if is_allowed else Constant(1, INT32, span)
     text = clauses.get("num_threads", "").strip()
     if not text:
         return ir.Call("omp_get_max_threads", "omp_get_max_threads", (), INT32, span)

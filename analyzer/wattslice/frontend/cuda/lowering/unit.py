@@ -447,7 +447,7 @@ class Rejections:
 # How functions are called: with their namespaces and template arguments.
 
 
-_OPENMP = regex(rb"#[ \t]*pragma[ \t]+omp\b")
+_OPENMP = regex(rb"(?:#[ \t]*pragma[ \t]+|_Pragma\s*\(\s*\")omp\b")
 _USR_VALUE = regex(r"#V([a-zA-Z]|\$[@\w]*?)(-?\d+)(?=[#>])")
 _USR_FUNCTION = regex(r"#@F@(\w+)#")
 

@@ -269,6 +269,8 @@ template <class C, class R = char_traits<C>, class A = allocator<C>> struct basi
   WS_FIND(find, 0) WS_FIND(rfind, npos) WS_FIND(find_first_of, 0) WS_FIND(find_last_of, npos)
   WS_FIND(find_first_not_of, 0) WS_FIND(find_last_not_of, npos)
   template <class... X> basic_string& replace(const X&...); template <class... X> basic_string& erase(const X&...);
+#define WS_INSERT(N) template <class... X> basic_string& insert(N, const X&...);
+  WS_INSERT(int) WS_INSERT(unsigned) WS_INSERT(long) WS_INSERT(unsigned long)
 };
 typedef basic_string<char> string;
 typedef basic_string<wchar_t> wstring;
