@@ -208,7 +208,7 @@ FORMS = [
          "o[i].x += a[i].x; o[i].y += a[i].y; o[i].z += a[i].z;", loads(2, 2)),
     Form("members_that_may_be_stored_before", "", "const float2* a, float2* o",
          "o[i].x = a[i].x * a[i].y; o[i].y = 2 * a[i].x * a[i].y;", loads(2, 2)),
-    Form("members_of_another_record", RECORDS + "struct __align__(8) A { float x, y; };", "const float2* a, A* o",
+    Form("members_of_another_record", "struct __align__(8) A { float x, y; };", "const float2* a, A* o",
          "o[i].x = a[i].x; o[i].y = a[i].y;", loads(2, 2)),
     Form("members_crossed_in_restrict", "", "const float2* __restrict__ a, float2* __restrict__ o",
          "o[i].x = a[i].y; o[i].y = a[i].x;", loads(1, 1)),
