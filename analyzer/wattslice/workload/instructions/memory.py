@@ -109,6 +109,18 @@ _OFFSET = 3
 """Where the name of an object has its offset; see `Memory.address`."""
 
 
+class _Member(Struct, frozen=True):
+    """The member of a record that an access reaches. Others of that type of record, anywhere, lie apart from
+    it: no record lies across two."""
+
+    record: Type
+    offset_bytes: int
+
+    def is_beside(self, other: _Member | None) -> bool:
+        """Whether an access to `other` never touches what this one does."""
+        return other is not None and self.record == other.record and self.offset_bytes != other.offset_bytes
+
+
 def _is_apart(held: _Held, name: tuple[object, ...], size: int) -> bool:
     """Whether `size` bytes at `name` lie beside what is held, a constant distance from it."""
     at, there = held.name[_OFFSET], name[_OFFSET]
@@ -135,7 +147,9 @@ class Memory(Operators):
         self.fixed_loads: list[tuple[Variable, Value, object, float]] = []
         self.local_stores: dict[Value, object] = {}  # to which element; None: to any
         self.rows: dict[_Row, list[RowPart]] = {}  # accesses that may join
-        self.epoch: Counter[MemorySpace] = Counter()  # between two reads of a space
+        self.epoch: Counter[MemorySpace] = Counter()  # between two reads of what was stored to a space
+        self.pending: dict[MemorySpace, list[tuple[Part, _Member | None]]] = {}  # stored in this epoch
+        self.beside: dict[Value, tuple[Value, _Member]] = {}  # contents before a store to one member
         self.read_in: dict[MemorySpace, set[LoopLevel]] = {}  # loops that read a space
         self.predicated: Predicated | None = None  # around here
         self.held: dict[Value, list[_Held]] = {}  # loaded or stored, by the contents of memory
@@ -303,12 +317,15 @@ class Memory(Operators):
         """
         root, size = place.root, place.type.size_bytes
         is_shared = place.space is MemorySpace.SHARED
-        aligned = 1 if is_shared else _record_alignment(place.address)
+        record, member = _record_of(place.address)
+        aligned = 1 if is_shared or record is None else record.alignment_bytes
+        part = self.part_of(place.space, root, pointer)
         if version is None:
             epoch: object = self.epoch[place.space]
+            self.pending.setdefault(place.space, []).append((part, member))
         else:
-            epoch = version
-            self.new_epoch(place.space)
+            epoch = version if part is None or member is None else self.reached(version, member)
+            self.settle_stores(place.space, part, member)
         is_extern = root is not None and root.dynamic  # of these only .extern is aligned
         is_narrow = size in (1, 2) and (is_extern if is_shared else aligned > size)
         is_mixed = len({field.type.size_bytes for field in place.type.fields}) > 1
@@ -323,12 +340,28 @@ class Memory(Operators):
         settled = frozenset[LoopLevel]() if version is None else varying((version,))
         requests = float(place.type.requests)
         is_store = version is None
-        part = RowPart(value, pointer, size, requests, settled, self.arm_depth, is_store, aligned)
-        self.rows.setdefault(key, []).append(part)
+        one = RowPart(value, pointer, size, requests, settled, self.arm_depth, is_store, aligned)
+        self.rows.setdefault(key, []).append(one)
+
+    def reached(self, contents: Value, member: _Member) -> Value:
+        """The contents of memory up to which a load of `member` may go back: past stores to other members."""
+        while (stored := self.beside.get(contents)) is not None and member.is_beside(stored[1]):
+            contents = stored[0]
+        return contents
+
+    def settle_stores(self, space: MemorySpace, part: Part, member: _Member | None) -> None:
+        """A load: stores before to what it may touch are made before it."""
+        self.read_in.setdefault(space, set()).update(self.stack)
+        for stored, other in self.pending.get(space, ()):
+            is_apart = stored is not part and stored is not None and part is not None
+            if not is_apart and (member is None or not member.is_beside(other)):
+                self.new_epoch(space)
+                return
 
     def new_epoch(self, space: MemorySpace) -> None:
         """Something reads `space`: stores before are made before it."""
         self.epoch[space] += 1
+        self.pending.pop(space, None)
         self.read_in.setdefault(space, set()).update(self.stack)
 
     def join_rows(self) -> None:
@@ -459,9 +492,12 @@ class Memory(Operators):
         has_rows = place.space in (MemorySpace.SHARED, MemorySpace.GLOBAL) and not place.is_volatile
         if has_rows and stored is value:
             self.note_row(place, self.roots[-1], pointer, region, None)
-        kept = self.untouched(self.version(place.space, part), name, place.type.size_bytes)
+        before = self.version(place.space, part)
+        kept = self.untouched(before, name, place.type.size_bytes)
         self.clobber(((place.space, part),), False, None)
         version = self.version(place.space, part)
+        if (member := _record_of(place.address)[1]) is not None and not place.is_volatile:
+            self.beside[version] = before, member
         # a load of the same object right after needs no memory
         kept.append((_Held(name, (place.type.bits, place.type.lanes), place.type.size_bytes), value))
         for held, known in kept:
@@ -524,14 +560,17 @@ class Memory(Operators):
         return value
 
 
-def _record_alignment(address: Expr) -> int:
-    """To what the record is aligned that a member at `address` belongs to; 1 where it is no member."""
+def _record_of(address: Expr) -> tuple[Type | None, _Member | None]:
+    """The record that an access at `address` is in, and the member, where it is one at a known offset."""
+    offset: int | None = 0
     while isinstance(address, PointerOffset):
+        is_known = offset is not None and address.index is None
+        offset = offset + address.offset_bytes if is_known and offset is not None else None
         address = address.pointer
         element = address.type.element
         if element is not None and element.members:
-            return element.alignment_bytes
-    return 1
+            return element, None if offset is None else _Member(element, offset)
+    return None, None
 
 
 def _is_register(place: MemoryPlace) -> bool:
