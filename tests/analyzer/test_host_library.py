@@ -214,6 +214,12 @@ def test_what_an_object_nobody_knows_may_throw_leaves_the_code_behind_it_in_doub
     assert {(one.grid[0], one.times) for one in found} == {(2, None), (3, None), (4, 1)}
 
 
+def test_a_random_number_is_no_reason_for_doubt(tmp_path) -> None:
+    code = "try { std::mt19937 g(7); int n = g() % 4; k<<<2, 32>>>(n); } catch (...) { k<<<3, 32>>>(0); }"
+    found = launches(tmp_path, f"{HEAD}#include <random>\nint main() {{ {code} k<<<4, 32>>>(0); }}")
+    assert {(one.grid[0], one.times) for one in found if one.times} == {(2, 1), (4, 1)}
+
+
 @pytest.mark.parametrize("grown", ["v.reserve(n);", "v.resize(n);"])
 @pytest.mark.parametrize(("n", "grid"), [(-1, 3), (5, 2)])
 def test_a_length_that_no_vector_has_is_thrown(tmp_path, grown, n, grid) -> None:

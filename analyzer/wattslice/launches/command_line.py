@@ -171,9 +171,9 @@ def may_throw(node: ir.Call) -> bool:
 def perhaps_thrown(node: ir.Call) -> str:
     """What a method of an object that nobody knows may throw; nothing of most."""
     name = node.name.removeprefix(ir.ADDRESS_OF)
-    if not node.callee.startswith(("_ZNSt", "_ZNKSt", "_ZNSs", "_ZNKSs")) or (
-        name == "compare" and len(node.arguments) < 3
-    ):
+    is_whole = name == "compare" and len(node.arguments) < 3
+    is_other = name == "operator()" and not node.callee.startswith("_ZNKSt8functionI")
+    if is_whole or is_other or not node.callee.startswith(("_ZNSt", "_ZNKSt", "_ZNSs", "_ZNKSs")):
         return ""
     return _PERHAPS_THROWN.get(name, "")
 
