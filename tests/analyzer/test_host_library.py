@@ -229,3 +229,11 @@ def test_a_length_that_no_vector_has_is_thrown(tmp_path, grown, n, grid) -> None
         tmp_path, f"{head}int main() {{ {code} catch (const std::length_error &) {{ k<<<3, 32>>>(0); }} }}"
     )
     assert {one.grid[0] for one in found if one.times == 1} == {grid}
+
+
+@pytest.mark.parametrize("grid", ["(int)n", "n", "dim3(n, 2)"])
+def test_a_number_that_a_class_of_a_library_makes_of_an_object_is_unknown(tmp_path, grid) -> None:
+    text = f"{HEAD}#include <atomic>\nstd::atomic<int> n{{3}};\nint main() {{ k<<<{grid}, 32>>>(0); }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.assumptions[0].message.startswith("grid ")
+    assert "unknown" in launch.assumptions[0].message

@@ -185,8 +185,8 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
     index = arguments[1] if len(arguments) == 2 and node.name.removeprefix(ir.ADDRESS_OF) == "at" else 0
     if index and isinstance(index, int) and isinstance(length, int) and not 0 <= index < length:
         return OUT_OF_RANGE
-    wanted = arguments[1] if len(arguments) > 1 and node.name in ("reserve", "resize") else 0
-    if isinstance(wanted, int) and not 0 <= wanted < _TOO_MANY:
+    wanted = arguments[1:2] if node.name in ("reserve", "resize") else ()
+    if any(isinstance(number, int) and not 0 <= number < _TOO_MANY for number in wanted):
         return TOO_LONG
     if node.name.removeprefix(ir.ADDRESS_OF) in ir.ELEMENT_METHODS and node.name.startswith(ir.ADDRESS_OF):
         return _address(memory, start, length, node, arguments)
