@@ -189,3 +189,51 @@ def test_what_a_missing_file_gives_names_the_file_however_much_is_read_at_once(t
     )
     (launch,) = launches(tmp_path, code + "k<<<b / 64 + 1, 64>>>(b); }")
     assert "'b' is read from a.txt" in launch.assumptions[0].message
+
+
+@pytest.mark.parametrize(
+    ("inside", "caught"),
+    [
+        ("std::optional<int> o; o.value();", "std::bad_optional_access"),
+        ("std::optional<int> o; o.value();", "std::exception"),
+        ("std::deque<int> d; d.at(1) = 2;", "std::out_of_range"),
+        ("std::function<int(int)> f; f(1);", "std::bad_function_call"),
+        ('std::string s = "ab"; s.compare(5, 1, "a");', "std::out_of_range"),
+        ("std::variant<int, float> w = 1.5f; std::get<int>(w);", "std::bad_variant_access"),
+        ("std::any a = 1.5; std::any_cast<int>(a);", "std::bad_any_cast"),
+        ("std::weak_ptr<int> w; std::shared_ptr<int> p(w);", "std::bad_weak_ptr"),
+    ],
+)
+def test_what_an_object_nobody_knows_may_throw_leaves_the_code_behind_it_in_doubt(
+    tmp_path, inside, caught
+) -> None:
+    names = ("any", "deque", "functional", "memory", "optional", "stdexcept", "string", "variant")
+    headers = "".join(f"#include <{name}>\n" for name in names)
+    code = f"try {{ {inside} k<<<2, 32>>>(0); }} catch (const {caught} &) {{ k<<<3, 32>>>(0); }}"
+    found = launches(tmp_path, f"{HEAD}{headers}int main() {{ {code} k<<<4, 32>>>(0); }}")
+    assert {(one.grid[0], one.times) for one in found} == {(2, None), (3, None), (4, 1)}
+
+
+def test_a_random_number_is_no_reason_for_doubt(tmp_path) -> None:
+    code = "try { std::mt19937 g(7); int n = g() % 4; k<<<2, 32>>>(n); } catch (...) { k<<<3, 32>>>(0); }"
+    found = launches(tmp_path, f"{HEAD}#include <random>\nint main() {{ {code} k<<<4, 32>>>(0); }}")
+    assert {(one.grid[0], one.times) for one in found if one.times} == {(2, 1), (4, 1)}
+
+
+@pytest.mark.parametrize("grown", ["v.reserve(n);", "v.resize(n);"])
+@pytest.mark.parametrize(("n", "grid"), [(-1, 3), (5, 2)])
+def test_a_length_that_no_vector_has_is_thrown(tmp_path, grown, n, grid) -> None:
+    code = f"int n = {n}; std::vector<int> v; try {{ {grown} k<<<2, 32>>>(0); }} "
+    head = f"{HEAD}#include <vector>\n#include <stdexcept>\n"
+    found = launches(
+        tmp_path, f"{head}int main() {{ {code} catch (const std::length_error &) {{ k<<<3, 32>>>(0); }} }}"
+    )
+    assert {one.grid[0] for one in found if one.times == 1} == {grid}
+
+
+@pytest.mark.parametrize("grid", ["(int)n", "n", "dim3(n, 2)"])
+def test_a_number_that_a_class_of_a_library_makes_of_an_object_is_unknown(tmp_path, grid) -> None:
+    text = f"{HEAD}#include <atomic>\nstd::atomic<int> n{{3}};\nint main() {{ k<<<{grid}, 32>>>(0); }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.assumptions[0].message.startswith("grid ")
+    assert "unknown" in launch.assumptions[0].message

@@ -141,11 +141,19 @@ _Function = Callable[[Memory, ir.Call, _Arguments], Value | None]
 
 NO_NUMBER = Unknown("a text that is no number: an exception")
 OUT_OF_RANGE = Unknown("a text or number that is out of range: an exception")
+TOO_LONG = Unknown("a length that no container has: an exception")
 THROWN = {
     NO_NUMBER: "std::invalid_argument|std::logic_error|std::exception",
     OUT_OF_RANGE: "std::out_of_range|std::logic_error|std::exception",
+    TOO_LONG: "std::length_error|std::logic_error|std::exception",
 }
-"""What functions of texts throw, instead of giving a value: by its names."""
+"""What functions of texts and containers throw, instead of giving a value: by its names."""
+_PERHAPS_THROWN = {
+    "at": THROWN[OUT_OF_RANGE],
+    "compare": THROWN[OUT_OF_RANGE],
+    "value": "std::bad_optional_access|std::exception",
+    "operator()": "std::bad_function_call|std::exception",
+}
 
 
 def may_throw(node: ir.Call) -> bool:
@@ -153,7 +161,21 @@ def may_throw(node: ir.Call) -> bool:
     name = node.name.removeprefix("std::").removeprefix(ir.ADDRESS_OF)
     if name in _MIDDLE:
         return bool(node.arguments) and _is_about_text(node.arguments[0])
-    return name in (ir.THROW, "substr", "at") or name.startswith("sto")
+    return (
+        name in (ir.THROW, "substr", "at", "reserve", "resize")
+        or bool(perhaps_thrown(node))
+        or name.startswith("sto")
+    )
+
+
+def perhaps_thrown(node: ir.Call) -> str:
+    """What a method of an object that nobody knows may throw; nothing of most."""
+    name = node.name.removeprefix(ir.ADDRESS_OF)
+    is_whole = name == "compare" and len(node.arguments) < 3
+    is_other = name == "operator()" and not node.callee.startswith("_ZNKSt8functionI")
+    if is_whole or is_other or not node.callee.startswith(("_ZNSt", "_ZNKSt", "_ZNSs", "_ZNKSs")):
+        return ""
+    return _PERHAPS_THROWN.get(name, "")
 
 
 def _to_integer(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.launches.command_line import OUT_OF_RANGE, text_of
+from wattslice.launches.command_line import OUT_OF_RANGE, TOO_LONG, text_of
 from wattslice.launches.memory import (
     Memory,
     Pointer,
@@ -92,6 +92,8 @@ def _words(type_: ir.Type, first: Pointer, length: Value) -> dict[int, Value]:
 
 
 _MOST_WORDS = 256
+_TOO_MANY = 1 << 63
+"""Elements that no vector has."""
 _MOST_FILLED = 64
 """Elements of a vector that are all given the same value."""
 MOST_MOVED = 1024
@@ -183,6 +185,9 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
     index = arguments[1] if len(arguments) == 2 and node.name.removeprefix(ir.ADDRESS_OF) == "at" else 0
     if index and isinstance(index, int) and isinstance(length, int) and not 0 <= index < length:
         return OUT_OF_RANGE
+    wanted = arguments[1:2] if node.name in ("reserve", "resize") else ()
+    if any(isinstance(number, int) and not 0 <= number < _TOO_MANY for number in wanted):
+        return TOO_LONG
     if node.name.removeprefix(ir.ADDRESS_OF) in ir.ELEMENT_METHODS and node.name.startswith(ir.ADDRESS_OF):
         return _address(memory, start, length, node, arguments)
     match node.name:

@@ -274,7 +274,7 @@ class ControlFlow(Evaluator):
         self._protected += 1
         flow, self._thrown = Flow.NEXT, None
         try:
-            flow = self._inside(Flow.EXIT, lambda: self.execute(inside))
+            flow = self._inside(Flow.EXIT, lambda: self._expecting(handlers, inside))
         except LeftError as error:
             if not error.names:
                 raise
@@ -295,6 +295,12 @@ class ControlFlow(Evaluator):
         if perhaps:
             return self._handled_instead(handlers, flow, perhaps[0][1])
         return flow
+
+    def _expecting(self, handlers: ir.Stmt, inside: ir.Stmt) -> Flow:
+        """Run what is protected; it may throw what a handler expects of objects that nobody knows."""
+        for name in sorted(_caught_in(handlers) & _OF_UNREAD):
+            self._may_throw(LeftError(frozenset({name})), Unknown(f"{name} may be thrown"))
+        return self.execute(inside)
 
     def _handled_instead(self, handlers: ir.Stmt, flow: Flow, why: Unknown) -> Flow:
         """A protected block was left by a jump, unless something was thrown before."""
@@ -580,6 +586,20 @@ class ControlFlow(Evaluator):
             else:
                 self._speculate(case.body, stmt.selector)
         return flow
+
+
+def _caught_in(handlers: ir.Stmt) -> frozenset[str]:
+    """The types that handlers name."""
+    calls = (expr for expr in ir.expressions_below(handlers) if isinstance(expr, ir.Call))
+    asked = (call.arguments[0] for call in calls if call.name == ir.CAUGHT)
+    return frozenset(name.value for name in asked if isinstance(name, ir.Text))
+
+
+_OF_UNREAD = frozenset(
+    {"std::bad_variant_access", "std::bad_any_cast", "std::bad_weak_ptr", "std::bad_cast", "std::regex_error",
+     "std::future_error", "std::system_error", "std::ios_base::failure", "std::filesystem::filesystem_error"}
+)  # fmt: skip
+"""What only objects throw that nobody knows here: who names one of these expects it."""
 
 
 def _ends(stmt: ir.Stmt | None) -> bool:

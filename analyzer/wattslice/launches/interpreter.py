@@ -16,7 +16,7 @@ from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
 from wattslice.launches.algorithms import algorithm_call
 from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
-from wattslice.launches.command_line import READS_ARGV, THROWN, main_arguments, text_call
+from wattslice.launches.command_line import READS_ARGV, THROWN, main_arguments, perhaps_thrown, text_call
 from wattslice.launches.containers import container_call
 from wattslice.launches.control_flow import LeftError
 from wattslice.launches.data_files import READS_FILES, DataFiles
@@ -349,7 +349,10 @@ class Interpreter(HostLoops):
         calls = False
         for argument, value in zip(node.arguments, arguments, strict=False):
             calls |= node.name != "operator=" and self._is_called_by_library(argument, value, node)
-        return library_call(self.memory, self.gpu, node, arguments, calls=calls)
+        value = library_call(self.memory, self.gpu, node, arguments, calls=calls)
+        if self._times is not None and (names := perhaps_thrown(node)):
+            self._may_throw(LeftError(frozenset(names.split("|"))), condition_of(value))
+        return value
 
     def _is_called_by_library(self, argument: ir.Expr, value: Value, node: ir.Call) -> bool:
         """Whether what a library is given may be a function: it may call it, any number of times."""

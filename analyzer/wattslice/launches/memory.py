@@ -720,7 +720,9 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
             if isinstance(value, Pointer):  # which an object of a library keeps somewhere
                 cells[ir.made_up_offset(str(index))] = value
             continue
-        if isinstance(value, Record):
+        if isinstance(value, Record) and is_dim3(type_):
+            cells[offset] = Unknown("a number that a class of a library makes of an object")
+        elif isinstance(value, Record):
             cells.update({offset + key: cell for key, cell in value.cells.items()})
         else:
             cells[offset] = convert(value, member) if member is not None else value

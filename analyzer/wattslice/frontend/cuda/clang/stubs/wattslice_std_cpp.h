@@ -331,7 +331,7 @@ template <class T> WS_HD T norm(const complex<T>&); template <class T> WS_HD com
 struct ios_base {
   enum openmode { in = 1, out = 2, binary = 4, app = 8, trunc = 16, ate = 32 }; enum fmtflags { fixed_, hex_ }; enum seekdir { beg, cur, end };
   static ios_base& ws_manipulator(ios_base&);
-  static bool sync_with_stdio(bool = true);
+  static bool sync_with_stdio(bool = true); struct failure;
 };
 inline constexpr ios_base::openmode operator|(ios_base::openmode a, ios_base::openmode b) { return ios_base::openmode(int(a) | int(b)); }
 struct ios : ios_base { bool good() const; bool eof() const; bool fail() const; bool bad() const; void clear(); explicit operator bool() const; bool operator!() const;
@@ -362,8 +362,11 @@ struct exception { exception(); virtual ~exception(); virtual const char* what()
 WS_EXCEPTION(runtime_error, exception) WS_EXCEPTION(logic_error, exception) WS_EXCEPTION(invalid_argument, logic_error)
 WS_EXCEPTION(out_of_range, logic_error) WS_EXCEPTION(length_error, logic_error) WS_EXCEPTION(domain_error, logic_error)
 WS_EXCEPTION(overflow_error, runtime_error) WS_EXCEPTION(range_error, runtime_error)
-struct bad_alloc : exception {}; struct bad_cast : exception {}; struct bad_typeid : exception {};
-struct bad_function_call : exception {}; struct bad_optional_access : exception {};
+WS_EXCEPTION(underflow_error, runtime_error) WS_EXCEPTION(system_error, runtime_error) WS_EXCEPTION(regex_error, runtime_error)
+struct ios_base::failure : system_error { explicit failure(const char*); }; WS_EXCEPTION(future_error, logic_error)
+struct bad_alloc : exception {}; struct bad_array_new_length : bad_alloc {}; struct bad_cast : exception {}; struct bad_any_cast : bad_cast {};
+struct bad_typeid : exception {}; struct bad_weak_ptr : exception {}; struct bad_function_call : exception {};
+struct bad_optional_access : exception {}; struct bad_variant_access : exception {}; struct bad_exception : exception {};
 struct exception_ptr { explicit operator bool() const; bool operator==(const exception_ptr&) const; }; exception_ptr current_exception() noexcept;
 void rethrow_exception(exception_ptr); template <class T> void throw_with_nested(T&&); template <class T> void rethrow_if_nested(const T&);
 struct nothrow_t {}; extern const nothrow_t nothrow;
@@ -396,6 +399,6 @@ typedef mt19937 default_random_engine; typedef mt19937 mt19937_64; typedef mt199
 WS_DISTRIBUTION(uniform_real_distribution, double) WS_DISTRIBUTION(uniform_int_distribution, int)
 WS_DISTRIBUTION(normal_distribution, double) WS_DISTRIBUTION(exponential_distribution, double)
 struct bernoulli_distribution { bernoulli_distribution(double = 0.5); template <class G> bool operator()(G&); };
-namespace filesystem { struct path { path(); template <class T> path(const T&); string string() const; const char* c_str() const; }; bool exists(const path&); }
+namespace filesystem { struct path { path(); template <class T> path(const T&); string string() const; const char* c_str() const; }; bool exists(const path&); WS_EXCEPTION(filesystem_error, system_error) }
 }
 }
