@@ -110,6 +110,7 @@ TOLD = [
     ("VD d;", "d.v"),
     ("try { throw 8; } catch (...) { try { std::rethrow_exception(std::current_exception()); } catch (int) { g = 9; } }", "g"),
     ("int n = g * 2; D *p = new D[n];", "calls"),
+    ("struct X { int n; }; struct Y : X { int m[2]; }; Y y{{5}, {8, 9}};", "y.m[0]"),
 ]  # fmt: skip
 
 

@@ -280,6 +280,9 @@ def _(body: Body, node: Node) -> Expr:
             return Constant(0, type_, body.span(node))
         return body.expr(children[0])
     own = node.type.canonical
+    made = own.declaration if body.is_host and type_.kind is TypeKind.RECORD else None
+    if children and made is not None and any(one.kind == C.CXX_BASE_SPECIFIER for one in made.children):
+        return unread(body.span(node))  # the first values are those of bases
     members = own.fields if type_.kind is TypeKind.RECORD or type_.lanes > 1 else ()
     if _is_by_place(body, own, members, children):
         return _placed(body, own, deque(children), body.span(node), is_braced=True)
