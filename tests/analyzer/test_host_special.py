@@ -293,6 +293,23 @@ int main() {
     assert found == {("k", 4): 3, ("k", 5): 2, ("k", 6): 7, ("l", 1): 4}
 
 
+def test_a_region_that_ends_the_program_perhaps_is_not_around_what_follows(tmp_path):
+    text = """
+__global__ void k(int n) {}
+int unknown();
+int main() {
+    if (unknown()) {
+#pragma omp parallel num_threads(2)
+        exit(1);
+    }
+#pragma omp parallel num_threads(3)
+    k<<<4, 32>>>(1);
+}
+"""
+    (launch,) = launches(tmp_path, text)
+    assert launch.times == 3
+
+
 def test_an_argument_array_that_is_set_again_is_read_where_it_is_used(tmp_path):
     text = """
 __global__ void k(int n) {}
