@@ -493,10 +493,11 @@ UNREAD = "a statement that could not be read"
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""
 GRAPH_NODE = "node of a graph"
-TEAM = "threads of an OpenMP region"
-TEAM_END = "end of an OpenMP region"
 """A call before the launch that a node of a graph gets, with where the node is kept (the function called adds
 it) or the node (which may have had another launch); nobody knows how often a graph is launched."""
+TEAM, TEAM_END = "threads of an OpenMP region", "end of an OpenMP region"
+"""Calls of host code around a region: how many threads run it, given how many run one that is in no other and
+whether the program allows for more than one in another; the end."""
 THROW, CAUGHT, HANDLE = "throw", "caught", "handle"
 """Calls of host code: throwing a value of the types that a text names, of no text the one at hand again;
 whether what was thrown last is of such a type; the value of what is handled from here on."""

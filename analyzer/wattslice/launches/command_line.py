@@ -159,7 +159,7 @@ _PERHAPS_THROWN = {
 def may_throw(node: ir.Call) -> bool:
     """Whether a call throws, or is of a function of texts that may."""
     name = node.name.removeprefix("std::").removeprefix(ir.ADDRESS_OF)
-    if name in _MIDDLE:
+    if name in _CHANGED_INSIDE:
         return bool(node.arguments) and _is_about_text(node.arguments[0])
     return (
         name in (ir.THROW, "substr", "at", "reserve", "resize")
@@ -299,11 +299,11 @@ def _converted(kind: str, size: str, text: str) -> tuple[int | float | str, int,
     return ("", 1, _CHAR) if text.startswith("%") else None
 
 
-def store_text(memory: Memory, target: Pointer, text: str) -> None:
-    """Characters, and the 0 behind them."""
-    for offset, char in enumerate(text):
+def store_text(memory: Memory, target: Pointer, text: str, size_bytes: int | None = None) -> None:
+    """Characters, and the 0 behind them; with `size_bytes` so many of them, filled up with 0."""
+    size_bytes = len(text) + 1 if size_bytes is None else size_bytes
+    for offset, char in enumerate(text[:size_bytes].ljust(size_bytes, "\0")):
         memory.set_cell(target.storage, target.offset + offset, ord(char))
-    memory.set_cell(target.storage, target.offset + len(text), 0)
 
 
 # ----------------------------------------------------------------------------- texts compared and copied
@@ -387,8 +387,7 @@ def _copied(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     most = arguments[2] if len(arguments) > 2 else len(text) + 1
     if not isinstance(most, int) or not 0 <= most <= _LONGEST_COPY:
         return None
-    for at, char in enumerate(text[:most].ljust(most, "\0")):
-        memory.set_cell(target.storage, target.offset + at, ord(char))
+    store_text(memory, target, text, most)
     return target
 
 
@@ -420,7 +419,7 @@ def _edited(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     return target
 
 
-def _mended(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+def _changed_inside(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """insert(at, text), erase(at, length), replace(at, length, text) of a std::string."""
     target, rest = (arguments[0], list(arguments[1:])) if arguments else (None, [])
     text, begin = text_of(target or 0), rest.pop(0) if rest else 0
@@ -438,7 +437,7 @@ def _mended(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     return replace(changed, around=(target,)) if isinstance(changed, Unknown) else target
 
 
-_MIDDLE = ("insert", "erase", "replace")
+_CHANGED_INSIDE = ("insert", "erase", "replace")
 
 
 def _joined(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -810,7 +809,7 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("c_str", "data"), _itself),
     **dict.fromkeys(("find", "rfind", "find_first_of", "find_last_of"), _place),
     **dict.fromkeys(("operator+=", "append", "push_back", "pop_back", "clear"), _edited),
-    **dict.fromkeys(_MIDDLE, _mended),
+    **dict.fromkeys(_CHANGED_INSIDE, _changed_inside),
     **dict.fromkeys(("operator[]", "at", "front", "back"), _at),
     **dict.fromkeys(("strtok", "strtok_r"), _token),
     **dict.fromkeys(ENVIRONMENT, _environment),
@@ -829,7 +828,7 @@ _FUNCTIONS: dict[str, _Function] = {
 _OF_OBJECTS = frozenset({"operator==", "operator!=", "operator=", "compare", "length", "size", "empty",
                          "c_str", "data", "find", "rfind", "substr", "operator+=", "operator+", "append",
                          "push_back", "pop_back", "clear", "operator[]", "at", "front", "back", "operator<",
-                         "operator>", "find_first_of", "find_last_of", *_MIDDLE})  # fmt: skip
+                         "operator>", "find_first_of", "find_last_of", *_CHANGED_INSIDE})  # fmt: skip
 """Functions that other containers have as well."""
 READS_ARGV = frozenset(_SAMPLES)
 """Functions that are known here although a header of the program has their text."""
@@ -846,7 +845,8 @@ def text_call(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     if (streamed := _stream_call(memory, node, arguments)) is not None:
         return streamed
     function = _FUNCTIONS.get(name)
-    if name in _OF_OBJECTS and not any(map(_is_about_text, node.arguments[: 1 if name in _MIDDLE else 2])):
+    asked = node.arguments[: 1 if name in _CHANGED_INSIDE else 2]
+    if name in _OF_OBJECTS and not any(map(_is_about_text, asked)):
         return None
     return None if function is None else function(memory, node, arguments)
 

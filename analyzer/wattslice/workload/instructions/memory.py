@@ -564,8 +564,7 @@ def _record_of(address: Expr) -> tuple[Type | None, _Member | None]:
     """The record that an access at `address` is in, and the member, where it is one at a known offset."""
     offset: int | None = 0
     while isinstance(address, PointerOffset):
-        is_known = offset is not None and address.index is None
-        offset = offset + address.offset_bytes if is_known and offset is not None else None
+        offset = None if offset is None or address.index is not None else offset + address.offset_bytes
         address = address.pointer
         element = address.type.element
         if element is not None and element.members:

@@ -61,10 +61,8 @@ def in_parallel(
         return [*saved, *_of_a_team(body, thread, number, [*begun, *inner], span), *restored]
     inner = [*saved, *begun, *inner, *restored]
     if "parallel" in words:
-        one = Constant(1, INT32, span)
-        calls = _team(one, one, span), ir.Call(ir.TEAM_END, ir.TEAM_END, (), INT32, span)
-        begin, end = (ir.ExprStmt(call, body.region(), span) for call in calls)
-        return [begin, *inner, end]
+        begin = ir.ExprStmt(_team(Constant(1, INT32, span), False, span), body.region(), span)
+        return [begin, *inner, _end_of_team(body, span)]
     if is_shared_out and outer is not None:
         first = ir.Binary(ir.BinaryOp.EQ, _value(outer, span), Constant(0, INT32, span), INT32, ir.BOOL, span)
         return [ir.If(first, ir.Block(tuple(inner), body.region(), span), None, body.region(), span)]
@@ -75,9 +73,12 @@ def _value(variable: ir.Variable, span: Span) -> Read:
     return Read(RegisterPlace(variable, (), variable.type), variable.type, span)
 
 
-def _team(number: Expr, is_nesting: Expr, span: Span) -> ir.Call:
-    """Begins a region."""
-    return ir.Call(ir.TEAM, ir.TEAM, (number, is_nesting), INT32, span)
+def _team(number: Expr, is_nesting: bool, span: Span) -> ir.Call:
+    return ir.Call(ir.TEAM, ir.TEAM, (number, Constant(is_nesting, INT32, span)), INT32, span)
+
+
+def _end_of_team(body: Body, span: Span) -> Stmt:
+    return ir.ExprStmt(ir.Call(ir.TEAM_END, ir.TEAM_END, (), INT32, span), body.region(), span)
 
 
 def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt], span: Span) -> list[Stmt]:
@@ -86,7 +87,7 @@ def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt],
     """
     texts = map(body.unit.parsed.files.text_of, body.unit.parsed.included_files)
     is_nesting = any(_NESTING.search(text) for text in (body.unit.parsed.source, *texts))
-    number = _team(number, Constant(is_nesting, INT32, span), span)
+    number = _team(number, is_nesting, span)
     threads = body.temporary("omp_threads", INT32, span)
     first = Declare(thread, Constant(0, INT32, span), body.region(), span)
     more = ir.Binary(ir.BinaryOp.GT, _value(threads, span), _value(thread, span), INT32, ir.BOOL, span)
@@ -94,11 +95,8 @@ def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt],
     init = (Declare(threads, number, body.region(), span), first)
     code = ir.Block(tuple(inner), body.region(), span)
     regions = (body.region(), body.region(), body.region())
-    end = ir.Call(ir.TEAM_END, ir.TEAM_END, (), INT32, span)
-    return [
-        ir.Loop(ir.LoopKind.FOR, init, more, step, code, None, *regions, span),
-        ir.ExprStmt(end, body.region(), span),
-    ]
+    loop = ir.Loop(ir.LoopKind.FOR, init, more, step, code, None, *regions, span)
+    return [loop, _end_of_team(body, span)]
 
 
 def _threads(body: Body, node: Node, clauses: dict[str, str], span: Span) -> Expr:

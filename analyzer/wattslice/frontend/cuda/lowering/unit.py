@@ -145,30 +145,34 @@ class Unit:
         return found
 
     @functools.cached_property
+    def declared(self) -> tuple[Node, ...]:
+        """What the user's files declare, also in namespaces and classes."""
+        found: list[Node] = []
+        waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
+        while waiting:
+            found.append(node := waiting.pop())
+            waiting.extend(node.children if node.kind in _HOLDING else ())
+        return tuple(found)
+
+    @functools.cached_property
     def one_of_several_bases(self) -> frozenset[str]:
         """The user's classes that others derive from beside another class, or virtually; where they lie is
         not read.
         """
         found: set[str] = set()
-        waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
-        while waiting:
-            node = waiting.pop()
-            if node.kind in _HOLDING:
-                waiting.extend(node.children)
-                bases = [c for c in node.children if c.kind == C.CXX_BASE_SPECIFIER]
-                several = (base for base in bases if len(bases) > 1 or base.is_virtual_base)
-                declared = (base.type.canonical.declaration for base in several)
-                found.update(one.spelling for one in declared if one is not None)
+        for node in self.declared:
+            inner = node.children if node.kind in _HOLDING else ()
+            bases = [one for one in inner if one.kind == C.CXX_BASE_SPECIFIER]
+            several = (base for base in bases if len(bases) > 1 or base.is_virtual_base)
+            declared = (base.type.canonical.declaration for base in several)
+            found.update(one.spelling for one in declared if one is not None)
         return frozenset(found)
 
     @functools.cached_property
     def derived(self) -> dict[str, list[str]]:
         """The names of the user's classes, of each that it is derived from, itself among these."""
         found: dict[str, list[str]] = {}
-        waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
-        while waiting:
-            node = waiting.pop()
-            waiting.extend(node.children if node.kind in _HOLDING else ())
+        for node in self.declared:
             for base in class_names(node.type) if node.kind in (C.CLASS_DECL, C.STRUCT_DECL) else ():
                 found.setdefault(base, []).append(self.types.of(node.raw).name)
         return found
@@ -176,15 +180,7 @@ class Unit:
     @functools.cached_property
     def destructors(self) -> tuple[Node, ...]:
         """Those of the user's classes."""
-        found: list[Node] = []
-        waiting = [node for node in self.root.children if not self.parsed.is_builtin(node)]
-        while waiting:
-            node = waiting.pop()
-            if node.kind == C.DESTRUCTOR and node.file != FOLLOWED:
-                found.append(node)
-            elif node.kind in _HOLDING:
-                waiting.extend(node.children)
-        return tuple(found)
+        return tuple(node for node in self.declared if node.kind == C.DESTRUCTOR and node.file != FOLLOWED)
 
     def function(self, declaration: Node) -> FunctionInfo:
         """What is known of a function, looked up once per declaration."""
