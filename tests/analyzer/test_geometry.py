@@ -421,6 +421,42 @@ def test_set_of_a_host_variable_feeds_geometry_and_arguments():
     assert geometry(text, overrides) == [((128, 1, 1), (32, 1, 1), 4096)]
 
 
+_OF_ONE_NAME = {
+    "argument": ("void f(int w) { LAUNCH(w / 32, 32, w); }\n", "int w = atoi(argv[1]); f(w * w);"),
+    "helper": (
+        "int up(int w, int d) { return (w + d - 1) / d; }\n",
+        "int w = atoi(argv[1]); LAUNCH(up(w * w, 32), 32, w * w);",
+    ),
+    "assigned": ("", "int w = atoi(argv[1]); w = w * w; LAUNCH(w / 32, 32, w);"),
+}
+
+
+@pytest.mark.parametrize(("before", "body"), _OF_ONE_NAME.values(), ids=_OF_ONE_NAME)
+def test_a_size_is_not_that_of_what_the_host_code_makes_of_it_under_the_same_name(before, body):
+    """w * w is a million where w is assumed, or set, to be a thousand."""
+    (assumed,) = launches(main(body, before))
+    assert (assumed.grid, assumed.block) == ((32768, 1, 1), (32, 1, 1))
+    expected = [((32768, 1, 1), (32, 1, 1), 1 << 20)]
+    assert geometry(main(body, before), parse_overrides((), ("w=1024",))) == expected
+
+
+def test_levels_of_a_recursion_have_sizes_of_their_own():
+    before = """void level(int w, int depth) {
+        LAUNCH(w / 32, 32, w);
+        if (depth > 1) level(w / 2, depth - 1);
+    }\n"""
+    text = main("int w = atoi(argv[1]); level(w, 3);", before)
+    grids = [grid[0] for grid, _, _ in geometry(text, parse_overrides((), ("w=65536",)))]
+    assert sorted(grids) == [512, 1024, 2048]
+    assert sorted(launch.grid[0] for launch in launches(text)) == [512, 1024, 2048]
+
+
+def test_set_replaces_what_the_host_code_or_its_command_line_gives():
+    body = "int n = 1 << 20; f(n); int m = atoi(argv[1]); f(m);"
+    before = "void f(int n) { LAUNCH(n / 32, 32, n); }\n"
+    assert ((128, 1, 1), (32, 1, 1), 4096) in geometry(main(body, before), parse_overrides((), ("n=4096",)))
+
+
 def test_set_of_a_parameter_and_launch():
     overrides = parse_overrides(("k=2,3:8,8:1024", "k=9:32"), ("k.n=5", "n=6", "k.trip_L4=3"))
     first, second = launches(main("LAUNCH(1, 1, 1, 2);"), overrides)

@@ -86,6 +86,10 @@ def with_assumed_variables(
     fixed = {*agreed, *_likely(sites)}
     values, latest = _launchable(sites, values, latest, read, fixed)
     values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count, fixed)
+    unread = {node: site for (node, _), site in sites.items()}
+    for instance in latest:  # ways to the launch that only known values lead along
+        if instance.node in unread and _place(instance) not in known:
+            sites.setdefault(_place(instance), unread[instance.node])
     solved = {_place(instance) for instance in latest if _place(instance) in sites and is_read(instance)}
     reached = {instance.node for instance in latest if instance.is_certain}
     launched = {kernel_key(instance) for instance in latest if instance.is_certain and is_read(instance)}

@@ -44,11 +44,19 @@ class HostCode:
         self._programs = [_OneProgram(one, gpu, sites) for one in _programs_in(program)]
         self.sites = frozenset[ir.LaunchCall]().union(*(one.sites for one in self._programs))
 
+    def lacking(self, given: ProgramArguments | None = None) -> frozenset[ir.Variable]:
+        """Scalar variables that a reading without pins never finds known."""
+        return frozenset[ir.Variable]().union(*(one.lacking(given) for one in self._programs))
+
     def launches(
-        self, pins: Mapping[str, int | float], given: ProgramArguments | None = None
+        self,
+        pins: Mapping[str, int | float],
+        given: ProgramArguments | None = None,
+        assumed: frozenset[ir.Variable | str] = frozenset(),
     ) -> tuple[LaunchInstance, ...]:
         """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
 
+        Of the variables or names `assumed` they hold only where the host code gives none that is known.
         `given`: what the program is run with, None: without options. Arguments that were found are those of
         the first program. What another one launches otherwise than the first stands beside that: how often
         a run comes to either nobody knows.
@@ -56,11 +64,12 @@ class HostCode:
         """
         first, *others = self._programs
         of_runs = frozenset[ir.LaunchCall]().union(*(one.of_run for one in others))
-        found = [i for i in first.launches(pins, given) if i.node in first.of_run or i.node not in of_runs]
+        made = first.launches(pins, given, assumed)
+        found = [i for i in made if i.node in first.of_run or i.node not in of_runs]
         ways = _ways(found)
         for one in others:
             words = None if given is None or given.is_found else given
-            made = [i for i in one.launches(pins, words) if i.node in one.of_run]
+            made = [i for i in one.launches(pins, words, assumed) if i.node in one.of_run]
             differ = {node for node, way in _ways(made).items() if way != ways.get(node)}
             found = [replace(i, times=None) if i.node in differ else i for i in found]
             found += (replace(i, times=None) for i in made if i.node in differ)
@@ -97,6 +106,7 @@ class _Reading(Struct, frozen=True):
     asked: dict[str, int | float | None]
     steps: int
     found: tuple[LaunchInstance, ...]
+    lacking: frozenset[ir.Variable]
 
 
 class _OneProgram:
@@ -126,10 +136,14 @@ class _OneProgram:
             return Relevance()
 
     def launches(
-        self, pins: Mapping[str, int | float], given: ProgramArguments | None = None
+        self,
+        pins: Mapping[str, int | float],
+        given: ProgramArguments | None = None,
+        assumed: frozenset[ir.Variable | str] = frozenset(),
     ) -> tuple[LaunchInstance, ...]:
         """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
 
+        Of the variables or names `assumed` they hold only where the host code gives none that is known.
         `given`: what the program is run with, None: without options.
         Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
         """
@@ -141,14 +155,23 @@ class _OneProgram:
                 return one.found
         try:
             with deep_recursion():  # deeply nested code must not look like no code
-                return self._collect(pins, given)
+                return self._collect(pins, given, assumed)
         except RecursionError:
             return ()
 
+    def lacking(self, given: ProgramArguments | None) -> frozenset[ir.Variable]:
+        """Scalar variables that a reading without pins never finds known."""
+        self.launches({}, given)
+        bare = (one for one in self._readings if one.given == given and set(one.asked.values()) <= {None})
+        return next((one.lacking for one in bare), frozenset[ir.Variable]())
+
     def _collect(
-        self, pins: Mapping[str, int | float], given: ProgramArguments | None
+        self,
+        pins: Mapping[str, int | float],
+        given: ProgramArguments | None,
+        assumed: frozenset[ir.Variable | str],
     ) -> tuple[LaunchInstance, ...]:
-        memory, steps_before = Memory(pins), self._steps_left
+        memory, steps_before = Memory(pins, assumed), self._steps_left
         instances: list[LaunchInstance] = []
         main = self._main
         files = DataFiles(Path(self._program.file if main is None else main.span.file).parent)
@@ -206,7 +229,9 @@ class _OneProgram:
             reached = {instance.node for instance in instances}
             instances += (_unreached(node) for node in self.sites - reached)
         found = without_dead([instance for instance in instances if instance.node in self.sites])
-        self._readings.append(_Reading(given, memory.asked, steps_before - self._steps_left, found))
+        lacking = frozenset(memory.lacking - memory.known)
+        steps = steps_before - self._steps_left
+        self._readings.append(_Reading(given, memory.asked, steps, found, lacking))
         return found
 
     def _interpreter(

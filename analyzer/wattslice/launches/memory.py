@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -54,7 +54,8 @@ class Storage(Struct, eq=False):
     """Memory of one variable or allocation: scalars by byte offset.
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
-    `pinned` (from `--set`) makes the scalar at offset 0 constant, whatever the host code assigns. `is_given`:
+    `pinned`: the scalar at offset 0, whatever the host code assigns; with `is_assumed` only where that is
+    not known. `variable`: whose value is missed when it is not known. `is_given`:
     argv or a literal, which a function that gets it reads and does not change. `part_of`: a name for a part
     of another object, which it is read from and written to. `class_name`: of an object of a class.
     `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
@@ -63,6 +64,8 @@ class Storage(Struct, eq=False):
     name: str
     cells: dict[int, Value] = field(default_factory=dict[int, "Value"])
     pinned: int | float | None = None
+    is_assumed: bool = False
+    variable: ir.Variable | None = None
     is_scalar: bool = False
     size_bytes: int | None = None
     is_given: bool = False
@@ -372,16 +375,22 @@ def moved(key: int, by: int) -> int:
 class Memory:
     """Storages of all live variables; every write can be undone.
 
-    `pins` are values by variable name (from `--set`) that no assignment changes. `asked`: those that were
-    read, and names that have none (None): others would change nothing of what was done.
+    `pins` are values by variable name, which no assignment changes; but of the variables or names `assumed`
+    one that gives a known value does. `asked`: those that were read, and names that have none (None): others
+    would change nothing of what was done. `lacking`, `known`: scalars that were read so.
     """
 
-    def __init__(self, pins: Mapping[str, int | float]) -> None:
+    def __init__(
+        self, pins: Mapping[str, int | float], assumed: Collection[ir.Variable | str] = frozenset()
+    ) -> None:
         self.frames: list[Frame] = [{}]
         self._globals: Frame = {}
         self._shared: dict[str, Storage] = {}
         self._pins = pins
+        self._assumed = assumed
         self.asked: dict[str, int | float | None] = {}
+        self.lacking: set[ir.Variable] = set()
+        self.known: set[ir.Variable] = set()
         self._log: list[tuple[Storage, int, Value | None]] = []
         self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
 
@@ -406,7 +415,9 @@ class Memory:
         kind = variable.type.kind
         is_scalar = kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT) and variable.type.lanes == 1
         width = variable.type.size_bytes if is_scalar else 0
-        storage = Storage(variable.name, is_scalar=is_scalar, scalar_bytes=width)
+        storage = Storage(
+            variable.name, is_scalar=is_scalar, scalar_bytes=width, variable=variable if is_scalar else None
+        )
         if kind is ir.TypeKind.RECORD:
             storage.class_name = variable.type.name
             storage.overlaps = self._overlaps_of(variable.type)
@@ -416,6 +427,7 @@ class Memory:
         elif not is_aggregate(variable.type) and variable.type.kind is not ir.TypeKind.POINTER:
             value = convert(pin, variable.type)
             storage.pinned = value if isinstance(value, (int, float)) else None
+            storage.is_assumed = variable in self._assumed or variable.name in self._assumed
         (self.frames[-1] if frame is None else frame)[variable] = storage
         return storage
 
@@ -481,10 +493,14 @@ class Memory:
                 return Record(dict(storage.cells))
             cells = ((_inside(key, offset, end), value) for key, value in storage.cells.items())
             return Record({key: value for key, value in cells if key is not None})
+        found = storage.cells.get(offset)
+        is_lacking = found is None or isinstance(found, Unknown)
         if storage.pinned is not None and offset == 0:
             self.asked[storage.name] = self._pins[storage.name]
-            return storage.pinned
-        found = storage.cells.get(offset)
+            if is_lacking or not storage.is_assumed:
+                return storage.pinned
+        if storage.variable is not None:
+            (self.lacking if is_lacking else self.known).add(storage.variable)
         if found is None or found is _MISSING:
             name = storage.name if storage.is_scalar else None
             start = storage.cells.get(0)

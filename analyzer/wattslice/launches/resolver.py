@@ -217,22 +217,25 @@ def resolve_launches(
     if others:
         program = _together(program, others)
         host = HostCode(program, gpu, sites)
-    instances = host.launches(pins)
+    assumed = host.lacking() if pins else frozenset[ir.Variable]()
+    instances = host.launches(pins, None, assumed)
     if given := _host_variables(program, overrides, instances):
-        pins = {**given, **pins}
-        instances = host.launches(pins)
+        pins, assumed = {**given, **pins}, host.lacking()
+        instances = host.launches(pins, None, assumed)
     if not _are_complete(instances):
         wider = _with_callers(program, around)
         if wider is not None:
             program = replace(wider, kernels=program.kernels)
             host = HostCode(wider, gpu, host.sites)
-            instances = host.launches(pins)
+            assumed = host.lacking() if pins else assumed
+            instances = host.launches(pins, None, assumed)
     arguments = None if around.arguments is None else _arguments_of_main(program, around.arguments)
     if arguments is not None:
-        instances = _as_run(instances, host.launches(pins, arguments), arguments)
+        assumed = host.lacking(arguments) if pins else assumed
+        instances = _as_run(instances, host.launches(pins, arguments, assumed), arguments)
 
     def read_again(values: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
-        return host.launches({**pins, **values}, arguments)
+        return host.launches({**values, **pins}, arguments, assumed | (frozenset(values) - frozenset(pins)))
 
     agreed = agreed_sizes(instances, program.kernels)
     instances = with_assumed_variables(instances, read_again, gpu, agreed)
