@@ -11,6 +11,7 @@ from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.frontend.cuda.read import read_caller, read_cuda
 from wattslice.frontend.parse_options import ParseOptions
+from wattslice.launches.host_code import HostCode
 from wattslice.launches.launch import BLOCKS_PER_SM, NO_OVERRIDES
 from wattslice.launches.overrides import parse_overrides
 from wattslice.launches.resolver import Neighbours, resolve_launches
@@ -278,6 +279,12 @@ def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason
          {"n": 16}),
         ("int n = atoi(argv[1]), m, r = n % (2 * m), b = r > m ? 0 : (n - r) / 128; LAUNCH(b, 128, n);",
          "m assumed 1024", 512, {"m": 1024, "n": 65536}),
+        ("int n; LAUNCH((n / 512) * (n / 512), 32, n);", "n assumed 16384", 1024, {"n": 16384}),
+        ("int n; LAUNCH(n > 16384 ? 512 : n / 32, 32, n);", "n assumed 16384", 512, {"n": 16384}),
+        ("int n; LAUNCH(n / 8192 + 5, 32, n);", "n assumed 1024", 5, {"n": 1024}),
+        ("int n; LAUNCH(n / 16 / 16 + 3, 32, n);", "n assumed 262144", 1027, {"n": 262144}),
+        ("int n; LAUNCH(n > 65536 ? 4096 : n > 16384 ? 640 : n / 256, 32, n);", "n assumed 65536", 640,
+         {"n": 65536}),
     ],
 )  # fmt: skip
 def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason, grid, values):
@@ -292,6 +299,27 @@ def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason
     (same,) = launches(main(body), given)
     assert (same.grid, same.block, same.arguments[0]) == (launch.grid, launch.block, launch.arguments[0])
     assert (same.source, same.assumptions) == (LaunchSource.HOST_CODE, ())
+
+
+@pytest.mark.parametrize(
+    ("grid", "read"),
+    [
+        ("n / 32", [1024, 65536]),
+        ("n / 32 + 4", [1024, 65536]),
+        ("(n / 512) * (n / 512)", [1024, 262144, 4096, 16384]),  # grows faster than taken at first
+        ("n < 4096 ? 10 : (n / 4096) * (n / 4096)", [1024, 65536, 4096]),  # smaller, then
+    ],
+)
+def test_what_would_still_be_too_small_is_not_tried(grid, read, monkeypatch):
+    tried = []
+    launches_of = HostCode.launches
+    monkeypatch.setattr(
+        HostCode,
+        "launches",
+        lambda self, pins, *rest: tried.append(pins.get("n")) or launches_of(self, pins, *rest),
+    )
+    launches(main(f"int n; LAUNCH({grid}, 32, n);"))
+    assert [value for value in tried if value is not None] == read
 
 
 UNDECIDED = [
