@@ -362,6 +362,14 @@ def test_objects_that_a_branch_sets_alike_are_told_apart():
     assert "'b' is set under a condition that is not known" in launch.assumptions[0].message
 
 
+def test_addresses_that_a_branch_sets_are_told_apart():
+    body = """int x = 1, y = 2, z = 3, *r = &z; S s;
+    if (ready()) { s.p = &x; s.q = &y; } else { s.p = r; s.q = r; }
+    *s.q = 7; LAUNCH(y, 32, x, *s.p);"""
+    (launch,) = launches(main(body, "struct S { int *p, *q; }; int ready();\n"))
+    assert (launch.source, launch.arguments[0]) == (LaunchSource.ASSUMED, 1)
+
+
 def test_a_branch_that_no_variable_decides_leaves_a_likely_value():
     text = main("int b = 64; if (ready()) b = 4096; LAUNCH(b, 256, b);")
     (launch,) = launches(text)
