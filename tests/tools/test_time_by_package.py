@@ -34,7 +34,7 @@ def test_the_page_says_what_would_be_left_without_the_largest(monkeypatch):
     monkeypatch.setattr(
         time_by_package,
         "shares",
-        lambda *_: {"counting": 0.5, "launches": 0.25, "power": 0.249, "lsp": 0.001},
+        lambda paths, gpu: {"counting": 0.5, "launches": 0.25, "power": 0.249, "lsp": 0.001},
     )
     text = "\n".join(time_by_package.lines([], "v100"))
     assert "| `power` | 24.9% |" in text
