@@ -31,11 +31,12 @@ def test_all_time_goes_to_packages_that_an_analysis_runs_through(tmp_path):
 
 
 def test_the_page_says_what_would_be_left_without_the_largest(monkeypatch):
-    monkeypatch.setattr(
-        time_by_package,
-        "shares",
-        lambda paths, gpu: {"counting": 0.5, "launches": 0.25, "power": 0.249, "lsp": 0.001},
-    )
+    found = {"counting": 0.5, "launches": 0.25, "power": 0.249, "lsp": 0.001}
+
+    def shares(*_: object) -> dict[str, float]:
+        return found
+
+    monkeypatch.setattr(time_by_package, "shares", shares)
     text = "\n".join(time_by_package.lines([], "v100"))
     assert "| `power` | 24.9% |" in text
     assert "lsp" not in text
