@@ -33,7 +33,7 @@ def test_all_time_goes_to_packages_that_an_analysis_runs_through(tmp_path):
 def test_the_page_says_what_would_be_left_without_the_largest(monkeypatch):
     found = {"counting": 0.5, "launches": 0.25, "power": 0.249, "lsp": 0.001}
 
-    def shares(*_: object) -> dict[str, float]:
+    def shares(*_):
         return found
 
     monkeypatch.setattr(time_by_package, "shares", shares)
