@@ -361,7 +361,7 @@ def test_what_an_undecided_branch_sets_follows_from_the_assumed_variable(code, s
 def test_objects_that_a_branch_sets_alike_are_told_apart():
     body = "P a, b; if (ready()) { a.x = 5; b.x = 5; } else { a.x = 7; b.x = 7; } LAUNCH(b.x, 256, a.x);"
     (launch,) = launches(main(body, "struct P { int x, y; }; int ready();\n"))
-    assert "'b' is set under a condition that is not known" in launch.assumptions[0].message
+    assert "'b.x' is set under a condition that is not known" in launch.assumptions[0].message
 
 
 def test_addresses_that_a_branch_sets_are_told_apart():

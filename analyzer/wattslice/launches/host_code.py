@@ -44,9 +44,9 @@ class HostCode:
         self._programs = [_OneProgram(one, gpu, sites) for one in _programs_in(program)]
         self.sites = frozenset[ir.LaunchCall]().union(*(one.sites for one in self._programs))
 
-    def lacking(self, given: ProgramArguments | None = None) -> frozenset[ir.Variable]:
-        """Scalar variables that a reading without pins never finds known."""
-        return frozenset[ir.Variable]().union(*(one.lacking(given) for one in self._programs))
+    def lacking(self, given: ProgramArguments | None = None) -> frozenset[ir.Variable | str]:
+        """Scalar variables, and members by name, that a reading without pins never finds known."""
+        return frozenset[ir.Variable | str]().union(*(one.lacking(given) for one in self._programs))
 
     def launches(
         self,
@@ -106,7 +106,7 @@ class _Reading(Struct, frozen=True):
     asked: dict[str, int | float | None]
     steps: int
     found: tuple[LaunchInstance, ...]
-    lacking: frozenset[ir.Variable]
+    lacking: frozenset[ir.Variable | str]
 
 
 class _OneProgram:
@@ -159,11 +159,11 @@ class _OneProgram:
         except RecursionError:
             return ()
 
-    def lacking(self, given: ProgramArguments | None) -> frozenset[ir.Variable]:
-        """Scalar variables that a reading without pins never finds known."""
+    def lacking(self, given: ProgramArguments | None) -> frozenset[ir.Variable | str]:
+        """Scalar variables, and members by name, that a reading without pins never finds known."""
         self.launches({}, given)
         bare = (one for one in self._readings if one.given == given and set(one.asked.values()) <= {None})
-        return next((one.lacking for one in bare), frozenset[ir.Variable]())
+        return next((one.lacking for one in bare), frozenset[ir.Variable | str]())
 
     def _collect(
         self,

@@ -50,12 +50,19 @@ class Overlap(Struct, frozen=True):
     widest_bytes: int
 
 
+class Pin(Struct, frozen=True):
+    """What a number is, whatever the host code assigns; if it `is_assumed`, only where that is not known."""
+
+    value: int | float
+    is_assumed: bool
+
+
 class Storage(Struct, eq=False):
     """Memory of one variable or allocation: scalars by byte offset.
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
-    `pinned`: the scalar at offset 0, whatever the host code assigns; with `is_assumed` only where that is
-    not known. `variable`: whose value is missed when it is not known. `is_given`:
+    `pinned`: the scalars that are fixed, by offset. `members`: the numbers in an object by offset, as the
+    source names them. `variable`: whose value is missed when it is not known. `is_given`:
     argv or a literal, which a function that gets it reads and does not change. `part_of`: a name for a part
     of another object, which it is read from and written to. `class_name`: of an object of a class.
     `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
@@ -63,8 +70,8 @@ class Storage(Struct, eq=False):
 
     name: str
     cells: dict[int, Value] = field(default_factory=dict[int, "Value"])
-    pinned: int | float | None = None
-    is_assumed: bool = False
+    pinned: Mapping[int, Pin] = field(default_factory=dict[int, "Pin"])
+    members: Mapping[int, str] = field(default_factory=dict[int, str])
     variable: ir.Variable | None = None
     is_scalar: bool = False
     size_bytes: int | None = None
@@ -76,6 +83,10 @@ class Storage(Struct, eq=False):
     has_vectors: bool = False
     scalar_bytes: int = 0  # of a variable of arithmetic type
     overlaps: Mapping[int, Overlap] = field(default_factory=dict[int, Overlap])
+
+    def name_at(self, offset: int) -> str | None:
+        """What `--set` calls the number there: the variable, or `variable.member`; None where nobody can."""
+        return self.name if self.is_scalar else self.members.get(offset)
 
 
 class Pointer(Struct, frozen=True, eq=False):
@@ -170,6 +181,7 @@ def offset_of(type_: ir.Type, path: tuple[str, ...]) -> int:
     return offset
 
 
+_NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
 _AGGREGATES = (ir.TypeKind.RECORD, ir.TypeKind.ARRAY)
 
 
@@ -330,6 +342,20 @@ def scalars_of(type_: ir.Type, start: int) -> Iterator[tuple[int, ir.Type]]:
         yield start, type_
 
 
+def members_of(type_: ir.Type, name: str, start: int = 0) -> Iterator[tuple[int, str, ir.Type]]:
+    """The numbers in an object called `name` that have a name of their own: offset, `name.member`, type."""
+    if is_dim3(type_):
+        return
+    for member in type_.fields:
+        path, where = f"{name}.{member.name}", start + member.offset_bytes
+        if not member.name or member.bits is not None:
+            continue
+        if member.type.kind is ir.TypeKind.RECORD:
+            yield from members_of(member.type, path, where)
+        elif member.type.kind in _NUMBERS and member.type.lanes == 1:
+            yield where, path, member.type
+
+
 MOST_ELEMENTS = 64
 Cell = tuple[Storage, int]
 Delta = dict[Cell, Value]
@@ -337,6 +363,8 @@ Frame = dict[ir.Variable, Storage]
 
 _MISSING = Unknown("never assigned a value in the host code")
 MAX_CELLS = 4096
+MOST_MEMBERS = 64
+"""Of an object, numbers that are told by name."""
 _SENTINELS = (0, -1)
 _INITIALIZED = -2
 """The cell of a static that says that it was declared."""
@@ -389,8 +417,8 @@ class Memory:
         self._pins = pins
         self._assumed = assumed
         self.asked: dict[str, int | float | None] = {}
-        self.lacking: set[ir.Variable] = set()
-        self.known: set[ir.Variable] = set()
+        self.lacking: set[ir.Variable | str] = set()
+        self.known: set[ir.Variable | str] = set()
         self._log: list[tuple[Storage, int, Value | None]] = []
         self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
 
@@ -421,15 +449,29 @@ class Memory:
         if kind is ir.TypeKind.RECORD:
             storage.class_name = variable.type.name
             storage.overlaps = self._overlaps_of(variable.type)
-        pin = self._pins.get(variable.name)
-        if pin is None:
+            self._name_members(storage, variable.type)
+        pin = self._pin(variable.name, variable.type, variable)
+        if variable.name not in self._pins:
             self.asked[variable.name] = None
-        elif not is_aggregate(variable.type) and variable.type.kind is not ir.TypeKind.POINTER:
-            value = convert(pin, variable.type)
-            storage.pinned = value if isinstance(value, (int, float)) else None
-            storage.is_assumed = variable in self._assumed or variable.name in self._assumed
+        elif pin is not None:
+            storage.pinned = {0: pin}
         (self.frames[-1] if frame is None else frame)[variable] = storage
         return storage
+
+    def _name_members(self, storage: Storage, type_: ir.Type) -> None:
+        named = [one for one in members_of(type_, storage.name) if one[0] not in storage.overlaps]
+        storage.members = {offset: name for offset, name, _ in named[:MOST_MEMBERS]}
+        pins = ((offset, self._pin(name, type_, name)) for offset, name, type_ in named)
+        storage.pinned = {offset: pin for offset, pin in pins if pin is not None}
+
+    def _pin(self, name: str, type_: ir.Type, what: ir.Variable | str) -> Pin | None:
+        """What a number of this name is fixed to; None for what is no number, too."""
+        fixed = self._pins.get(name)
+        if fixed is None or is_aggregate(type_) or type_.kind is ir.TypeKind.POINTER:
+            return None
+        value = convert(fixed, type_)
+        is_assumed = what in self._assumed or name in self._assumed
+        return Pin(value, is_assumed) if isinstance(value, (int, float)) else None
 
     def declare_global(self, variable: ir.Variable) -> Storage:
         """Storage for a file-scope variable: declarations that are linked share one."""
@@ -489,24 +531,22 @@ class Memory:
             storage, offset = storage.part_of.storage, moved(offset, storage.part_of.offset)
         if is_aggregate(type_):
             end = offset + (type_.size_bytes or MAX_CELLS * 64)
-            if offset == 0 and all(key < end or _inside(key, 0, end) is not None for key in storage.cells):
-                return Record(dict(storage.cells))
-            cells = ((_inside(key, offset, end), value) for key, value in storage.cells.items())
+            held = storage.cells
+            if storage.members:
+                fixed = ((key, self._fixed(storage, key)) for key in storage.members if offset <= key < end)
+                held = {**held, **{key: value for key, value in fixed if value is not None}}
+            if offset == 0 and all(key < end or _inside(key, 0, end) is not None for key in held):
+                return Record(dict(held))
+            cells = ((_inside(key, offset, end), value) for key, value in held.items())
             return Record({key: value for key, value in cells if key is not None})
-        found = storage.cells.get(offset)
-        is_lacking = found is None or isinstance(found, Unknown)
-        if storage.pinned is not None and offset == 0:
-            self.asked[storage.name] = self._pins[storage.name]
-            if is_lacking or not storage.is_assumed:
-                return storage.pinned
-        if storage.variable is not None:
-            (self.lacking if is_lacking else self.known).add(storage.variable)
+        if (fixed := self._fixed(storage, offset)) is not None:
+            return fixed
+        found, name = storage.cells.get(offset), storage.name_at(offset)
         if found is None or found is _MISSING:
-            name = storage.name if storage.is_scalar else None
             start = storage.cells.get(0)
             if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
                 return start
-            return Unknown(f"'{storage.name}' is {_MISSING.reason}", name)
+            return Unknown(f"'{name or storage.name}' is {_MISSING.reason}", name)
         if storage.overlaps and isinstance(found, (int, float)) and isinstance(found, int) is type_.is_float:
             return Unknown(f"another member of the union '{storage.name}'")
         if type_.is_integral and isinstance(found, (int, float)):
@@ -515,6 +555,20 @@ class Memory:
             if found.bit_length() > type_.bits - type_.signed:
                 return convert(found, type_)  # the first bytes of a wider number
         return found
+
+    def _fixed(self, storage: Storage, offset: int) -> int | float | None:
+        """The value that a number is fixed to, where that holds; notes what is asked and not known."""
+        found, name = storage.cells.get(offset), storage.name_at(offset)
+        is_lacking = found is None or isinstance(found, Unknown)
+        pin = storage.pinned.get(offset)
+        if name is not None:
+            self.asked[name] = self._pins.get(name)
+        if pin is not None and (is_lacking or not pin.is_assumed):
+            return pin.value
+        what = storage.variable or storage.members.get(offset)
+        if what is not None:
+            (self.lacking if is_lacking else self.known).add(what)
+        return None
 
     def write(self, storage: Storage, offset: int, value: Value, type_: ir.Type) -> None:
         """Store `value`, converted to `type_`; aggregates are copied member by member."""
@@ -542,7 +596,7 @@ class Memory:
                 why = value if isinstance(value, Unknown) else Unknown("not followed")
                 self.forget_object(storage, offset, type_, why)
         else:
-            value = _named(convert(value, type_), storage)
+            value = _named(convert(value, type_), storage, offset)
             if type_.size_bytes < storage.scalar_bytes and type_.size_bytes:
                 value = Unknown(f"the bytes of '{storage.name}'")
             if (overlap := storage.overlaps.get(offset)) is not None:
@@ -563,23 +617,22 @@ class Memory:
             begin, end = (moved(key, storage.part_of.offset) for key in (begin, end))
             storage = storage.part_of.storage
         if not storage.is_given:
-            for key in (begin, *storage.cells):
+            for key in dict.fromkeys((begin, *storage.cells, *storage.members)):
                 if _inside(key, begin, end) is not None:
-                    self._set(storage, key, _named(why, storage))
+                    self._set(storage, key, _named(why, storage, key))
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
         storage = storage if storage.part_of is None else storage.part_of.storage
         if storage.is_given:
             return
-        lost = _named(why, storage)
-        for key in tuple(storage.cells) or (0,):
-            self._set(storage, key, lost)
+        for key in dict.fromkeys((*storage.cells, *storage.members)) or (0,):
+            self._set(storage, key, _named(why, storage, key))
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
         if pointer.is_member and not pointer.storage.is_given:
-            self._set(pointer.storage, pointer.offset, _named(why, pointer.storage))
+            self._set(pointer.storage, pointer.offset, _named(why, pointer.storage, pointer.offset))
             return
         kept = None if pointer.length is None else pointer.storage.cells.get(pointer.length)
         if pointer.offset >= _PAGE:
@@ -670,14 +723,14 @@ class Memory:
             if not condition.is_option and not same(one, two):
                 pair = id(cell[0]), id(one), id(two)
                 if pair not in made:
-                    made[pair] = _undecided(cell[0], one, two, chosen, condition)
+                    made[pair] = _undecided(cell, one, two, chosen, condition)
                 chosen = made[pair]
             if chosen is not self.current(cell):  # a default that stays is no change
                 self._set(*cell, chosen)
 
 
-def _undecided(storage: Storage, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:
-    """The value of a cell of `storage` after an undecided branch: settled by what settles the condition."""
+def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:
+    """The value of a cell after a branch that is not decided: settled by what settles the condition."""
     if isinstance(one, Pointer) or isinstance(two, Pointer):
         is_first = one is _MISSING or two is _MISSING
         return likely if is_first else one_of(condition, one, two)
@@ -685,10 +738,11 @@ def _undecided(storage: Storage, one: Value, two: Value, likely: Value, conditio
         return one_of(likely, one, two) if isinstance(likely, Unknown) else likely
     if condition.variable is not None:
         return one_of(Unknown(condition.reason, condition.variable, likely=condition.likely), one, two)
-    reason = f"'{storage.name}' is set under a condition that is not known: {condition.reason}"
-    if not storage.is_scalar or not isinstance(likely, (int, float)):
+    storage, name = cell[0], cell[0].name_at(cell[1])
+    reason = f"'{name or storage.name}' is set under a condition that is not known: {condition.reason}"
+    if name is None or not isinstance(likely, (int, float)):
         return one_of(Unknown(reason), one, two)
-    return Unknown(reason, storage.name, likely=likely)
+    return Unknown(reason, name, likely=likely)
 
 
 def _is_in_parts(storage: Storage) -> bool:
@@ -696,10 +750,11 @@ def _is_in_parts(storage: Storage) -> bool:
     return any(0 < key < storage.scalar_bytes for key in storage.cells)
 
 
-def _named(value: Value, storage: Storage) -> Value:
-    """An unknown value remembers the first variable that held it: what --set can settle."""
-    if isinstance(value, Unknown) and value.variable is None and storage.is_scalar and not value.is_derived:
-        return replace(value, variable=storage.name)
+def _named(value: Value, storage: Storage, offset: int) -> Value:
+    """An unknown value remembers the first variable or member that held it: what --set can settle."""
+    if isinstance(value, Unknown) and value.variable is None and not value.is_derived:
+        name = storage.name_at(offset)
+        return value if name is None else replace(value, variable=name)
     return value
 
 

@@ -20,12 +20,14 @@ from wattslice.launches.launch import (
     Setting,
     trip_name,
 )
+from wattslice.launches.memory import members_of
 from wattslice.launches.tensors import names_size
 from wattslice.patterns import regex
 
 _LAUNCH_SYNTAX = "write --launch 'KERNEL=gx,gy,gz:bx,by,bz' with optional ':shared_memory_bytes'"
 _SET_SYNTAX = "write --set NAME=NUMBER or --set KERNEL.NAME=NUMBER"
 _NAME = regex(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\Z")
+_OBJECT = regex(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\Z")
 _KERNEL = regex(r"[A-Za-z_]\w*(?:<[^=]*>)?(?:::[A-Za-z_]\w*(?:<[^=]*>)?)*\Z")
 _TRIP = regex(r"trip_L\d+(?:@.+)?")
 _TRIP_OF = regex(rf"(?:(?P<kernel>[^@]+)\.)?(?P<trip>{_TRIP.pattern})")
@@ -91,7 +93,8 @@ def parse_setting(text: str) -> Setting:
         if value < 0:
             raise OverrideError(f"--set {text!r}: a loop cannot run {value} times", remedy=_SET_SYNTAX)
         return Setting(found["kernel"], found["trip"], value)
-    if not equals or not _NAME.match(name) or (dot and not _KERNEL.match(kernel)):
+    is_readable = not dot or _KERNEL.match(kernel) or _OBJECT.match(kernel)
+    if not equals or not _NAME.match(name) or not is_readable:
         raise OverrideError(f"--set {text!r} cannot be read", remedy=_SET_SYNTAX)
     return Setting(kernel or None, name, _number(text, right.strip()))
 
@@ -165,10 +168,11 @@ class KernelNames(Struct, frozen=True):
 
 
 class KnownNames(Struct, frozen=True):
-    """Everything in one program that an override may name."""
+    """Everything in one program that an override may name. `host_members`: of objects, as `config.width`."""
 
     kernels: tuple[KernelNames, ...] = ()
     host_variables: frozenset[str] = frozenset()
+    host_members: frozenset[str] = frozenset()
 
 
 def known_names(program: ir.Program) -> KnownNames:
@@ -186,6 +190,7 @@ def known_names(program: ir.Program) -> KnownNames:
             for kernel in program.kernels
         ),
         frozenset(variable.name for variable in _host_variables(program)),
+        frozenset(name for v in _host_variables(program) for _, name, _ in members_of(v.type, v.name)),
     )
 
 
@@ -244,18 +249,37 @@ def _faults(overrides: Overrides, known: Sequence[KnownNames]) -> Iterator[_Faul
     for launch in overrides.launches:
         yield from lost(f"launch {launch.kernel}", launch.kernel)
     for setting in overrides.settings:
-        if _is_size(setting, known):
+        if _is_of_object(setting, known):
             continue
         entry = f"set {setting.name}" if setting.kernel is None else f"set {setting.kernel}.{setting.name}"
+        if (error := _names_no_member(setting, kernels, known)) is not None:
+            yield _Fault(entry, setting.name, False, error)
+            continue
         faults = () if setting.kernel is None else tuple(lost(entry, setting.kernel))
         yield from faults
         if not faults and (error := _names_nothing(setting, kernels, known)) is not None:
             yield _Fault(entry, setting.name, setting.kernel is not None, error)
 
 
-def _is_size(setting: Setting, known: Sequence[KnownNames]) -> bool:
-    """Whether a setting is of a tensor in the host code: `x.size0`."""
+def _is_of_object(setting: Setting, known: Sequence[KnownNames]) -> bool:
+    """Whether a setting is of an object in the host code: of a tensor, `x.size0`, or a member."""
+    if any(f"{setting.kernel}.{setting.name}" in names.host_members for names in known):
+        return True
     return names_size(setting.name) and any(setting.kernel in names.host_variables for names in known)
+
+
+def _names_no_member(
+    setting: Setting, kernels: Sequence[KernelNames], known: Sequence[KnownNames]
+) -> OverrideError | None:
+    """Why a setting concerns no member of the object that it names, None when it names none."""
+    of = setting.kernel or ""
+    variables = {variable for names in known for variable in names.host_variables}
+    is_kernel = any(_without_spaces(of) in kernel.aliases for kernel in kernels)
+    if is_kernel or of.partition(".")[0] not in variables:
+        return None
+    members = {name for names in known for name in names.host_members}
+    name = f"{of}.{setting.name}"
+    return OverrideError(f"no number {name!r} in the host code", remedy=_nearest(name, members))
 
 
 def _names_nothing(
