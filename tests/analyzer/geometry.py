@@ -2,19 +2,25 @@
 
 from collections.abc import Iterable
 
+from wattslice import ir
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch, NamedValue
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch, NamedValue, Overrides
 from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
 GPU = load_gpu("v100")
 
 
-def launches(folder, text: str) -> tuple[KernelLaunch, ...]:
-    """The launches of a file with this text, in the order of its kernels."""
+def program(folder, text: str) -> ir.Program:
+    """A file with this text, as it is read."""
     path = folder / "a.cu"
     path.write_text(text)
-    return resolve_launches(read_cuda(path), NO_OVERRIDES, GPU)
+    return read_cuda(path)
+
+
+def launches(folder, text: str, overrides: Overrides = NO_OVERRIDES) -> tuple[KernelLaunch, ...]:
+    """The launches of a file with this text, in the order of its kernels."""
+    return resolve_launches(program(folder, text), overrides, GPU)
 
 
 def named(values: Iterable[NamedValue]) -> dict[str, int | float]:

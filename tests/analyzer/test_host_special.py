@@ -192,12 +192,13 @@ def test_what_is_thrown_perhaps_leaves_the_number_of_launches_open(tmp_path):
     assert (launch.grid[0], launch.times) == (5, None)
 
 
-def test_a_launch_that_cannot_be_told_leaves_the_number_of_the_others_open(tmp_path):
+def test_a_launch_with_an_unknown_member_is_one_of_its_own(tmp_path):
     code = (
         "void f(Plain p) { k<<<p.a, 32>>>(7); } int main() { Plain p; p.a = 5; f(p); p.a = unknown(); f(p); }"
     )
-    (launch,) = launches(tmp_path, f"{HEAD}{code}")
-    assert (launch.grid[0], launch.times) == (5, None)
+    known, other = launches(tmp_path, f"{HEAD}{code}")
+    assert (known.grid[0], known.times, known.source) == (5, 1, LaunchSource.HOST_CODE)
+    assert (other.assumed_variables[0].name, other.times, other.source) == ("p.a", 1, LaunchSource.ASSUMED)
 
 
 def test_a_function_that_nobody_calls_is_no_part_of_a_run(tmp_path):

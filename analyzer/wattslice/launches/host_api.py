@@ -441,7 +441,7 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
             memory.forget(memory.storage(given.place.variable), Unknown("moved from"))
         return arguments[0]
     if name in ALLOCATIONS:
-        return fresh_memory(name)
+        return fresh_memory(name, arguments[0] if name == "malloc" and arguments else None)
     if name in ("get", "raw_pointer_cast") and node.arguments and _is_device_pointer(node.arguments[0].type):
         return Unknown("an address on the device")
     if name in _CHOICES:

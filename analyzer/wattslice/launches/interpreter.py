@@ -100,11 +100,13 @@ class Interpreter(HostLoops):
             storage = self.memory.declare(parameter)
             is_option = function.name == "main" or parameter.name in ("argc", "argv")
             least = 1 if function.name == "main" and parameter.type.is_integral else None
-            value = (
-                Unknown(where, is_option=is_option, least=least)
-                if default is None
-                else self.evaluate(default)
-            )
+            value: Value = Unknown(where, is_option=is_option, least=least)
+            if default is not None:
+                value = self.evaluate(default)
+            elif not is_option:
+                value = self.memory.behind(parameter, Unknown(f"part of {where}"))
+            if parameter in function.reference_parameters:
+                storage.class_name = ""  # or of one that derives from it
             self.memory.write(storage, 0, value, parameter.type)
         if function.name == "main" and self._given is not None:
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):
@@ -189,11 +191,11 @@ class Interpreter(HostLoops):
         kind = {ir.TypeKind.INT: int, ir.TypeKind.FLOAT: float, ir.TypeKind.POINTER: Pointer}.get(type_.kind)
         if kind is None or type_.bits == 8:  # texts, whose numbers decide little
             return
-        for variable in self._relevance.escaped:
-            for storage in self.memory.places_named(variable):
-                for key, value in tuple(storage.cells.items()):
-                    if isinstance(value, kind) and not is_length(key):
-                        self.memory.set_cell(storage, key, why)
+        escaped = (where for one in self._relevance.escaped for where in self.memory.places_named(one))
+        for storage in (*escaped, *self.memory.given):
+            for key, value in tuple(storage.cells.items()):
+                if isinstance(value, kind) and not is_length(key):
+                    self.memory.set_cell(storage, key, why)
 
     def _graph_node(self, node: ir.Call, arguments: tuple[Value, ...]) -> Unknown:
         """A node gets the launch that comes next; what it had before is never run if nothing has taken it."""

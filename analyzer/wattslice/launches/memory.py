@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -66,6 +67,8 @@ class Storage(Struct, eq=False):
     argv or a literal, which a function that gets it reads and does not change. `part_of`: a name for a part
     of another object, which it is read from and written to. `class_name`: of an object of a class.
     `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
+    `unnamed`: the type of an object that the source has no name for, as of `new T`. `is_in_source`: it is a
+    variable there.
     """
 
     name: str
@@ -80,6 +83,8 @@ class Storage(Struct, eq=False):
     class_name: str = ""
     is_allocated: bool = False
     is_static: bool = False
+    unnamed: ir.Type | None = None
+    is_in_source: bool = False
     has_vectors: bool = False
     scalar_bytes: int = 0  # of a variable of arithmetic type
     overlaps: Mapping[int, Overlap] = field(default_factory=dict[int, Overlap])
@@ -342,20 +347,42 @@ def scalars_of(type_: ir.Type, start: int) -> Iterator[tuple[int, ir.Type]]:
         yield start, type_
 
 
-def members_of(type_: ir.Type, name: str, start: int = 0) -> Iterator[tuple[int, str, ir.Type]]:
-    """The numbers in an object called `name` that have a name of their own: offset, `name.member`, type."""
-    if is_dim3(type_):
-        return
-    for member in type_.fields:
-        path, where = f"{name}.{member.name}", start + member.offset_bytes
-        if not member.name or member.bits is not None:
+class Member(Struct, frozen=True):
+    """A number in an object: where it is, in bytes; its name behind that of the object, as `.size.x`."""
+
+    offset: int
+    name: str
+    type: ir.Type
+
+
+def members_of(type_: ir.Type) -> tuple[Member, ...]:
+    """The numbers in an object that have a name, and bytes, of their own: the first `MOST_MEMBERS`."""
+    shared = overlaps_in(type_)
+    found = (member for member in _members_of(type_, "", 0) if member.offset not in shared)
+    return tuple(islice(found, MOST_MEMBERS))
+
+
+def _members_of(type_: ir.Type, around: str, start: int) -> Iterator[Member]:
+    for field_ in () if is_dim3(type_) else type_.fields:
+        name, offset = f"{around}.{field_.name}", start + field_.offset_bytes
+        if not field_.name or field_.bits is not None:
             continue
-        if member.type.kind is ir.TypeKind.RECORD:
-            yield from members_of(member.type, path, where)
-        elif member.type.kind in _NUMBERS and member.type.lanes == 1:
-            yield where, path, member.type
+        if field_.type.kind is ir.TypeKind.RECORD:
+            yield from _members_of(field_.type, name, offset)
+        elif field_.type.kind in _NUMBERS and field_.type.lanes == 1:
+            yield Member(offset, name, field_.type)
 
 
+def object_name(pointer: ir.Variable) -> str:
+    """What the object that a parameter points to goes by: its name, or of `this` the class."""
+    if pointer.name != "this" or pointer.type.element is None:
+        return pointer.name
+    return pointer.type.element.name.split("<")[0].split("::")[-1]
+
+
+_OURS = "ws_"
+"""So begin names in classes of a library, as they are written down here."""
+_SMART_POINTERS = ("std::unique_ptr<", "std::shared_ptr<", "unique_ptr<", "shared_ptr<")
 MOST_ELEMENTS = 64
 Cell = tuple[Storage, int]
 Delta = dict[Cell, Value]
@@ -400,6 +427,14 @@ def moved(key: int, by: int) -> int:
     return key + by if key < _PAGE else _PAGE * (moved(key // _PAGE - 1, by) + 1) + key % _PAGE
 
 
+class _Layout(Struct, frozen=True):
+    """What lies where in the objects of a type, which is kept so that its place in memory stays its."""
+
+    type: ir.Type
+    overlaps: Mapping[int, Overlap]
+    members: tuple[Member, ...]
+
+
 class Memory:
     """Storages of all live variables; every write can be undone.
 
@@ -419,8 +454,9 @@ class Memory:
         self.asked: dict[str, int | float | None] = {}
         self.lacking: set[ir.Variable | str] = set()
         self.known: set[ir.Variable | str] = set()
+        self.given: list[Storage] = []  # objects behind the parameters of entry points
         self._log: list[tuple[Storage, int, Value | None]] = []
-        self._unions: dict[int, tuple[ir.Type, Mapping[int, Overlap]]] = {}
+        self._layouts: dict[int, _Layout] = {}
 
     def storage(self, variable: ir.Variable) -> Storage:
         """Where a variable lives; created on first sight."""
@@ -446,10 +482,12 @@ class Memory:
         storage = Storage(
             variable.name, is_scalar=is_scalar, scalar_bytes=width, variable=variable if is_scalar else None
         )
+        is_temporary = variable.role is ir.VariableRole.TEMPORARY
+        storage.is_in_source = not is_temporary and not variable.name.startswith(_OURS)
         if kind is ir.TypeKind.RECORD:
             storage.class_name = variable.type.name
-            storage.overlaps = self._overlaps_of(variable.type)
-            self._name_members(storage, variable.type)
+            storage.unnamed = variable.type if is_temporary else None
+            self._lay_out(storage, variable.type, None if is_temporary else variable.name)
         pin = self._pin(variable.name, variable.type, variable)
         if variable.name not in self._pins:
             self.asked[variable.name] = None
@@ -458,11 +496,35 @@ class Memory:
         (self.frames[-1] if frame is None else frame)[variable] = storage
         return storage
 
-    def _name_members(self, storage: Storage, type_: ir.Type) -> None:
-        named = [one for one in members_of(type_, storage.name) if one[0] not in storage.overlaps]
-        storage.members = {offset: name for offset, name, _ in named[:MOST_MEMBERS]}
-        pins = ((offset, self._pin(name, type_, name)) for offset, name, type_ in named)
-        storage.pinned = {offset: pin for offset, pin in pins if pin is not None}
+    def behind(self, parameter: ir.Variable, why: Unknown) -> Value:
+        """What the parameter of an entry point is: of a pointer to an object with numbers, such an object.
+
+        What it is besides, as whether of a class that derives from that, nobody knows.
+        """
+        element = parameter.type.element if parameter.type.kind is ir.TypeKind.POINTER else None
+        if element is None or not members_of(element):
+            return why
+        storage = Storage(object_name(parameter))
+        self._lay_out(storage, element, storage.name)
+        self.forget_object(storage, 0, element, why)
+        self.given.append(storage)
+        return Pointer(storage, 0)
+
+    def _name_object(self, pointer: Pointer, holder: Storage, type_: ir.Type) -> None:
+        """An object that has no name in the source goes by that of the first pointer there that holds it."""
+        is_pointer = not holder.class_name or holder.class_name.startswith(_SMART_POINTERS)
+        if not holder.is_in_source or not is_pointer:
+            return
+        storage, element, pointed = pointer.storage, pointer.storage.unnamed, type_.element
+        if storage.is_allocated and pointed is not None and pointed.size_bytes == storage.size_bytes:
+            element = pointed
+        if pointer.offset or element is None or storage.members:
+            return
+        storage.name, storage.unnamed = holder.name, None
+        self._lay_out(storage, element, storage.name)
+        for key in storage.members:
+            if (held := storage.cells.get(key)) is not None:
+                self._set(storage, key, _named(held, storage, key))
 
     def _pin(self, name: str, type_: ir.Type, what: ir.Variable | str) -> Pin | None:
         """What a number of this name is fixed to; None for what is no number, too."""
@@ -519,11 +581,17 @@ class Memory:
         part = Storage(variable.name, part_of=where)
         self.frames[-1][variable] = where.storage if where.offset == 0 else part
 
-    def _overlaps_of(self, type_: ir.Type) -> Mapping[int, Overlap]:
-        known = self._unions.get(id(type_))
+    def _lay_out(self, storage: Storage, type_: ir.Type, name: str | None) -> None:
+        """Say what is where in an object, and by which names if it has one."""
+        known = self._layouts.get(id(type_))
         if known is None:
-            known = self._unions[id(type_)] = (type_, overlaps_in(type_))
-        return known[1]
+            known = self._layouts[id(type_)] = _Layout(type_, overlaps_in(type_), members_of(type_))
+        storage.overlaps = known.overlaps
+        if name is None:
+            return
+        storage.members = {member.offset: f"{name}{member.name}" for member in known.members}
+        pins = ((m.offset, self._pin(f"{name}{m.name}", m.type, f"{name}{m.name}")) for m in known.members)
+        storage.pinned = {offset: pin for offset, pin in pins if pin is not None}
 
     def read(self, storage: Storage, offset: int, type_: ir.Type) -> Value:
         """The value of an object of `type_`."""
@@ -579,6 +647,8 @@ class Memory:
                 )
             for key, cell in value.cells.items():
                 self._set(storage, moved(key, offset), cell.copy() if isinstance(cell, Closure) else cell)
+            if isinstance(held := value.cells.get(0), Pointer):
+                self._name_object(held, storage, type_)
         elif isinstance(value, Closure):
             self._set(storage, offset, value.copy())
         elif is_aggregate(type_):
@@ -597,6 +667,8 @@ class Memory:
                 self.forget_object(storage, offset, type_, why)
         else:
             value = _named(convert(value, type_), storage, offset)
+            if isinstance(value, Pointer):
+                self._name_object(value, storage, type_)
             if type_.size_bytes < storage.scalar_bytes and type_.size_bytes:
                 value = Unknown(f"the bytes of '{storage.name}'")
             if (overlap := storage.overlaps.get(offset)) is not None:

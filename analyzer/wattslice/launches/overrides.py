@@ -20,7 +20,7 @@ from wattslice.launches.launch import (
     Setting,
     trip_name,
 )
-from wattslice.launches.memory import members_of
+from wattslice.launches.memory import members_of, object_name
 from wattslice.launches.tensors import names_size
 from wattslice.patterns import regex
 
@@ -190,7 +190,7 @@ def known_names(program: ir.Program) -> KnownNames:
             for kernel in program.kernels
         ),
         frozenset(variable.name for variable in _host_variables(program)),
-        frozenset(name for v in _host_variables(program) for _, name, _ in members_of(v.type, v.name)),
+        frozenset(name for variable in _host_variables(program) for name in _members(variable)),
     )
 
 
@@ -332,6 +332,15 @@ def _host_variables(program: ir.Program) -> Iterable[ir.Variable]:
     for function in program.functions:
         yield from function.parameters
         yield from _declared(function.body)
+
+
+def _members(variable: ir.Variable) -> Iterator[str]:
+    """The numbers in an object, or in what a pointer points to."""
+    type_ = variable.type
+    if type_.kind is ir.TypeKind.POINTER and type_.element is not None:
+        type_ = type_.element
+    for member in members_of(type_):
+        yield f"{object_name(variable)}{member.name}"
 
 
 def _declared(body: ir.Stmt) -> Iterable[ir.Variable]:

@@ -21,8 +21,8 @@ template <class T, class D = default_delete<T>> struct unique_ptr {
   pointer ws_p; D ws_d;
   unique_ptr() : ws_p(nullptr) {}
   unique_ptr(decltype(nullptr)) : ws_p(nullptr) {}
-  explicit unique_ptr(pointer p) : ws_p(p) {}
-  template <class E> unique_ptr(pointer p, const E& d) : ws_p(p), ws_d(d) {}
+  explicit unique_ptr(pointer ws_new) : ws_p(ws_new) {}
+  template <class E> unique_ptr(pointer ws_new, const E& d) : ws_p(ws_new), ws_d(d) {}
   unique_ptr(unique_ptr&& o) : ws_p(o.ws_p), ws_d(o.ws_d) { o.ws_p = nullptr; }
   template <class U, class E> unique_ptr(unique_ptr<U, E>&& o) : ws_p(o.ws_p) { o.ws_p = nullptr; }
   ~unique_ptr() { if (ws_p) ws_d(ws_p); }
@@ -34,9 +34,9 @@ template <class T, class D = default_delete<T>> struct unique_ptr {
   pointer operator->() const { return ws_p; }
   typename ws_lvalue<element_type>::type operator[](unsigned long i) const { return ws_p[i]; }
   explicit operator bool() const { return ws_p != nullptr; }
-  void reset(pointer p = nullptr) { pointer old = ws_p; ws_p = p; if (old) ws_d(old); }
-  pointer release() { pointer p = ws_p; ws_p = nullptr; return p; }
-  void swap(unique_ptr& o) { pointer p = ws_p; ws_p = o.ws_p; o.ws_p = p; }
+  void reset(pointer ws_new = nullptr) { pointer ws_old = ws_p; ws_p = ws_new; if (ws_old) ws_d(ws_old); }
+  pointer release() { pointer ws_new = ws_p; ws_p = nullptr; return ws_new; }
+  void swap(unique_ptr& o) { pointer ws_new = ws_p; ws_p = o.ws_p; o.ws_p = ws_new; }
   D& get_deleter() { return ws_d; }
 };
 
@@ -46,7 +46,7 @@ template <class T> struct shared_ptr {
   element_type* ws_p; long* ws_n;
   shared_ptr() : ws_p(nullptr), ws_n(nullptr) {}
   shared_ptr(decltype(nullptr)) : ws_p(nullptr), ws_n(nullptr) {}
-  template <class U> explicit shared_ptr(U* p) : ws_p(p), ws_n(new long(1)) {}
+  template <class U> explicit shared_ptr(U* ws_new) : ws_p(ws_new), ws_n(new long(1)) {}
   template <class U, class E> shared_ptr(U*, E);
   template <class U> shared_ptr(const weak_ptr<U>&);
   shared_ptr(const shared_ptr& o) : ws_p(o.ws_p), ws_n(o.ws_n) { if (ws_n) ++*ws_n; }
@@ -70,7 +70,7 @@ template <class T> struct shared_ptr {
   typename ws_lvalue<element_type>::type operator[](unsigned long i) const { return ws_p[i]; }
   explicit operator bool() const { return ws_p != nullptr; }
   void reset() { ws_leave(); ws_p = nullptr; ws_n = nullptr; }
-  template <class U> void reset(U* p) { ws_leave(); ws_p = p; ws_n = new long(1); }
+  template <class U> void reset(U* ws_new) { ws_leave(); ws_p = ws_new; ws_n = new long(1); }
   template <class U, class E> void reset(U*, E);
   long use_count() const { return ws_n ? *ws_n : 0; }
 };
