@@ -3,7 +3,8 @@
 The host code is read again with a value for that variable, exactly as `--set NAME=VALUE` would do, so that
 grid, block and arguments agree. The value is 1024; where the variable alone decides launches that would all
 leave the GPU partly empty, the smallest 1024 * 4^k at which one gives every SM `BLOCKS_PER_SM` blocks; where
-1024 cannot be launched (a block of 1024 x 1024, a grid of 0), 16, or 65536 where that helps.
+1024 cannot be launched (a block of 1024 x 1024, a grid of 0), 16, or 65536 where that helps; where it makes a
+launch of more than `MOST_THREADS` threads (all four sizes of a tensor), the largest 1024 / 4^k that does not.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from wattslice_models.gpu import Gpu
 SMALL_SIZE = 16
 LARGE_SIZE = 1 << 16
 LARGEST_SIZE = 1 << 22
+MOST_THREADS = 1 << 30
+"""Of a launch whose sizes nobody gives: an array of as many numbers fills a good part of a GPU's memory."""
 _ROUNDS = 4
 _MAX_CHANGES = 6
 _STEADY = 0.1
@@ -89,6 +92,7 @@ def with_assumed_variables(
     latest = read(values) if latest is instances else latest
     fixed = {*agreed, *_likely(sites)}
     values, latest = _launchable(sites, values, latest, read, fixed)
+    values, latest = _fitting(sites, values, latest, read, fixed)
     values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count, fixed)
     unread = {node: site for (node, _), site in sites.items()}
     for instance in latest:  # ways to the launch that only known values lead along
@@ -210,17 +214,46 @@ def _filling(
         larger = {name: value * 4**steps if name in alone else value for name, value in values.items()}
         again = read(larger)
         grown = _most_blocks(sites, again)
-        stays_read = {_place(instance) for instance in again if is_read(instance)} >= done
+        stands = {_place(instance) for instance in again if is_read(instance)} >= done
+        stands = stands and not _large(sites, again) - _large(sites, latest)
         rate = {name: (grown.get(name, 0) / blocks[name]) ** (1 / steps) for name in alone}
         is_steady = all(abs(rate[name] / rates[name] - 1) < _STEADY for name in alone)
         is_least = all(grown.get(name, 0) / max(rate[name], 1) < wanted_blocks for name in alone)
-        if steps > 1 and not (stays_read and is_steady and is_least):
+        if steps > 1 and not (stands and is_steady and is_least):
             rates = dict.fromkeys(alone, 1.0)  # one by one, then
-        elif not stays_read or all(grown[name] <= blocks[name] for name in alone):
+        elif not stands or all(grown[name] <= blocks[name] for name in alone):
             break
         else:
             values, latest, blocks, rates = larger, again, grown, rate
     return values, latest
+
+
+def _fitting(
+    sites: Mapping[_Place, _Site],
+    values: dict[str, int | float],
+    latest: Sequence[LaunchInstance],
+    read: Reader,
+    fixed: set[str],
+) -> _State:
+    """Smaller values for variables that decide launches of more than `MOST_THREADS` threads."""
+    done = {_place(instance) for instance in latest if is_read(instance)}
+    while True:
+        names = {name for place in _large(sites, latest) for name in sites[place].causes} - fixed
+        names = {name for name in names if values[name] > SMALL_SIZE}
+        if not names:
+            return values, latest
+        smaller = {name: value // 4 if name in names else value for name, value in values.items()}
+        again = read(smaller)
+        if not {_place(instance) for instance in again if is_read(instance)} >= done:
+            return values, latest
+        values, latest = smaller, again
+
+
+def _large(sites: Mapping[_Place, _Site], instances: Sequence[LaunchInstance]) -> set[_Place]:
+    """The sites that launch more than `MOST_THREADS` threads."""
+    of = ((_place(instance), geometry_of(instance)) for instance in instances if _place(instance) in sites)
+    known = ((place, (*one.grid, *one.block)) for place, one in of if one.grid and one.block)
+    return {place for place, extents in known if math.prod(extents) > MOST_THREADS}
 
 
 def _steps_between(least: float, most: float) -> int:
