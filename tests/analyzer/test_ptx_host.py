@@ -115,11 +115,16 @@ def test_corpus_kernel(tmp_path: Path):
     assert names(found[0]) == ["in", "out", "n"]
 
 
-@pytest.mark.parametrize("setting", ["scale.width=512", "scale.param1=512", "width=512", "param1=512"])
+@pytest.mark.parametrize("setting", ["scale.width=512", "scale.param1=512", "param1=512"])
 def test_set_by_name_and_by_number(scale: Path, setting: str):
     (launch,) = launches(scale, setting)
     assert launch.arguments == (None, 512, 2.5)
     assert analysed(scale, setting).unmatched_settings == ()
+
+
+def test_a_setting_without_a_kernel_is_of_the_host_code(scale: Path):
+    (given,), (launch,) = launches(scale), launches(scale, "width=512")
+    assert launch.arguments == given.arguments
 
 
 def test_options_win(scale: Path):

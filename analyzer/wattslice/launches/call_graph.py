@@ -299,7 +299,7 @@ class CallGraph:
         """Whether a statement, or what it calls, throws something."""
         bodies = (stmt, *(function.body for function in self.functions_in(stmt)))
         every = (expr for body in bodies for expr in ir.expressions_below(body))
-        return any(isinstance(expr, ir.Call) and may_throw(expr) for expr in every)
+        return any(map(may_throw, every))
 
     def written_by(self, function: ir.Function) -> frozenset[ir.Variable]:
         """The variables that a function, or what it calls, may write and that are there when it is called."""

@@ -139,9 +139,12 @@ _Arguments = tuple[Value, ...]
 _Function = Callable[[Memory, ir.Call, _Arguments], Value | None]
 
 
+BITS = "std::bitset<"
 NO_NUMBER = Unknown("a text that is no number: an exception")
 OUT_OF_RANGE = Unknown("a text or number that is out of range: an exception")
 TOO_LONG = Unknown("a length that no container has: an exception")
+MOST_IN_ONE = (1 << 63) - 1
+"""Elements that a text or vector has at most."""
 THROWN = {
     NO_NUMBER: "std::invalid_argument|std::logic_error|std::exception",
     OUT_OF_RANGE: "std::out_of_range|std::logic_error|std::exception",
@@ -156,8 +159,16 @@ _PERHAPS_THROWN = {
 }
 
 
-def may_throw(node: ir.Call) -> bool:
-    """Whether a call throws, or is of a function of texts that may."""
+def may_throw(node: ir.Expr) -> bool:
+    """Whether an expression throws, or is of a function or a constructor of texts and containers that may."""
+    if isinstance(node, ir.Construct) and node.type.name.startswith(BITS):
+        return bool(node.arguments) and not node.arguments[0].type.is_integral
+    if isinstance(node, ir.Construct):
+        number = ir.strip_casts(node.arguments[0]) if node.arguments and _holds_many(node.type) else None
+        is_fine = isinstance(number, ir.Constant) and 0 <= number.value <= MOST_IN_ONE
+        return number is not None and number.type.is_integral and not is_fine
+    if not isinstance(node, ir.Call):
+        return False
     name = node.name.removeprefix("std::").removeprefix(ir.ADDRESS_OF)
     if name in _CHANGED_INSIDE:
         return bool(node.arguments) and _is_about_text(node.arguments[0])
@@ -168,6 +179,12 @@ def may_throw(node: ir.Call) -> bool:
     )
 
 
+def _holds_many(type_: ir.Type) -> bool:
+    """Whether a class is a text or a vector, which are made of so many elements."""
+    name = type_.name.removeprefix("const ")
+    return is_text_object(type_) or name.startswith((*ir.VECTOR_CLASSES, "vector<"))
+
+
 def perhaps_thrown(node: ir.Call) -> str:
     """What a method of an object that nobody knows may throw; nothing of most."""
     name = node.name.removeprefix(ir.ADDRESS_OF)
@@ -175,6 +192,8 @@ def perhaps_thrown(node: ir.Call) -> str:
     is_other = name == "operator()" and not node.callee.startswith("_ZNKSt8functionI")
     if is_whole or is_other or not node.callee.startswith(("_ZNSt", "_ZNKSt", "_ZNSs", "_ZNKSs")):
         return ""
+    if "St6bitset" in node.callee and name in ("set", "test", "flip", "reset") and len(node.arguments) > 1:
+        return THROWN[OUT_OF_RANGE]
     return _PERHAPS_THROWN.get(name, "")
 
 

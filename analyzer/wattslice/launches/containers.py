@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.launches.command_line import OUT_OF_RANGE, TOO_LONG, text_of
+from wattslice.launches.command_line import MOST_IN_ONE, OUT_OF_RANGE, TOO_LONG, text_of
 from wattslice.launches.memory import (
     Memory,
     Pointer,
@@ -60,7 +60,7 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     first, given = values[0], node.arguments[0].type
     if len(values) == 1 and isinstance(first, int) and (zero := zero_of(node.type)) is not None:
         value, type_ = convert(*zero), zero[1]
-        places = range(min(max(first, 0), _MOST_FILLED))
+        places = range(min(first, _MOST_FILLED))
         return Record({_LENGTH: first, **{_ELEMENTS + at * type_.size_bytes: value for at in places}})
     if isinstance(first, Record):
         if given.kind is ir.TypeKind.ARRAY:
@@ -78,7 +78,7 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     cells: dict[int, Value] = {_LENGTH: first}
     if len(values) == 2 and (size := node.arguments[1].type.size_bytes):
         parts = values[1].cells if isinstance(values[1], Record) else {0: values[1]}
-        for number in range(min(max(first, 0), _MOST_FILLED)):
+        for number in range(min(first, _MOST_FILLED)):
             cells.update({moved(key, _ELEMENTS + number * size): part for key, part in parts.items()})
     return Record(cells)
 
@@ -92,8 +92,6 @@ def _words(type_: ir.Type, first: Pointer, length: Value) -> dict[int, Value]:
 
 
 _MOST_WORDS = 256
-_TOO_MANY = 1 << 63
-"""Elements that no vector has."""
 _MOST_FILLED = 64
 """Elements of a vector that are all given the same value."""
 MOST_MOVED = 1024
@@ -186,7 +184,7 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
     if index and isinstance(index, int) and isinstance(length, int) and not 0 <= index < length:
         return OUT_OF_RANGE
     wanted = arguments[1:2] if node.name in ("reserve", "resize") else ()
-    if any(isinstance(number, int) and not 0 <= number < _TOO_MANY for number in wanted):
+    if any(isinstance(number, int) and not 0 <= number <= MOST_IN_ONE for number in wanted):
         return TOO_LONG
     if node.name.removeprefix(ir.ADDRESS_OF) in ir.ELEMENT_METHODS and node.name.startswith(ir.ADDRESS_OF):
         return _address(memory, start, length, node, arguments)

@@ -69,6 +69,14 @@ class Evaluator(ABC):
     def launch(self, node: ir.LaunchCall) -> None:
         """Note a kernel launch in the present state."""
 
+    def constructed(self, node: ir.Construct, values: tuple[Value, ...]) -> Value:
+        """The object that a constructor makes of these values."""
+        if is_keyed(node.type):
+            return constructed_map(node, values)
+        if is_vector(node.type):
+            return constructed_vector(node, values)
+        return constructed_array(node, values) if is_array(node.type) and values else construct(node, values)
+
     @abstractmethod
     def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
         """What a write of `type_` through an address that nobody knows may change."""
@@ -107,7 +115,7 @@ class Evaluator(ABC):
             ir.Select: self._select,
             ir.Assign: self._assign,
             ir.Increment: self._increment,
-            ir.Construct: lambda node: _constructed(node, self._values(_typed(node))),
+            ir.Construct: lambda node: self.constructed(node, self._values(_typed(node))),
             ir.Extract: lambda node: _member(self.evaluate(node.value), node.value.type, node.field),
             ir.AddressOf: lambda node: self.memory.address(node.variable),
             ir.PointerOffset: self._pointer_offset,
@@ -229,9 +237,7 @@ class Evaluator(ABC):
             return replace(why, around=(pointer,))
         step = index * node.scale_bytes
         offset = pointer.offset + node.offset_bytes + (-step if node.subtract else step)
-        element = ir.UNKNOWN_TYPE if node.type.element is None else node.type.element
-        is_member = node.index is None and element.kind in _SCALARS and element.lanes == 1
-        return replace(pointer, offset=offset, is_member=is_member)
+        return replace(pointer, offset=offset, member_bytes=_member_bytes(node))
 
     def _load(self, place: ir.MemoryPlace, type_: ir.Type) -> Value:
         pointer = self.evaluate(place.address)
@@ -256,6 +262,18 @@ class Evaluator(ABC):
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 
 
+def _member_bytes(node: ir.PointerOffset) -> int:
+    """Of the address of a member: the bytes of the scalar or array that it is; else 0."""
+    element = node.type.element or ir.UNKNOWN_TYPE
+    if node.index is not None or element.kind not in (*_SCALARS, ir.TypeKind.ARRAY) or element.lanes > 1:
+        return 0
+    whole = node.pointer.type.element or ir.UNKNOWN_TYPE
+    members = (member.type for member in whole.fields if member.offset_bytes == node.offset_bytes)
+    return next(
+        (type_.size_bytes for type_ in members if type_.kind is ir.TypeKind.ARRAY), element.size_bytes
+    )
+
+
 def _typed(node: ir.Construct) -> tuple[ir.Expr, ...]:
     """The parts; those of an array of pairs may be written `{a, b}`, without a type."""
     element = node.type.element if node.type.kind is ir.TypeKind.ARRAY else None
@@ -267,14 +285,6 @@ def _typed(node: ir.Construct) -> tuple[ir.Expr, ...]:
         else part
         for part in node.arguments
     )
-
-
-def _constructed(node: ir.Construct, values: tuple[Value, ...]) -> Value:
-    if is_keyed(node.type):
-        return constructed_map(node, values)
-    if is_vector(node.type):
-        return constructed_vector(node, values)
-    return constructed_array(node, values) if is_array(node.type) and values else construct(node, values)
 
 
 def _device_code(_: ir.Expr) -> Value:

@@ -588,7 +588,7 @@ def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -
     if not isinstance(target, Pointer) or not isinstance(byte, int) or not isinstance(size, int):
         return None
     element = ir.strip_casts(node.arguments[0]).type.element or ir.UNKNOWN_TYPE
-    memory.forget_behind(target, Unknown(f"set by {node.name}()"))
+    _forget_bytes(memory, target, size, node)
     number = min(size // element.size_bytes, MOST_ELEMENTS) if element.size_bytes else 0
     starts = (target.offset + index * element.size_bytes for index in range(number))
     scalars = (scalar for start in starts for scalar in scalars_of(element, start))
@@ -616,10 +616,19 @@ def _copied(memory: Memory, target: Pointer, source: Value, size: Value, node: i
         return False
     end = source.offset + size
     cells = {at: value for at, value in source.storage.cells.items() if source.offset <= at < end}
-    memory.forget(target.storage, Unknown(f"set by {node.name}()"))
+    _forget_bytes(memory, target, size, node)
     for at, value in cells.items():
         memory.set_cell(target.storage, target.offset + at - source.offset, value)
     return True
+
+
+def _forget_bytes(memory: Memory, target: Pointer, size: int, node: ir.Call) -> None:
+    """What a call writes is lost: so many bytes, or all where they may begin inside of a number."""
+    why = Unknown(f"set by {node.name}()")
+    if target.offset in target.storage.cells or not target.storage.cells:
+        memory.forget_bytes(target, size, why)
+    else:
+        memory.forget_behind(target, why)
 
 
 def _allocation_by_pointer(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:

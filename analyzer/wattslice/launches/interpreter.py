@@ -16,7 +16,19 @@ from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
 from wattslice.launches.algorithms import algorithm_call
 from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
-from wattslice.launches.command_line import READS_ARGV, THROWN, main_arguments, perhaps_thrown, text_call
+from wattslice.launches.command_line import (
+    BITS,
+    MOST_IN_ONE,
+    NO_NUMBER,
+    READS_ARGV,
+    THROWN,
+    TOO_LONG,
+    main_arguments,
+    may_throw,
+    perhaps_thrown,
+    text_call,
+    text_of,
+)
 from wattslice.launches.containers import container_call
 from wattslice.launches.control_flow import LeftError
 from wattslice.launches.data_files import READS_FILES, DataFiles
@@ -340,6 +352,9 @@ class Interpreter(HostLoops):
             return constant
         for container in (container_call, keyed_call):
             if (element := container(self.memory, node, arguments)) is not None:
+                is_lost = isinstance(element, Unknown) and element.is_anywhere
+                if is_lost or any(isinstance(index, Unknown) for index in arguments[1:]):
+                    self._perhaps_throws(node, element)
                 return element
         if (
             node.function is not None and node.name in host_api.ON_A_THREAD
@@ -352,9 +367,13 @@ class Interpreter(HostLoops):
         for argument, value in zip(node.arguments, arguments, strict=False):
             calls |= node.name != "operator=" and self._is_called_by_library(argument, value, node)
         value = library_call(self.memory, self.gpu, node, arguments, calls=calls)
+        self._perhaps_throws(node, value)
+        return value
+
+    def _perhaps_throws(self, node: ir.Call, value: Value) -> None:
+        """What a method of an object that nobody knows may throw, the handlers around may get."""
         if self._times is not None and (names := perhaps_thrown(node)):
             self._may_throw(LeftError(frozenset(names.split("|"))), condition_of(value))
-        return value
 
     def _is_called_by_library(self, argument: ir.Expr, value: Value, node: ir.Call) -> bool:
         """Whether what a library is given may be a function: it may call it, any number of times."""
@@ -516,6 +535,20 @@ class Interpreter(HostLoops):
             return convert(self._body(function), type_)
         finally:
             self._being_made.pop()
+
+    def constructed(self, node: ir.Construct, values: tuple[Value, ...]) -> Value:
+        """The object that a constructor makes, which may throw instead."""
+        number = values[0] if values else None
+        if isinstance(number, int) and not 0 <= number <= MOST_IN_ONE and may_throw(node):
+            self._throw(THROWN[TOO_LONG], None)
+        if (
+            node.type.name.startswith(BITS)
+            and may_throw(node)
+            and set(text_of(number or 0) or "?") - set("01")
+        ):
+            error = LeftError(frozenset(THROWN[NO_NUMBER].split("|")))
+            self._may_throw(error, Unknown("bits of a text that may hold others"))
+        return super().constructed(node, values)
 
     def _throw_if_so(self, value: Value) -> None:
         """Throw what a function of a text or container throws instead of giving a value."""

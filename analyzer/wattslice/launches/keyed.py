@@ -117,6 +117,11 @@ class _Map(Struct, frozen=True):
     def at(self, index: int) -> Pointer:
         return replace(self.start, offset=self.start.offset + index * self.pairs.size)
 
+    def second(self, index: int) -> Pointer:
+        """Where the value of a pair is."""
+        place, size_bytes = self.at(index), self.pairs.value.size_bytes
+        return replace(place, offset=place.offset + self.pairs.second, member_bytes=size_bytes)
+
     def parts(self) -> list[Element] | None:
         """The pairs; None where a key is not known."""
         length = self.length
@@ -187,7 +192,13 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
             return known.start
         case "operator[]" if node.callee == ir.NEXT_ELEMENT:
             index = arguments[1] if len(arguments) == 2 else None
-            if not isinstance(index, int) or not (pairs.is_ordered or len(parts) < 2):
+            if not (pairs.is_ordered or len(parts) < 2):  # which pair is unknown: what is written is a value
+                why = Unknown("an element of an order that nobody knows")
+                seconds = tuple(known.second(at) for at in range(len(parts)) if name != node.name)
+                for second in seconds:
+                    memory.forget_behind(second, why)
+                return replace(why, around=seconds)
+            if not isinstance(index, int):
                 return None
             place = known.at(index)
             return place if node.name != name else memory.read(place.storage, place.offset, node.type)
@@ -199,8 +210,7 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
         case "operator[]" | "at" if key is not None:
             if name == "at" and known.find(key) is None:
                 return OUT_OF_RANGE
-            place = known.at(known.put(key, "" if is_text_object(pairs.value) else 0))
-            place = replace(place, offset=place.offset + pairs.second)
+            place = known.second(known.put(key, "" if is_text_object(pairs.value) else 0))
             return place if node.name != name else memory.read(place.storage, place.offset, node.type)
         case "emplace" if key is not None and len(arguments) == 3:
             known.put(key, arguments[2])

@@ -97,13 +97,14 @@ class Storage(Struct, eq=False):
 class Pointer(Struct, frozen=True, eq=False):
     """The address of a byte in a storage; `length`: of an element, the cell with its vector's length.
 
-    `is_member`: of a scalar member, behind which nobody may write by it.
+    `member_bytes`: of a scalar or array that is a member, so much of it from here on, beyond which nobody may
+    write by it; else 0.
     """
 
     storage: Storage
     offset: int
     length: int | None = None
-    is_member: bool = False
+    member_bytes: int = 0
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same address, of whatever element."""
@@ -684,6 +685,10 @@ class Memory:
         """An object that may be a part of another becomes unknown."""
         self._forget_cells(storage, offset, offset + (type_.size_bytes or MAX_CELLS * 64), why)
 
+    def forget_bytes(self, pointer: Pointer, size_bytes: int, why: Unknown) -> None:
+        """So many bytes from an address on become unknown."""
+        self._forget_cells(pointer.storage, pointer.offset, pointer.offset + size_bytes, why)
+
     def _forget_cells(self, storage: Storage, begin: int, end: int, why: Unknown) -> None:
         if storage.part_of is not None:
             begin, end = (moved(key, storage.part_of.offset) for key in (begin, end))
@@ -703,8 +708,8 @@ class Memory:
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
-        if pointer.is_member and not pointer.storage.is_given:
-            self._set(pointer.storage, pointer.offset, _named(why, pointer.storage, pointer.offset))
+        if pointer.member_bytes:
+            self.forget_bytes(pointer, pointer.member_bytes, why)
             return
         kept = None if pointer.length is None else pointer.storage.cells.get(pointer.length)
         if pointer.offset >= _PAGE:
@@ -854,8 +859,13 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         parts = before_nul(parts) if isinstance(parts, str) else parts
         if len(values) > 1:
             parts = Unknown("a text made of parts")
-            if isinstance(values[0], str) and isinstance(values[1], int) and len(values) == 2:
-                parts = values[0][: values[1]]
+            match values:
+                case (str() as text, int() as number):
+                    parts = text[:number]
+                case (int() as number, int() as char) if 0 <= number <= MAX_CELLS and 0 < char < 128:
+                    parts = chr(char) * number
+                case _:
+                    pass
         return Record({0: parts})
     if type_.name.startswith(INPUT_STREAMS):  # as the name of its file
         return Record(dict(enumerate(values[:1])))

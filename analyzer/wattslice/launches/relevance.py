@@ -136,6 +136,8 @@ class DefUseReader:
                     found.uses.update((None if function is None else function.copied) or ())
                 case ir.Call():
                     self._call(node, found)
+                case ir.Construct() if may_throw(node):
+                    found.defines.add(_THROWN)
                 case ir.LaunchCall():
                     found.launches = True
                 case _:

@@ -245,7 +245,6 @@ def resolve_launches(
     launches: list[KernelLaunch] = []
     zeros = ZeroArrays(program)
     for kernel in program.kernels:
-        settings = _settings(kernel, overrides)
         names = dict.fromkeys((kernel.mangled_name, kernel.name, kernel.qualified_name))
         candidates = [instance for name in names for instance in by_name.get(name, ())]
         if kernel.mangled_name == kernel.name:  # a template, of which others launch instances
@@ -258,7 +257,7 @@ def resolve_launches(
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
-        launches.extend(_with_settings(launch, settings) for launch in found)
+        launches.extend(_with_settings(launch, overrides) for launch in found)
     return tuple(launches)
 
 
@@ -339,9 +338,8 @@ def _of_origin(
     for kernel in program.kernels:
         own = [launch for launch in known if launch.kernel is kernel.original]
         if own:
-            settings = _settings(kernel, overrides)
             handed = (handed_over(launch, kernel, program.globals) for launch in own)
-            launches.extend(_with_settings(launch, settings) for launch in handed)
+            launches.extend(_with_settings(launch, overrides) for launch in handed)
         else:
             alone = replace(program, kernels=(kernel,), origin=None)
             launches.extend(resolve_launches(alone, overrides, gpu))
@@ -514,15 +512,6 @@ def _together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:
     )
 
 
-def _settings(kernel: ir.Kernel, overrides: Overrides) -> tuple[NamedValue, ...]:
-    """Values for this kernel; `KERNEL.NAME` wins over `NAME`."""
-    values: dict[str, int | float] = {}
-    for setting in sorted(overrides.settings, key=lambda setting: setting.kernel is not None):
-        if setting.kernel is None or names_kernel(setting.kernel, kernel):
-            values[setting.name] = setting.value
-    return tuple(NamedValue(name, value) for name, value in values.items())
-
-
 def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:
     """The launch from `--launch`, with the arguments that the host code gives."""
     shared = override.dynamic_shared_bytes
@@ -537,12 +526,23 @@ def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:
     )
 
 
-def _with_settings(launch: KernelLaunch, settings: tuple[NamedValue, ...]) -> KernelLaunch:
-    values = {entry.name: entry.value for entry in settings}
+def _with_settings(launch: KernelLaunch, overrides: Overrides) -> KernelLaunch:
+    """The launch with the values for its kernel: `KERNEL.NAME` wins over `NAME`, and the host code's own
+    argument, which follows from the values of its variables, over a `NAME` without a kernel.
+    """
+    kernel = launch.kernel
+    own = {
+        s.name: s.value for s in overrides.settings if s.kernel is not None and names_kernel(s.kernel, kernel)
+    }
+    values = {**{s.name: s.value for s in overrides.settings if s.kernel is None}, **own}
+    is_read = launch.source in (LaunchSource.HOST_CODE, LaunchSource.ARGUMENTS)
     arguments: list[int | float | None] = []
-    for parameter, argument in zip(launch.kernel.parameters, launch.arguments, strict=True):
-        if parameter.name in values:
+    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=True):
+        if is_read and argument is not None and parameter.name not in own:
+            values.pop(parameter.name, None)
+        elif parameter.name in values:
             converted = convert(values[parameter.name], parameter.type)
             argument = converted if isinstance(converted, (int, float)) else None
         arguments.append(argument)
+    settings = tuple(NamedValue(name, value) for name, value in values.items())
     return replace(launch, arguments=tuple(arguments), settings=settings)

@@ -13,6 +13,7 @@ from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
+from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import Body, Cell, LoweringError, statement
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
@@ -214,7 +215,8 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
     length = ir.Call("_ZNKSt6vector4size", "size", (address,), INT64, span)
     condition = Binary(ir.BinaryOp.LT, index, length, INT64, ir.BOOL, span)
     element_type = body.type(variable)
-    is_written = must_name_an_object(variable.type)
+    is_bit = variable.type.kind == K.AUTO and type_.name.startswith("std::vector<bool")
+    is_written = is_bit or must_name_an_object(variable.type)
     start = ir.Call(
         ir.NEXT_ELEMENT, ir.ADDRESS_OF + "operator[]", (address, index), pointer_to(element_type), span
     )

@@ -916,7 +916,9 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     initializer = node.initializer
     if initializer is not None and initializer.kind < 100:
         initializer = None
-    if body.unit.types.is_reference(node.raw) and initializer is not None:
+    if initializer is not None and (
+        body.unit.types.is_reference(node.raw) or _names_a_bit(node, initializer)
+    ):
         return _declare_reference(body, node, initializer, span)
     if body.is_host and node.is_extern:
         return []  # its name means the variable of that name outside
@@ -1011,6 +1013,13 @@ def _made_object(body: Body, node: Node, initializer: Node, span: Span) -> list[
     body.names[node.raw.data0] = variable
     note_object(body, where, node.type, span)
     return [ir.Declare(variable, None, body.region(), span), *made]
+
+
+def _names_a_bit(node: Node, initializer: Node) -> bool:
+    """Whether `auto x = v[i]` gives an element of a `std::vector<bool>` another name, as its proxy does."""
+    is_bit = node.type.kind == K.AUTO and node.type.canonical.kind == K.BOOL
+    callee = bare(initializer).referenced if is_bit else None
+    return callee is not None and callee.mangled_name.startswith("_ZNSt6vectorIb")
 
 
 def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) -> list[Stmt]:

@@ -247,7 +247,7 @@ template <class T, class C = vector<T>, class P = less<T>> struct priority_queue
 #define WS_ARG(...) __VA_ARGS__
 #define WS_SET(N) template <class K, class P = less<K>, class A = int, class B = int> struct N { WS_ASSOCIATIVE(N, K) };
 WS_MAP(map) WS_MAP(unordered_map) WS_MAP(multimap) WS_SET(set) WS_SET(unordered_set) WS_SET(multiset)
-template <unsigned long N> struct bitset { bitset(unsigned long = 0); bool operator[](unsigned long) const; bitset& set(unsigned long); unsigned long count() const; bool test(unsigned long) const; };
+template <unsigned long N> struct bitset { bitset(unsigned long = 0); template <class S, class = decltype(declval<S>()[0])> explicit bitset(const S&); bool operator[](unsigned long) const; bitset& set(unsigned long); unsigned long count() const; bool test(unsigned long) const; };
 struct nullopt_t { explicit constexpr nullopt_t(int) {} }; inline constexpr nullopt_t nullopt{0};
 template <class T> struct optional {
   typedef T value_type; optional(); optional(nullopt_t); optional(const T&); template <class U, class = enable_if_t<is_convertible<U, T>::value>> optional(const U&);
@@ -259,7 +259,7 @@ template <class T> optional<T> make_optional(const T&);
 template <class C, class R = char_traits<C>, class A = allocator<C>> struct basic_string {
   WS_SEQUENCE(basic_string, C)
   static constexpr unsigned long npos = ~0ul;
-  basic_string(const C*); basic_string(const C*, unsigned long); basic_string(unsigned long, C);
+  basic_string(const C*); basic_string(const C*, unsigned long);
   const C* c_str() const; unsigned long length() const; basic_string substr(unsigned long = 0, unsigned long = npos) const;
   basic_string& operator=(const C*); basic_string& operator+=(const basic_string&); basic_string& operator+=(const C*);
   basic_string& operator+=(C); basic_string& append(const basic_string&); basic_string& append(const C*, unsigned long);
