@@ -11,6 +11,7 @@ from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.frontend.cuda.read import read_caller, read_cuda
 from wattslice.frontend.parse_options import ParseOptions
+from wattslice.launches.host_code import HostCode
 from wattslice.launches.launch import BLOCKS_PER_SM, NO_OVERRIDES
 from wattslice.launches.overrides import parse_overrides
 from wattslice.launches.resolver import Neighbours, resolve_launches
@@ -278,6 +279,14 @@ def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason
          {"n": 16}),
         ("int n = atoi(argv[1]), m, r = n % (2 * m), b = r > m ? 0 : (n - r) / 128; LAUNCH(b, 128, n);",
          "m assumed 1024", 512, {"m": 1024, "n": 65536}),
+        ("int n; LAUNCH((n / 512) * (n / 512), 32, n);", "n assumed 16384", 1024, {"n": 16384}),
+        ("int n; LAUNCH(n > 16384 ? 512 : n / 32, 32, n);", "n assumed 16384", 512, {"n": 16384}),
+        ("int n; LAUNCH(n / 24 - 3, 32, n);", "n assumed 16384", 679, {"n": 16384}),
+        ("int n; LAUNCH((int)sqrt((double)n) / 8, 32, n);", "n assumed 4194304", 256, {"n": 4194304}),
+        ("int n; LAUNCH(n / 8192 + 5, 32, n);", "n assumed 1024", 5, {"n": 1024}),
+        ("int n; LAUNCH(n / 16 / 16 + 3, 32, n);", "n assumed 262144", 1027, {"n": 262144}),
+        ("int n; LAUNCH(n > 65536 ? 4096 : n > 16384 ? 640 : n / 256, 32, n);", "n assumed 65536", 640,
+         {"n": 65536}),
     ],
 )  # fmt: skip
 def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason, grid, values):
@@ -292,6 +301,30 @@ def test_variables_without_a_value_are_assumed_and_the_rest_follows(body, reason
     (same,) = launches(main(body), given)
     assert (same.grid, same.block, same.arguments[0]) == (launch.grid, launch.block, launch.arguments[0])
     assert (same.source, same.assumptions) == (LaunchSource.HOST_CODE, ())
+
+
+@pytest.mark.parametrize(
+    ("grid", "read"),
+    [
+        ("n / 32", [1024, 65536]),
+        ("n / 32 + 4", [1024, 65536]),
+        ("(n / 512) * (n / 512)", [1024, 262144, 4096, 16384]),  # grows faster than taken at first
+        ("(n / 1024) * (n / 1024)", [1024, 1048576, 4096, 65536]),
+        ("n < 4096 ? 10 : (n / 4096) * (n / 4096)", [1024, 65536, 4096]),  # smaller, then
+    ],
+)
+def test_what_would_still_be_too_small_is_not_tried(grid, read, monkeypatch):
+    tried = []
+    read_launches = HostCode.launches
+
+    def noted(self, pins, *rest):
+        if "n" in pins:
+            tried.append(pins["n"])
+        return read_launches(self, pins, *rest)
+
+    monkeypatch.setattr(HostCode, "launches", noted)
+    launches(main(f"int n; LAUNCH({grid}, 32, n);"))
+    assert tried == read
 
 
 UNDECIDED = [
@@ -323,6 +356,20 @@ def test_what_an_undecided_branch_sets_follows_from_the_assumed_variable(code, s
         (launch,) = launches(text, parse_overrides((), (option,)))
         assert (launch.grid[0], launch.source) == (4096, LaunchSource.HOST_CODE)
         assert (launch.arguments, launch.assumptions) == ((200000, 4096), ())
+
+
+def test_objects_that_a_branch_sets_alike_are_told_apart():
+    body = "P a, b; if (ready()) { a.x = 5; b.x = 5; } else { a.x = 7; b.x = 7; } LAUNCH(b.x, 256, a.x);"
+    (launch,) = launches(main(body, "struct P { int x, y; }; int ready();\n"))
+    assert "'b' is set under a condition that is not known" in launch.assumptions[0].message
+
+
+def test_addresses_that_a_branch_sets_are_told_apart():
+    body = """int x = 1, y = 2, z = 3, *r = &z; S s;
+    if (ready()) { s.p = &x; s.q = &y; } else { s.p = r; s.q = r; }
+    *s.q = 7; LAUNCH(y, 32, x, *s.p);"""
+    (launch,) = launches(main(body, "struct S { int *p, *q; }; int ready();\n"))
+    assert (launch.source, launch.arguments[0]) == (LaunchSource.ASSUMED, 1)
 
 
 def test_a_branch_that_no_variable_decides_leaves_a_likely_value():

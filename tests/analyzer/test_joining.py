@@ -418,7 +418,7 @@ _READ, _ASSUMED = LaunchSource.HOST_CODE, LaunchSource.ASSUMED
 
 @pytest.mark.parametrize(
     ("other", "launched"),
-    [("4096", [(16, _READ)]), ("100", [(1, _READ), (16, _READ)]), ("f()", [(4, _ASSUMED), (16, _READ)])],
+    [("4096", [(16, _READ)]), ("100", [(1, _READ), (16, _READ)]), ("f()", [(16, _READ), (1024, _ASSUMED)])],
 )
 def test_each_program_that_files_are_of_is_read(
     folder: Path, other: str, launched: list[tuple[int, LaunchSource]]

@@ -8,6 +8,7 @@ leave the GPU partly empty, the smallest 1024 * 4^k at which one gives every SM 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -32,6 +33,9 @@ LARGE_SIZE = 1 << 16
 LARGEST_SIZE = 1 << 22
 _ROUNDS = 4
 _MAX_CHANGES = 6
+_STEADY = 0.1
+"""Grids grow steadily where two factors of 4 make as many blocks of each, but for this share."""
+_ROUNDING = 1e-9
 
 Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
 """Reads the launches again, with more variables fixed."""
@@ -202,24 +206,47 @@ def _filling(
     wanted_blocks: int,
     fixed: set[str],
 ) -> _State:
-    """Larger values for variables that alone decide launches too small for the GPU."""
+    """Larger values for variables that alone decide launches too small for the GPU.
+
+    A reading is dear: while grids grow steadily, the factors at which they would still be too small are
+    passed over. At first they are taken to grow as the values do.
+    """
     done = {_place(instance) for instance in latest if is_read(instance)}
     shared = {name for site in sites.values() if len(site.causes) > 1 for name in site.causes}
     alone = {name for place in done if place in sites for name in sites[place].causes} - shared - fixed
-    while alone:
-        blocks = _most_blocks(sites, latest)
-        alone = {name for name in alone if blocks.get(name, wanted_blocks) < wanted_blocks}
-        larger = {name: value * 4 if name in alone else value for name, value in values.items()}
-        if not alone or any(larger[name] > LARGEST_SIZE for name in alone):
+    blocks = _most_blocks(sites, latest)
+    rates = dict.fromkeys(alone, 4.0)  # how many times as many blocks the last factor of 4 has made
+    while alone := {name for name in alone if blocks.get(name, wanted_blocks) < wanted_blocks}:
+        steps = min(_steps_to_fill(wanted_blocks / blocks[name], rates[name]) for name in alone)
+        steps = min(steps, *(_steps_between(values[name], LARGEST_SIZE) for name in alone))
+        if not steps:
             break
+        larger = {name: value * 4**steps if name in alone else value for name, value in values.items()}
         again = read(larger)
         grown = _most_blocks(sites, again)
-        if not {_place(instance) for instance in again if is_read(instance)} >= done or all(
-            grown[name] <= blocks[name] for name in alone
-        ):
+        stays_read = {_place(instance) for instance in again if is_read(instance)} >= done
+        rate = {name: (grown.get(name, 0) / blocks[name]) ** (1 / steps) for name in alone}
+        is_steady = all(abs(rate[name] / rates[name] - 1) < _STEADY for name in alone)
+        is_least = all(grown.get(name, 0) / max(rate[name], 1) < wanted_blocks for name in alone)
+        if steps > 1 and not (stays_read and is_steady and is_least):
+            rates = dict.fromkeys(alone, 1.0)  # one by one, then
+        elif not stays_read or all(grown[name] <= blocks[name] for name in alone):
             break
-        values, latest = larger, again
+        else:
+            values, latest, blocks, rates = larger, again, grown, rate
     return values, latest
+
+
+def _steps_between(least: float, most: float) -> int:
+    """How often `least` may be multiplied by 4."""
+    return max(0, int(math.log(most / least, 4) + _ROUNDING))
+
+
+def _steps_to_fill(factor: float, rate: float) -> int:
+    """Factors of 4 until there are `factor` times as many blocks, of which one gives `rate` times as many."""
+    if rate <= 1:
+        return 1
+    return max(1, math.ceil(math.log(factor, rate) - _ROUNDING))
 
 
 def _likely(sites: Mapping[_Place, _Site]) -> set[str]:

@@ -572,8 +572,9 @@ class Memory:
         storage = storage if storage.part_of is None else storage.part_of.storage
         if storage.is_given:
             return
+        lost = _named(why, storage)
         for key in tuple(storage.cells) or (0,):
-            self._set(storage, key, _named(why, storage))
+            self._set(storage, key, lost)
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
@@ -662,23 +663,26 @@ class Memory:
         lost_first = sum(_is_lost(mine, other) for mine, other in views)
         lost_second = sum(_is_lost(other, mine) for mine, other in views)
         second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
+        made: dict[tuple[int, int, int], Value] = {}  # of two in an object: what was lost as a whole is one
         for cell, (one, two) in zip(cells, views, strict=True):
             winner, other = (two, one) if second_wins else (one, two)
             chosen = other if isinstance(winner, Unknown) else winner
             if not condition.is_option and not same(one, two):
-                chosen = _undecided(cell, one, two, chosen, condition)
+                pair = id(cell[0]), id(one), id(two)
+                if pair not in made:
+                    made[pair] = _undecided(cell[0], one, two, chosen, condition)
+                chosen = made[pair]
             if chosen is not self.current(cell):  # a default that stays is no change
                 self._set(*cell, chosen)
 
 
-def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:
-    """The value of a cell after a branch that is not decided: settled by what settles the condition."""
+def _undecided(storage: Storage, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:
+    """The value of a cell of `storage` after an undecided branch: settled by what settles the condition."""
     if isinstance(one, Pointer) or isinstance(two, Pointer):
         is_first = one is _MISSING or two is _MISSING
         return likely if is_first else one_of(condition, one, two)
     if isinstance(one, Unknown) and isinstance(two, Unknown):
         return one_of(likely, one, two) if isinstance(likely, Unknown) else likely
-    storage, _ = cell
     if condition.variable is not None:
         return one_of(Unknown(condition.reason, condition.variable, likely=condition.likely), one, two)
     reason = f"'{storage.name}' is set under a condition that is not known: {condition.reason}"

@@ -7,12 +7,13 @@ The files: one of each checkout in turn, sorted, that `nvcc -ptx` compiles as th
 For each of them, in one run: libclang's bare parse (the flags and include folders that our parse found,
 prelude precompiled), the analysis in this process, `nvcc -ptx`, and processes of `wattslice analyze`: the
 first on a machine (nothing kept, no precompiled prelude either), one whose file is not in the cache, as after
-every edit, and one whose file is. Then edits of those of about 500 lines (`edit_latency.py`), `python -c
-pass`, `gpus` and `explain`, the first time and again, and all `.cu` files of the checkouts in one run with
-`--jobs`, cold and from the cache. Ratios are taken per file, of processor seconds and of seconds on the
-clock; nothing is left out of median, 95th percentile and sum. What runs in this process is done once to warm
-up and measured once, a process of a single file is measured once. Of a file whose first analysis takes more
-than two seconds, that one counts, and its first process counts as the cold one too: both can only be dearer.
+every edit, and one whose file is. Then the packages that the analyses spend their time in
+(`time_by_package.py`), edits of the files of about 500 lines (`edit_latency.py`), `python -c pass`, `gpus`
+and `explain`, the first time and again, and all `.cu` files of the checkouts in one run with `--jobs`, cold
+and from the cache. Ratios are taken per file, of processor seconds and of seconds on the clock; nothing is
+left out of median, 95th percentile and sum. What runs in this process is done once to warm up and measured
+once, a process of a single file is measured once. Of a file whose first analysis takes more than two seconds,
+that one counts, and its first process counts as the cold one too: both can only be dearer.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.clang.libclang import version
 from wattslice.frontend.cuda.read import forget
 from wattslice.pipeline.files import analyze_file
-from wattslice_tools.wild import edit_latency
+from wattslice_tools.wild import edit_latency, time_by_package
 from wattslice_tools.wild.checkouts import cuda_files, revision
 from wattslice_tools.wild.document import publish
 
@@ -383,6 +384,7 @@ def main() -> None:
         raise SystemExit("nvcc compiles none of these files as they are")
     lines = [
         *file_lines(times),
+        *time_by_package.lines([t.path for t in times], options.gpu),
         *edit_lines(times, options.gpu),
         *start_lines(times, options.gpu),
         *([] if options.no_whole else whole_lines(options.checkouts, options.gpu, options.jobs)),
