@@ -245,7 +245,7 @@ void run(torch::Tensor x) {
 
 @pytest.mark.parametrize(("first", "is_told"), [(None, True), (5, True), (4, False)])
 def test_assumed_sizes_that_no_memory_holds_are_told(first, is_told):
-    """1024 on each of four axes are 4 TB; five cubes of 1024 floats a side are more than 16 GiB, four are not."""
+    """1024 on each of four axes are 4 TB; five cubes of 1024 a side are more than 16 GiB, four are not."""
     for kernel in analysed(_OF_FOUR_AXES, set=[] if first is None else [f"x.size1={first}"]):
         told = [entry for entry in kernel.assumptions if "taken to fit" in entry.message]
         assert [entry.fix for entry in told] == ["--set x.size0=VALUE"] * is_told

@@ -252,9 +252,8 @@ def _too_large(kernel: ir.Kernel, chosen: LaunchInstance, gpu: Gpu) -> Iterator[
     size = sum(storage.size_bytes or 0 for storage in given if storage.name in ON_THE_DEVICE)
     size += sum({storage.name: storage.tensor_bytes for storage in given}.values())
     if size > gpu.memory_bytes:
-        message = (
-            f"{kernel.name} is given arrays of at least {size:.3g} bytes, taken to fit the {gpu.memory_bytes:.3g}"
-        )
+        message = f"{kernel.name} is given arrays of at least {size:.3g} bytes"
+        message += f", taken to fit the {gpu.memory_bytes:.3g}"
         fix = f"--set {chosen.assumed[0].name}=VALUE" if chosen.assumed else "--gpu GPU"
         yield Assumption("PW011", chosen.node.span.line, f"{message} bytes of the GPU", fix)
 
