@@ -659,3 +659,12 @@ def test_another_member_decides_whether_it_is_launched(form, condition, before, 
     if source is LaunchSource.HOST_CODE:
         assert launch.grid == (21, 1, 1)
         assert "as written there" in launch.assumptions[0].message
+
+
+def test_a_launch_that_is_only_written_tells_what_its_loop_changes():
+    before = "void step(int at) { LAUNCH(8, 32, at); }\n"
+    body = "int most = atoi(argv[1]); if (true) return 1; for (int at = 0; at < most; at++) step(at); "
+    (launch,) = launches(main(body, before))
+    assert launch.arguments[0] == 0
+    told = [entry for entry in launch.assumptions if "from a loop of unknown length" in entry.message]
+    assert [entry.fix for entry in told] == ["--set k.n=VALUE"]

@@ -327,7 +327,7 @@ def test_arrays_larger_than_the_memory_are_told(tmp_path, call, size, is_told):
     )
     told = [a.message for a in launch.assumptions if "taken to fit" in a.message]
     assert told == (
-        ["k is given arrays of 4.4e+12 bytes, taken to fit the 1.72e+10 bytes of the GPU"] * is_told
+        ["k is given arrays of at least 4.4e+12 bytes, taken to fit the 1.72e+10 bytes of the GPU"] * is_told
     )
 
 

@@ -199,3 +199,55 @@ def test_strided_tensors_and_complex_numbers_cost_what_their_formulas_cost():
     (kernel,) = analysed(STRIDED)
     assert kernel.work.counts_per_thread.fp32 == 8  # 4 products, 2 sums; 2 sums
     assert kernel.work.counts_per_thread.global_store == 3
+
+
+_TWO_OF_ONE_NAME = """
+__global__ void grown(const float *x, float *y, int64_t n, int64_t s) {
+    int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i < n) for (int64_t j = 0; j < s; j++) y[i] += x[j];
+}
+__global__ void walked(const float *x, float *y, int64_t n, int64_t s) {
+    int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i < n) for (int64_t j = 0; j < s; j++) y[i] += x[j];
+}
+void grow(torch::Tensor x, int64_t degree) {
+    auto s = (int64_t)powf(degree + 1, x.size(1));
+    grown<<<(s + 255) / 256, 256>>>(x.data_ptr<float>(), x.data_ptr<float>(), s, s);
+}
+void walk(torch::Tensor x, torch::Tensor g) {
+    auto s = g.size(1);
+    auto n = x.size(0);
+    walked<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), x.data_ptr<float>(), n, s);
+}
+"""
+
+
+def test_what_is_assumed_for_a_name_elsewhere_is_named_where_it_is_another_variable():
+    """The s of grow() is assumed for its grid; that of walk(), the size of a tensor, nobody knows."""
+    grown, walked = analysed(_TWO_OF_ONE_NAME)
+    assert "--set s=VALUE" in {entry.fix for entry in grown.assumptions}
+    assert {entry.fix for entry in walked.assumptions} == {"--set x.size0=VALUE", "--set walked.s=VALUE"}
+    _, walked = analysed(_TWO_OF_ONE_NAME, set=["g.size1=7"])
+    assert [loop.trip_count for loop in walked.loops] == [7]
+    assert {entry.fix for entry in walked.assumptions} == {"--set x.size0=VALUE"}
+
+
+_OF_FOUR_AXES = """
+__global__ void moved(const float *x, float *y, int n) { y[threadIdx.x] = x[threadIdx.x] + n; }
+__global__ void put(torch::PackedTensorAccessor32<float, 4> x, int n) { x[0][0][0][threadIdx.x] = n; }
+void run(torch::Tensor x) {
+    dim3 grid(x.size(3) * x.size(1) / 32, x.size(2), x.size(0));
+    moved<<<grid, 32>>>(x.data_ptr<float>(), x.data_ptr<float>(), 1);
+    put<<<grid, 32>>>(x.packed_accessor32<float, 4>(), 1);
+}
+"""
+
+
+@pytest.mark.parametrize(("first", "is_told"), [(None, True), (5, True), (4, False)])
+def test_assumed_sizes_that_no_memory_holds_are_told(first, is_told):
+    """1024 on each of four axes are 4 TB; five cubes of 1024 a side are more than 16 GiB, four are not."""
+    for kernel in analysed(_OF_FOUR_AXES, set=[] if first is None else [f"x.size1={first}"]):
+        told = [entry for entry in kernel.assumptions if "taken to fit" in entry.message]
+        assert [entry.fix for entry in told] == ["--set x.size0=VALUE"] * is_told
+        if first is None:
+            assert "at least 4.4e+12 bytes" in told[0].message

@@ -108,6 +108,7 @@ def with_assumed_variables(
         is_run = is_run and instance.is_certain and is_read(instance)
         return is_run or instance.node in reached or kernel_key(instance) not in launched
 
+    first = {_place(instance): instance.arguments for instance in reversed(instances)}
     uncounted = {_place(instance) for instance in instances if instance.times is None}
     kept = [instance for instance in instances if _place(instance) not in solved and stays(instance)]
     for instance in latest:
@@ -119,8 +120,21 @@ def with_assumed_variables(
                 used = {name: why for name, why in every if name in values} | used
             assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
             times = None if _place(instance) in uncounted else instance.times
-            kept.append(replace(instance, assumed=assumed, times=times))
+            arguments = _without_others(instance.arguments, first.get(_place(instance)), values)
+            kept.append(replace(instance, assumed=assumed, times=times, arguments=arguments))
     return without_dead(with_assumed_arguments(kept, latest))
+
+
+def _without_others(
+    arguments: tuple[Value, ...], first: tuple[Value, ...] | None, values: Mapping[str, int | float]
+) -> tuple[Value, ...]:
+    """`arguments`, unknown as at `first` where nothing was assumed for the variable that would settle them:
+    what was found is that of another variable of some name on the way.
+    """
+    return tuple(
+        old if isinstance(old, Unknown) and old.variable is not None and old.variable not in values else new
+        for old, new in zip(arguments if first is None else first, arguments, strict=True)
+    )
 
 
 def _note_causes(sites: Mapping[_Place, _Site], latest: Sequence[LaunchInstance]) -> bool:

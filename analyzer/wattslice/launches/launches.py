@@ -37,7 +37,7 @@ from wattslice.launches.launch import (
     NamedValue,
     UnknownArgument,
 )
-from wattslice.launches.memory import Pointer, Record, Unknown, convert
+from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
 
@@ -162,7 +162,7 @@ def _launch(
 
     `other`: one that is not read and not among them.
     """
-    every = [instance for instance in group if instance.is_certain]
+    every = [instance for instance in group if instance.is_certain] or group
     group = list(filter(is_read, group)) or group
     running = [instance for instance in group if instance.is_certain]
     chosen = without_impossible(_representative(running or group))
@@ -247,13 +247,19 @@ def _of_files(kernel: ir.Kernel, chosen: LaunchInstance) -> Assumption:
 
 def _too_large(kernel: ir.Kernel, chosen: LaunchInstance, gpu: Gpu) -> Iterator[Assumption]:
     """Arrays that no memory of this GPU holds: a program whose allocation fails launches nothing."""
-    given = {argument.storage for argument in chosen.arguments if isinstance(argument, Pointer)}
+    cells = (cell for value in chosen.arguments for cell in _cells(value))
+    given = {cell.storage for cell in cells if isinstance(cell, Pointer)}
     size = sum(storage.size_bytes or 0 for storage in given if storage.name in ON_THE_DEVICE)
+    size += sum({storage.name: storage.tensor_bytes for storage in given}.values())
     if size > gpu.memory_bytes:
-        message = (
-            f"{kernel.name} is given arrays of {size:.3g} bytes, taken to fit the {gpu.memory_bytes:.3g}"
-        )
-        yield Assumption("PW011", chosen.node.span.line, f"{message} bytes of the GPU", "--gpu GPU")
+        message = f"{kernel.name} is given arrays of at least {size:.3g} bytes"
+        message += f", taken to fit the {gpu.memory_bytes:.3g}"
+        fix = f"--set {chosen.assumed[0].name}=VALUE" if chosen.assumed else "--gpu GPU"
+        yield Assumption("PW011", chosen.node.span.line, f"{message} bytes of the GPU", fix)
+
+
+def _cells(value: Value) -> Iterable[Value]:
+    return value.cells.values() if isinstance(value, Record) else (value,)
 
 
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:

@@ -62,6 +62,7 @@ class Storage(Struct, eq=False):
     """Memory of one variable or allocation: scalars by byte offset.
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
+    `tensor_bytes`: of a tensor, by those of its sizes that are known: at least so many.
     `pinned`: the scalars that are fixed, by offset. `members`: the numbers in an object by offset, as the
     source names them. `variable`: whose value is missed when it is not known. `is_given`:
     argv or a literal, which a function that gets it reads and does not change. `part_of`: a name for a part
@@ -78,6 +79,7 @@ class Storage(Struct, eq=False):
     variable: ir.Variable | None = None
     is_scalar: bool = False
     size_bytes: int | None = None
+    tensor_bytes: int = 0
     is_given: bool = False
     part_of: Pointer | None = None
     class_name: str = ""

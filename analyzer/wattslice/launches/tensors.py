@@ -9,6 +9,7 @@ its names; a tensor of given sizes has these.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from wattslice import ir
 from wattslice.launches.memory import Memory, Pointer, Record, Storage, Unknown, Value, member_of
@@ -218,7 +219,16 @@ def _data(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     total = _product(memory, shape)
     width = None if node.type.element is None else node.type.element.size_bytes
     size_bytes = total * width if isinstance(total, int) and width else None
-    return Pointer(Storage(shape.name, size_bytes=size_bytes), 0)
+    least = _least_bytes(memory, shape, node.type)
+    return Pointer(Storage(shape.name, size_bytes=size_bytes, tensor_bytes=least), 0)
+
+
+def _least_bytes(memory: Memory, shape: Storage, data: ir.Type) -> int:
+    """Bytes behind a pointer to a tensor's data by those of its sizes that are known; 0: none is."""
+    count = shape.cells.get(_DIMENSIONS)
+    every = (_size(memory, shape, d) for d in range(count if isinstance(count, int) else _MOST_DIMENSIONS))
+    sizes = [size for size in every if isinstance(size, int)]
+    return prod(sizes) * data.element.size_bytes if sizes and data.element is not None else 0
 
 
 def _accessor(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -232,7 +242,8 @@ def _accessor(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
         if member.name.startswith("size_"):
             cells[offset] = _size(memory, shape, int(member.name.removeprefix("size_")))
         elif member.name == "data_":
-            cells[offset] = Pointer(Storage(shape.name), 0)
+            least = _least_bytes(memory, shape, member.type)
+            cells[offset] = Pointer(Storage(shape.name, tensor_bytes=least), 0)
     return Record(cells)
 
 
