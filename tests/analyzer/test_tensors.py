@@ -236,18 +236,25 @@ _OF_FOUR_AXES = """
 __global__ void moved(const float *x, float *y, int n) { y[threadIdx.x] = x[threadIdx.x] + n; }
 __global__ void put(torch::PackedTensorAccessor32<float, 4> x, int n) { x[0][0][0][threadIdx.x] = n; }
 void run(torch::Tensor x) {
-    dim3 grid(x.size(3) * x.size(1) / 32, x.size(2), x.size(0));
+    dim3 grid(x.size(3) / 32, x.size(1), x.size(0));
     moved<<<grid, 32>>>(x.data_ptr<float>(), x.data_ptr<float>(), 1);
     put<<<grid, 32>>>(x.packed_accessor32<float, 4>(), 1);
 }
 """
 
 
-@pytest.mark.parametrize(("first", "is_told"), [(None, True), (5, True), (4, False)])
-def test_assumed_sizes_that_no_memory_holds_are_told(first, is_told):
-    """1024 on each of four axes are 4 TB; five cubes of 1024 a side are more than 16 GiB, four are not."""
-    for kernel in analysed(_OF_FOUR_AXES, set=[] if first is None else [f"x.size1={first}"]):
-        told = [entry for entry in kernel.assumptions if "taken to fit" in entry.message]
-        assert [entry.fix for entry in told] == ["--set x.size0=VALUE"] * is_told
-        if first is None:
-            assert "at least 4.4e+12 bytes" in told[0].message
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ((), []),  # 64 on each axis, else 1024
+        (("x.size1=5", "x.size2=1024", "x.size3=1024"), ["--set x.size0=VALUE"]),
+        (("x.size1=4", "x.size2=1024", "x.size3=1024"), []),
+        (("x.size0=1024", "x.size1=5", "x.size2=1024", "x.size3=1024"), ["--gpu GPU"]),
+    ],
+)
+def test_sizes_that_no_memory_holds_are_told(settings, told):
+    """Five cubes of 1024 a side are more than 16 GiB, four are not."""
+    for kernel in analysed(_OF_FOUR_AXES, set=list(settings)):
+        found = [entry for entry in kernel.assumptions if "taken to fit" in entry.message]
+        assert [entry.fix for entry in found] == told
+        assert all("at least 2.15e+10 bytes" in entry.message for entry in found)
