@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from wattslice.analysis import LaunchSource
-from wattslice.launches.memory import MOST_MEMBERS
+from wattslice.launches.layouts import MOST_MEMBERS
 from wattslice.launches.overrides import (
     OverrideError,
     check_overrides,

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.ir.builtins import value_of
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID
+from wattslice.launches.layouts import MOST_ELEMENTS, scalars_of
 from wattslice.launches.memory import (
     MAX_CELLS,
-    MOST_ELEMENTS,
     Memory,
     Pointer,
     Record,
@@ -29,7 +29,6 @@ from wattslice.launches.memory import (
     construct,
     member_of,
     places_of,
-    scalars_of,
 )
 from wattslice_models.gpu import Gpu
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Mapping
-from itertools import islice
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import EXACT, converted, fold
+from wattslice.launches.layouts import NO_LAYOUT, Layout, Member, is_dim3, is_named, layout_of, object_name
 
 
 class Unknown(Struct, frozen=True, eq=False):
@@ -44,13 +44,6 @@ class Unknown(Struct, frozen=True, eq=False):
         return (self.reason, self.variable, self.is_option, self.likely, self.least)
 
 
-class Overlap(Struct, frozen=True):
-    """Where members of a union lie: the offsets of others that share bytes, and the widest member there."""
-
-    others: frozenset[int]
-    widest_bytes: int
-
-
 class Pin(Struct, frozen=True):
     """What a number is, whatever the host code assigns; if it `is_assumed`, only where that is not known."""
 
@@ -63,19 +56,18 @@ class Storage(Struct, eq=False):
 
     `is_scalar` for a variable of arithmetic type. `size_bytes`: of an allocation; None when unknown.
     `tensor_bytes`: of a tensor, by those of its sizes that are known: at least so many.
-    `pinned`: the scalars that are fixed, by offset. `members`: the numbers in an object by offset, as the
-    source names them. `variable`: whose value is missed when it is not known. `is_given`:
+    `pinned`: the scalars that are fixed, by offset. `layout`: of an object. `is_named`: the source has it by
+    this name. `variable`: whose value is missed when it is not known. `is_given`:
     argv or a literal, which a function that gets it reads and does not change. `part_of`: a name for a part
     of another object, which it is read from and written to. `class_name`: of an object of a class.
     `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
-    `unnamed`: the type of an object that the source has no name for, as of `new T`. `is_in_source`: it is a
-    variable there.
     """
 
     name: str
     cells: dict[int, Value] = field(default_factory=dict[int, "Value"])
-    pinned: Mapping[int, Pin] = field(default_factory=dict[int, "Pin"])
-    members: Mapping[int, str] = field(default_factory=dict[int, str])
+    pinned: dict[int, Pin] = field(default_factory=dict[int, "Pin"])
+    layout: Layout = NO_LAYOUT
+    is_named: bool = False
     variable: ir.Variable | None = None
     is_scalar: bool = False
     size_bytes: int | None = None
@@ -85,15 +77,20 @@ class Storage(Struct, eq=False):
     class_name: str = ""
     is_allocated: bool = False
     is_static: bool = False
-    unnamed: ir.Type | None = None
-    is_in_source: bool = False
     has_vectors: bool = False
     scalar_bytes: int = 0  # of a variable of arithmetic type
-    overlaps: Mapping[int, Overlap] = field(default_factory=dict[int, Overlap])
+
+    @property
+    def members(self) -> Mapping[int, Member]:
+        """The numbers in it that the source has names for."""
+        return self.layout.members if self.is_named else {}
 
     def name_at(self, offset: int) -> str | None:
         """What `--set` calls the number there: the variable, or `variable.member`; None where nobody can."""
-        return self.name if self.is_scalar else self.members.get(offset)
+        if self.is_scalar:
+            return self.name
+        member = self.members.get(offset)
+        return None if member is None else f"{self.name}{member.name}"
 
 
 class Pointer(Struct, frozen=True, eq=False):
@@ -144,11 +141,6 @@ Value = int | float | str | Pointer | Record | Closure | Unknown
 _AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
 
 
-def is_dim3(type_: ir.Type) -> bool:
-    """True for `dim3`, with or without qualifiers in its spelling."""
-    return type_.kind is ir.TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
-
-
 TEXT_STREAMS = ("std::stringstream", "std::istringstream", "std::ostringstream")
 INPUT_STREAMS = ("std::ifstream", "std::basic_ifstream", "ifstream")
 _TEXTS = ("std::basic_string", "std::string", "basic_string", "string")
@@ -189,7 +181,6 @@ def offset_of(type_: ir.Type, path: tuple[str, ...]) -> int:
     return offset
 
 
-_NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
 _AGGREGATES = (ir.TypeKind.RECORD, ir.TypeKind.ARRAY)
 
 
@@ -323,78 +314,13 @@ def joined(one: Value, two: Value, condition: Unknown) -> Value:
     return one_of(condition, one, two)
 
 
-def overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
-    """The scalars of an object, by their offsets, that share bytes with other scalars: members of unions."""
-    leaves = sorted({(start, leaf.size_bytes, leaf.is_float) for start, leaf in scalars_of(type_, 0)})
-    found: dict[int, set[int]] = {}
-    for at, (start, size, _) in enumerate(leaves):
-        for other, _, _ in leaves[at + 1 :]:
-            if other >= start + size:
-                break
-            found.setdefault(start, set()).add(other)
-            found.setdefault(other, set()).add(start)
-    widest = {start: size for start, size, _ in leaves}  # the last of each offset is the widest
-    return {start: Overlap(frozenset(others - {start}), widest[start]) for start, others in found.items()}
-
-
-def scalars_of(type_: ir.Type, start: int) -> Iterator[tuple[int, ir.Type]]:
-    """The scalars of an object at `start` with their places; of an array the first `MOST_ELEMENTS`."""
-    if type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
-        for at in range(min(type_.length or 0, MOST_ELEMENTS)):
-            yield from scalars_of(type_.element, start + at * type_.element.size_bytes)
-    elif type_.kind is ir.TypeKind.RECORD:
-        for member in type_.fields:
-            if member.bits is None:
-                yield from scalars_of(member.type, start + member.offset_bytes)
-    elif type_.lanes == 1 and type_.size_bytes:
-        yield start, type_
-
-
-class Member(Struct, frozen=True):
-    """A number in an object: where it is, in bytes; its name behind that of the object, as `.size.x`."""
-
-    offset: int
-    name: str
-    type: ir.Type
-
-
-def members_of(type_: ir.Type) -> tuple[Member, ...]:
-    """The numbers in an object that have a name, and bytes, of their own: the first `MOST_MEMBERS`."""
-    shared = overlaps_in(type_)
-    found = (member for member in _members_of(type_, "", 0) if member.offset not in shared)
-    return tuple(islice(found, MOST_MEMBERS))
-
-
-def _members_of(type_: ir.Type, around: str, start: int) -> Iterator[Member]:
-    for field_ in () if is_dim3(type_) else type_.fields:
-        name, offset = f"{around}.{field_.name}", start + field_.offset_bytes
-        if not field_.name or field_.bits is not None:
-            continue
-        if field_.type.kind is ir.TypeKind.RECORD:
-            yield from _members_of(field_.type, name, offset)
-        elif field_.type.kind in _NUMBERS and field_.type.lanes == 1:
-            yield Member(offset, name, field_.type)
-
-
-def object_name(pointer: ir.Variable) -> str:
-    """What the object that a parameter points to goes by: its name, or of `this` the class."""
-    if pointer.name != "this" or pointer.type.element is None:
-        return pointer.name
-    return pointer.type.element.name.split("<")[0].split("::")[-1]
-
-
-_OURS = "ws_"
-"""So begin names in classes of a library, as they are written down here."""
 _SMART_POINTERS = ("std::unique_ptr<", "std::shared_ptr<", "unique_ptr<", "shared_ptr<")
-MOST_ELEMENTS = 64
 Cell = tuple[Storage, int]
 Delta = dict[Cell, Value]
 Frame = dict[ir.Variable, Storage]
 
 _MISSING = Unknown("never assigned a value in the host code")
 MAX_CELLS = 4096
-MOST_MEMBERS = 64
-"""Of an object, numbers that are told by name."""
 _SENTINELS = (0, -1)
 _INITIALIZED = -2
 """The cell of a static that says that it was declared."""
@@ -430,14 +356,6 @@ def moved(key: int, by: int) -> int:
     return key + by if key < _PAGE else _PAGE * (moved(key // _PAGE - 1, by) + 1) + key % _PAGE
 
 
-class _Layout(Struct, frozen=True):
-    """What lies where in the objects of a type, which is kept so that its place in memory stays its."""
-
-    type: ir.Type
-    overlaps: Mapping[int, Overlap]
-    members: tuple[Member, ...]
-
-
 class Memory:
     """Storages of all live variables; every write can be undone.
 
@@ -459,7 +377,7 @@ class Memory:
         self.known: set[ir.Variable | str] = set()
         self.given: list[Storage] = []  # objects behind the parameters of entry points
         self._log: list[tuple[Storage, int, Value | None]] = []
-        self._layouts: dict[int, _Layout] = {}
+        self._layouts: dict[int, Layout] = {}  # which keep their types, so that these stay where they are
 
     def storage(self, variable: ir.Variable) -> Storage:
         """Where a variable lives; created on first sight."""
@@ -483,14 +401,15 @@ class Memory:
         is_scalar = kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT) and variable.type.lanes == 1
         width = variable.type.size_bytes if is_scalar else 0
         storage = Storage(
-            variable.name, is_scalar=is_scalar, scalar_bytes=width, variable=variable if is_scalar else None
+            variable.name,
+            is_named=is_named(variable),
+            is_scalar=is_scalar,
+            scalar_bytes=width,
+            variable=variable if is_scalar else None,
         )
-        is_temporary = variable.role is ir.VariableRole.TEMPORARY
-        storage.is_in_source = not is_temporary and not variable.name.startswith(_OURS)
         if kind is ir.TypeKind.RECORD:
             storage.class_name = variable.type.name
-            storage.unnamed = variable.type if is_temporary else None
-            self._lay_out(storage, variable.type, None if is_temporary else variable.name)
+            self._lay_out(storage, variable.type)
         pin = self._pin(variable.name, variable.type, variable)
         if variable.name not in self._pins:
             self.asked[variable.name] = None
@@ -505,10 +424,10 @@ class Memory:
         What it is besides, as whether of a class that derives from that, nobody knows.
         """
         element = parameter.type.element if parameter.type.kind is ir.TypeKind.POINTER else None
-        if element is None or not members_of(element):
+        if element is None or not layout_of(element).members:
             return why
-        storage = Storage(object_name(parameter))
-        self._lay_out(storage, element, storage.name)
+        storage = Storage(object_name(parameter), is_named=True)
+        self._lay_out(storage, element)
         self.forget_object(storage, 0, element, why)
         self.given.append(storage)
         return Pointer(storage, 0)
@@ -516,15 +435,16 @@ class Memory:
     def _name_object(self, pointer: Pointer, holder: Storage, type_: ir.Type) -> None:
         """An object that has no name in the source goes by that of the first pointer there that holds it."""
         is_pointer = not holder.class_name or holder.class_name.startswith(_SMART_POINTERS)
-        if not holder.is_in_source or not is_pointer:
+        storage, element = pointer.storage, type_.element
+        if storage.is_named or not holder.is_named or not is_pointer or pointer.offset:
             return
-        storage, element, pointed = pointer.storage, pointer.storage.unnamed, type_.element
-        if storage.is_allocated and pointed is not None and pointed.size_bytes == storage.size_bytes:
-            element = pointed
-        if pointer.offset or element is None or storage.members:
-            return
-        storage.name, storage.unnamed = holder.name, None
-        self._lay_out(storage, element, storage.name)
+        if storage.layout is NO_LAYOUT:  # of memory: it may be an object, by its size
+            if element is None or not storage.is_allocated or storage.size_bytes != element.size_bytes:
+                return
+        else:
+            element = storage.layout.type
+        storage.name, storage.is_named = holder.name, True
+        self._lay_out(storage, element)
         for key in storage.members:
             if (held := storage.cells.get(key)) is not None:
                 self._set(storage, key, _named(held, storage, key))
@@ -584,17 +504,17 @@ class Memory:
         part = Storage(variable.name, part_of=where)
         self.frames[-1][variable] = where.storage if where.offset == 0 else part
 
-    def _lay_out(self, storage: Storage, type_: ir.Type, name: str | None) -> None:
-        """Say what is where in an object, and by which names if it has one."""
-        known = self._layouts.get(id(type_))
-        if known is None:
-            known = self._layouts[id(type_)] = _Layout(type_, overlaps_in(type_), members_of(type_))
-        storage.overlaps = known.overlaps
-        if name is None:
-            return
-        storage.members = {member.offset: f"{name}{member.name}" for member in known.members}
-        pins = ((m.offset, self._pin(f"{name}{m.name}", m.type, f"{name}{m.name}")) for m in known.members)
-        storage.pinned = {offset: pin for offset, pin in pins if pin is not None}
+    def _lay_out(self, storage: Storage, type_: ir.Type) -> None:
+        """Say what is where in an object, and what is fixed of it."""
+        layout = self._layouts.get(id(type_))
+        if layout is None:
+            layout = self._layouts[id(type_)] = layout_of(type_)
+        storage.layout = layout
+        if self._pins and storage.is_named:
+            for offset, member in layout.members.items():
+                name = f"{storage.name}{member.name}"
+                if (pin := self._pin(name, member.type, name)) is not None:
+                    storage.pinned[offset] = pin
 
     def read(self, storage: Storage, offset: int, type_: ir.Type) -> Value:
         """The value of an object of `type_`."""
@@ -618,7 +538,11 @@ class Memory:
             if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
                 return start
             return Unknown(f"'{name or storage.name}' is {_MISSING.reason}", name)
-        if storage.overlaps and isinstance(found, (int, float)) and isinstance(found, int) is type_.is_float:
+        if (
+            storage.layout.overlaps
+            and isinstance(found, (int, float))
+            and isinstance(found, int) is type_.is_float
+        ):
             return Unknown(f"another member of the union '{storage.name}'")
         if type_.is_integral and isinstance(found, (int, float)):
             if isinstance(found, float) or (storage.is_scalar and _is_in_parts(storage)):
@@ -636,7 +560,7 @@ class Memory:
             self.asked[name] = self._pins.get(name)
         if pin is not None and (is_lacking or not pin.is_assumed):
             return pin.value
-        what = storage.variable or storage.members.get(offset)
+        what = storage.variable or name
         if what is not None:
             (self.lacking if is_lacking else self.known).add(what)
         return None
@@ -674,7 +598,7 @@ class Memory:
                 self._name_object(value, storage, type_)
             if type_.size_bytes < storage.scalar_bytes and type_.size_bytes:
                 value = Unknown(f"the bytes of '{storage.name}'")
-            if (overlap := storage.overlaps.get(offset)) is not None:
+            if (overlap := storage.layout.overlaps.get(offset)) is not None:
                 lost = Unknown(f"another member of the union '{storage.name}'")
                 for other in overlap.others:
                     self._set(storage, other, lost)

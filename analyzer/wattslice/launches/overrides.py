@@ -20,7 +20,7 @@ from wattslice.launches.launch import (
     Setting,
     trip_name,
 )
-from wattslice.launches.memory import members_of, object_name
+from wattslice.launches.layouts import layout_of, object_name
 from wattslice.launches.tensors import names_size
 from wattslice.patterns import regex
 
@@ -339,7 +339,7 @@ def _members(variable: ir.Variable) -> Iterator[str]:
     type_ = variable.type
     if type_.kind is ir.TypeKind.POINTER and type_.element is not None:
         type_ = type_.element
-    for member in members_of(type_):
+    for member in layout_of(type_).members.values():
         yield f"{object_name(variable)}{member.name}"
 
 
