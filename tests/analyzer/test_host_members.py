@@ -68,19 +68,21 @@ def test_a_number_in_an_object_is_assumed_and_set_by_its_name(tmp_path, body, na
 
 
 @pytest.mark.parametrize(
-    ("function", "name"),
+    ("function", "name", "is_behind"),
     [
-        ("void f(Config *c) { k<<<c->size.n / 32, 32>>>(0, c->size.n); }", "c.size.n"),
-        ("void f(const Size &s) { k<<<s.n / 32, 32>>>(0, s.n); }", "s.n"),
-        ("void f(Size s) { k<<<s.n / 32, 32>>>(0, s.n); }", "s.n"),
+        ("void f(int n) { k<<<n / 32, 32>>>(0, n); }", "n", False),
+        ("void f(Config *c) { k<<<c->size.n / 32, 32>>>(0, c->size.n); }", "c.size.n", True),
+        ("void f(const Size &s) { k<<<s.n / 32, 32>>>(0, s.n); }", "s.n", False),
+        ("void f(Size s) { k<<<s.n / 32, 32>>>(0, s.n); }", "s.n", False),
         ("namespace a { template <class T> struct Of { T n; void f(); }; } template <class T> void a::Of<T>::f() "
-         "{ k<<<n / 32, 32>>>(0, n); } template struct a::Of<int>;", "Of.n"),
+         "{ k<<<n / 32, 32>>>(0, n); } template struct a::Of<int>;", "Of.n", True),
     ],
 )  # fmt: skip
-def test_what_an_entry_point_gets_has_names_too(tmp_path, function, name):
+def test_what_an_entry_point_gets_has_names_too(tmp_path, function, name, is_behind):
     (launch,) = launches(tmp_path, HEAD + function)
     assert (launch.source, launch.assumed_variables[0].name) == (LaunchSource.ASSUMED, name)
-    assert "a parameter of f(), whose callers are not in this file" in launch.assumptions[0].message
+    told = f"'{name}' is {'part of ' * is_behind}a parameter of f(), whose callers are not in this file"
+    assert launch.assumptions[0].message.startswith(told)
     (launch,) = launches(tmp_path, HEAD + function, parse_overrides((), (f"{name}=320",)))
     assert (launch.grid[0], launch.source) == (10, LaunchSource.HOST_CODE)
 

@@ -116,7 +116,7 @@ class Interpreter(HostLoops):
             if default is not None:
                 value = self.evaluate(default)
             elif not is_option:
-                value = self.memory.behind(parameter, Unknown(f"part of {where}"))
+                value = self.memory.behind(parameter, Unknown(f"part of {where}")) or value
             if parameter in function.reference_parameters:
                 storage.class_name = ""  # or of one that derives from it
             self.memory.write(storage, 0, value, parameter.type)

@@ -418,14 +418,14 @@ class Memory:
         (self.frames[-1] if frame is None else frame)[variable] = storage
         return storage
 
-    def behind(self, parameter: ir.Variable, why: Unknown) -> Value:
-        """What the parameter of an entry point is: of a pointer to an object with numbers, such an object.
+    def behind(self, parameter: ir.Variable, why: Unknown) -> Pointer | None:
+        """The object with numbers that the parameter of an entry point points to; None where that is none.
 
         What it is besides, as whether of a class that derives from that, nobody knows.
         """
         element = parameter.type.element if parameter.type.kind is ir.TypeKind.POINTER else None
         if element is None or not layout_of(element).members:
-            return why
+            return None
         storage = Storage(object_name(parameter), is_named=True)
         self._lay_out(storage, element)
         self.forget_object(storage, 0, element, why)
