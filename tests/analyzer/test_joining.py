@@ -476,3 +476,12 @@ def test_names_of_other_files_are_those_that_are_linked(folder: Path, defined: s
     write(folder, ops=f"{head} int main() {{ {body} k<<<base, 32>>>(size); }}", other=defined)
     (kernel,) = run("ops.cu", "other.cu").kernels
     assert (kernel.launch.grid[0], kernel.launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize("given", ["go", "&go"])
+def test_a_function_that_another_file_hands_on_is_followed_there(folder: Path, given: str):
+    go = "void go(float *p, int n) { NAME<<<n / 256, 256>>>(p, n); }"
+    each = "void each(void (*f)(float *, int), float *p) { f(p, 4096); f(p, 8192); }"
+    others = {f"k{number}": (KERNEL + go).replace("NAME", f"k{number}") for number in range(1, 5)}
+    write(folder, **others, z=f"void go(float *, int); {each} int main() {{ each({given}, 0); }}")
+    assert told(run("k1.cu")) == [("k1.cu", "k1", grid, 5, "host code") for grid in (16, 32)]

@@ -149,15 +149,15 @@ def linking_files(
     return linking
 
 
-CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b"
-"""A call or launch of a name."""
+_CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b|[(,]\s*&?\b(?:%s)\b\s*[,)]"
 _NAME = regex(rb"\w+")
 
 
 @lru_cache(maxsize=256)
-def _call_of(names: frozenset[str]) -> re.Pattern[bytes]:
+def call_of(names: frozenset[str]) -> re.Pattern[bytes]:
+    """Finds a call or launch of one of `names`, or where another function gets it."""
     words = b"|".join(re.escape(name.encode()) for name in sorted(names))
-    return re.compile(CALL % (words, words))
+    return re.compile(_CALL % (words, words, words))
 
 
 def _mentioning(
@@ -194,7 +194,7 @@ def _mentioning(
             scanned += 1
             text = around.text(resolved)
             named = text.has_any(plain) or any(name in text.content for name in unusual)
-            named = named and (not is_call or _call_of(names).search(text.content))
+            named = named and (not is_call or call_of(names).search(text.content))
             is_own = resolved == own and is_call
             if is_own and (not text.has_main or _definitions(names).search(text.content)):
                 continue

@@ -29,7 +29,7 @@ from wattslice.config.sources import SUFFIXES_IN_FOLDERS, is_ptx
 from wattslice.documents import parse_json
 from wattslice.findings.findings import Finding
 from wattslice.frontend.inputs import file_bytes
-from wattslice.frontend.neighbours import CALL, CALL_IN_HEADER, MAX_SCANNED
+from wattslice.frontend.neighbours import CALL_IN_HEADER, MAX_SCANNED, call_of
 from wattslice.frontend.neighbours import SUFFIXES as CALLER_SUFFIXES
 from wattslice.frontend.project.runs import folder_told_of
 from wattslice.frontend.source_files import included_names
@@ -144,7 +144,7 @@ class Dependencies:
         if not names:
             return []
         words = b"|".join(sorted(map(re.escape, names)))
-        call = re.compile(CALL % (words, words))
+        call = call_of(frozenset(name.decode() for name in names))
         direct = [other for other in near if any(call.search(text) for text in self._texts(other))]
         if direct:
             return direct
