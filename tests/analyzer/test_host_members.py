@@ -87,6 +87,20 @@ def test_what_an_entry_point_gets_has_names_too(tmp_path, function, name, is_beh
     assert (launch.grid[0], launch.source) == (10, LaunchSource.HOST_CODE)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Size *s = (Size *)malloc(4 * sizeof(Size)); s->n = atoi(argv[1]); k<<<s->n / 32, 32>>>(0, 1);",
+        "Size *s = &(new Config)->size; s->n = atoi(argv[1]); k<<<s->n / 32, 32>>>(0, 1);",
+        "int *p = &(new Size{atoi(argv[1]), 2})->n; k<<<*p / 32, 32>>>(0, 1);",
+        "Size s[4]; s[2].n = atoi(argv[1]); k<<<s[2].n / 32, 32>>>(0, 1);",
+    ],
+)
+def test_what_is_an_object_only_in_part_has_no_name(tmp_path, body):
+    (launch,) = launches(tmp_path, f"{HEAD} int main(int argc, char **argv) {{ {body} }}")
+    assert (launch.source, launch.assumed_variables) == (LaunchSource.ASSUMED, ())
+
+
 def test_objects_of_one_type_are_settled_each_by_itself(tmp_path):
     body = "Size s, t; s.n = atoi(argv[1]); t.n = atoi(argv[2]); k<<<s.n / 32, 32>>>(0, t.n);"
     text = f"{HEAD} int main(int argc, char **argv) {{ {body} }}"

@@ -483,5 +483,6 @@ def test_a_function_that_another_file_hands_on_is_followed_there(folder: Path, g
     go = "void go(float *p, int n) { NAME<<<n / 256, 256>>>(p, n); }"
     each = "void each(void (*f)(float *, int), float *p) { f(p, 4096); f(p, 8192); }"
     others = {f"k{number}": (KERNEL + go).replace("NAME", f"k{number}") for number in range(1, 5)}
-    write(folder, **others, z=f"void go(float *, int); {each} int main() {{ each({given}, 0); }}")
+    (folder / "go.h").write_text("void go(float *, int);")
+    write(folder, **others, z=f'#include "go.h"\n{each} int main() {{ each({given}, 0); }}')
     assert told(run("k1.cu")) == [("k1.cu", "k1", grid, 5, "host code") for grid in (16, 32)]

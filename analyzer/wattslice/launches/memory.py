@@ -434,15 +434,15 @@ class Memory:
 
     def _name_object(self, pointer: Pointer, holder: Storage, type_: ir.Type) -> None:
         """An object that has no name in the source goes by that of the first pointer there that holds it."""
-        is_pointer = not holder.class_name or holder.class_name.startswith(_SMART_POINTERS)
         storage, element = pointer.storage, type_.element
-        if storage.is_named or not holder.is_named or not is_pointer or pointer.offset:
+        is_pointer = element is not None and element.kind is ir.TypeKind.RECORD and not holder.class_name
+        is_holder = holder.is_named and (is_pointer or holder.class_name.startswith(_SMART_POINTERS))
+        if storage.is_named or not is_holder or pointer.offset:
             return
-        if storage.layout is NO_LAYOUT:  # of memory: it may be an object, by its size
-            if element is None or not storage.is_allocated or storage.size_bytes != element.size_bytes:
-                return
-        else:
+        if storage.layout is not NO_LAYOUT:
             element = storage.layout.type
+        elif element is None or not storage.is_allocated or storage.size_bytes != element.size_bytes:
+            return  # memory may be an object, by its size
         storage.name, storage.is_named = holder.name, True
         self._lay_out(storage, element)
         for key in storage.members:
