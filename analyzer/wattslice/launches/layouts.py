@@ -49,11 +49,6 @@ def layout_of(type_: ir.Type) -> Layout:
     return Layout(type_, overlaps, dict(islice(members, MOST_MEMBERS)))
 
 
-def is_dim3(type_: ir.Type) -> bool:
-    """True for `dim3`, with or without qualifiers in its spelling."""
-    return type_.kind is ir.TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
-
-
 def is_named(variable: ir.Variable) -> bool:
     """Whether the source has a variable, and what is in it, by this name: it is no temporary, nor one of a
     class of a library, as these are written down here.
@@ -97,7 +92,7 @@ def _overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
 
 
 def _members_of(type_: ir.Type, around: str, start: int) -> Iterator[tuple[int, Member]]:
-    for field in () if is_dim3(type_) else type_.fields:
+    for field in type_.fields:
         name, offset = f"{around}.{field.name}", start + field.offset_bytes
         if not field.name or field.bits is not None:
             continue

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import EXACT, converted, fold
-from wattslice.launches.layouts import NO_LAYOUT, Layout, Member, is_dim3, is_named, layout_of, object_name
+from wattslice.launches.layouts import NO_LAYOUT, Layout, Member, is_named, layout_of, object_name
 
 
 class Unknown(Struct, frozen=True, eq=False):
@@ -139,6 +139,11 @@ class Closure(Struct, frozen=True, eq=False):
 Value = int | float | str | Pointer | Record | Closure | Unknown
 
 _AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
+
+
+def is_dim3(type_: ir.Type) -> bool:
+    """True for `dim3`, with or without qualifiers in its spelling."""
+    return type_.kind is ir.TypeKind.RECORD and type_.name.split("::")[-1].split(" ")[-1] == "dim3"
 
 
 TEXT_STREAMS = ("std::stringstream", "std::istringstream", "std::ostringstream")
