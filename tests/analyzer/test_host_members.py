@@ -21,6 +21,7 @@ from .geometry import launches, program
 HEAD = """
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 __global__ void k(float *a, int n) {}
@@ -40,6 +41,10 @@ OF_PROGRAMS = [
     ("Size s; s.n = atoi(argv[1]); Size t = s; k<<<t.n / 32, 32>>>(0, t.n);", "s.n", "given on the command line"),
     ("Size *s = new Size; s->n = atoi(argv[1]); k<<<s->n / 32, 32>>>(0, s->n);", "s.n", "given on the command line"),
     ("Size *s = new Size{atoi(argv[1]), 2}; k<<<s->n / 32, 32>>>(0, s->n);", "s.n", "given on the command line"),
+    ("Size s = {atoi(argv[1]), 2}; Config c{1, s}; k<<<c.size.n / 32, 32>>>(0, s.n);", "s.n", "given on the command line"),
+    ("Size t, s; s.n = atoi(argv[1]); memcpy(&t, &s, sizeof t); k<<<t.n / 32, 32>>>(0, t.n);", "s.n",
+     "given on the command line"),
+    ("int n = atoi(argv[1]), m; memcpy(&m, &n, sizeof m); k<<<m / 32, 32>>>(0, m);", "n", "given on the command line"),
     ("Size *s = (Size *)malloc(sizeof(Size)); s->n = atoi(argv[1]); k<<<s->n / 32, 32>>>(0, s->n);", "s.n",
      "given on the command line"),
     ("auto s = std::make_unique<Size>(); s->n = atoi(argv[1]); k<<<s->n / 32, 32>>>(0, s->n);", "s.n",

@@ -120,6 +120,8 @@ LOST = [
     ("by a manipulator", "std::cout << 1 << setting; int a = first;"),
     ("exchanged where it is printed", 'int a = 3; printf("%d", std::exchange(a, 9));'),
     ("read in a test", 'int a = 3; assert(scanf("%d", &a) == 1);'),
+    ("by a pointer to its bytes", "int a = 300; char *c = (char *)&a; *c = 1;"),
+    ("by a pointer to its halves", "int a = 300; short *c; c = (short *)&a; c[1] = 1;"),
     ("of a closure that a library runs in what is printed", "int a = 3, v[2] = {1, 2};"
      'printf("%d", (int)std::count_if(v, v + 2, [&](int q) { a++; return q > 1; }));'),
 ]  # fmt: skip

@@ -614,7 +614,8 @@ def _copied(memory: Memory, target: Pointer, source: Value, size: Value, node: i
     if not isinstance(source, Pointer) or not isinstance(size, int):
         return False
     end = source.offset + size
-    cells = {at: value for at, value in source.storage.cells.items() if source.offset <= at < end}
+    held = memory.held(source.storage, source.offset, end)
+    cells = {at: value for at, value in held.items() if source.offset <= at < end}
     _forget_bytes(memory, target, size, node)
     for at, value in cells.items():
         memory.set_cell(target.storage, target.offset + at - source.offset, value)

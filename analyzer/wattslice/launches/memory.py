@@ -527,10 +527,7 @@ class Memory:
             storage, offset = storage.part_of.storage, moved(offset, storage.part_of.offset)
         if is_aggregate(type_):
             end = offset + (type_.size_bytes or MAX_CELLS * 64)
-            held = storage.cells
-            if storage.members:
-                fixed = ((key, self._fixed(storage, key)) for key in storage.members if offset <= key < end)
-                held = {**held, **{key: value for key, value in fixed if value is not None}}
+            held = self.held(storage, offset, end)
             if offset == 0 and all(key < end or _inside(key, 0, end) is not None for key in held):
                 return Record(dict(held))
             cells = ((_inside(key, offset, end), value) for key, value in held.items())
@@ -556,6 +553,13 @@ class Memory:
                 return convert(found, type_)  # the first bytes of a wider number
         return found
 
+    def held(self, storage: Storage, begin: int, end: int) -> Mapping[int, Value]:
+        """The cells of a storage, with what its numbers from `begin` to `end` are fixed to."""
+        keys = (0,) if storage.is_scalar else storage.members
+        fixed = ((key, self._fixed(storage, key)) for key in keys if begin <= key < end)
+        known = {key: value for key, value in fixed if value is not None}
+        return {**storage.cells, **known} if known else storage.cells
+
     def _fixed(self, storage: Storage, offset: int) -> int | float | None:
         """The value that a number is fixed to, where that holds; notes what is asked and not known."""
         found, name = storage.cells.get(offset), storage.name_at(offset)
@@ -578,7 +582,9 @@ class Memory:
                     storage, offset, type_, Unknown("an element of a vector that was assigned")
                 )
             for key, cell in value.cells.items():
-                self._set(storage, moved(key, offset), cell.copy() if isinstance(cell, Closure) else cell)
+                at = moved(key, offset)
+                cell = cell.copy() if isinstance(cell, Closure) else _named(cell, storage, at)
+                self._set(storage, at, cell)
             if isinstance(held := value.cells.get(0), Pointer):
                 self._name_object(held, storage, type_)
         elif isinstance(value, Closure):

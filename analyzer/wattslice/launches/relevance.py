@@ -38,6 +38,8 @@ _FILES = ScalarType(ir.TypeKind.RECORD, 0)
 _CHARACTER = ScalarType(ir.TypeKind.INT, 8)
 """What texts consist of."""
 
+_NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
+
 _THROWN = ScalarType(ir.TypeKind.RECORD, 1)
 """What was thrown."""
 
@@ -136,6 +138,9 @@ class DefUseReader:
                     found.uses.update((None if function is None else function.copied) or ())
                 case ir.Call():
                     self._call(node, found)
+                case ir.Cast(type=type_) if type_.element is not None and type_.element.kind in _NUMBERS:
+                    if isinstance(root := base_of(node), ir.AddressOf):  # (char *)&number
+                        self.reached.append((root.variable, scalar_types(type_.element)))
                 case ir.Construct() if may_throw(node):
                     found.defines.add(_THROWN)
                 case ir.LaunchCall():
