@@ -26,6 +26,12 @@ int twice(int x) { return 2 * x; }
 int set_before = twice(4);
 struct Setup { Setup(int a) { g += a; } };
 Setup setup(2);
+struct Setting { int n = 4; };
+struct Settings : Setting { Setting many[2] = {{}, {10}}; } settings;
+int drawn = 1;
+int draw() { return drawn++; }
+struct Ticket { int number = draw(); };
+struct Tickets : Ticket { Ticket second; } tickets;
 struct Box {
     int v, w = 4;
     static int count;
@@ -70,6 +76,8 @@ int *others();
 KNOWN = [
     ("a function before main", "int a = set_before;", 8),
     ("a constructor before main", "int a = g;", 5),
+    ("members with a default before main", "int a = drawn;", 3),
+    ("their values", "int a = settings.n + settings.many[1].n;", 14),
     ("a default constructor", "Box b; int a = b.v * 10 + b.w;", 14),
     ("of each element", "Box b[3]; int a = Box::count;", 8),
     ("a copy", "Box b(2); Box c = b; int a = c.v;", 12),

@@ -256,10 +256,21 @@ def _runs_something(unit: Unit, value: Node) -> bool:
     if any(node.kind == C.LAMBDA_EXPR for node in value.walk()):
         return True
     calls = (node for node in value.walk() if node.kind == C.CALL_EXPR)
-    callees = (node.referenced for node in calls)
-    return any(
-        callee is None or not (unit.parsed.is_builtin(callee) or callee.is_defaulted) for callee in callees
-    ) or bool(parts(unit, value.type, Special.MAKE))
+    for callee in (node.referenced for node in calls):
+        if callee is None or not (unit.parsed.is_builtin(callee) or callee.is_defaulted):
+            return True
+        if callee.kind == C.CONSTRUCTOR and _gives_members(callee.semantic_parent):
+            return True
+    return bool(parts(unit, value.type, Special.MAKE))
+
+
+def _gives_members(record: Node | None) -> bool:
+    """Whether a class, or a base or member of it, gives members a value by default: `struct S { int n = 4; }`."""
+    return record is not None and any(
+        any(own.kind >= 100 for own in node.children) or _gives_members(node.type.declaration)
+        for node in record.children
+        if node.kind in (C.FIELD_DECL, C.CXX_BASE_SPECIFIER)
+    )
 
 
 def _bytes_of(unit: Unit, function: Node) -> bytes:
