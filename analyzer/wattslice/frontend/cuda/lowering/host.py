@@ -265,7 +265,7 @@ def _runs_something(unit: Unit, value: Node) -> bool:
 
 
 def _gives_members(record: Node | None) -> bool:
-    """Whether a class, or a base or member of it, gives members values by default: `struct S { int n = 4; }`."""
+    """Whether a class, or a base or member of it, gives members values: `struct S { int n = 4; };`."""
     return record is not None and any(
         any(own.kind >= 100 for own in node.children) or _gives_members(node.type.declaration)
         for node in record.children
