@@ -27,7 +27,7 @@ int set_before = twice(4);
 struct Setup { Setup(int a) { g += a; } };
 Setup setup(2);
 struct Setting { int n = 4; };
-struct Derived : Setting {} derived;
+struct Inheriting : Setting {} inheriting;
 struct Settings : Setting { Setting many[2] = {{}, {10}}; } settings;
 int drawn = 1;
 int draw() { return drawn++; }
@@ -78,7 +78,7 @@ KNOWN = [
     ("a function before main", "int a = set_before;", 8),
     ("a constructor before main", "int a = g;", 5),
     ("members with a default before main", "int a = drawn;", 3),
-    ("a base with a default before main", "int a = derived.n;", 4),
+    ("a base with a default before main", "int a = inheriting.n;", 4),
     ("their values", "int a = settings.n + settings.many[1].n;", 14),
     ("a default constructor", "Box b; int a = b.v * 10 + b.w;", 14),
     ("of each element", "Box b[3]; int a = Box::count;", 8),
