@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from wattslice.analysis import LaunchSource
+from wattslice.cli import main
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.clang import session
 from wattslice.frontend.cuda.read import read_caller, read_callers, read_cuda, read_definitions
@@ -52,6 +53,24 @@ def test_sizes_come_from_the_file_beside(tmp_path):
     assert (launch.grid, launch.block, launch.source) == ((8192, 1, 1), (128, 1, 1), LaunchSource.HOST_CODE)
     assert launch.arguments == (None, 1 << 20)
     assert launch.line == 7
+
+
+def test_what_is_assumed_of_a_file_beside_is_set_by_its_name(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    kernel = "struct Size { int n; }; __global__ void k(int n) {} void run(int n) { k<<<n, 32>>>(n); }"
+    Path("k.cu").write_text(kernel)
+    body = "int blocks = atoi(argv[1]); run(blocks); Size s; s.n = atoi(argv[2]); run(s.n);"
+    head = "#include <cstdlib>\nstruct Size { int n; }; void run(int n);"
+    Path("main.cpp").write_text(f"{head} int main(int argc, char **argv) {{ {body} }}")
+    command = ["analyze", "k.cu", "--gpu", "v100"]
+    assert main(command) == 0
+    assert "--set blocks=VALUE" in capsys.readouterr().out
+    assert main([*command, "--set", "blocks=20", "--set", "s.n=30"]) == 0
+    told = capsys.readouterr().out
+    assert "<<<20, 32>>>  host code" in told
+    assert "<<<30, 32>>>  host code" in told
+    assert main([*command, "--set", "blocs=20"]) == 2
+    assert "did you mean blocks" in capsys.readouterr().err
 
 
 def test_a_file_beside_is_parsed_once_for_all_and_again_when_it_has_changed(tmp_path, monkeypatch):

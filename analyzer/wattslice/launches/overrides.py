@@ -175,8 +175,9 @@ class KnownNames(Struct, frozen=True):
     host_members: frozenset[str] = frozenset()
 
 
-def known_names(program: ir.Program) -> KnownNames:
-    """What `--set` and `--launch` may name in `program`."""
+def known_names(program: ir.Program, others: Sequence[ir.Program] = ()) -> KnownNames:
+    """What `--set` and `--launch` may name in `program`, and in the host code of `others` that calls it."""
+    variables = tuple(variable for one in (program, *others) for variable in _host_variables(one))
     return KnownNames(
         tuple(
             KernelNames(
@@ -189,8 +190,8 @@ def known_names(program: ir.Program) -> KnownNames:
             )
             for kernel in program.kernels
         ),
-        frozenset(variable.name for variable in _host_variables(program)),
-        frozenset(name for variable in _host_variables(program) for name in _members(variable)),
+        frozenset(variable.name for variable in variables),
+        frozenset(name for variable in variables for name in _members(variable)),
     )
 
 

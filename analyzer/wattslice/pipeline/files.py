@@ -29,7 +29,7 @@ from wattslice.ir.walking import deep_recursion, in_one_piece, no_collections
 from wattslice.launches.data import check_data
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
-from wattslice.launches.resolver import Neighbours, resolve_launches
+from wattslice.launches.resolver import CallerReader, Neighbours, resolve_launches
 from wattslice.pipeline.cache.keeper import CurrentInputs, Keeper, keeper
 from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
@@ -192,7 +192,8 @@ def _analyze_file(
     gpu = load_gpu(config.gpu.gpu_id)
     program = stages.program(path, config, source)
     host = path if program.origin is None else Path(program.origin.file)
-    launches = stages.launches(program, config, gpu, stages.neighbours(host, config))
+    others: list[Program] = []
+    launches = stages.launches(program, config, gpu, _noting(stages.neighbours(host, config), others))
     quoter = Quoter(program.file, program.source_lines, program.included)
     profile = config.facts.branch_profile
     bound = None
@@ -211,7 +212,9 @@ def _analyze_file(
         program.file,
         kernels,
         tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
-        known_names(program) if config.facts.data or config.facts.overrides != NO_OVERRIDES else KnownNames(),
+        known_names(program, others)
+        if config.facts.data or config.facts.overrides != NO_OVERRIDES
+        else KnownNames(),
         bound,
         comments.suppressions,
         quoter.quoted() if config.keep_sources else (),
@@ -295,6 +298,21 @@ def neighbours_of(path: Path, config: Config) -> Neighbours:
         partial(read_definitions, path, options=config.parse, around=around),
         partial(read_linking, path, options=config.parse, around=around),
     )
+
+
+def _noting(around: Neighbours, read: list[Program]) -> Neighbours:
+    """`around`, of which all that it reads for host code is added to `read`."""
+
+    def noted(reader: CallerReader | None) -> CallerReader | None:
+        def reading(names: frozenset[str]) -> Sequence[Program]:
+            found = () if reader is None else reader(names)
+            read.extend(found)
+            return found
+
+        return None if reader is None else reading
+
+    callers, definitions = noted(around.callers), noted(around.definitions)
+    return replace(around, callers=callers, definitions=definitions, linking=noted(around.linking))
 
 
 def read_program(
