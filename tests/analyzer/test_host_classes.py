@@ -139,3 +139,13 @@ def test_a_class_inside_a_function_that_launches_is_read(tmp_path):
 def test_calls_through_a_pointer_to_a_method_are_not_counted(tmp_path):
     body = "L l(6); void (L::*m)(int) = &L::on; (l.*m)(1); l.on(2);"
     assert {one.times for one in launches(tmp_path, f"{HEAD}int main() {{ {body} }}")} == {None}
+
+
+def test_methods_of_classes_without_a_name_are_their_own(tmp_path):
+    first = "struct { int n = 2; int next() { return n += 3; } } a; int x = a.next();"
+    second = "struct { int n = 2; int next() { return n += 30; } operator int() { return n * 2; } } b;"
+    third = "struct { int n = 9; operator int() { return n * 3; } } c;"
+    body = f"{first} {second} {third} k<<<x, 32>>>(b.next()); int y = b, z = c; k<<<y, 32>>>(z);"
+    text = f"__global__ void k(int n) {{}} int main() {{ {body} }}"
+    found = sorted((launch.grid[0], launch.arguments[0]) for launch in launches(tmp_path, text))
+    assert found == [(5, 32), (64, 27)]

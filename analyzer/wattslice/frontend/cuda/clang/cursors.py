@@ -27,6 +27,12 @@ from wattslice.frontend.cuda.clang.libclang import (
 
 _INT_EVALUATION, _FLOAT_EVALUATION = 1, 2
 _FIRST_INVALID, _LAST_INVALID = 70, 73
+_METHODS = (
+    CursorKind.CXX_METHOD,
+    CursorKind.CONSTRUCTOR,
+    CursorKind.DESTRUCTOR,
+    CursorKind.CONVERSION_FUNCTION,
+)
 
 
 def _visit(cursor: CXCursor, _parent: CXCursor, sink: list[CXCursor]) -> int:
@@ -131,10 +137,16 @@ class Node:
 
     @property
     def mangled_name(self) -> str:
-        """The name of a function as the linker sees it; the plain name where it has none (templates)."""
+        """The name of a function as the linker sees it; the plain name where it has none (templates).
+
+        Of a method of a class without a name, which clang calls alike, with its place.
+        """
         if self.kind == CursorKind.FUNCTION_TEMPLATE:
             return self.spelling
-        return text(library().clang_Cursor_getMangling(self.raw)) or self.spelling
+        name = text(library().clang_Cursor_getMangling(self.raw)) or self.spelling
+        if "$_" in name and self.kind in _METHODS:
+            return f"{name}@{self.place.line}:{self.place.column}"
+        return name
 
     @property
     def printed(self) -> str:

@@ -54,7 +54,9 @@ def _own_variables(node: Node) -> list[Node]:
 def _codes(body: Body, name: str, around: str) -> list[Node]:
     """The instances of a generic lambda, those of this instance of the function around it if that is one."""
     every = body.unit.lambda_instances.get(name, [])
-    return [code for code in every if around.removeprefix("_Z") in code.mangled_name] or every
+    return [
+        code for code in every if around.removeprefix("_Z").partition("@")[0] in code.mangled_name
+    ] or every
 
 
 def _function(body: Body, node: Node, name: str, mangled_name: str, code: Node) -> Function:
