@@ -520,3 +520,26 @@ def test_what_is_printed_runs(tmp_path, body, grids):
     found = launches(tmp_path, f"{HEAD}{head}int main() {{ {body} }}")
     assert {one.grid[0]: one.times for one in found} == grids
     assert {one.source for one in found} == {LaunchSource.HOST_CODE}
+
+
+@pytest.mark.parametrize(
+    ("body", "known"),
+    [
+        ("int v[4] = {1, 2, 3, 4}; char *p = (char *)v; p[5] = 1; k<<<1, 32>>>(v[at]);", [1, None, 3, 4]),
+        (
+            "int v[2][2] = {{1, 2}, {3, 4}}; ((short *)v)[4] = 9; k<<<1, 32>>>(v[at / 2][at % 2]);",
+            [1, 2, None, 4],
+        ),
+        ("short v[4] = {1, 2, 3, 4}; ((int *)v)[1] = 9; k<<<1, 32>>>(v[at]);", [1, 2, None, None]),
+        ("int v[4] = {1, 2, 3, 4}; *(int *)((char *)v + 6) = 9; k<<<1, 32>>>(v[at]);", [1, None, None, 4]),
+        ("S s = {1, 2, 3, 4}; ((char *)&s)[5] = 7; k<<<1, 32>>>((&s.a)[at]);", [1, None, 3, 4]),
+        ("S s = {1, 2, 3, 4}; *(long *)&s.c = 7; k<<<1, 32>>>((&s.a)[at]);", [1, 2, None, None]),
+        ("char v[4] = {1, 2, 3, 4}; v[1] = 9; k<<<1, 32>>>(v[at]);", [1, 9, 3, 4]),
+    ],
+)
+def test_a_number_that_is_written_in_part_is_unknown(tmp_path, body, known):
+    head = "struct S { int a, b, c, d; }; __global__ void k(int n) {}"
+    for at, value in enumerate(known):
+        text = f"{head} int main() {{ const int at = {at}; {body} }}"
+        (launch,) = launches(tmp_path, text)
+        assert launch.arguments[0] == value

@@ -78,7 +78,19 @@ class Storage(Struct, eq=False):
     is_allocated: bool = False
     is_static: bool = False
     has_vectors: bool = False
-    scalar_bytes: int = 0  # of a variable of arithmetic type
+    scalar_bytes: int = 0  # of a variable of arithmetic type, or of each number in an array
+
+    def torn_by(self, offset: int, size_bytes: int) -> list[int]:
+        """Where the numbers begin that a number of another width, written there, changes."""
+        width, end = self.scalar_bytes, offset + size_bytes
+        if width:
+            first = offset - offset % width
+            return [] if first == offset and size_bytes == width else list(range(first, end, width))
+        whole = self.layout.members.get(offset)
+        if not self.layout.members or (whole is not None and whole.type.size_bytes == size_bytes):
+            return []
+        known = self.layout.members.items()
+        return [at for at, one in known if at < end and at + one.type.size_bytes > offset]
 
     @property
     def members(self) -> Mapping[int, Member]:
@@ -186,6 +198,7 @@ def offset_of(type_: ir.Type, path: tuple[str, ...]) -> int:
     return offset
 
 
+_NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
 _AGGREGATES = (ir.TypeKind.RECORD, ir.TypeKind.ARRAY)
 
 
@@ -403,13 +416,13 @@ class Memory:
     def declare(self, variable: ir.Variable, frame: Frame | None = None) -> Storage:
         """Fresh storage for a variable of the current call."""
         kind = variable.type.kind
-        is_scalar = kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT) and variable.type.lanes == 1
-        width = variable.type.size_bytes if is_scalar else 0
+        is_scalar = kind in _NUMBERS and variable.type.lanes == 1
+        number = _number_in(variable.type)
         storage = Storage(
             variable.name,
             is_named=is_named(variable),
             is_scalar=is_scalar,
-            scalar_bytes=width,
+            scalar_bytes=0 if number is None else number.size_bytes,
             variable=variable if is_scalar else None,
         )
         if kind is ir.TypeKind.RECORD:
@@ -607,8 +620,10 @@ class Memory:
             value = _named(convert(value, type_), storage, offset)
             if isinstance(value, Pointer):
                 self._name_object(value, storage, type_)
-            if type_.size_bytes < storage.scalar_bytes and type_.size_bytes:
+            if type_.kind in _NUMBERS and (torn := storage.torn_by(offset, type_.size_bytes)):
                 value = Unknown(f"the bytes of '{storage.name}'")
+                for other in torn:
+                    self._set(storage, other, value)
             if (overlap := storage.layout.overlaps.get(offset)) is not None:
                 lost = Unknown(f"another member of the union '{storage.name}'")
                 for other in overlap.others:
@@ -757,6 +772,13 @@ def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unk
     if name is None or not isinstance(likely, (int, float)):
         return one_of(Unknown(reason), one, two)
     return Unknown(reason, name, likely=likely)
+
+
+def _number_in(type_: ir.Type) -> ir.Type | None:
+    """The type of a number, or of the numbers in an array of whatever dimensions."""
+    while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
+        type_ = type_.element
+    return type_ if type_.kind in _NUMBERS and type_.lanes == 1 else None
 
 
 def _is_in_parts(storage: Storage) -> bool:
