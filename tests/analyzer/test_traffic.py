@@ -17,6 +17,7 @@ from wattslice.workload.launch_work import launch_work, residency
 from wattslice.workload.traffic import Traffic, traffic
 from wattslice_models.gpu import load_gpu
 
+from .advised import analysed
 from .counted import counted
 from .source_text import launch_of
 
@@ -787,3 +788,24 @@ def test_l1_beside_shared_memory_holds_local_memory(gpu, shared_kib, words, held
     l1_bytes, l2_bytes = (math.fsum(getattr(one, name) for one in own) for name in ("l1_bytes", "l2_bytes"))
     assert l1_bytes == 2 * 4 * words
     assert l2_bytes == pytest.approx(l1_bytes * max(0.0, past_l1))
+
+
+def test_local_memory_that_is_only_assumed_to_be_reached_has_traffic(tmp_path):
+    """The sorted list of a nearest-neighbour search: whether an element moves up depends on data."""
+    source = """
+    __global__ void k(float *o, int k, int n) {
+        float best[100];
+        for (int e = 0; e < k; e++) best[e] = 5e4f;
+        for (int x = 0; x < n; x++)
+            for (int e = 0; e < k; e++)
+                if (best[e] > o[x]) {
+                    for (int q = k - 1; q > e; q--) best[q] = best[q - 1];
+                    best[e] = o[x];
+                    break;
+                }
+        o[threadIdx.x] = best[0];
+    }
+    int main() { k<<<4, 256>>>(0, 16, 1000); }
+    """
+    found = analysed(tmp_path, source)
+    assert found.power_w is not None

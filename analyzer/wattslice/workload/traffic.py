@@ -634,7 +634,7 @@ def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: Requ
     if access.space is MemorySpace.TEXTURE:
         return lanes * max(4, statistics.request_bytes) / SECTOR_BYTES
     if access.space is MemorySpace.LOCAL:
-        words = -(-statistics.request_bytes // BANK_BYTES)
+        words = max(1, -(-statistics.request_bytes // BANK_BYTES))  # 0: only assumed to be reached
         size_bytes = access.root.type.size_bytes if access.root is not None else 0
         elements = max(1.0, size_bytes / (BANK_BYTES * words)) if size_bytes else lanes
         return words * min(lanes, WARP_SIZE * BANK_BYTES / SECTOR_BYTES * elements)
