@@ -180,3 +180,14 @@ def test_settings_of_members_are_read():
     for text in ("a..b=4", ".b=4", "a.b.=4", "a.4=4"):
         with pytest.raises(OverrideError, match="cannot be read"):
             parse_setting(text)
+
+
+def test_an_option_of_an_unknown_variable_leaves_known_ones_of_its_name(tmp_path):
+    """The n of launch() is 100 in one call, and follows from the n of main() in the other."""
+    launch = "int ask(); void launch(float *d, int n) { k<<<(n + 255) / 256, 256>>>(d, n); }"
+    text = f"{HEAD} {launch} int main() {{ int n = ask(); launch(0, n * n); launch(0, 100); }}"
+    found = launches(tmp_path, text, parse_overrides((), ("n=1000",)))
+    assert sorted((o.grid[0], o.arguments[1], o.source) for o in found) == [
+        (1, 100, LaunchSource.HOST_CODE),
+        (3907, 1000000, LaunchSource.HOST_CODE),
+    ]

@@ -44,9 +44,9 @@ class HostCode:
         self._programs = [_OneProgram(one, gpu, sites) for one in _programs_in(program)]
         self.sites = frozenset[ir.LaunchCall]().union(*(one.sites for one in self._programs))
 
-    def lacking(self, given: ProgramArguments | None = None) -> frozenset[ir.Variable | str]:
-        """Scalar variables, and members by name, that a reading without pins never finds known."""
-        return frozenset[ir.Variable | str]().union(*(one.lacking(given) for one in self._programs))
+    def lacking(self, given: ProgramArguments | None = None) -> frozenset[str]:
+        """Names of scalar variables and members that a reading without pins never finds known."""
+        return frozenset[str]().union(*(one.lacking(given) for one in self._programs))
 
     def launches(
         self,
@@ -106,7 +106,7 @@ class _Reading(Struct, frozen=True):
     asked: dict[str, int | float | None]
     steps: int
     found: tuple[LaunchInstance, ...]
-    lacking: frozenset[ir.Variable | str]
+    lacking: frozenset[str]
 
 
 class _OneProgram:
@@ -159,11 +159,11 @@ class _OneProgram:
         except RecursionError:
             return ()
 
-    def lacking(self, given: ProgramArguments | None) -> frozenset[ir.Variable | str]:
-        """Scalar variables, and members by name, that a reading without pins never finds known."""
+    def lacking(self, given: ProgramArguments | None) -> frozenset[str]:
+        """Names of scalar variables and members that a reading without pins never finds known."""
         self.launches({}, given)
         bare = (one for one in self._readings if one.given == given and set(one.asked.values()) <= {None})
-        return next((one.lacking for one in bare), frozenset[ir.Variable | str]())
+        return next((one.lacking for one in bare), frozenset[str]())
 
     def _collect(
         self,
@@ -229,7 +229,8 @@ class _OneProgram:
             reached = {instance.node for instance in instances}
             instances += (_unreached(node) for node in self.sites - reached)
         found = without_dead([instance for instance in instances if instance.node in self.sites])
-        lacking = frozenset(memory.lacking - memory.known)
+        never_known = memory.lacking - memory.known
+        lacking = frozenset(what if isinstance(what, str) else what.name for what in never_known)
         steps = steps_before - self._steps_left
         self._readings.append(_Reading(given, memory.asked, steps, found, lacking))
         return found
