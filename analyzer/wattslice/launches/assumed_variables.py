@@ -52,6 +52,11 @@ def _place(instance: LaunchInstance) -> _Place:
     return instance.node, instance.path
 
 
+def _places_read(instances: Sequence[LaunchInstance]) -> set[_Place]:
+    """Those whose geometry is known."""
+    return {_place(instance) for instance in instances if is_read(instance)}
+
+
 class _Site(Struct):
     """What is known of one launch, reached by one way, that could not be read."""
 
@@ -187,7 +192,7 @@ def _launchable(
 
     Smaller ones, for blocks that are too large; else one of them larger, for grids of no block.
     """
-    done = {_place(instance) for instance in latest if is_read(instance)}
+    done = _places_read(latest)
     wanted = {name for place in done if place in sites for name in sites[place].causes}
     failing = {name for place, site in sites.items() if place not in done for name in site.causes}
     shrunk = failing - wanted - fixed
@@ -197,7 +202,7 @@ def _launchable(
     for change in changes[:_MAX_CHANGES]:
         changed = {**values, **change}
         again = read(changed)
-        if {_place(instance) for instance in again if is_read(instance)} > done:
+        if _places_read(again) > done:
             return changed, again
     return values, latest
 
@@ -215,7 +220,7 @@ def _filling(
     A reading is dear: while grids grow steadily, the factors at which they would still be too small are
     passed over. At first they are taken to grow as the values do.
     """
-    done = {_place(instance) for instance in latest if is_read(instance)}
+    done = _places_read(latest)
     shared = {name for site in sites.values() if len(site.causes) > 1 for name in site.causes}
     alone = {name for place in done if place in sites for name in sites[place].causes} - shared - fixed
     blocks = _most_blocks(sites, latest)
@@ -228,7 +233,7 @@ def _filling(
         larger = {name: value * 4**steps if name in alone else value for name, value in values.items()}
         again = read(larger)
         grown = _most_blocks(sites, again)
-        stands = {_place(instance) for instance in again if is_read(instance)} >= done
+        stands = _places_read(again) >= done
         stands = stands and not _large(sites, again) - _large(sites, latest)
         rate = {name: (grown.get(name, 0) / blocks[name]) ** (1 / steps) for name in alone}
         is_steady = all(abs(rate[name] / rates[name] - 1) < _STEADY for name in alone)
@@ -250,7 +255,7 @@ def _fitting(
     fixed: set[str],
 ) -> _State:
     """Smaller values for variables that decide launches of more than `MOST_THREADS` threads."""
-    done = {_place(instance) for instance in latest if is_read(instance)}
+    done = _places_read(latest)
     while True:
         names = {name for place in _large(sites, latest) for name in sites[place].causes} - fixed
         names = {name for name in names if values[name] > SMALL_SIZE}
@@ -258,7 +263,7 @@ def _fitting(
             return values, latest
         smaller = {name: value // 4 if name in names else value for name, value in values.items()}
         again = read(smaller)
-        if not {_place(instance) for instance in again if is_read(instance)} >= done:
+        if not _places_read(again) >= done:
             return values, latest
         values, latest = smaller, again
 

@@ -52,11 +52,11 @@ class HostCode:
         self,
         pins: Mapping[str, int | float],
         given: ProgramArguments | None = None,
-        assumed: frozenset[ir.Variable | str] = frozenset(),
+        assumed: frozenset[str] = frozenset(),
     ) -> tuple[LaunchInstance, ...]:
         """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
 
-        Of the variables or names `assumed` they hold only where the host code gives none that is known.
+        Of the names `assumed` they hold only where the host code gives none that is known.
         `given`: what the program is run with, None: without options. Arguments that were found are those of
         the first program. What another one launches otherwise than the first stands beside that: how often
         a run comes to either nobody knows.
@@ -139,11 +139,11 @@ class _OneProgram:
         self,
         pins: Mapping[str, int | float],
         given: ProgramArguments | None = None,
-        assumed: frozenset[ir.Variable | str] = frozenset(),
+        assumed: frozenset[str] = frozenset(),
     ) -> tuple[LaunchInstance, ...]:
         """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
 
-        Of the variables or names `assumed` they hold only where the host code gives none that is known.
+        Of the names `assumed` they hold only where the host code gives none that is known.
         `given`: what the program is run with, None: without options.
         Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
         """
@@ -166,10 +166,7 @@ class _OneProgram:
         return next((one.lacking for one in bare), frozenset[str]())
 
     def _collect(
-        self,
-        pins: Mapping[str, int | float],
-        given: ProgramArguments | None,
-        assumed: frozenset[ir.Variable | str],
+        self, pins: Mapping[str, int | float], given: ProgramArguments | None, assumed: frozenset[str]
     ) -> tuple[LaunchInstance, ...]:
         memory, steps_before = Memory(pins, assumed), self._steps_left
         instances: list[LaunchInstance] = []

@@ -12,7 +12,8 @@ from wattslice import ir
 MOST_ELEMENTS = 64
 MOST_MEMBERS = 64
 """Of an object, numbers that are told by name."""
-_NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
+NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
+"""Kinds of the types that `--set` may give a value."""
 
 
 class Overlap(Struct, frozen=True):
@@ -98,5 +99,5 @@ def _members_of(type_: ir.Type, around: str, start: int) -> Iterator[tuple[int, 
             continue
         if field.type.kind is ir.TypeKind.RECORD:
             yield from _members_of(field.type, name, offset)
-        elif field.type.kind in _NUMBERS and field.type.lanes == 1:
+        elif field.type.kind in NUMBERS and field.type.lanes == 1:
             yield offset, Member(name, field.type)

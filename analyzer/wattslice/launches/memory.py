@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import EXACT, converted, fold
-from wattslice.launches.layouts import NO_LAYOUT, Layout, Member, is_named, layout_of, object_name
+from wattslice.launches.layouts import NO_LAYOUT, NUMBERS, Layout, Member, is_named, layout_of, object_name
 
 
 class Unknown(Struct, frozen=True, eq=False):
@@ -198,7 +198,6 @@ def offset_of(type_: ir.Type, path: tuple[str, ...]) -> int:
     return offset
 
 
-_NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
 _AGGREGATES = (ir.TypeKind.RECORD, ir.TypeKind.ARRAY)
 
 
@@ -377,14 +376,12 @@ def moved(key: int, by: int) -> int:
 class Memory:
     """Storages of all live variables; every write can be undone.
 
-    `pins` are values by variable name, which no assignment changes; but of the variables or names `assumed`
-    one that gives a known value does. `asked`: those that were read, and names that have none (None): others
+    `pins` are values by variable name, which no assignment changes; but of the names `assumed` one
+    that gives a known value does. `asked`: those that were read, and names that have none (None): others
     would change nothing of what was done. `lacking`, `known`: scalars that were read so.
     """
 
-    def __init__(
-        self, pins: Mapping[str, int | float], assumed: Collection[ir.Variable | str] = frozenset()
-    ) -> None:
+    def __init__(self, pins: Mapping[str, int | float], assumed: Collection[str] = frozenset()) -> None:
         self.frames: list[Frame] = [{}]
         self._globals: Frame = {}
         self._shared: dict[str, Storage] = {}
@@ -416,7 +413,7 @@ class Memory:
     def declare(self, variable: ir.Variable, frame: Frame | None = None) -> Storage:
         """Fresh storage for a variable of the current call."""
         kind = variable.type.kind
-        is_scalar = kind in _NUMBERS and variable.type.lanes == 1
+        is_scalar = kind in NUMBERS and variable.type.lanes == 1
         number = _number_in(variable.type)
         storage = Storage(
             variable.name,
@@ -428,7 +425,7 @@ class Memory:
         if kind is ir.TypeKind.RECORD:
             storage.class_name = variable.type.name
             self._lay_out(storage, variable.type)
-        pin = self._pin(variable.name, variable.type, variable)
+        pin = self._pin(variable.name, variable.type)
         if variable.name not in self._pins:
             self.asked[variable.name] = None
         elif pin is not None:
@@ -442,10 +439,12 @@ class Memory:
         What it is besides, as whether of a class that derives from that, nobody knows.
         """
         element = parameter.type.element if parameter.type.kind is ir.TypeKind.POINTER else None
-        if element is None or not layout_of(element).members:
+        if element is None:
             return None
         storage = Storage(object_name(parameter), is_named=True)
         self._lay_out(storage, element)
+        if not storage.members:
+            return None
         self.forget_object(storage, 0, element, why)
         self.given.append(storage)
         return Pointer(storage, 0)
@@ -467,14 +466,13 @@ class Memory:
             if (held := storage.cells.get(key)) is not None:
                 self._set(storage, key, _named(held, storage, key))
 
-    def _pin(self, name: str, type_: ir.Type, what: ir.Variable | str) -> Pin | None:
+    def _pin(self, name: str, type_: ir.Type) -> Pin | None:
         """What a number of this name is fixed to; None for what is no number, too."""
         fixed = self._pins.get(name)
         if fixed is None or is_aggregate(type_) or type_.kind is ir.TypeKind.POINTER:
             return None
         value = convert(fixed, type_)
-        is_assumed = what in self._assumed or name in self._assumed
-        return Pin(value, is_assumed) if isinstance(value, (int, float)) else None
+        return Pin(value, name in self._assumed) if isinstance(value, (int, float)) else None
 
     def declare_global(self, variable: ir.Variable) -> Storage:
         """Storage for a file-scope variable: declarations that are linked share one."""
@@ -531,7 +529,7 @@ class Memory:
         if self._pins and storage.is_named:
             for offset, member in layout.members.items():
                 name = f"{storage.name}{member.name}"
-                if (pin := self._pin(name, member.type, name)) is not None:
+                if (pin := self._pin(name, member.type)) is not None:
                     storage.pinned[offset] = pin
 
     def read(self, storage: Storage, offset: int, type_: ir.Type) -> Value:
@@ -620,7 +618,7 @@ class Memory:
             value = _named(convert(value, type_), storage, offset)
             if isinstance(value, Pointer):
                 self._name_object(value, storage, type_)
-            if type_.kind in _NUMBERS and (torn := storage.torn_by(offset, type_.size_bytes)):
+            if type_.kind in NUMBERS and (torn := storage.torn_by(offset, type_.size_bytes)):
                 value = Unknown(f"the bytes of '{storage.name}'")
                 for other in torn:
                     self._set(storage, other, value)
@@ -778,7 +776,7 @@ def _number_in(type_: ir.Type) -> ir.Type | None:
     """The type of a number, or of the numbers in an array of whatever dimensions."""
     while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
         type_ = type_.element
-    return type_ if type_.kind in _NUMBERS and type_.lanes == 1 else None
+    return type_ if type_.kind in NUMBERS and type_.lanes == 1 else None
 
 
 def _is_in_parts(storage: Storage) -> bool:

@@ -19,6 +19,7 @@ from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.command_line import is_of_texts, may_throw
 from wattslice.launches.host_api import base_of, symbol_of
+from wattslice.launches.layouts import NUMBERS
 from wattslice.launches.memory import INPUT_STREAMS, TEXT_STREAMS, is_text_object
 
 
@@ -37,8 +38,6 @@ _FILES = ScalarType(ir.TypeKind.RECORD, 0)
 
 _CHARACTER = ScalarType(ir.TypeKind.INT, 8)
 """What texts consist of."""
-
-_NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
 
 _THROWN = ScalarType(ir.TypeKind.RECORD, 1)
 """What was thrown."""
@@ -138,7 +137,7 @@ class DefUseReader:
                     found.uses.update((None if function is None else function.copied) or ())
                 case ir.Call():
                     self._call(node, found)
-                case ir.Cast(type=type_) if type_.element is not None and type_.element.kind in _NUMBERS:
+                case ir.Cast(type=type_) if type_.element is not None and type_.element.kind in NUMBERS:
                     if isinstance(root := base_of(node), ir.AddressOf):  # (char *)&number
                         self.reached.append((root.variable, scalar_types(type_.element)))
                 case ir.Construct() if may_throw(node):

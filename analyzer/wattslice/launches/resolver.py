@@ -217,7 +217,7 @@ def resolve_launches(
     if others:
         program = _together(program, others)
         host = HostCode(program, gpu, sites)
-    assumed = host.lacking() if pins else frozenset[ir.Variable | str]()
+    assumed = host.lacking() if pins else frozenset[str]()
     instances = host.launches(pins, None, assumed)
     if given := _host_variables(program, overrides, instances):
         pins, assumed = {**given, **pins}, host.lacking()
