@@ -158,13 +158,22 @@ def failed_row(configuration: Configuration, reason: str) -> MeasuredRow:
 
 def measured_row(configuration: Configuration, measured: Measured, power: Power) -> MeasuredRow:
     """The row of a measurement; flagged, with the reasons, when the watts are not to be believed."""
-    launch, window = measured.launch, measured.trace.window
-    return replace(
-        failed_row(configuration, power.invalid),
+    launch = measured.launch
+    row = replace(
+        failed_row(configuration, ""),
         kernel=configuration.choice.kernel or launch.name,
         grid=launch.grid,
         block=launch.block,
         shared_bytes=launch.shared_bytes,
+    )
+    return with_power(row, measured.trace, power)
+
+
+def with_power(row: MeasuredRow, trace: Trace, power: Power) -> MeasuredRow:
+    """The row with what its trace says."""
+    window = trace.window
+    return replace(
+        row,
         core_mhz=power.core_mhz,
         memory_mhz=power.memory_mhz,
         time_s=window.elapsed_s / window.launches,
@@ -179,4 +188,5 @@ def measured_row(configuration: Configuration, measured: Measured, power: Power)
         power_valid=not power.invalid,
         capped=power.capped,
         throttled=power.throttled,
+        reason=power.invalid,
     )

@@ -27,7 +27,9 @@ from wattslice_corpora.records import MeasuredRow, write_table
 
 MEASURED_TABLE = "measured.csv"
 """The table of measured runs in the folder of a campaign."""
-_JOURNAL, _METHODS, _TRACES = "journal.jsonl", "methods.csv", "traces"
+TRACES = "traces"
+"""The folder of raw traces, ``NAME.csv.gz`` each."""
+_JOURNAL, _METHODS = "journal.jsonl", "methods.csv"
 
 
 class Entry(Struct, frozen=True):
@@ -68,7 +70,7 @@ class Journal:
 
     def __enter__(self) -> Journal:
         try:
-            (self.folder / _TRACES).mkdir(parents=True, exist_ok=True)
+            (self.folder / TRACES).mkdir(parents=True, exist_ok=True)
             self._file = (self.folder / _JOURNAL).open("a+b", buffering=0)
         except OSError as error:
             raise MeasureError(f"{self.folder}: cannot be written: {error.strerror}") from None
@@ -177,7 +179,7 @@ class Journal:
             raise
 
     def _keep_trace(self, name: str, trace: Trace) -> None:
-        final = self.folder / _TRACES / f"{name}.csv.gz"
+        final = self.folder / TRACES / f"{name}.csv.gz"
         draft = final.with_suffix(".tmp")
         try:
             write_trace(draft, trace)

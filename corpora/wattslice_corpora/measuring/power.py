@@ -24,9 +24,10 @@ SHORTEST_WINDOW_S = 2.0
 LARGEST_DISAGREEMENT = 0.03
 """Between the energy counter and the integrated samples."""
 
-SHORTEST_LAUNCH_S = 50e-6
-LAUNCH_GAP_S = 1e-6
-"""Assumed, not measured yet: how long the GPU idles between two launches of a graph; 2 % of the shortest."""
+SHORTEST_LAUNCH_S = 30e-6
+LAUNCH_GAP_S = 0.6e-6
+"""How long the GPU idles between two launches of a graph: what the spinning kernels of an H200 took on top of
+their cycles. 2 % of the shortest launch."""
 
 _LEAST_STEADY = 0.8
 _MOST_FAILURES = 0.2
@@ -88,7 +89,10 @@ def power_of(trace: Trace, method: Method | None = None) -> Power:
     """The watts of a trace; `method` None: the energy counter where there is one, else MTSM."""
     window = trace.window
     inside = trace.between(window.begin_s, window.end_s)
-    plateau = _plateau(inside)
+    capped = _share(inside, CAPPING)
+    # At its limit a board holds the average of a second, not the power: it swings about the limit (H200: 500
+    # to 790 W, 0.8 s long), and the mean over the window is what belongs to the mean time of its launches.
+    plateau = None if capped else _plateau(inside)
     steady = trace.between(plateau.begin_s, plateau.end_s) if plateau else inside
     powers = MethodPowers(
         energy_counter_w=counter_power(steady),
@@ -99,7 +103,7 @@ def power_of(trace: Trace, method: Method | None = None) -> Power:
     if method is None:
         method = Method.MTSM if powers.energy_counter_w is None else Method.ENERGY_COUNTER
     power_w = powers.by(method)
-    capped, throttled = _share(steady, CAPPING), _share(steady, SLOWING)
+    throttled = _share(steady, SLOWING)
     launch_s = window.elapsed_s / window.launches
     return Power(
         power_w=power_w,
@@ -109,7 +113,7 @@ def power_of(trace: Trace, method: Method | None = None) -> Power:
         idle_w=_median(reading.board_w for reading in trace.idle),
         memory_w=_median(reading.memory_w for reading in steady),
         temperature_c=_median(reading.temperature_c for reading in steady),
-        core_mhz=_median(reading.core_mhz for reading in steady),
+        core_mhz=_clock(steady, capped),
         memory_mhz=_median(reading.memory_mhz for reading in steady),
         capped=capped,
         throttled=throttled,
@@ -242,6 +246,12 @@ def _share(readings: tuple[Reading, ...], reasons: Throttle) -> bool | None:
     if not told:
         return None
     return sum(bool(throttle & reasons) for throttle in told) > _SHARE_THROTTLED * len(told)
+
+
+def _clock(steady: tuple[Reading, ...], capped: bool | None) -> float | None:
+    """The clock of a steady board is one of its steps, that of a swinging one the mean of them."""
+    known = [reading.core_mhz for reading in steady if reading.core_mhz is not None]
+    return statistics.fmean(known) if capped and known else _median(known)
 
 
 def _median(values: Iterable[float | None]) -> float | None:

@@ -37,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     merge = verbs.add_parser("merge", help="put what came home into the folder")
     merge.add_argument("packets", type=Path, nargs="+")
+    verbs.add_parser("judge", help="every row anew from its trace, when the rules have changed")
     build = verbs.add_parser("build", help="compile every program of the plan: a check before the day")
     build.add_argument("--architecture", default="sm_90")
     build.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -72,6 +73,8 @@ def main(arguments: list[str]) -> int:
             return planned.tell(options.folder, options.sm_count)
         if options.verb == "merge":
             return planned.tell_merged(options.folder, options.packets)
+        if options.verb == "judge":
+            return planned.tell_judged(options.folder)
         if options.verb == "build":
             flags = tuple(shlex.split(options.nvcc_flags))
             return planned.build_all(options.folder, options.architecture, options.jobs, flags, options.each)

@@ -20,15 +20,16 @@ from typing import Any
 from msgspec import Struct, to_builtins
 
 from wattslice_corpora.instruction_kernels import Added
-from wattslice_corpora.measuring.bench import Timing
+from wattslice_corpora.measuring.bench import Timing, with_power
 from wattslice_corpora.measuring.card import USES, protocol, write_card
 from wattslice_corpora.measuring.chip import Chip
 from wattslice_corpora.measuring.instruction_energy import instruction_rows
 from wattslice_corpora.measuring.instruction_plan import Study
 from wattslice_corpora.measuring.instruction_table import write_instruction_card, write_instruction_table
-from wattslice_corpora.measuring.journal import Entry, Journal, read_entries
-from wattslice_corpora.measuring.power import SHORTEST_LAUNCH_S
+from wattslice_corpora.measuring.journal import TRACES, Entry, Journal, read_entries
+from wattslice_corpora.measuring.power import SHORTEST_LAUNCH_S, power_of
 from wattslice_corpora.measuring.sensor import Board
+from wattslice_corpora.measuring.trace import read_trace
 from wattslice_corpora.records import sha256, write_table, write_text
 from wattslice_tools.campaign.counters import EACH_S as COUNTER_S
 from wattslice_tools.campaign.probes import DATASET, ProbeRow, probe_rows
@@ -220,6 +221,31 @@ def write_tables(found: BoardFolder, each: int | None = None) -> None:
         table = instruction_rows(plan.instructions, versions, runs, chip.sm_count, _no_machine_code)
         write_instruction_table(folder / INSTRUCTIONS, board, TIMING, table)
         write_instruction_card(folder / INSTRUCTIONS, board, chip, TIMING)
+
+
+def judge_anew(found: BoardFolder) -> int:
+    """Every row again from its trace, by the rules of today; the tables anew. How many rows changed.
+
+    Raises `MeasureError`, `TraceError`, ``OSError``.
+    """
+    changed = 0
+    instructions = found.folder / INSTRUCTIONS, f"{found.identity}, {INSTRUCTIONS}"
+    for folder, identity in ((found.folder, found.identity), instructions):
+        if not read_entries(folder):
+            continue
+        with Journal(folder, identity) as journal:
+            for entry in journal.entries:
+                path = folder / TRACES / f"{entry.name}.csv.gz"
+                if not path.exists():
+                    continue
+                trace = read_trace(path)
+                power = power_of(trace)
+                again = Entry(entry.name, entry.version, with_power(entry.row, trace, power), power.powers)
+                if again != entry:
+                    journal.add(again, None)
+                    changed += 1
+    write_tables(found)
+    return changed
 
 
 def _no_machine_code(study: Study) -> Added | None:

@@ -239,7 +239,7 @@ class _Piece(Struct):
         some = tuple(one for one in wanted if (one.name, one.version) not in done)
         if some and self._left_s() > 0:
             bench = self.lab.instruction_bench(folder / "kernels", plan.instructions)
-            with Journal(folder, f"{self.home.identity}, instructions") as journal:
+            with Journal(folder, f"{self.home.identity}, {INSTRUCTIONS}") as journal:
                 self._measure(Section.INSTRUCTIONS, some, bench, journal, self.most_failures)
 
     def _measure(

@@ -24,6 +24,7 @@ from wattslice_tools.campaign.home import (
     BoardFolder,
     Left,
     boards,
+    judge_anew,
     left_of,
     merge,
     read_lines,
@@ -127,6 +128,14 @@ def tell_merged(campaign: Path, packets: list[Path]) -> int:
     print(*board_lines(campaign), sep="\n")
     print(*faults, sep="\n")
     return 1 if faults else 0
+
+
+def tell_judged(campaign: Path) -> int:
+    """Judges every row of every board anew from its trace, and prints what every board has now."""
+    for found in boards(campaign):
+        print(f"{found.folder.name}: {judge_anew(found)} rows changed")
+    print(*board_lines(campaign), sep="\n")
+    return 0
 
 
 def board_lines(campaign: Path) -> tuple[str, ...]:

@@ -31,7 +31,6 @@ COUNTED = 40
 _TEMPLATE = Path(__file__).with_name("tiled_gemm.cu")
 _SHARED_LIMIT_BYTES = 48 << 10
 _SEED = 0
-_SIZES = (RunSize.LARGE, RunSize.MEDIUM)
 
 
 class Section(Enum):
@@ -40,11 +39,11 @@ class Section(Enum):
     SENSOR = "a", "sensor check: idle, step response, counter against integral, launch gap"
     ROOFLINE = "b", "roofline sweep: fp32, fp64, fp16, tensor cores; live operands and zeros"
     PROBES = "c", "microbenchmarks: latency, bandwidth, throughput, block dispatch, empty kernels"
-    CORPUS = "d", "corpus kernels: good and bad variants first, two sizes"
+    CORPUS = "d", "corpus kernels at their large size: good and bad variants first"
     TUNER = "e", f"tuner space: {VARIANTS} tiled matrix products in random order"
     INSTRUCTIONS = "f", "energies of PTX instructions: MTSM, SMA, single readings, energy counter"
     COUNTERS = "g", f"hardware counters of {COUNTED} corpus kernels (ncu), if permitted"
-    REST = "h", "the other corpus kernels at their medium size"
+    REST = "h", "corpus kernels at their medium size"
     AGAIN = "i", "what was not valid, once more"
 
     def __init__(self, letter: str, what: str) -> None:
@@ -92,9 +91,9 @@ def make_plan(sm_count: int, board: str, folder: Path, each: int | None = None) 
         (Section.SENSOR, tuple(probe.configuration(board) for probe in gap_probes(sm_count))),
         (Section.ROOFLINE, roofline),
         (Section.PROBES, _unseen(probing, roofline)),
-        (Section.CORPUS, (*_corpus(board, True, *_SIZES), *_corpus(board, False, RunSize.LARGE))),
+        (Section.CORPUS, _corpus(board, RunSize.LARGE)),
         (Section.TUNER, _tuner(board, folder)),
-        (Section.REST, _corpus(board, False, RunSize.MEDIUM)),
+        (Section.REST, _corpus(board, RunSize.MEDIUM)),
     )
     return Plan(
         tuple((section, some[:each]) for section, some in powers),
@@ -152,15 +151,17 @@ def _throughputs(sm_count: int) -> tuple[SliceSpec, ...]:
     return tuple(spec for spec in found if is_feasible(spec))
 
 
-def _corpus(board: str, paired: bool, *sizes: RunSize) -> tuple[Configuration, ...]:
-    """Kernels of programs that are variants of each other, or of the others; one size after the other."""
-    programs = [
-        program for program in load_manifest() if program.repeatable and paired == bool(program.variants)
-    ]
+def _corpus(board: str, size: RunSize) -> tuple[Configuration, ...]:
+    """Kernels of programs that are variants of each other, then the others, each part in random order."""
     chance = random.Random(_SEED)
     found: list[Configuration] = []
-    for size in sizes:
-        part = [one for program in programs for one in _at(program, size, board)]
+    for paired in (True, False):
+        part = [
+            one
+            for program in load_manifest()
+            if program.repeatable and paired == bool(program.variants)
+            for one in _at(program, size, board)
+        ]
         found += chance.sample(part, len(part))
     return tuple(found)
 
