@@ -10,12 +10,13 @@ from msgspec import Struct
 from wattslice.errors import WattsliceError
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.parse_options import ParseOptions
+from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Program
-from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
+from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides
 from wattslice.launches.overrides import names_kernel
-from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice.training.launch_rows import launch_features, launch_rows
-from wattslice_corpora.manifest import CorpusKernel, load_manifest
+from wattslice_corpora.manifest import load_manifest
 from wattslice_corpora.records import (
     UNKNOWN_DATA,
     CoreClock,
@@ -165,10 +166,9 @@ def _campaign_features(
 ) -> tuple[tuple[WorkloadRow, ...], tuple[SliceRow, ...], tuple[tuple[Run, str], ...]]:
     """The features of every distinct run, as far as its source can be analysed, and why others have none.
 
-    A run of a corpus program has the values of its command line for the variables of `main`; the launch
-    configuration is the measured one.
+    A program runs with the measured command line; the launch configuration is the measured one.
     """
-    corpus = {program.name: program for program in load_manifest()}
+    corpus = {program.name: program.file for program in load_manifest()}
     programs: dict[Path, Program] = {}
     workloads: list[WorkloadRow] = []
     slices: list[SliceRow] = []
@@ -180,10 +180,10 @@ def _campaign_features(
             continue
         seen.add(run)
         try:
-            path, program = _source(folder, row, corpus)
+            path = _source(folder, row, corpus)
             if path not in programs:
                 programs[path] = read_cuda(path, ParseOptions())
-            launch = _launch(programs[path], row, program, gpu)
+            launch = _launch(programs[path], row, gpu)
             live = _ZEROS if row.input == "zeros" else UNKNOWN_DATA
             rows = launch_rows(run, 0, row.kernel, path.name, 1, launch_features(launch, gpu), live)
             workloads.append(rows.workload)
@@ -193,33 +193,29 @@ def _campaign_features(
     return tuple(workloads), tuple(slices), tuple(reasons)
 
 
-def _source(
-    folder: Path, row: MeasuredRow, corpus: dict[str, CorpusKernel]
-) -> tuple[Path, CorpusKernel | None]:
+def _source(folder: Path, row: MeasuredRow, corpus: dict[str, Path]) -> Path:
     written = folder / _SOURCES / f"{row.benchmark}.cu"
     if written.is_file():
-        return written, None
+        return written
     if row.benchmark in corpus:
-        return corpus[row.benchmark].file, corpus[row.benchmark]
+        return corpus[row.benchmark]
     raise RecordError(f"its source {row.benchmark}.cu is not at hand")
 
 
-def _launch(program: Program, row: MeasuredRow, corpus: CorpusKernel | None, gpu: Gpu) -> KernelLaunch:
-    """The launch of the host code that has the measured configuration, else that configuration as a whole."""
-    settings: tuple[Setting, ...] = ()
-    if corpus is not None:
-        values = (int(word) for word in row.arguments.split())
-        settings = tuple(
-            Setting(None, size.name, value) for size, value in zip(corpus.sizes, values, strict=False)
-        )
-    found = _of_kernel(resolve_launches(program, Overrides((), settings), gpu), row.kernel)
+def _launch(program: Program, row: MeasuredRow, gpu: Gpu) -> KernelLaunch:
+    """The launch of a run with the measured command line that has the measured configuration, else that
+    configuration as a whole.
+    """
+    words = ProgramArguments(tuple(row.arguments.split()), "the measured run")
+    run = Neighbours(arguments=lambda main: words)
+    found = _of_kernel(resolve_launches(program, Overrides(), gpu, run), row.kernel)
     for launch in found:
         if (launch.grid, launch.block) == (row.grid, row.block):
             return launch
     if row.grid is None or row.block is None:
         raise RecordError("its launch configuration was not recorded")
     override = LaunchOverride(row.kernel, row.grid, row.block, row.shared_bytes)
-    found = _of_kernel(resolve_launches(program, Overrides((override,), settings), gpu), row.kernel)
+    found = _of_kernel(resolve_launches(program, Overrides((override,)), gpu, run), row.kernel)
     if not found:
         raise RecordError(f"{program.file} has no kernel {row.kernel}")
     return found[0]
