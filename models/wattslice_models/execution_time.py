@@ -245,9 +245,9 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     for resource, number in (
         (Resource.FP32, instructions.fp32 + shared_units),
         (Resource.FP64, fp64),
-        (Resource.FP16, instructions.fp16),
+        (Resource.FP16, instructions.fp16 / chip.fp16_efficiency),
         (Resource.SPECIAL, instructions.special),
-        (Resource.TENSOR, instructions.tensor),
+        (Resource.TENSOR, instructions.tensor / chip.tensor_efficiency),
     ):
         lanes_of[resource] = _rate(gpu, resource)
         seconds[resource] = lanes * number / lanes_of[resource] / parameters.pipe_share / hertz
@@ -437,8 +437,9 @@ def _known_rate(gpu: Gpu, resource: Resource) -> float | None:
             return gpu.int32_add_per_clock_per_sm
         case Resource.FP64:
             return gpu.fp64_fma_per_clock_per_sm
-        case Resource.FP16:
-            return gpu.fp16_vector_fma_per_clock_per_sm
+        case Resource.FP16:  # an instruction has two halves
+            halves = gpu.fp16_vector_fma_per_clock_per_sm
+            return None if halves is None else halves / 2
         case Resource.SPECIAL:
             return gpu.sfu_per_clock_per_sm
         case Resource.TENSOR:
