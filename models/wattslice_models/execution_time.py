@@ -129,9 +129,9 @@ OTHER_REGISTER_READS = 1.2
 """Registers that an instruction reads which is no multiply-add of three: mean of 76 innermost loops of
 NV-DVFS, llm.c and PolyBench in SASS, where `.reuse` spares a read."""
 MOVED_TO_MULTIPLIERS = 0.2
-"""Of the integer instructions that are no multiplications, what nvcc writes as IMAD where the units of fp32 have
-less to do: additions, left shifts, moves. 0.1 to 0.4 in 18 kernels of the corpus without fp32 in SASS of sm_90, 0
-in those with much fp32. Since Volta."""
+"""Of the integer instructions that are no multiplications, what nvcc writes as IMAD where the units of fp32
+have less to do: additions, left shifts, moves. 0.1 to 0.4 in kernels of the corpus without fp32, 0 in those
+with much of it (SASS of sm_90). Since Volta."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
