@@ -199,7 +199,6 @@ def sensor_facts(path: Path) -> tuple[tuple[str, float], ...]:
     values = (
         ("idle_power_w", check["without_context"]["power_w"], 1.0),
         ("nvml_update_period_ms", check["instant_period_s"], 1e3),
-        ("memory_clock_mhz", check["after_load"]["memory_mhz"], 1.0),
     )
     return tuple((name, round(value * scale, 1)) for name, value, scale in values if value is not None)
 
