@@ -125,9 +125,9 @@ def counter_power(readings: tuple[Reading, ...], swings: bool = False) -> float 
     """Watts from the energy counter: the slope of joules over seconds through its steps, by least squares.
 
     The counter moves every 100 ms or so, some milliseconds before a reading shows it: a step is taken to have
-    happened half-way between two readings, and many of them are worth more than the first and the last: these
-    alone count where the power `swings`, for then no slope is the mean. None when the counter is missing, made
-    fewer than five steps, or went backwards other than by wrapping at 32 bits.
+    happened half-way between two readings, and many of them are worth more than the first and the last. These
+    two alone count where the power `swings`, for then no slope is the mean. None when the counter is missing,
+    made fewer than five steps, or went backwards other than by wrapping at 32 bits.
     """
     steps = _counter_steps(readings)
     if len(steps) < _FEWEST_STEPS:
