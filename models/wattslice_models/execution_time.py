@@ -3,9 +3,10 @@
     t_r = work_r / throughput_r    for each resource r
     t = t_launch + (t_sm^p + t_memory^p + t_rows^p + t_latency^p + t_barrier^p)^(1/p)
 
-t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_rows the opening of rows of
-DRAM, t_latency the waiting, t_barrier the barriers, in which warps do nothing else. They go on side by side,
-but not perfectly: the exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
+t_sm is what the units of an SM take: the slowest of pipes and issue, and the load/store units, in a p-norm of
+their own. t_memory is the slower of L2 and DRAM, t_rows the opening of rows of DRAM, t_latency the waiting,
+t_barrier the barriers, in which warps do nothing else. They go on side by side, but not perfectly: the exponent
+p says how well (infinite: the slowest alone counts; 1: one after the other).
 
 Throughputs per SM and clock come from the GPU catalogue; the busiest SM sets the time of everything that
 happens inside an SM. It has at least the mean of all, and of the k blocks with the most work one SM gets
@@ -99,8 +100,8 @@ class TimeParameters(Struct, frozen=True):
     pipe_share: float = 0.97
     """Of the peak rate of arithmetic pipes and register ports: what loops of multiply-adds reach on A100,
     V100 and Quadro RTX 8000 (gpu-benches, mixbench). Not fitted."""
-    issue_share: float = 0.87
-    """Of the peak rate of issue and load/store units."""
+    issue_share: float = 0.95
+    """Of the peak rate of issue and load/store units: loops of one kind of work reach 0.96 to 1 on an H200."""
     overlap: float = 2.0
     """Exponent p with which arithmetic, memory, waiting and barriers overlap; 1: not at all."""
     latency_share: float = 1.0
@@ -112,6 +113,7 @@ DEFAULT_TIME_PARAMETERS = TimeParameters()
 WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
 _OF_THE_CHIP = (Resource.L2, Resource.DRAM, Resource.DISPATCH)
 _SHARED_BY_SMS = frozenset({*_OF_THE_CHIP, Resource.DRAM_ROWS})
+_NEAR_MEMORY = (Resource.LOAD_STORE, Resource.TEXTURE)
 _NOT_A_PIPE = frozenset({*WAITING, *_SHARED_BY_SMS, Resource.LAUNCH, Resource.BARRIER})
 ROW_OPENING_NS = 4.0
 """Between two rows that a channel of DRAM opens (tRRD, a quarter of tFAW): GDDR6 in Ramulator 2 (7 clocks of
@@ -132,6 +134,9 @@ MOVED_TO_MULTIPLIERS = 0.2
 """Of the integer instructions that are no multiplications, what nvcc writes as IMAD where the units of fp32
 have less to do: additions, left shifts, moves. 0.1 to 0.4 in kernels of the corpus without fp32, 0 in those
 with much of it (SASS of sm_90). Since Volta."""
+UNIT_OVERLAP = 3.0
+"""Exponent with which pipes and load/store units of an SM overlap: among 2, 3, 4 and 6 the one that suits tiled
+products, kernels and microbenchmarks of an H200 and the applications of six older boards alike. Not fitted."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
@@ -334,7 +339,7 @@ def _by_resource(found: Mapping[tuple[_Place, Resource], float], exponent: float
     for (place, resource), held_s in found.items():
         if place is not _Place.SLOT:
             seconds[resource] = max(seconds.get(resource, 0.0), held_s)
-    units_s = max(held_s for resource, held_s in seconds.items() if resource not in _NOT_A_PIPE)
+    units_s = _units_s(seconds)
     waiting_s = found[_Place.SLOT, Resource.LATENCY]
     alone_s = max(s for key, s in found.items() if key[0] is _Place.SLOT and key[1] is not Resource.LATENCY)
     if alone_s > units_s:
@@ -416,8 +421,22 @@ def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:
     """Seconds that resources take side by side: a p-norm of SM, memory, latency and barriers."""
     memory = max(seconds[resource] for resource in _OF_THE_CHIP)
     latency = max(seconds.get(resource, 0.0) for resource in WAITING)
-    sm = max(seconds[resource] for resource in seconds if resource not in _NOT_A_PIPE)
-    parts = (memory, latency, sm, seconds[Resource.BARRIER], seconds.get(Resource.DRAM_ROWS, 0.0))
+    sm, rows = _units_s(seconds), seconds.get(Resource.DRAM_ROWS, 0.0)
+    return _p_norm((memory, latency, sm, seconds[Resource.BARRIER], rows), exponent)
+
+
+def _units_s(seconds: dict[Resource, float]) -> float:
+    """Seconds that the units of an SM take: pipes and issue beside load/store and textures."""
+    near = max(seconds.get(resource, 0.0) for resource in _NEAR_MEMORY)
+    pipes = max(
+        held_s
+        for resource, held_s in seconds.items()
+        if resource not in _NOT_A_PIPE and resource not in _NEAR_MEMORY
+    )
+    return _p_norm((near, pipes), UNIT_OVERLAP)
+
+
+def _p_norm(parts: tuple[float, ...], exponent: float) -> float:
     slowest = max(parts)
     if not slowest:
         return 0.0

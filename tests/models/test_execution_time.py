@@ -164,7 +164,17 @@ def test_bank_conflicts_in_l1_cost_passes_too():
         predict_time(replace(work, l1_passes=passes), V100, None, EXACT).time_s for passes in (1e4, 8e4)
     )
     assert free == pytest.approx(predict_time(work, V100, None, EXACT).time_s)
-    assert found == pytest.approx(10 * 8 * 8e4 * 128 / 126 / 1380e6)  # 126 bytes a clock and SM
+    assert found == pytest.approx(10 * 8 * 8e4 * 128 / 126 / 1380e6, rel=1e-4)  # 126 bytes a clock and SM
+
+
+def test_load_store_units_overlap_with_the_pipes_of_their_sm():
+    def seconds(**done):
+        work = Workload(17000, 256, 64.0, Instructions(**done), None, *NO_BYTES, dependent_loads=0.0)
+        return predict_time(work, V100, None, EXACT).time_s
+
+    pipe, near = seconds(fp32=2e4), seconds(load_store=1e4)  # 64 and 32 lanes a clock
+    assert near == pytest.approx(pipe, rel=0.01)
+    assert seconds(fp32=2e4, load_store=1e4) == pytest.approx(2 ** (1 / 3) * pipe, rel=0.02)
 
 
 def test_resources_overlap_as_well_as_the_exponent_says():
