@@ -3,10 +3,10 @@
     t_r = work_r / throughput_r    for each resource r
     t = t_launch + (t_sm^p + t_memory^p + t_rows^p + t_latency^p + t_barrier^p)^(1/p)
 
-t_sm is what the units of an SM take: the slowest of pipes and issue, and the load/store units, in a p-norm of
-their own. t_memory is the slower of L2 and DRAM, t_rows the opening of rows of DRAM, t_latency the waiting,
-t_barrier the barriers, in which warps do nothing else. They go on side by side, but not perfectly: the exponent
-p says how well (infinite: the slowest alone counts; 1: one after the other).
+t_sm is what the units of an SM take: the slowest of pipes and issue, and the load/store units, in a p-norm
+of their own. t_memory is the slower of L2 and DRAM, t_rows the opening of rows of DRAM, t_latency the
+waiting, t_barrier the barriers, in which warps do nothing else. They go on side by side, but not perfectly:
+the exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
 
 Throughputs per SM and clock come from the GPU catalogue; the busiest SM sets the time of everything that
 happens inside an SM. It has at least the mean of all, and of the k blocks with the most work one SM gets
@@ -101,7 +101,7 @@ class TimeParameters(Struct, frozen=True):
     """Of the peak rate of arithmetic pipes and register ports: what loops of multiply-adds reach on A100,
     V100 and Quadro RTX 8000 (gpu-benches, mixbench). Not fitted."""
     issue_share: float = 0.95
-    """Of the peak rate of issue and load/store units: loops of one kind of work reach 0.96 to 1 on an H200."""
+    """Of the peak rate of issue and load/store units; loops of one work reach 0.96 to 1 on an H200."""
     overlap: float = 2.0
     """Exponent p with which arithmetic, memory, waiting and barriers overlap; 1: not at all."""
     latency_share: float = 1.0
@@ -135,8 +135,8 @@ MOVED_TO_MULTIPLIERS = 0.2
 have less to do: additions, left shifts, moves. 0.1 to 0.4 in kernels of the corpus without fp32, 0 in those
 with much of it (SASS of sm_90). Since Volta."""
 UNIT_OVERLAP = 3.0
-"""Exponent with which pipes and load/store units of an SM overlap: among 2, 3, 4 and 6 the one that suits tiled
-products, kernels and microbenchmarks of an H200 and the applications of six older boards alike. Not fitted."""
+"""Exponent with which pipes and load/store units of an SM overlap: among 2, 3, 4 and 6 the one that suits
+tiled products, kernels and microbenchmarks of an H200 and the applications of six older boards. Not fitted."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
