@@ -136,7 +136,7 @@ have less to do: additions, left shifts, moves. 0.1 to 0.4 in kernels of the cor
 with much of it (SASS of sm_90). Since Volta."""
 UNIT_OVERLAP = 3.0
 """Exponent with which pipes and load/store units of an SM overlap: among 2, 3, 4 and 6 the one that suits
-tiled products, kernels and microbenchmarks of an H200 and the applications of six older boards. Not fitted."""
+tiled products, kernels and microbenchmarks of an H200 and applications of six older boards. Not fitted."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
