@@ -39,8 +39,10 @@ class Resource(StrEnum):
     REGISTERS = "register ports"
     LOAD_STORE = "load/store and shared memory"
     TEXTURE = "texture units"
+    CONSTANT = "constant cache"
     BARRIER = "barriers"
     L2 = "L2 bandwidth"
+    ATOMICS = "atomics in L2"
     DRAM = "DRAM bandwidth"
     DRAM_ROWS = "opening of DRAM rows"
     LATENCY = "latency"
@@ -110,7 +112,7 @@ class TimeParameters(Struct, frozen=True):
 DEFAULT_TIME_PARAMETERS = TimeParameters()
 
 WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
-_OF_THE_CHIP = (Resource.L2, Resource.DRAM, Resource.DISPATCH)
+_OF_THE_CHIP = (Resource.L2, Resource.ATOMICS, Resource.DRAM, Resource.DISPATCH)
 _SHARED_BY_SMS = frozenset({*_OF_THE_CHIP, Resource.DRAM_ROWS})
 _NOT_A_PIPE = frozenset({*WAITING, *_SHARED_BY_SMS, Resource.LAUNCH, Resource.BARRIER})
 ROW_OPENING_NS = 4.0
@@ -273,6 +275,9 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     if workload.texture_fetches:
         units = chip.texture_units_per_sm
         seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
+    constants = workload.constant_requests * chip.constant_request_cycles
+    constants += workload.constant_misses * chip.constant_miss_cycles
+    seconds[Resource.CONSTANT] = warps * constants / hertz
     seconds[Resource.BARRIER] = warps * workload.barriers / chip.barrier_warps_per_clock_per_sm / hertz
     seconds[Resource.L2] = own * moved.l2_bytes / L2_PORT_BYTES / hertz
     l2_bytes_per_s = chip.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz
@@ -283,6 +288,7 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     of_chip = {
         Resource.DISPATCH: chip.block_dispatch_cycles / hertz,
         Resource.L2: own * moved.l2_bytes / (l2_bytes_per_s * parameters.l2_share),
+        Resource.ATOMICS: warps * _atomic_clocks(workload, gpu) / hertz,
         Resource.DRAM: own * moved.dram_bytes / bandwidth,
     }
     channels = gpu.memory_bus_bits / _CHANNEL_BITS.get(gpu.memory_type, math.inf)
@@ -459,6 +465,13 @@ def _integer_clocks(workload: Workload, gpu: Gpu) -> float:
     multiply = workload.instructions.integer_multiply / (gpu.int32_mul_per_clock_per_sm or add_rate)
     rest = max(0.0, workload.instructions.integer - workload.instructions.integer_multiply) / add_rate
     return multiply + rest if gpu.architecture.has_one_integer_pipe else max(multiply, rest)
+
+
+def _atomic_clocks(workload: Workload, gpu: Gpu) -> float:
+    """Clocks of L2 for the atomics of one warp: all slices together, or the one that has the busiest line."""
+    chip = gpu.architecture
+    together = workload.atomic_requests / (chip.atomic_requests_per_clock_per_sm * gpu.sm_count)
+    return max(together, workload.atomic_line_requests * chip.atomic_line_cycles)
 
 
 def resident_blocks(workload: Workload) -> float:
