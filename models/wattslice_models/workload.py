@@ -100,10 +100,10 @@ class Workload(Struct, frozen=True):
     constant_requests: float = 0.0
     """Distinct addresses of the lanes of each load from constant memory (LDC), per launched warp."""
     constant_misses: float = 0.0
-    """Lines of 64 bytes, beyond the first of a load, that the SM's cache for indexed constants does not hold."""
+    """Lines of 64 bytes, beyond the first of a load, that the cache for indexed constants does not hold."""
     atomic_requests: float = 0.0
-    """What atomics on global memory ask of L2, per launched warp: one for each sector, and again for each lane
-    that has the same word."""
+    """What atomics on global memory ask of L2, per launched warp: one for each sector, and again for each
+    lane that has the same word."""
     atomic_line_requests: float = 0.0
     """The part of them that one line of 128 bytes gets; 0 where no size of what they reach is known."""
     kinds: tuple[Workload, ...] = ()

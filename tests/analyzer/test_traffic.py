@@ -583,7 +583,10 @@ def test_passes_of_shared_memory_are_those_of_the_requests_that_the_compiler_mak
         ("float", "atomicAdd(&s[t], x[t])", 2),
         ("float", "atomicExch(&s[t], x[t])", 1),
         ("unsigned long long", "atomicAdd(&s[0], 1ull)", 2 * 32),
-        ("int", "atomicAdd(&s[x[t]], x[t])", 1),  # data decide: a lower bound
+        ("int", "atomicAdd(&s[x[t]], x[t])", 3.52),  # data decide: the fullest of 32 banks, lane by lane
+        ("int", "atomicAdd(&s[x[t]], 1)", 2.78),  # lanes on one of 128 words together
+        ("float", "atomicAdd(&s[x[t]], x[t])", 2 * 3.52),
+        ("int", "x[t] = s[x[t]]", 2.78),
     ],
 )
 def test_lanes_that_queue_for_a_word_of_shared_memory_take_a_pass_each(tmp_path, type_, call, passes):
@@ -592,7 +595,7 @@ def test_lanes_that_queue_for_a_word_of_shared_memory_take_a_pass_each(tmp_path,
     }}"""
     launch, profile = counted(tmp_path, source, "k=8:128", "n=5")
     moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
-    assert moved.shared_passes == pytest.approx(passes)
+    assert moved.shared_passes == pytest.approx(passes, rel=0.01)
 
 
 def test_an_atomic_on_a_word_that_a_loop_moves_to_is_of_one_lane_each_time(tmp_path):

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.counting.sites import BANK_BYTES, CONSTANT_LINE_BYTES, SECTOR_BYTES
+from wattslice.counting.sites import BANK_BYTES, BANKS, CONSTANT_LINE_BYTES, SECTOR_BYTES
 from wattslice.ir import AtomicOp, Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import (
     MemoryAccess,
@@ -62,10 +62,10 @@ class Traffic(Struct, frozen=True):
     `dram_rows`: rows of DRAM that are opened; what data lead to opens none, a lower bound.
     `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
     extent is unknown. `l1_passes`: of global and texture accesses through L1, as `Workload` has them.
-    `constant_requests`, `constant_misses`: of constant memory, distinct addresses of a warp's loads, and lines
-    that its cache does not hold, beyond the first of each load. `atomic_requests`: what the warp's atomics on global
-    memory ask of L2, once for each sector and for each lane that has the same word; `atomic_line_requests`:
-    those that one line of 128 bytes gets, divided by all warps, where the size of what they reach is known.
+    `constant_requests`, `constant_misses`: of constant memory, distinct addresses of a warp's loads, and
+    lines that its cache lacks, beyond the first of each load. `atomic_requests`: what the warp's atomics on
+    global memory ask of L2, once for each sector and for each lane that has the same word;
+    `atomic_line_requests`: those that one line of 128 bytes gets, divided by all warps, where the size of what they reach is known.
     `gathered`: accesses whose address depends on data; with them `l1_bytes` is an upper bound.
     """
 
@@ -271,8 +271,10 @@ def traffic(
         if access.space is MemorySpace.SHARED:
             if access.atomic is None:
                 own = made.per_warp * shared_passes(statistics, made)
+                if statistics.bank_passes is None:
+                    own *= _passes_at_random(*_drawn(access, made), joins_lanes=True)
             else:
-                own = made.per_warp * _atomic_passes(access.atomic, statistics)
+                own = made.per_warp * _atomic_passes(access, access.atomic, statistics, made)
             by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
             passes += own
             shared += made.per_thread
@@ -625,17 +627,45 @@ _JOINED_BY_WARP = frozenset(
 _EXCHANGES = frozenset({AtomicOp.EXCHANGE, AtomicOp.CAS})
 
 
-def _atomic_passes(atomic: ir.Atomic, statistics: SiteStatistics) -> float:
-    """Passes of one atomic of a warp on shared memory; a lower bound where the address is not known.
+def _drawn(access: MemoryAccess, made: RequestCount) -> tuple[int, int]:
+    """Lanes of one request to shared memory, and words of the array that it goes to, if data lead there."""
+    size_bytes = access.root.type.size_bytes if access.root is not None else 0
+    words = size_bytes // BANK_BYTES or BANKS * WARP_SIZE
+    return max(1, round(WARP_SIZE * made.per_thread / made.per_warp)), max(1, words)
+
+
+@lru_cache(maxsize=256)
+def _passes_at_random(lanes: int, words: int, *, joins_lanes: bool) -> float:
+    """The most that a bank has to serve where so many lanes have words of an array at random, on the mean.
+
+    Of 32 lanes 3.1 in a table of 256 words, as counters on an H200 say of AES. `joins_lanes`: those on one
+    word are served together, as loads are.
+    """
+    drawn = np.sort(np.random.default_rng(0).integers(words, size=(1000, lanes)), axis=1)
+    served = np.ones(drawn.shape, dtype=np.bool_)
+    if joins_lanes:
+        served[:, 1:] = drawn[:, 1:] != drawn[:, :-1]
+    banks = drawn % BANKS + BANKS * np.arange(len(drawn))[:, None]
+    queues = np.bincount(banks[served], minlength=BANKS * len(drawn)).reshape(-1, BANKS)
+    return float(queues.max(axis=1).mean())
+
+
+def _atomic_passes(
+    access: MemoryAccess, atomic: ir.Atomic, statistics: SiteStatistics, made: RequestCount
+) -> float:
+    """Passes of one atomic of a warp on shared memory; where data lead, as of words at random.
 
     By the SASS of nvcc 13: integers of 32 bits have an ATOMS, which serves lanes on one word one after the
     other; where all lanes of a block have one address, the compiler has one lane add up the warp. Additions
     of 1 have an ATOMS.POPC.INC since Ampere, taken to serve lanes on one word together as a read does (older
     chips serve them one by one). Other types are a loop of LDS and ATOMS.CAST, once for each lane on a word.
     """
-    if statistics.queued is None:
-        return request_passes(statistics)
-    alone, together = statistics.queued
+    if statistics.queued is None or statistics.bank_passes is None:
+        drawn = _drawn(access, made)
+        joined = _passes_at_random(*drawn, joins_lanes=True)
+        alone = together = _passes_at_random(*drawn, joins_lanes=False)
+    else:
+        joined, (alone, together) = request_passes(statistics), statistics.queued
     is_word = atomic.type.kind in (TypeKind.INT, TypeKind.BOOL) and atomic.type.size_bytes == BANK_BYTES
     if not is_word and atomic.op not in _EXCHANGES:
         return 2.0 * alone
@@ -644,7 +674,7 @@ def _atomic_passes(atomic: ir.Atomic, statistics: SiteStatistics) -> float:
     by_one = all(
         isinstance(one, ir.Constant) and one.value == 1 for one in map(ir.strip_casts, atomic.arguments)
     )
-    return request_passes(statistics) if by_one and atomic.op is AtomicOp.ADD else together
+    return joined if by_one and atomic.op is AtomicOp.ADD else together
 
 
 def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
