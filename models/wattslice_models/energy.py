@@ -152,7 +152,8 @@ def component_work(workload: Workload, gpu: Gpu) -> tuple[ComponentWork, ...]:
         Component.SPECIAL: threads * done.special,
         Component.TENSOR: threads * done.tensor,
         Component.ISSUE: warps * per_warp,
-        Component.SHARED: PASS_BYTES * moved.shared_passes,
+        # Of constant memory, which has no energy of its own, each address is like a pass.
+        Component.SHARED: PASS_BYTES * (moved.shared_passes + warps * workload.constant_requests),
         Component.L1: moved.l1_bytes,
         Component.L2: moved.l2_bytes,
         Component.DRAM: moved.dram_bytes,

@@ -40,8 +40,10 @@ class Resource(StrEnum):
     REGISTERS = "register ports"
     LOAD_STORE = "load/store and shared memory"
     TEXTURE = "texture units"
+    CONSTANT = "constant cache"
     BARRIER = "barriers"
     L2 = "L2 bandwidth"
+    ATOMICS = "atomics in L2"
     DRAM = "DRAM bandwidth"
     DRAM_ROWS = "opening of DRAM rows"
     LATENCY = "latency"
@@ -111,7 +113,7 @@ class TimeParameters(Struct, frozen=True):
 DEFAULT_TIME_PARAMETERS = TimeParameters()
 
 WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
-_OF_THE_CHIP = (Resource.L2, Resource.DRAM, Resource.DISPATCH)
+_OF_THE_CHIP = (Resource.L2, Resource.ATOMICS, Resource.DRAM, Resource.DISPATCH)
 _SHARED_BY_SMS = frozenset({*_OF_THE_CHIP, Resource.DRAM_ROWS})
 _NEAR_MEMORY = (Resource.LOAD_STORE, Resource.TEXTURE)
 _NOT_A_PIPE = frozenset({*WAITING, *_SHARED_BY_SMS, Resource.LAUNCH, Resource.BARRIER})
@@ -282,6 +284,9 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     if workload.texture_fetches:
         units = chip.texture_units_per_sm
         seconds[Resource.TEXTURE] = lanes * workload.texture_fetches / units / hertz
+    constants = workload.constant_requests * chip.constant_request_cycles
+    constants += workload.constant_misses * chip.constant_miss_cycles
+    seconds[Resource.CONSTANT] = warps * constants / hertz
     seconds[Resource.BARRIER] = warps * workload.barriers / chip.barrier_warps_per_clock_per_sm / hertz
     seconds[Resource.L2] = own * moved.l2_bytes / L2_PORT_BYTES / hertz
     l2_bytes_per_s = chip.l2_bytes_per_clock_per_sm * gpu.sm_count * hertz
@@ -292,6 +297,7 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     of_chip = {
         Resource.DISPATCH: chip.block_dispatch_cycles / hertz,
         Resource.L2: own * moved.l2_bytes / (l2_bytes_per_s * parameters.l2_share),
+        Resource.ATOMICS: warps * _atomic_clocks(workload, gpu) / hertz,
         Resource.DRAM: own * moved.dram_bytes / bandwidth,
     }
     channels = gpu.memory_bus_bits / _CHANNEL_BITS.get(gpu.memory_type, math.inf)
@@ -489,6 +495,13 @@ def _integer_clocks(workload: Workload, gpu: Gpu) -> float:
     even = (rest / add_rate - busy) / (1.0 / add_rate + 1.0 / multiply_rate)
     moved = min(MOVED_TO_MULTIPLIERS * rest, max(0.0, even))
     return max(multiply + moved / multiply_rate, (rest - moved) / add_rate)
+
+
+def _atomic_clocks(workload: Workload, gpu: Gpu) -> float:
+    """Clocks of L2 for the atomics of one warp: all slices together, or the one that has the busiest line."""
+    chip = gpu.architecture
+    together = workload.atomic_requests / (chip.atomic_requests_per_clock_per_sm * gpu.sm_count)
+    return max(together, workload.atomic_line_requests * chip.atomic_line_cycles)
 
 
 def resident_blocks(workload: Workload) -> float:

@@ -128,6 +128,14 @@ class Architecture(Struct, frozen=True):
     """From the end of a block until the one that takes its place runs."""
     barrier_warps_per_clock_per_sm: float
     """Warps that arrive at barriers of blocks."""
+    constant_request_cycles: float
+    """For each distinct address of a warp's request to constant memory, hits in the SM's cache for it."""
+    constant_miss_cycles: float
+    """For each line that this cache has to fetch, one after the other."""
+    atomic_requests_per_clock_per_sm: float
+    """Sectors of atomics that L2 works on, all of it; a sector again for each lane on the same word."""
+    atomic_line_cycles: float
+    """For each of them in one line, which lies in one slice of L2."""
 
     sources: tuple[NumberSource, ...]
 

@@ -61,8 +61,7 @@ class Workload(Struct, frozen=True):
     dram_bytes: float | None = None
     """Bytes per thread that reach DRAM. Unknown: from `footprint_bytes` and the L2 size, else all of L2's."""
     shared_passes: float | None = 0.0
-    """128-byte passes through shared memory per launched warp, bank conflicts included; also repeated
-    requests to constant memory, one for each word beyond the first.
+    """128-byte passes through shared memory per launched warp, bank conflicts included.
     Unknown: no conflicts, `shared_accesses` passes."""
     l1_passes: float | None = None
     """128-byte passes of global accesses through L1 per launched warp, bank conflicts included: it has the
@@ -98,6 +97,15 @@ class Workload(Struct, frozen=True):
     """Share of the bytes of DRAM that are live in the same sense."""
     doubt: str = ""
     """Why the counts or bytes are not to be trusted, else empty."""
+    constant_requests: float = 0.0
+    """Distinct addresses of the lanes of each load from constant memory (LDC), per launched warp."""
+    constant_misses: float = 0.0
+    """Lines of 64 bytes, beyond the first of a load, that the cache for indexed constants does not hold."""
+    atomic_requests: float = 0.0
+    """What atomics on global memory ask of L2, per launched warp: one for each sector, and again for each
+    lane that has the same word."""
+    atomic_line_requests: float = 0.0
+    """The part of them that one line of 128 bytes gets; 0 where no size of what they reach is known."""
     kinds: tuple[Workload, ...] = ()
     """The blocks of each kind, where they do not all have the same work: alone on the GPU, so to say. Of them
     only how far they differ counts: what they add up to says the launch itself. None: all alike."""

@@ -62,6 +62,13 @@ def test_facts_of_the_architecture_set_the_time():
     assert issue == pytest.approx(10 * 256 / 32 * 10_000 / 0.5 / 1e9)
     textures = replace(arithmetic(fp32=1.0), texture_fetches=10_000.0)
     assert time_s(textures, texture_units_per_sm=8.0) == pytest.approx(10 * 256 * 10_000 / 8 / 1e9)
+    constants = replace(arithmetic(fp32=1.0), constant_requests=10_000.0, constant_misses=1000.0)
+    cached = {"constant_request_cycles": 3.0, "constant_miss_cycles": 50.0}
+    assert time_s(constants, **cached) == pytest.approx(10 * 8 * 80_000 / 1e9)
+    atomics = replace(arithmetic(fp32=1.0), atomic_requests=1000.0)
+    assert time_s(atomics, atomic_requests_per_clock_per_sm=0.5) == pytest.approx(10 * 8 * 1000 / 0.5 / 1e9)
+    queue = replace(atomics, atomic_line_requests=10.0)
+    assert time_s(queue, atomic_line_cycles=8.0) == pytest.approx(800 * 8 * 10 * 8 / 1e9)
     lonely = Workload(80, 32, 1.0, Instructions(fp32=10_000.0))
     waiting = time_s(lonely, dependent_issue_cycles=20.0)
     assert waiting == pytest.approx(10_000 / 2 * 20 / 1e9)

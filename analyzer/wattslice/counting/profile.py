@@ -130,8 +130,10 @@ class ReachedObject(Struct, frozen=True):
 class SiteStatistics(Struct, frozen=True):
     """How one textual memory access behaves, averaged over sampled warps.
 
-    `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local).
-    `bank_passes`: passes a request to shared memory or L1 takes (1 = conflict-free). `joined_passes`: those
+    `sectors_per_request`: 32-byte sectors one warp's request touches (global, texture, local); of constant
+    memory lines of 64 bytes.
+    `bank_passes`: passes a request to shared memory or L1 takes (1 = conflict-free); of a request to constant
+    memory the distinct addresses. `joined_passes`: those
     of a request to shared memory that takes one neighbour along, or three, in 128-byte passes. `queued`: if
     shared memory serves each lane by itself, the most that one bank has to; and the same where lanes of one
     block that all have one address count as one.

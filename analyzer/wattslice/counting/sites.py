@@ -19,6 +19,8 @@ from wattslice.counting.values import Pointer, Unknown, Value
 SECTOR_BYTES = 32
 BANKS = 32
 BANK_BYTES = 4
+CONSTANT_LINE_BYTES = 64
+"""A line of the cache for constants: Jia et al. 2018, on Volta (recalled, not re-read)."""
 ROW_BYTES = 2048
 """A row of one bank of DRAM, which has to be opened before anything of it moves: of GDDR chips 2 KB."""
 
@@ -285,10 +287,12 @@ def _looked_at(
         here = offsets[block][active[block]]
         together = 1.0 if here.size and bool((here == here[0]).all()) else queued
         return RequestCost(bank_passes(*asked), 1.0, 1.0, joined=(pair, four), queued=(queued, together))
-    if space is ir.MemorySpace.CONSTANT:  # serves one word after the other
-        passes = sectors_per_request(*asked, sector_bytes=4)
-    else:  # L1 has the banks of shared memory
-        passes = bank_passes(*asked, joins_pairs=False) if space is ir.MemorySpace.GLOBAL else 1.0
+    if space is ir.MemorySpace.CONSTANT:  # serves one address after the other, in lines of its cache
+        addresses = sectors_per_request(offsets, active, 1, threads.warp_population, 1)
+        lines = sectors_per_request(*asked, sector_bytes=CONSTANT_LINE_BYTES)
+        return RequestCost(addresses, lines, 1.0)
+    # L1 has the banks of shared memory.
+    passes = bank_passes(*asked, joins_pairs=False) if space is ir.MemorySpace.GLOBAL else 1.0
     if not bool(active[block].any()):
         return RequestCost(passes, sectors_per_request(*asked), 1.0)
     share = distinct_share(offsets[block], active[block])

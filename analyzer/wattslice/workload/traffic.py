@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.counting.sites import BANK_BYTES, SECTOR_BYTES
+from wattslice.counting.sites import BANK_BYTES, BANKS, CONSTANT_LINE_BYTES, SECTOR_BYTES
 from wattslice.ir import AtomicOp, Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import (
     MemoryAccess,
@@ -46,6 +46,7 @@ class AccessTraffic(Struct, frozen=True):
     """What one access as written moves, units as in `Traffic`: together its totals.
 
     What several accesses to one object have in common is divided by what each would fetch alone.
+    `shared_passes`: of constant memory, `Traffic.constant_requests`.
     """
 
     access: MemoryAccess
@@ -61,8 +62,11 @@ class Traffic(Struct, frozen=True):
     `dram_rows`: rows of DRAM that are opened; what data lead to opens none, a lower bound.
     `footprint_bytes`: distinct bytes of global memory that the launch touches, None when some object's
     extent is unknown. `l1_passes`: of global and texture accesses through L1, as `Workload` has them.
+    `constant_requests`, `constant_misses`: of constant memory, distinct addresses of a warp's loads, and
+    lines that its cache lacks, beyond the first of each load. `atomic_requests`: what the warp's atomics on
+    global memory ask of L2, once for each sector and for each lane that has the same word;
+    `atomic_line_requests`: those that one line of 128 bytes gets, divided by all warps, where the size of what they reach is known.
     `gathered`: accesses whose address depends on data; with them `l1_bytes` is an upper bound.
-    `shared_passes`: also requests to constant memory, one for each word of a warp beyond the first.
     """
 
     l1_bytes: float
@@ -72,6 +76,10 @@ class Traffic(Struct, frozen=True):
     shared_passes: float
     l1_passes: float
     shared_accesses: float
+    constant_requests: float
+    constant_misses: float
+    atomic_requests: float
+    atomic_line_requests: float
     footprint_bytes: float | None
     gathered: tuple[MemoryAccess, ...]
     by_access: tuple[AccessTraffic, ...] = ()
@@ -255,14 +263,18 @@ def traffic(
     local: dict[Variable | None, list[tuple[MemoryAccess, float]]] = {}
     gathered: list[MemoryAccess] = []
     by_access: list[AccessTraffic] = []
+    constants: dict[ir.Root | None, _Constants] = {}
+    atomics: dict[ir.Root | None, _Atomics] = {}
     arrays, extents = launch.same_arrays, launch.extents
     for access, made in made_accesses(launch, profile, requests):
         statistics = profile.sites[access.site]
         if access.space is MemorySpace.SHARED:
             if access.atomic is None:
                 own = made.per_warp * shared_passes(statistics, made)
+                if statistics.bank_passes is None:
+                    own *= _passes_at_random(*_drawn(access, made), joins_lanes=True)
             else:
-                own = made.per_warp * _atomic_passes(access.atomic, statistics)
+                own = made.per_warp * _atomic_passes(access, access.atomic, statistics, made)
             by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
             passes += own
             shared += made.per_thread
@@ -270,9 +282,8 @@ def traffic(
         if access.space is MemorySpace.CONSTANT:
             if statistics.bank_passes is None:
                 gathered.append(access)
-            own = made.per_warp * (_constant_words(access, statistics, made) - 1.0)
-            by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
-            passes += own
+            array = constants.setdefault(access.root, _Constants(access.root))
+            by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, array.add(access, statistics, made)))
             continue
         if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE, MemorySpace.LOCAL):
             continue
@@ -295,6 +306,9 @@ def traffic(
             amounts = own.share * requested, own.share * distinct
             whole = _whole_array(access, root, extents)
             entry.add(access, *amounts, own, statistics.block, whole, made.passes, share)
+            if access.atomic is not None:
+                number = own.share * made.per_warp * _atomic_requests(access, access.atomic, statistics, made)
+                atomics.setdefault(root, _Atomics()).add(number, own.launch_reach or whole)
         if access.is_store:
             stored += requested * times
     loaded = (*loads.values(), *past_l1.values())
@@ -345,6 +359,10 @@ def traffic(
         shared_passes=passes,
         l1_passes=l1_passes,
         shared_accesses=shared,
+        constant_requests=sum(one.requests for one in constants.values()),
+        constant_misses=sum(one.misses for one in constants.values()),
+        atomic_requests=sum(one.requests for one in atomics.values()),
+        atomic_line_requests=max((one.requests_of_a_line for one in atomics.values()), default=0.0),
         footprint_bytes=_footprint(loads, past_l1, stores),
         gathered=tuple(gathered),
         by_access=tuple(by_access),
@@ -386,7 +404,11 @@ def traffic_of_blocks(
 
     l1_bytes = total(one.l1_bytes for one in whole.by_access)
     of_global = l1_bytes / whole.l1_bytes if whole.l1_bytes else 0.0
-    passes = total(one.shared_passes for one in whole.by_access)
+    requests = total(
+        one.shared_passes * (one.access.space is MemorySpace.CONSTANT) for one in whole.by_access
+    )
+    passes = total(one.shared_passes for one in whole.by_access) - requests
+    of_constants = requests / whole.constant_requests if whole.constant_requests else 0.0
     return replace(
         whole,
         l1_bytes=l1_bytes,
@@ -395,6 +417,10 @@ def traffic_of_blocks(
         dram_rows=of_global * whole.dram_rows,
         shared_passes=passes,
         l1_passes=of_global * whole.l1_passes,
+        constant_requests=requests,
+        constant_misses=of_constants * whole.constant_misses,
+        atomic_requests=of_global * whole.atomic_requests,
+        atomic_line_requests=of_global * whole.atomic_line_requests,
         shared_accesses=whole.shared_accesses * passes / (whole.shared_passes or 1.0),
     )
 
@@ -601,17 +627,45 @@ _JOINED_BY_WARP = frozenset(
 _EXCHANGES = frozenset({AtomicOp.EXCHANGE, AtomicOp.CAS})
 
 
-def _atomic_passes(atomic: ir.Atomic, statistics: SiteStatistics) -> float:
-    """Passes of one atomic of a warp on shared memory; a lower bound where the address is not known.
+def _drawn(access: MemoryAccess, made: RequestCount) -> tuple[int, int]:
+    """Lanes of one request to shared memory, and words of the array that it goes to, if data lead there."""
+    size_bytes = access.root.type.size_bytes if access.root is not None else 0
+    words = size_bytes // BANK_BYTES or BANKS * WARP_SIZE
+    return max(1, round(WARP_SIZE * made.per_thread / made.per_warp)), max(1, words)
+
+
+@lru_cache(maxsize=256)
+def _passes_at_random(lanes: int, words: int, *, joins_lanes: bool) -> float:
+    """The most that a bank has to serve where so many lanes have words of an array at random, on the mean.
+
+    Of 32 lanes 3.1 in a table of 256 words, as counters on an H200 say of AES. `joins_lanes`: those on one
+    word are served together, as loads are.
+    """
+    drawn = np.sort(np.random.default_rng(0).integers(words, size=(1000, lanes)), axis=1)
+    served = np.ones(drawn.shape, dtype=np.bool_)
+    if joins_lanes:
+        served[:, 1:] = drawn[:, 1:] != drawn[:, :-1]
+    banks = drawn % BANKS + BANKS * np.arange(len(drawn))[:, None]
+    queues = np.bincount(banks[served], minlength=BANKS * len(drawn)).reshape(-1, BANKS)
+    return float(queues.max(axis=1).mean())
+
+
+def _atomic_passes(
+    access: MemoryAccess, atomic: ir.Atomic, statistics: SiteStatistics, made: RequestCount
+) -> float:
+    """Passes of one atomic of a warp on shared memory; where data lead, as of words at random.
 
     By the SASS of nvcc 13: integers of 32 bits have an ATOMS, which serves lanes on one word one after the
     other; where all lanes of a block have one address, the compiler has one lane add up the warp. Additions
     of 1 have an ATOMS.POPC.INC since Ampere, taken to serve lanes on one word together as a read does (older
     chips serve them one by one). Other types are a loop of LDS and ATOMS.CAST, once for each lane on a word.
     """
-    if statistics.queued is None:
-        return request_passes(statistics)
-    alone, together = statistics.queued
+    if statistics.queued is None or statistics.bank_passes is None:
+        drawn = _drawn(access, made)
+        joined = _passes_at_random(*drawn, joins_lanes=True)
+        alone = together = _passes_at_random(*drawn, joins_lanes=False)
+    else:
+        joined, (alone, together) = request_passes(statistics), statistics.queued
     is_word = atomic.type.kind in (TypeKind.INT, TypeKind.BOOL) and atomic.type.size_bytes == BANK_BYTES
     if not is_word and atomic.op not in _EXCHANGES:
         return 2.0 * alone
@@ -620,7 +674,7 @@ def _atomic_passes(atomic: ir.Atomic, statistics: SiteStatistics) -> float:
     by_one = all(
         isinstance(one, ir.Constant) and one.value == 1 for one in map(ir.strip_casts, atomic.arguments)
     )
-    return request_passes(statistics) if by_one and atomic.op is AtomicOp.ADD else together
+    return joined if by_one and atomic.op is AtomicOp.ADD else together
 
 
 def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
@@ -641,13 +695,92 @@ def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: Requ
     return lanes
 
 
-def _constant_words(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
-    """Words of one request to constant memory, which hands out one after the other; at most the array's."""
-    if statistics.bank_passes is not None:
-        return statistics.bank_passes
-    words = WARP_SIZE * made.per_thread / made.per_warp * max(1.0, statistics.request_bytes / 4)
-    size_bytes = access.root.type.size_bytes if access.root is not None else 0
-    return max(1.0, min(words, size_bytes / 4) if size_bytes else words)
+CONSTANT_CACHE_BYTES = 2048
+"""What an SM caches of indexed constants: Jia et al. 2018, on Volta (recalled, not re-read)."""
+
+
+class _Constants(Struct):
+    """What a warp's loads from one array of constant memory ask of the cache for indexed constants.
+
+    Constants at a fixed place are operands of other instructions and not among them.
+    """
+
+    root: ir.Root | None
+    requests: float = 0.0
+    lines: float = 0.0
+    reach: Reach | None = None
+
+    def add(self, access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
+        """Takes in one access; the requests that it adds."""
+        addresses, lines = statistics.bank_passes, statistics.sectors_per_request
+        if addresses is None or lines is None:  # as of data at random
+            lanes = WARP_SIZE * made.per_thread / made.per_warp
+            size_bytes = access.root.type.size_bytes if access.root is not None else 0
+            addresses = _distinct(lanes, size_bytes / max(1, statistics.request_bytes))
+            lines = _distinct(lanes, size_bytes / CONSTANT_LINE_BYTES)
+        elif addresses > 1.0 and statistics.launch_reach is not None:
+            self.reach = _around(self.reach, statistics.launch_reach)
+        own = made.per_warp * addresses
+        self.requests += own
+        self.lines += made.per_warp * max(0.0, lines - 1.0)
+        return own
+
+    @property
+    def misses(self) -> float:
+        """Lines that are not at hand, of all that is reached as often."""
+        size_bytes = self.root.type.size_bytes if self.root is not None else 0
+        reached = size_bytes if self.reach is None else self.reach.bytes
+        return self.lines * _overflow(reached, CONSTANT_CACHE_BYTES)
+
+
+def _distinct(draws: float, of: float) -> float:
+    """Distinct ones among so many drawn at random; 0: of ever so many."""
+    return of * (1.0 - (1.0 - 1.0 / max(1.0, of)) ** draws) if of else draws
+
+
+class _Atomics(Struct):
+    """What all atomics on one object of global memory ask of L2, per warp, and what they reach of it."""
+
+    requests: float = 0.0
+    reach: Reach | None = None
+    is_bounded: bool = True
+
+    def add(self, requests: float, reach: Reach | None) -> None:
+        self.requests += requests
+        if reach is None:
+            self.is_bounded = False
+        else:
+            self.reach = _around(self.reach, reach)
+
+    @property
+    def requests_of_a_line(self) -> float:
+        """As if all lines had as many: a lower bound."""
+        if not self.is_bounded or self.reach is None:
+            return 0.0
+        return self.requests / math.ceil(self.reach.bytes / ATOMIC_LINE_BYTES)
+
+
+ATOMIC_LINE_BYTES = 128
+"""What one slice of L2 keeps together."""
+
+
+def _atomic_requests(
+    access: MemoryAccess, atomic: ir.Atomic, statistics: SiteStatistics, made: RequestCount
+) -> float:
+    """Requests of one warp's atomic to L2: one for each of its sectors and for each lane on the same word.
+
+    Where data lead each lane makes its own. Integers of 32 bits on a word that all lanes of a block share the
+    compiler adds up in the warp first (by the SASS of nvcc 13).
+    """
+    lanes = WARP_SIZE * made.per_thread / made.per_warp
+    if statistics.sectors_per_request is None or statistics.block_reach is None:
+        return lanes
+    size_bytes = max(1, statistics.request_bytes)
+    words = min(statistics.sectors_per_request * SECTOR_BYTES, statistics.block_reach.bytes) / size_bytes
+    is_word = atomic.type.kind in (TypeKind.INT, TypeKind.BOOL) and atomic.type.size_bytes == BANK_BYTES
+    if words <= 1.0 and is_word and atomic.op in _JOINED_BY_WARP:
+        return 1.0
+    return statistics.sectors_per_request * max(1.0, lanes / max(1.0, words))
 
 
 def _number_of(runs: list[tuple[int, int]]) -> int:

@@ -60,6 +60,10 @@ class WorkloadRow(Struct, frozen=True):
     live_data: float
     doubt: str
     kinds: str
+    constant_requests: float = 0.0
+    constant_misses: float = 0.0
+    atomic_requests: float = 0.0
+    atomic_line_requests: float = 0.0
 
 
 def workloads_path(gpu_id: str) -> Path:
@@ -69,4 +73,4 @@ def workloads_path(gpu_id: str) -> Path:
 
 def read_workloads(path: Path) -> tuple[WorkloadRow, ...]:
     """All rows of a table of features. Raises `RecordError`, and ``OSError`` when unreadable."""
-    return read_table(path, WorkloadRow)
+    return read_table(path, WorkloadRow, by_name=True)

@@ -142,6 +142,10 @@ class LaunchFacts(Struct, frozen=True):
             dram_bytes=moved.dram_bytes,
             dram_rows=moved.dram_rows,
             shared_passes=moved.shared_passes,
+            constant_requests=moved.constant_requests,
+            constant_misses=moved.constant_misses,
+            atomic_requests=moved.atomic_requests,
+            atomic_line_requests=moved.atomic_line_requests,
             l1_passes=moved.l1_passes,
             footprint_bytes=moved.footprint_bytes,
         )

@@ -258,11 +258,11 @@ class Memory(Operators):
         self.held.setdefault(version, []).append(_Held(name, key[3:], place.type.size_bytes))
         if value.access is None and value.inputs == [address]:
             terms = (*address.form.terms, *copies)
-            number = share * type_.requests
+            number = 0.0 if kind is K.LDC and fixed else share * type_.requests  # an operand asks for nothing
             value.access = MemoryRequest(
                 place.site, False, number, fresh, terms, place.type.request_bytes, (place.space, part)
             )
-            if kind in (K.LDS, K.LDG):
+            if kind in (K.LDS, K.LDG, K.LDC):
                 self.note_row(place, value, pointer, region, version)
         if value.cost:
             self.note(place, pointer, value, is_store=False)
@@ -313,10 +313,10 @@ class Memory(Operators):
     ) -> None:
         """A load or store (`version` None) that neighbours may take along.
 
-        In shared memory any; in global memory the other members of an aligned record (`float2`).
+        In shared and constant memory any; in global memory the other members of an aligned record (`float2`).
         """
         root, size = place.root, place.type.size_bytes
-        is_shared = place.space is MemorySpace.SHARED
+        is_shared = place.space in (MemorySpace.SHARED, MemorySpace.CONSTANT)
         record, member = _record_of(place.address)
         aligned = 1 if is_shared or record is None else record.alignment_bytes
         part = self.part_of(place.space, root, pointer)
@@ -365,12 +365,12 @@ class Memory(Operators):
         self.read_in.setdefault(space, set()).update(self.stack)
 
     def join_rows(self) -> None:
-        """Let neighbours in shared memory share instructions, once all are known."""
+        """Let neighbours in memory share instructions, once all are known."""
         for (space, _, is_store, *_), parts in self.rows.items():
             if is_store:
                 settled = frozenset(self.read_in.get(space, ()))
                 parts = [replace(part, settled=settled) for part in parts]
-            join(parts, self.known.starts)
+            join(parts, self.known.starts, 8 if space is MemorySpace.CONSTANT else 16)
 
     def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
         """A read that is made each time, whether or not anybody needs what it yields."""

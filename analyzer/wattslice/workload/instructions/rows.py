@@ -1,4 +1,5 @@
-"""Accesses that the compiler makes together: LDS.64, LDS.128 and their stores, LDG.64 of a record's members.
+"""Accesses that the compiler makes together: LDS.64, LDS.128 and their stores, LDG.64 of a record's members,
+LDC.64.
 
 ptxas puts neighbours of aligned 8 or 16 bytes together, whatever text they come from, where it knows the
 alignment (`[R.X4]` it does not) and nothing is stored, or for stores loaded, in between.
@@ -49,10 +50,10 @@ class _Places(Struct, frozen=True):
     joined: float
 
 
-def join(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
+def join(parts: Collection[RowPart], starts: dict[Value, float], most_bytes: int) -> None:
     """Let accesses to one object share instructions, where the unknown part of their addresses is the same.
 
-    `starts`: what the counters of unrolled loops begin with.
+    `starts`: what the counters of unrolled loops begin with. `most_bytes`: of one instruction.
     """
     alike: dict[frozenset[tuple[Value, int]], list[tuple[RowPart, _Places]]] = {}
     for part in parts:
@@ -60,17 +61,17 @@ def join(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
             places = _places(part, starts)
             alike.setdefault(places.terms, []).append((part, places))
     for group in alike.values():
-        _join_alike(*zip(*group, strict=True))
+        _join_alike(*zip(*group, strict=True), most_bytes)
 
 
-def _join_alike(parts: tuple[RowPart, ...], found: tuple[_Places, ...]) -> None:
+def _join_alike(parts: tuple[RowPart, ...], found: tuple[_Places, ...], most_bytes: int) -> None:
     unit = min((WORD_BYTES, *(part.size_bytes for part in parts)))
     units = [
         {offset + at for offset in places.offsets for at in range(0, part.size_bytes, unit)}
         for part, places in zip(parts, found, strict=True)
     ]
     every = set[int]().union(*units)
-    aligned = math.gcd(*(places.aligned for places in found))
+    aligned = math.gcd(most_bytes, *(places.aligned for places in found))
     alone = sum(len(places.offsets) * part.requests for part, places in zip(parts, found, strict=True))
     fills = any(part.aligned > 1 and not part.is_store for part in parts)
     base = min(every, default=0) // (ROW_WORDS * unit) * (ROW_WORDS * unit)
