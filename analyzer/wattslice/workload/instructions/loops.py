@@ -226,7 +226,7 @@ class Loops(Expressions):
         elif stmt.unroll == 1:
             full = False
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
-        strides = Trait.UNSIGNED_INDEX not in body.has and all(variable.type.signed for variable in counters)
+        strides = Trait.UNSIGNED_INDEX not in body.has and all(map(_may_not_wrap, counters.values()))
         only_scaled = body.scaled_in_index - body.plain_in_index
         scales_counter = not constant and not only_scaled.isdisjoint(steps)
         unroll = 1.0
@@ -607,6 +607,16 @@ def _stride(loop: Loop, facts: CodeFacts) -> Expr | None:
     types = (step.variable.type, step.amount.type)
     is_signed = all(type_.kind is TypeKind.INT and type_.signed for type_ in types)
     return step.amount if is_signed and comparison is BinaryOp.LT else None
+
+
+def _may_not_wrap(step: Induction) -> bool:
+    """Whether counter and step are signed: `i += 32u` and `i += warp.size()` are computed without a sign."""
+    amount = step.amount
+    return step.variable.type.signed and (isinstance(amount, int) or not _is_unsigned_word(amount.type))
+
+
+def _is_unsigned_word(type_: Type) -> bool:
+    return type_.kind is TypeKind.INT and type_.bits >= 32 and not type_.signed
 
 
 def _amount(step: Induction) -> Expr | int:
