@@ -1023,3 +1023,10 @@ def test_a_half_becomes_a_float_without_the_unit_of_conversions():
     )
     mix = lower_instructions(*launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 0); }}"))
     assert (mix.number(K.CONVERSION), mix.number(K.HFMA2)) == (0, 1)  # HADD2.F32; PRMT
+
+
+@pytest.mark.parametrize(("arm", "loads"), [("1 - c", 1), ("(1 - c) * x + d", 1), ("(c + d) * x * (d - c) + d * d", 2)])
+def test_members_of_a_record_are_loaded_together_past_an_arm_that_is_only_selected(arm, loads):
+    function = f"auto f = [&](float d) {{ float c = d * x; if (d > 0) c = {arm}; return c; }};"
+    mix = mix_of(f"{function} float2* p = (float2*)b; a[0] = f(p[n].x) + f(p[n].y);")
+    assert mix.number(K.LDG) == loads

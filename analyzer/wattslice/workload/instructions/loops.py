@@ -648,6 +648,8 @@ def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
 
 PREDICATED_SIZE = 12
 """Source operations in an arm up to which it is predicated instead of branched around."""
+SELECTED_SIZE = 4
+"""Source operations in an arm without memory up to which it is computed in any case (nvcc 13: 3, not 6)."""
 
 
 class Trait(Enum):
@@ -703,6 +705,11 @@ class CodeFacts(Struct, eq=False):
     def is_short(self) -> bool:
         """Short enough to be predicated: few operations, no loop, no call, no way out."""
         return self.size <= PREDICATED_SIZE and self.has.isdisjoint(_NEVER_PREDICATED)
+
+    @property
+    def is_selected(self) -> bool:
+        """So short that it is computed in any case, and only its result chosen: no memory is accessed."""
+        return self.is_short and self.size <= SELECTED_SIZE and not self.stores and Trait.LOADS not in self.has
 
     def size_in(self, counters: frozenset[Variable]) -> float:
         """Source operations, and the elements of own arrays that a loop over `counters` chooses: those that
