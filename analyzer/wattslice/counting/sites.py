@@ -150,6 +150,17 @@ def bank_passes(
     return _mean(total, weights) / words_per_lane
 
 
+@lru_cache(maxsize=64)
+def passes_at_random(places: int, size_bytes: int, lanes: int) -> float:
+    """`bank_passes` of requests in which so many lanes each read any of `places`, side by side."""
+    places_of = np.random.default_rng(0).integers(0, max(1, places), (_RANDOM_WARPS, WARP_SIZE))
+    active = np.arange(WARP_SIZE) < lanes
+    return sum(bank_passes(row * size_bytes, active, size_bytes) for row in places_of) / _RANDOM_WARPS
+
+
+MANY_PLACES, _RANDOM_WARPS = 1 << 12, 1 << 8
+
+
 def queued_lanes(
     offsets: NDArray[np.int64], active: NDArray[np.bool_], population: NDArray[np.float64] | None = None
 ) -> float:

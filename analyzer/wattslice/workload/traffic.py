@@ -26,11 +26,13 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
-from wattslice.counting.sites import BANK_BYTES, SECTOR_BYTES
+from wattslice.counting.sites import BANK_BYTES, MANY_PLACES, SECTOR_BYTES, passes_at_random
 from wattslice.ir import AtomicOp, Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import (
     MemoryAccess,
+    follows_data,
     is_written_alike,
+    loaded_registers,
     memory_accesses,
     register_assignments,
     value_parts,
@@ -260,7 +262,9 @@ def traffic(
         statistics = profile.sites[access.site]
         if access.space is MemorySpace.SHARED:
             if access.atomic is None:
-                own = made.per_warp * shared_passes(statistics, made)
+                spread = follows_data(access.addresses, loaded_registers(launch.kernel.body))
+                scattered = _scattered_passes(access, statistics, made) if spread else 1.0
+                own = made.per_warp * shared_passes(statistics, made) * scattered
             else:
                 own = made.per_warp * _atomic_passes(access.atomic, statistics)
             by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
@@ -593,6 +597,16 @@ def shared_passes(statistics: SiteStatistics, made: RequestCount) -> float:
     if made.joined <= 2.0:
         return alone + (pair - alone) * (made.joined - 1.0)
     return pair + (four - pair) * (min(made.joined, 4.0) - 2.0) / 2.0
+
+
+def _scattered_passes(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
+    """Passes of a request over those without conflict where data lead each lane anywhere in the array."""
+    if statistics.bank_passes is not None:
+        return 1.0
+    size_bytes = access.root.type.size_bytes if access.root is not None else 0
+    width = max(BANK_BYTES, statistics.request_bytes)
+    places = size_bytes // width if size_bytes else MANY_PLACES
+    return passes_at_random(min(places, MANY_PLACES), width, round(WARP_SIZE * made.per_thread / made.per_warp))
 
 
 _JOINED_BY_WARP = frozenset(
