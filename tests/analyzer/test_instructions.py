@@ -1030,3 +1030,10 @@ def test_members_of_a_record_are_loaded_together_past_an_arm_that_is_only_select
     function = f"auto f = [&](float d) {{ float c = d * x; if (d > 0) c = {arm}; return c; }};"
     mix = mix_of(f"{function} float2* p = (float2*)b; a[0] = f(p[n].x) + f(p[n].y);")
     assert mix.number(K.LDG) == loads
+
+
+@pytest.mark.parametrize(("test", "lops"), [("i % (2 * t) == 0", 7), ("n & t", 1)])
+def test_remainders_by_powers_are_no_tests_of_single_bits(test, lops):
+    # SASS of nvcc 13: LOP3.LUT P0, RZ, R3, 0x7f for each remainder; R2P takes neighbouring bits together
+    loop = f"for (int t = 1; t < 128; t *= 2) {{ if ({test}) a[i + 32 * t] = x; }}"
+    assert mix_of(f"int i = threadIdx.x; {loop}").number(K.LOP) == lops

@@ -676,8 +676,8 @@ def _bits_of_copies(mask: Value) -> tuple[Value | None, LoopLevel | None]:
     bits, constant = sorted(mask.inputs, key=lambda value: value.shape is Shape.CONSTANT)
     if constant.shape is not Shape.CONSTANT or bits.shape is Shape.CONSTANT:
         return None, None
-    if constant.number is None:
-        return bits, constant.place.level
+    if constant.number is None:  # of `n % (2 * stride)` the mask is all bits below one: a power less one
+        return (None, None) if constant.form.offset else (bits, constant.place.level)
     return (bits, bits.place.level) if bits.shape is Shape.SHIFTED and constant.number == 1 else (None, None)
 
 
