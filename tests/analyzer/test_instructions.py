@@ -995,3 +995,45 @@ def test_elements_of_a_constant_table_are_known_at_constant_indices():
         text = f"{table.format(before)} __global__ void k(float* a, int n) {{ {sum_} }}"
         kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0, 7); }}")
         assert lower_instructions(kernel, profile).number(K.LDG) == loads
+
+
+LOOP = "const float* row = b + blockIdx.x * n; float s = 0; for (int i = threadIdx.x; i < n; i += STEP) s += INDEXED; a[threadIdx.x] = s;"
+
+
+@pytest.mark.parametrize(
+    ("step", "indexed", "most", "least"),
+    [  # SASS of nvcc 13: pointers step once for sixteen loads; IMAD.WIDE and an addition; in two parts, five
+        ("32", "b[i]", 0.4, 0.0),
+        ("32u", "b[i]", 3.0, 2.0),
+        ("blockDim.x * 0 + 32", "b[i]", 3.0, 1.0),
+        ("32", "row[i]", 0.4, 0.0),
+        ("32u", "row[i]", 5.5, 4.0),
+    ],
+)
+def test_a_step_without_sign_may_wrap_so_that_no_pointer_steps_along(step, indexed, most, least):
+    mix = mix_of(LOOP.replace("STEP", step).replace("INDEXED", indexed), "<<<1, 32>>>(0, 0, 0, 32000, 1.0f)")
+    each = (mix.number(K.IADD) + mix.number(K.IMAD)) / mix.number(K.LDG)
+    assert least <= each <= most
+
+
+def test_a_half_becomes_a_float_without_the_unit_of_conversions():
+    text = (
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+        "__global__ void k(float* a, __half* b, __nv_bfloat16* c) { a[0] = __half2float(b[0]); a[1] = c[0]; }\n"
+    )
+    mix = lower_instructions(*launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 0); }}"))
+    assert (mix.number(K.CONVERSION), mix.number(K.HFMA2)) == (0, 1)  # HADD2.F32; PRMT
+
+
+@pytest.mark.parametrize(("arm", "loads"), [("1 - c", 1), ("(1 - c) * x + d", 1), ("(c + d) * x * (d - c) + d * d", 2)])
+def test_members_of_a_record_are_loaded_together_past_an_arm_that_is_only_selected(arm, loads):
+    function = f"auto f = [&](float d) {{ float c = d * x; if (d > 0) c = {arm}; return c; }};"
+    mix = mix_of(f"{function} float2* p = (float2*)b; a[0] = f(p[n].x) + f(p[n].y);")
+    assert mix.number(K.LDG) == loads
+
+
+@pytest.mark.parametrize(("test", "lops"), [("i % (2 * t) == 0", 7), ("n & t", 1)])
+def test_remainders_by_powers_are_no_tests_of_single_bits(test, lops):
+    # SASS of nvcc 13: LOP3.LUT P0, RZ, R3, 0x7f for each remainder; R2P takes neighbouring bits together
+    loop = f"for (int t = 1; t < 128; t *= 2) {{ if ({test}) a[i + 32 * t] = x; }}"
+    assert mix_of(f"int i = threadIdx.x; {loop}").number(K.LOP) == lops

@@ -22,7 +22,7 @@ from wattslice_tools.public_sets.counters.document import BEGIN, END, NO_CAUSE, 
 from wattslice_tools.public_sets.counters.geometry import read_geometry
 from wattslice_tools.public_sets.counters.launches import counted_launch
 from wattslice_tools.public_sets.counters.nvprof import read_nvprof_table
-from wattslice_tools.public_sets.counters.quantities import compare
+from wattslice_tools.public_sets.counters.quantities import QUANTITIES, compare
 
 GPU = load_gpu("gtx_1080_ti")
 ROW = next(row for row in read_counters(counters_path(GPU.id)) if row.benchmark == "vectorAdd")
@@ -61,7 +61,7 @@ NO_NOTES = Notes((), ())
 
 
 def comparison(compared, notes=NO_NOTES):
-    return Comparison(GPU, "here", 1, compared, (), (), notes, stale(notes, compared))
+    return Comparison(GPU, QUANTITIES, "here", 1, compared, (), (), notes, stale(notes, compared))
 
 
 def test_vector_addition_is_counted_as_the_card_does(sources):

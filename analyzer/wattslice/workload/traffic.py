@@ -30,7 +30,9 @@ from wattslice.counting.sites import BANK_BYTES, BANKS, CONSTANT_LINE_BYTES, SEC
 from wattslice.ir import AtomicOp, Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import (
     MemoryAccess,
+    follows_data,
     is_written_alike,
+    loaded_registers,
     memory_accesses,
     register_assignments,
     value_parts,
@@ -266,12 +268,13 @@ def traffic(
     constants: dict[ir.Root | None, _Constants] = {}
     atomics: dict[ir.Root | None, _Atomics] = {}
     arrays, extents = launch.same_arrays, launch.extents
+    loaded = loaded_registers(launch.kernel.body)
     for access, made in made_accesses(launch, profile, requests):
         statistics = profile.sites[access.site]
         if access.space is MemorySpace.SHARED:
             if access.atomic is None:
                 own = made.per_warp * shared_passes(statistics, made)
-                if statistics.bank_passes is None:
+                if statistics.bank_passes is None and follows_data(access.addresses, loaded):
                     own *= _passes_at_random(*_drawn(access, made), joins_lanes=True)
             else:
                 own = made.per_warp * _atomic_passes(access, access.atomic, statistics, made)

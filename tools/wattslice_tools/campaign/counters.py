@@ -108,10 +108,15 @@ def _values(text: str, metrics: tuple[str, ...]) -> dict[str, float]:
     for name, unit, cell in zip(names, units, cells, strict=False):
         if name in metrics:
             try:
-                found[name] = float(cell.replace(",", "")) * _SCALES.get(unit, 1.0)
+                found[name] = counter_value(cell, unit)
             except ValueError:
                 continue
     return found
+
+
+def counter_value(cell: str, unit: str) -> float:
+    """A cell of the raw page in seconds, bytes or what else it counts. Raises `ValueError` for no number."""
+    return float(cell.replace(",", "")) * _SCALES.get(unit.partition("/")[0], 1.0)
 
 
 _SCALES = {

@@ -253,7 +253,8 @@ class _Charger:
         moving = tuple((t, c) for t, c in terms if deepest((t,), stack) is inner)
         resting = tuple(pair for pair in terms if pair not in moving)
         stride = _stride(moving, inner) if value.shape is Shape.ADDRESS and inner is not None else None
-        if inner is not None and stride is not None:
+        # an index in two parts is summed anew in each iteration where the part that moves may wrap
+        if inner is not None and stride is not None and (inner.steps_pointers or not form.is_wide):
             self.strength_reduce(value, moving, resting, inner, stride)
             return
         if value.shape is Shape.ADDRESS and value.bits == 64:
@@ -675,8 +676,8 @@ def _bits_of_copies(mask: Value) -> tuple[Value | None, LoopLevel | None]:
     bits, constant = sorted(mask.inputs, key=lambda value: value.shape is Shape.CONSTANT)
     if constant.shape is not Shape.CONSTANT or bits.shape is Shape.CONSTANT:
         return None, None
-    if constant.number is None:
-        return bits, constant.place.level
+    if constant.number is None:  # of `n % (2 * stride)` the mask is all bits below one: a power less one
+        return (None, None) if constant.form.offset else (bits, constant.place.level)
     return (bits, bits.place.level) if bits.shape is Shape.SHIFTED and constant.number == 1 else (None, None)
 
 

@@ -226,7 +226,7 @@ class Loops(Expressions):
         elif stmt.unroll == 1:
             full = False
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
-        strides = Trait.UNSIGNED_INDEX not in body.has and all(variable.type.signed for variable in counters)
+        strides = Trait.UNSIGNED_INDEX not in body.has and all(map(_may_not_wrap, counters.values()))
         only_scaled = body.scaled_in_index - body.plain_in_index
         scales_counter = not constant and not only_scaled.isdisjoint(steps)
         unroll = 1.0
@@ -609,6 +609,16 @@ def _stride(loop: Loop, facts: CodeFacts) -> Expr | None:
     return step.amount if is_signed and comparison is BinaryOp.LT else None
 
 
+def _may_not_wrap(step: Induction) -> bool:
+    """Whether counter and step are signed: `i += 32u` and `i += warp.size()` are computed without a sign."""
+    amount = step.amount
+    return step.variable.type.signed and (isinstance(amount, int) or not _is_unsigned_word(amount.type))
+
+
+def _is_unsigned_word(type_: Type) -> bool:
+    return type_.kind is TypeKind.INT and type_.bits >= 32 and not type_.signed
+
+
 def _amount(step: Induction) -> Expr | int:
     """What a step adds or multiplies by, without conversions and signs."""
     amount = step.amount
@@ -638,6 +648,8 @@ def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
 
 PREDICATED_SIZE = 12
 """Source operations in an arm up to which it is predicated instead of branched around."""
+SELECTED_SIZE = 4
+"""Source operations in an arm without memory up to which it is computed in any case (nvcc 13: 3, not 6)."""
 
 
 class Trait(Enum):
@@ -693,6 +705,11 @@ class CodeFacts(Struct, eq=False):
     def is_short(self) -> bool:
         """Short enough to be predicated: few operations, no loop, no call, no way out."""
         return self.size <= PREDICATED_SIZE and self.has.isdisjoint(_NEVER_PREDICATED)
+
+    @property
+    def is_selected(self) -> bool:
+        """So short that it is computed in any case, and only its result chosen: no memory is accessed."""
+        return self.is_short and self.size <= SELECTED_SIZE and not self.stores and Trait.LOADS not in self.has
 
     def size_in(self, counters: frozenset[Variable]) -> float:
         """Source operations, and the elements of own arrays that a loop over `counters` chooses: those that

@@ -262,7 +262,10 @@ class Lowering(Loops):
         if cost:
             self.cut()
         blocks = (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ()))
+        passed = self.arms_passed
         yield self.arms(blocks, stmt.region, guard, cuts=bool(cost), condition=condition)
+        if is_predicated and all(self.facts.blocks[arm].is_selected for arm in blocks):
+            self.arms_passed = passed  # a select: what lies before and behind it runs as one
         self.issuer, self.predicated = outer, around
         if _is_single_jump(stmt.then):
             for key, value in self.known.implied.get((LogicalOp.OR, condition), ()):

@@ -18,12 +18,18 @@ from wattslice_corpora.records import (
 )
 from wattslice_models.gpu import Gpu, load_gpu
 from wattslice_tools.public_sets.checkout import checkout_commit
-from wattslice_tools.public_sets.counters.causes import CAUSES_FILE, read_notes, stale, without_cause
-from wattslice_tools.public_sets.counters.document import Comparison, NotCompared, update
+from wattslice_tools.public_sets.counters.causes import CAUSES_FILE, read_notes, stale
+from wattslice_tools.public_sets.counters.document import (
+    Comparison,
+    NotCompared,
+    update,
+    verdict,
+    without_root,
+)
 from wattslice_tools.public_sets.counters.geometry import ReadGeometry, read_geometry
 from wattslice_tools.public_sets.counters.launches import counted_launch, recipes_of
 from wattslice_tools.public_sets.counters.nvprof import read_nvprof_table
-from wattslice_tools.public_sets.counters.quantities import Compared, compare
+from wattslice_tools.public_sets.counters.quantities import QUANTITIES, Compared, compare
 
 _GPU = "gtx_1080_ti"
 _RECIPES = ("nv_dvfs_benchmark", "rodinia", "cuda_samples")
@@ -69,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (WattsliceError, RecordError, OSError) as error:
         print(f"wattslice_tools.public_sets.counters: {error}", file=sys.stderr)
         return 2
-    return _verdict(comparison)
+    return verdict(comparison)
 
 
 def _import(table: Path, gpu: Gpu) -> None:
@@ -94,11 +100,12 @@ def _compare(sources: tuple[Path, ...], gpu: Gpu) -> Comparison:
             compared += compare(row, counted_launch(sources, recipes, row, gpu))
             geometries.append(read_geometry(sources, recipes, row, notes.host_run(row.benchmark), gpu))
         except (WattsliceError, RecordError, ValueError) as error:
-            failed.append(NotCompared(row.benchmark, row.kernel, _without_root(str(error), sources)))
+            failed.append(NotCompared(row.benchmark, row.kernel, without_root(str(error), sources)))
     found = tuple(compared)
     commits = ", ".join(f"{root.resolve().name} {checkout_commit(root)}" for root in sources)
     return Comparison(
         gpu,
+        QUANTITIES,
         f"{', '.join(recipes.repository for recipes in every)}; checkouts: {commits}",
         len(rows),
         found,
@@ -107,22 +114,6 @@ def _compare(sources: tuple[Path, ...], gpu: Gpu) -> Comparison:
         notes,
         stale(notes, found),
     )
-
-
-def _without_root(message: str, sources: tuple[Path, ...]) -> str:
-    for root in sources:
-        message = message.replace(f"{root}/", "")
-    return message
-
-
-def _verdict(comparison: Comparison) -> int:
-    unexplained = without_cause(comparison.notes, comparison.compared)
-    for entry in unexplained:
-        ratio = "" if entry.ratio is None else f" (ratio {entry.ratio:.2f})"
-        print(f"{entry.benchmark} {entry.quantity.name}: cause not found{ratio}", file=sys.stderr)
-    for cause in comparison.stale:
-        print(f"{cause.benchmark} {cause.quantity}: stale: this is no miss", file=sys.stderr)
-    return 1 if unexplained or comparison.stale else 0
 
 
 if __name__ == "__main__":

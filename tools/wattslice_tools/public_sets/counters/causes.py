@@ -15,11 +15,16 @@ CAUSES_FILE = Path(__file__).with_name("causes.toml")
 
 
 class Cause(Struct, frozen=True):
-    """Why one quantity of one benchmark's kernel misses."""
+    """Why one quantity of one benchmark misses; of one with several kernels `benchmark` ends with the kernel."""
 
     benchmark: str
     quantity: str
     text: str
+
+    def is_of(self, entry: Compared) -> bool:
+        """Whether it tells why `entry` misses."""
+        names = entry.benchmark, f"{entry.benchmark} {entry.kernel}"
+        return self.quantity == entry.quantity.name and self.benchmark in names
 
 
 class HostRun(Struct, frozen=True):
@@ -44,8 +49,7 @@ class Notes(Struct, frozen=True):
 
     def cause(self, entry: Compared) -> str:
         """Why `entry` misses; empty when nobody wrote it down."""
-        key = (entry.benchmark, entry.quantity.name)
-        return next((cause.text for cause in self.causes if (cause.benchmark, cause.quantity) == key), "")
+        return next((cause.text for cause in self.causes if cause.is_of(entry)), "")
 
     def host_run(self, benchmark: str) -> HostRun:
         """How to read the host code of a benchmark: by default as it stands."""
@@ -53,9 +57,10 @@ class Notes(Struct, frozen=True):
         return next(found, HostRun(benchmark, "", (), ""))
 
 
-def read_notes(path: Path = CAUSES_FILE) -> Notes:
-    """The file of causes. Raises `WattsliceError` naming the entry at fault."""
-    known = {quantity.name for quantity in QUANTITIES}
+def read_notes(
+    path: Path = CAUSES_FILE, known: frozenset[str] = frozenset(quantity.name for quantity in QUANTITIES)
+) -> Notes:
+    """The file of causes of `known` quantities. Raises `WattsliceError` naming the entry at fault."""
     place = str(path)
     causes: list[Cause] = []
     runs: list[HostRun] = []
@@ -82,10 +87,10 @@ def read_notes(path: Path = CAUSES_FILE) -> Notes:
 
 def without_cause(notes: Notes, compared: tuple[Compared, ...]) -> tuple[Compared, ...]:
     """Misses that nobody explained."""
-    return tuple(entry for entry in compared if entry.is_miss and not notes.cause(entry))
+    return tuple(entry for entry in compared if entry.is_to_explain and not notes.cause(entry))
 
 
 def stale(notes: Notes, compared: tuple[Compared, ...]) -> tuple[Cause, ...]:
     """Causes of what is no miss (any more)."""
-    misses = {(entry.benchmark, entry.quantity.name) for entry in compared if entry.is_miss}
-    return tuple(cause for cause in notes.causes if (cause.benchmark, cause.quantity) not in misses)
+    misses = [entry for entry in compared if entry.is_to_explain]
+    return tuple(cause for cause in notes.causes if not any(map(cause.is_of, misses)))

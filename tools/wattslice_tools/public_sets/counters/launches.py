@@ -21,7 +21,7 @@ from wattslice.launches.resolver import resolve_launches
 from wattslice.workload.instructions import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.launch_work import LaunchWork, launch_work, residency
-from wattslice.workload.traffic import made_accesses, request_passes, request_sectors
+from wattslice.workload.traffic import made_accesses, request_sectors
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, Recipes, RecordError
 from wattslice_models.gpu import Gpu
@@ -63,10 +63,13 @@ class CountedLaunch(Struct, frozen=True):
         )
 
     def shared_passes(self, *, stores: bool) -> float:
-        """Passes through shared memory of loads, or of stores; an 8-byte access takes two."""
-        return sum(
-            self.warps * made.per_warp * request_passes(self.profile.sites[access.site])
-            for access, made in self._made(MemorySpace.SHARED, stores=stores)
+        """Passes through shared memory of loads, or of stores, atomics as neither."""
+        return self.warps * sum(
+            moved.shared_passes
+            for moved in self.work.traffic.by_access
+            if moved.access.space is MemorySpace.SHARED
+            and moved.access.is_store == stores
+            and not moved.access.is_atomic
         )
 
     def _made(self, space: MemorySpace, *, stores: bool) -> Iterable[tuple[MemoryAccess, RequestCount]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -23,29 +24,36 @@ class Target(Enum):
     TRANSACTIONS = 0.25
 
 
-class Quantity(Struct, frozen=True):
-    """A counter and our figure for it. `counters`: the nvprof counters that `measured` is made of."""
+Row = TypeVar("Row")
+Work = TypeVar("Work")
+
+
+class Quantity(Struct, Generic[Row, Work], frozen=True):
+    """A counter and our figure for it. `counters`: those that `measured` is made of. `is_explained`: whether
+    each miss has its cause written down.
+    """
 
     name: str
     title: str
     target: Target
     counters: tuple[str, ...]
-    measured: Callable[[CounterRow], float]
-    ours: Callable[[CountedLaunch], float]
+    measured: Callable[[Row], float | None]
+    ours: Callable[[Work], float | None]
+    is_explained: bool = True
 
 
-_FP32 = (Kind.FFMA, Kind.FADD, Kind.FMUL)
-_FP64 = (Kind.DFMA, Kind.DADD, Kind.DMUL)
-_INTEGER = (Kind.IMAD, Kind.IADD, Kind.LOP, Kind.SHF, Kind.ISETP)
+FP32 = (Kind.FFMA, Kind.FADD, Kind.FMUL)
+FP64 = (Kind.DFMA, Kind.DADD, Kind.DMUL)
+INTEGER = (Kind.IMAD, Kind.IADD, Kind.LOP, Kind.SHF, Kind.ISETP)
 
-QUANTITIES = (
+QUANTITIES: tuple[Quantity[CounterRow, CountedLaunch], ...] = (
     Quantity(
         "fp32",
         "fp32 operations, FMA as two",
         Target.OPERATIONS,
         ("flop_count_sp",),
         lambda row: row.flop_count_sp,
-        lambda it: it.thread_instructions(*_FP32, Kind.FFMA),
+        lambda it: it.thread_instructions(*FP32, Kind.FFMA),
     ),
     Quantity(
         "fp32_fma",
@@ -69,7 +77,7 @@ QUANTITIES = (
         Target.OPERATIONS,
         ("inst_fp_32",),
         lambda row: row.inst_fp_32,
-        lambda it: it.thread_instructions(*_FP32, Kind.FSETP, Kind.MUFU),
+        lambda it: it.thread_instructions(*FP32, Kind.FSETP, Kind.MUFU),
     ),
     Quantity(
         "fp64",
@@ -77,7 +85,7 @@ QUANTITIES = (
         Target.OPERATIONS,
         ("flop_count_dp",),
         lambda row: row.flop_count_dp,
-        lambda it: it.thread_instructions(*_FP64, Kind.DFMA),
+        lambda it: it.thread_instructions(*FP64, Kind.DFMA),
     ),
     Quantity(
         "fp64_instructions",
@@ -85,7 +93,7 @@ QUANTITIES = (
         Target.OPERATIONS,
         ("inst_fp_64",),
         lambda row: row.inst_fp_64,
-        lambda it: it.thread_instructions(*_FP64, Kind.DSETP),
+        lambda it: it.thread_instructions(*FP64, Kind.DSETP),
     ),
     Quantity(
         "integer",
@@ -93,7 +101,7 @@ QUANTITIES = (
         Target.OPERATIONS,
         ("inst_integer",),
         lambda row: row.inst_integer,
-        lambda it: it.thread_instructions(*_INTEGER),
+        lambda it: it.thread_instructions(*INTEGER),
     ),
     Quantity(
         "instructions",
@@ -167,7 +175,7 @@ class Compared(Struct, frozen=True):
 
     benchmark: str
     kernel: str
-    quantity: Quantity
+    quantity: Quantity[Any, Any]
     ours: float
     measured: float
 
@@ -181,6 +189,11 @@ class Compared(Struct, frozen=True):
         """Whether we are further from the counter than the target allows."""
         return self.ratio is None or abs(self.ratio - 1.0) > self.quantity.target.value
 
+    @property
+    def is_to_explain(self) -> bool:
+        """Whether it is a miss whose cause is to be written down."""
+        return self.is_miss and self.quantity.is_explained
+
 
 def compare(row: CounterRow, launch: CountedLaunch) -> tuple[Compared, ...]:
     """All quantities that the launch has, by our count or by the counter.
@@ -188,9 +201,17 @@ def compare(row: CounterRow, launch: CountedLaunch) -> tuple[Compared, ...]:
     Left out is what the clocks change by more than 5 %: then it is no property of the kernel alone.
     """
     changing = set(row.changes_with_clock.split())
-    found = (
-        Compared(row.benchmark, row.kernel, quantity, quantity.ours(launch), quantity.measured(row))
-        for quantity in QUANTITIES
-        if not changing.intersection(quantity.counters)
+    stable = tuple(quantity for quantity in QUANTITIES if not changing.intersection(quantity.counters))
+    return beside(row.benchmark, row.kernel, stable, row, launch)
+
+
+def beside(
+    benchmark: str, kernel: str, quantities: tuple[Quantity[Row, Work], ...], row: Row, work: Work
+) -> tuple[Compared, ...]:
+    """Each of `quantities` of which both sides tell something and one has some."""
+    found = ((quantity, quantity.ours(work), quantity.measured(row)) for quantity in quantities)
+    return tuple(
+        Compared(benchmark, kernel, quantity, ours, measured)
+        for quantity, ours, measured in found
+        if ours is not None and measured is not None and (ours or measured)
     )
-    return tuple(entry for entry in found if entry.ours or entry.measured)
