@@ -585,7 +585,7 @@ def test_passes_of_shared_memory_are_those_of_the_requests_that_the_compiler_mak
         ("unsigned long long", "atomicAdd(&s[0], 1ull)", 2 * 32),
         ("int", "atomicAdd(&s[x[t]], x[t])", 3.52),  # data decide: the fullest of 32 banks, lane by lane
         ("int", "atomicAdd(&s[x[t]], 1)", 2.78),  # lanes on one of 128 words together
-        ("float", "atomicAdd(&s[x[t]], x[t])", 2 * 3.52),
+        ("float", "atomicAdd(&s[(int)x[t]], x[t])", 2 * 3.52),
         ("int", "x[t] = s[x[t]]", 2.78),
     ],
 )

@@ -67,7 +67,8 @@ class Traffic(Struct, frozen=True):
     `constant_requests`, `constant_misses`: of constant memory, distinct addresses of a warp's loads, and
     lines that its cache lacks, beyond the first of each load. `atomic_requests`: what the warp's atomics on
     global memory ask of L2, once for each sector and for each lane that has the same word;
-    `atomic_line_requests`: those that one line of 128 bytes gets, divided by all warps, where the size of what they reach is known.
+    `atomic_line_requests`: those that one line of 128 bytes gets, divided by all warps, where the size of
+    what they reach is known.
     `gathered`: accesses whose address depends on data; with them `l1_bytes` is an upper bound.
     """
 
