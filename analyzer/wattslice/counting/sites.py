@@ -152,7 +152,6 @@ def bank_passes(
     return _mean(total, weights) / words_per_lane
 
 
-@lru_cache(maxsize=64)
 def queued_lanes(
     offsets: NDArray[np.int64], active: NDArray[np.bool_], population: NDArray[np.float64] | None = None
 ) -> float:
