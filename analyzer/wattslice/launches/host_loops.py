@@ -178,6 +178,9 @@ class HostLoops(ControlFlow):
             self._may_throw(LeftError(frozenset({ir.ANY_TYPE})), why or Unknown("a long loop may throw"))
         begin, jumps, changes = len(self.instances), self._jumps(), Delta()
         flow: Flow | None = None
+        is_left_out = why is not None and self._without_options(why) is False
+        if is_left_out:
+            self._speculating.append(stmt.condition)
         if not self._is_any:
             self._unknown_loops += 1
             try:
@@ -185,6 +188,8 @@ class HostLoops(ControlFlow):
             finally:
                 self._unknown_loops -= 1
         flow_of_any, others, rest = self._any_iteration(stmt, changes, reason, why)
+        if is_left_out:
+            self._speculating.pop()
         flow = flow_of_any if flow is None else flow
         self._add(rest, begin)
         if why is not None and why.is_option:  # a run without options does not come in

@@ -14,11 +14,15 @@ from wattslice.launches.memory import Record, Unknown, Value, convert
 
 
 class AssumedVariable(Struct, frozen=True):
-    """A host variable that the source does not give: the value assumed for it, and why it is unknown."""
+    """A host variable that the source does not give: the value assumed for it, and why it is unknown.
+
+    `is_of_geometry`: grid or block follow from it, not arguments alone.
+    """
 
     name: str
     value: int | float
     reason: str
+    is_of_geometry: bool = True
 
 
 class LaunchInstance(Struct, frozen=True, eq=False):

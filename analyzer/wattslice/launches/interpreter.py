@@ -35,10 +35,11 @@ from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.host_api import library_call
 from wattslice.launches.host_loops import HostLoops
-from wattslice.launches.instances import LaunchInstance
+from wattslice.launches.instances import AssumedVariable, LaunchInstance
 from wattslice.launches.keyed import keyed_call
 from wattslice.launches.launch import ConstantValue
 from wattslice.launches.memory import (
+    MOST_ARGC,
     Closure,
     Delta,
     Frame,
@@ -53,6 +54,7 @@ from wattslice.launches.memory import (
     is_length,
     offset_of,
     places_of,
+    without_argc,
 )
 from wattslice.launches.relevance import Relevance
 from wattslice.launches.tensors import tensor_call
@@ -112,7 +114,8 @@ class Interpreter(HostLoops):
             storage = self.memory.declare(parameter)
             is_option = function.name == "main" or parameter.name in ("argc", "argv")
             least = 1 if function.name == "main" and parameter.type.is_integral else None
-            value: Value = Unknown(where, is_option=is_option, least=least)
+            every = tuple(range(1, MOST_ARGC + 1)) if is_option and parameter.type.is_integral else ()
+            value: Value = Unknown(where, is_option=is_option, least=least, by_argc=every)
             if default is not None:
                 value = self.evaluate(default)
             elif not is_option:
@@ -125,6 +128,7 @@ class Interpreter(HostLoops):
                 self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)
             self.memory.write(self.memory.global_named("optind"), 0, 1, ir.INT32)
         self._around, self._doubt, self._is_captured, self._teams = [], None, False, 0
+        self._argc = self._least_argc = 1
         with suppress(LeftError):
             self._body(function)
         self.memory.frames.pop()
@@ -154,6 +158,10 @@ class Interpreter(HostLoops):
         grid, block = self.evaluate(node.grid), self.evaluate(node.block)
         shared = 0 if node.shared_bytes is None else self.evaluate(node.shared_bytes)
         arguments = tuple(self.evaluate(argument) for argument in node.arguments)
+        assumed = tuple(self._assumed_argc((grid, block, shared), is_of_geometry=True))
+        assumed = assumed or tuple(self._assumed_argc(arguments, is_of_geometry=False))
+        grid, block, shared = map(self._with_argc, (grid, block, shared))
+        arguments = tuple(map(self._with_argc, arguments))
         held = "" if node.function is None else self.evaluate(node.function)
         is_guess = not isinstance(held, str)
         names = self._candidates(node, held) if is_guess else (held,)
@@ -175,6 +183,7 @@ class Interpreter(HostLoops):
                     tuple(self._captured(given)),
                     is_guess,
                     name,
+                    assumed=assumed,
                     files=tuple(self._files.names),
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
                     times=None if is_guess else times,
@@ -182,6 +191,20 @@ class Interpreter(HostLoops):
             )
 
         self._forget_written(node, names, arguments)
+
+    def _with_argc(self, value: Value) -> Value:
+        """A value with what follows from argc in the run at hand."""
+        if isinstance(value, Record):
+            return Record({key: self._with_argc(cell) for key, cell in value.cells.items()})
+        known = value.at(self._argc) if isinstance(value, Unknown) else None
+        return value if known is None else known
+
+    def _assumed_argc(self, values: Iterable[Value], *, is_of_geometry: bool) -> Iterator[AssumedVariable]:
+        """That argc is assumed, where one of these values follows from it."""
+        cells = (c for v in values for c in (v.cells.values() if isinstance(v, Record) else (v,)))
+        why = next((c for c in cells if isinstance(c, Unknown) and c.at(self._argc) is not None), None)
+        if why is not None:
+            yield AssumedVariable(why.variable or "argc", self._argc, why.reason, is_of_geometry)
 
     def _forget_written(
         self, node: ir.LaunchCall, kernels: Iterable[str], arguments: tuple[Value, ...]
@@ -329,7 +352,7 @@ class Interpreter(HostLoops):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
             self._not_followed((function,))
-        value = self._of_a_library(node, arguments, is_read=function is not None)
+        value = without_argc(self._of_a_library(node, arguments, is_read=function is not None))
         self._throw_if_so(value)
         return value
 
@@ -578,10 +601,12 @@ class Interpreter(HostLoops):
 
     def _body(self, function: ir.Function) -> Value:
         self._active.append(function)
+        argc = self._argc
         try:
             result = self.returned_by(function.body)
         finally:
             self._active.pop()
+            self._argc = max(argc, self._least_argc)
         return Unknown(f"the result of {function.name}()") if result is None else result
 
     def evaluate_perhaps(self, node: ir.Expr) -> tuple[Value, Delta]:

@@ -263,7 +263,8 @@ def _cells(value: Value) -> Iterable[Value]:
 
 
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
-    if not is_read(chosen) or chosen.assumed or not (is_run or chosen.is_as_written):
+    is_assumed = any(variable.is_of_geometry for variable in chosen.assumed)
+    if not is_read(chosen) or is_assumed or not (is_run or chosen.is_as_written):
         return LaunchSource.ASSUMED
     return LaunchSource.HOST_CODE if chosen.given is None else LaunchSource.ARGUMENTS
 
