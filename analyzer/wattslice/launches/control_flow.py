@@ -32,11 +32,13 @@ from wattslice.launches.memory import (
     condition_of,
     joined,
     places_of,
+    told_why,
     truth,
 )
 from wattslice.launches.relevance import Relevance
 from wattslice_models.gpu import Gpu
 
+NOT_COME = Unknown("the host code does not come to it with the values read")
 SHARE_OF_NOT_RUN = 0.75
 """Of the steps, for code that is visited only to see its launches."""
 
@@ -125,10 +127,11 @@ class ControlFlow(Evaluator):
         self.is_cut = False  # in code that is not run: there are launches that it does not come to
         self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)
         self._teams = 0  # regions of OpenMP that have begun
-        self._times: int | None = 1  # how often what is visited runs, in one run of the entry point
+        self._times: int | Unknown = 1  # how often what is visited runs, in one run of the entry point
         self._around: list[_Level] = []
         self._levels = 1  # how many of them the last break leaves
         self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
+        self._doubted = NOT_COME  # that condition
         self._thrown: _Thrown | None = None  # by the protected block before
         self._handled: LeftError | None = None
         self._protected = 0  # how many such blocks are around
@@ -225,7 +228,7 @@ class ControlFlow(Evaluator):
         if not left:
             return
         if self._doubt is None or left[0] < self._doubt:
-            self._doubt = left[0]
+            self._doubt, self._doubted = left[0], why
         for level in self._around[left[0] :]:
             level.jumps += 1
         if way is None or why.is_option or flow is Flow.EXIT:
@@ -432,7 +435,10 @@ class ControlFlow(Evaluator):
     ) -> tuple[Flow, Delta]:
         """Visit what is run perhaps, for the reason `why`, or not at all, and undo its effects."""
         mark, times, teams = self.memory.mark(), self._times, self._teams
-        self._times = times if is_run else None
+        if not is_run:
+            self._times = (
+                NOT_COME if why is None else uncounted("in a branch whose condition is not known", why)
+            )
         flow = Flow.NEXT
         try:
             if stmt is not None:
@@ -654,6 +660,11 @@ class ControlFlow(Evaluator):
             else:
                 self._speculate(case.body, stmt.selector)
         return flow
+
+
+def uncounted(where: str, why: Unknown) -> Unknown:
+    """Why nobody knows how often something is launched."""
+    return Unknown(f"it is {where}: {told_why(why)}")
 
 
 def _caught_in(handlers: ir.Stmt) -> frozenset[str]:

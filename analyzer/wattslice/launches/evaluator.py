@@ -89,8 +89,8 @@ class Evaluator(ABC):
         """The value of a text: the text itself, or the closure of the lambda that it names."""
 
     @abstractmethod
-    def evaluate_perhaps(self, node: ir.Expr) -> tuple[Value, Delta]:
-        """Value of an expression that is evaluated perhaps, and what that changes, undone."""
+    def evaluate_perhaps(self, node: ir.Expr, condition: Unknown) -> tuple[Value, Delta]:
+        """Value of what is evaluated perhaps, as `condition` says, and what that changes, undone."""
 
     @abstractmethod
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
@@ -152,7 +152,7 @@ class Evaluator(ABC):
         if left is decisive:
             return int(decisive)
         if left is None:
-            second, changes = self.evaluate_perhaps(node.right)
+            second, changes = self.evaluate_perhaps(node.right, condition_of(first))
             self.memory.merge({}, changes, condition_of(first))
         else:
             second = self.evaluate(node.right)
@@ -168,8 +168,8 @@ class Evaluator(ABC):
         decided = truth(condition)
         if decided is not None:
             return self.evaluate(node.then if decided else node.otherwise)
-        then, changes = self.evaluate_perhaps(node.then)
-        otherwise, others = self.evaluate_perhaps(node.otherwise)
+        then, changes = self.evaluate_perhaps(node.then, condition_of(condition))
+        otherwise, others = self.evaluate_perhaps(node.otherwise, condition_of(condition))
         self.memory.merge(changes, others, condition_of(condition))
         if same(then, otherwise):
             return then

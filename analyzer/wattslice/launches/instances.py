@@ -45,7 +45,7 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
     files: tuple[str, ...] = ()  # data files that were read before
     given: ProgramArguments | None = None  # what makes it other than in a run without options
-    times: int | None = 1  # the launches it stands for; None: unknown
+    times: int | Unknown = 1  # the launches it stands for
     is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken
 
 

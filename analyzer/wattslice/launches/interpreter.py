@@ -30,7 +30,7 @@ from wattslice.launches.command_line import (
     text_of,
 )
 from wattslice.launches.containers import container_call
-from wattslice.launches.control_flow import LeftError
+from wattslice.launches.control_flow import LeftError, uncounted
 from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.host_api import library_call
@@ -65,6 +65,9 @@ MAX_RECURSION_DEPTH = 40
 _MOST_RUNS = 6
 """Of a closure that may be called any number of times, until all is unknown that it changes."""
 _NO_PLACE = Unknown("a value without a name")
+_OF_A_GRAPH = Unknown("how often a graph is launched")
+_CAPTURED = Unknown("it is part of a graph: how often that is launched is not followed")
+_GUESS = Unknown("it is launched through a pointer whose value is unknown")
 _SWAP = "_ZSt4swap"
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
@@ -154,7 +157,11 @@ class Interpreter(HostLoops):
         Of a pointer that is not known: of every kernel that is used as a value and takes so many arguments.
         """
         self._seen.add(node)
-        times = None if self._doubt is not None or self._is_captured else self._times
+        times = self._times
+        if self._doubt is not None:
+            times = uncounted("behind a jump whose condition is not known", self._doubted)
+        if self._is_captured:
+            times = _CAPTURED
         grid, block = self.evaluate(node.grid), self.evaluate(node.block)
         shared = 0 if node.shared_bytes is None else self.evaluate(node.shared_bytes)
         arguments = tuple(self.evaluate(argument) for argument in node.arguments)
@@ -186,7 +193,7 @@ class Interpreter(HostLoops):
                     assumed=assumed,
                     files=tuple(self._files.names),
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
-                    times=None if is_guess else times,
+                    times=_GUESS if is_guess else times,
                 )
             )
 
@@ -246,7 +253,7 @@ class Interpreter(HostLoops):
             if before is not None and before.node.span == span and not before.is_guess:
                 self.instances[at] = replace(before, is_replaced=True)
             self._open_nodes[where.storage] = len(self.instances), node.span
-        return Unknown("how often a graph is launched")
+        return _OF_A_GRAPH
 
     def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
         for argument in arguments:
@@ -395,7 +402,7 @@ class Interpreter(HostLoops):
 
     def _perhaps_throws(self, node: ir.Call, value: Value) -> None:
         """What a method of an object that nobody knows may throw, the handlers around may get."""
-        if self._times is not None and (names := perhaps_thrown(node)):
+        if isinstance(self._times, int) and (names := perhaps_thrown(node)):
             self._may_throw(LeftError(frozenset(names.split("|"))), condition_of(value))
 
     def _is_called_by_library(self, argument: ir.Expr, value: Value, node: ir.Call) -> bool:
@@ -472,7 +479,8 @@ class Interpreter(HostLoops):
 
     def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
         """A closure that a library is given: how often that calls it, and with what, nobody knows."""
-        times, self._times = self._times, None
+        times = self._times
+        self._times = Unknown(f"nobody knows how often {node.name}() calls what launches it")
         known, seen, lost = len(self.instances), set(self._seen), set[tuple[str, int]]()
         for _ in range(_MOST_RUNS):  # what it is called with again, it has changed
             del self.instances[known:]
@@ -609,9 +617,12 @@ class Interpreter(HostLoops):
             self._argc = max(argc, self._least_argc)
         return Unknown(f"the result of {function.name}()") if result is None else result
 
-    def evaluate_perhaps(self, node: ir.Expr) -> tuple[Value, Delta]:
+    def evaluate_perhaps(self, node: ir.Expr, condition: Unknown) -> tuple[Value, Delta]:
         """Value of an expression that a condition nobody knows decides on, and what it changes, undone."""
-        mark, times, self._times = self.memory.mark(), self._times, None
+        mark, times = self.memory.mark(), self._times
+        is_in_graph = condition is _OF_A_GRAPH
+        why = uncounted("in an expression whose condition is not known", condition)
+        self._times = _CAPTURED if is_in_graph else why
         try:
             value = self.evaluate(node)
         except LeftError as error:

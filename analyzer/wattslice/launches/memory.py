@@ -312,6 +312,14 @@ def condition_of(value: Value) -> Unknown:
     return value if isinstance(value, Unknown) else Unknown("a condition that is no number")
 
 
+def told_why(why: Unknown) -> str:
+    """Why something is unknown, with the name of the variable that would settle it."""
+    variable, reason = why.variable, why.reason
+    if variable is None or f"'{variable}'" in reason:
+        return reason
+    return f"'{variable}' unknown, {reason}" if reason.startswith("'") else f"'{variable}' is {reason}"
+
+
 def cause(left: Value, right: Value) -> Unknown:
     """Why a value made of two, of which one is unknown, is: what is no option counts more."""
     if isinstance(left, Unknown) and not (left.is_option and isinstance(right, Unknown)):
