@@ -354,3 +354,27 @@ def test_the_option_without_words(tmp_path, capsys):
     (tmp_path / "wattslice.toml").write_text('args = ""\n')
     assert first_of() == (4, [])
     assert first_of("--args", "7") == (8, [])
+
+
+PRINTED = [
+    ('snprintf(t, sizeof t, "%d %d", 12, 96); sscanf(t, "%d %d", &n, &m);', 12, 96),
+    ('sprintf(t, "size=%03d,%s", 7, "40"); sscanf(t, "size=%d,%d", &n, &m);', 7, 40),
+    ('n = snprintf(t, 4, "%d", 123456); m = atoi(t);', 6, 123),
+    ('sprintf(t, "%x/%5.1f|%-4u|", 255, 2.25, 3u); n = strlen(t); m = t[0];', 14, 102),
+    ('sprintf(t, "%lld%%", 1LL << 33); n = strlen(t); m = t[1];', 11, 53),
+    ('sprintf(t, "%c%hhd", 65, 300); n = t[0]; m = t[2];', 65, 52),
+]
+
+
+@pytest.mark.parametrize(("code", "n", "m"), PRINTED)
+def test_a_text_that_the_program_writes_itself_is_read(tmp_path, code, n, m):
+    (found,) = launches_of(tmp_path, f"char t[64]; int n = 1, m = 1; {code} k<<<n, m>>>(0, n, m);")
+    assert (found.grid[0], found.block[0], found.source) == (n, m, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    "code", ['sprintf(t, "%d", rand());', 'sprintf(t, "%*d", 3, 5);', 'sprintf(t, "%#x", 5);']
+)
+def test_a_text_that_nobody_knows_is_not_read(tmp_path, code):
+    (found,) = launches_of(tmp_path, f"char t[64]; {code} int n = atoi(t); k<<<n, 64>>>(0, n, 3);")
+    assert found.source is LaunchSource.ASSUMED

@@ -247,7 +247,10 @@ _NOT_EVERY_CALL = Unknown("not every call of the function around it is followed"
 
 
 def _not_from_main(function: ir.Function) -> Unknown:
-    return Unknown(f"{function.name}() launches it, which main() was not seen to call")
+    why = (
+        "whose calls are not followed" if function.copied is not None else "which main() was not seen to call"
+    )
+    return Unknown(f"{function.told} launches it, {why}")
 
 
 def _lost(instance: LaunchInstance, lost: Mapping[ir.LaunchCall, Unknown]) -> int | Unknown:

@@ -82,11 +82,12 @@ class HostLoops(ControlFlow):
         for init in stmt.init:
             self.execute(init)
         self._loop_depth += 1
-        around, self._lost = self._lost, {}
+        around, self._lost, times = self._lost, {}, self._times
         try:
             return self._inside(Flow.BREAK, lambda: self._iterate(stmt))
         finally:
             self._loop_depth -= 1
+            self._times = times
             for cell in self._lost:  # behind the loop it is a value of its own, which may be assumed
                 value = self.memory.current(cell)
                 if isinstance(value, Unknown) and value.is_derived and value.reason == self._lost[cell]:
@@ -119,6 +120,9 @@ class HostLoops(ControlFlow):
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
                 holds = truth(value)
+                if holds is None and (self._without_options(value) or iteration):
+                    holds = self._without_options(value)
+                    self._times = uncounted("in a loop that argc decides", condition_of(value))
                 if holds is None:
                     if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
                         self.memory.roll_back(mark)

@@ -29,7 +29,7 @@ from wattslice.launches.command_line import (
     text_call,
     text_of,
 )
-from wattslice.launches.containers import container_call
+from wattslice.launches.containers import MOST_MOVED, container_call
 from wattslice.launches.control_flow import LeftError, uncounted
 from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
@@ -69,6 +69,7 @@ _OF_A_GRAPH = Unknown("how often a graph is launched")
 _CAPTURED = Unknown("it is part of a graph: how often that is launched is not followed")
 _GUESS = Unknown("it is launched through a pointer whose value is unknown")
 _SWAP = "_ZSt4swap"
+_FOR_EACH = "_ZSt8for_each"
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
@@ -100,6 +101,8 @@ class Interpreter(HostLoops):
 
     def _lacking_callers(self, function: ir.Function) -> str:
         """Why nobody tells the arguments of an entry point; with `main` the program was looked through."""
+        if function.copied is not None:
+            return "whose calls are not followed"
         if function not in self._graph.uncalled:
             return "which is called only where the host code is not followed"
         has_main = any(function.name == "main" for function in self._graph.functions)
@@ -110,7 +113,7 @@ class Interpreter(HostLoops):
         where = (
             "given on the command line"
             if function.name == "main"
-            else f"a parameter of {function.name}(), {self._lacking_callers(function)}"
+            else f"a parameter of {function.told}, {self._lacking_callers(function)}"
         )
         self.memory.frames.append({})
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
@@ -370,6 +373,8 @@ class Interpreter(HostLoops):
         if not is_read and node.function is None and not node.is_virtual:
             if node.callee.startswith(_SWAP) and self._swapped(node, arguments):
                 return Unknown("no value")
+            if node.callee.startswith(_FOR_EACH) and self._called_for_each(node, arguments):
+                return Unknown("a function")
             for known in (text_call, tensor_call, self._files.call, algorithm_call):
                 if (value := known(self.memory, node, arguments)) is not None:
                     self._budget += self._files.steps_for_reading()
@@ -400,6 +405,36 @@ class Interpreter(HostLoops):
         self._perhaps_throws(node, value)
         return value
 
+    def _called_for_each(self, node: ir.Call, arguments: tuple[Value, ...]) -> bool:
+        """Run a closure for each element of a range that is known; whether it is."""
+        if len(arguments) not in (3, 4):  # of what has a name its place as well
+            return False
+        first, last, held = *arguments[:2], self._held(arguments[2])
+        type_ = node.arguments[0].type.element
+        if not (isinstance(first, Pointer) and isinstance(last, Pointer) and isinstance(held, Closure)):
+            return False
+        function = self._graph.named(held.function)
+        if function is None or any(parameter.type.name == "dependent" for parameter in function.parameters):
+            return False
+        size = 0 if type_ is None else type_.size_bytes
+        number = (last.offset - first.offset) // (size or 1)
+        if type_ is None or not size or first.storage is not last.storage or not 0 <= number <= MOST_MOVED:
+            return False
+        if not number:  # what it launches is seen
+            mark = self.memory.mark()
+            self._speculating.append(None)
+            self._run_any_times(held, node)
+            self._speculating.pop()
+            self.memory.roll_back(mark)
+        for at in range(number):
+            where = replace(first, offset=first.offset + at * size)
+            element = ir.MemoryPlace(node.arguments[0], ir.MemorySpace.HOST, type_, None, 0)
+            self.loaded_at[id(element)] = where  # what a reference names
+            value = self.memory.read(where.storage, where.offset, type_)
+            self._run_closure(held, node, (ir.Load(element, type_, node.span),), (value,))
+            del self.loaded_at[id(element)]
+        return True
+
     def _perhaps_throws(self, node: ir.Call, value: Value) -> None:
         """What a method of an object that nobody knows may throw, the handlers around may get."""
         if isinstance(self._times, int) and (names := perhaps_thrown(node)):
@@ -427,8 +462,7 @@ class Interpreter(HostLoops):
         for function in sorted(functions, key=lambda function: function.mangled_name):
             if not self._speculating:
                 self.cut.update(self._graph.launches_from(function))
-            name = "a lambda" if function.copied is not None else f"{function.name}()"
-            why = Unknown(f"set in {name}, of which not every call is followed")
+            why = Unknown(f"set in {function.told}, of which not every call is followed")
             self._forget_named(function, why, around or {})
         return why
 
@@ -486,7 +520,7 @@ class Interpreter(HostLoops):
             del self.instances[known:]
             self._seen = set(seen)
             mark = self.memory.mark()
-            self._run_closure(closure, node, (), ())
+            self._run_closure(closure, node, (), self._given_by(node, closure))
             changes = self.memory.changes_since(mark)
             for cell, value in changes.items():
                 why = f"'{cell[0].name}' changes in what {node.name}() calls"
@@ -499,6 +533,12 @@ class Interpreter(HostLoops):
             if (function := self._graph.named(closure.function)) is not None:
                 self._not_followed((function,), closure.frame)
         self._times = times
+
+    def _given_by(self, node: ir.Call, closure: Closure) -> tuple[Value, ...]:
+        """What a library calls a closure with."""
+        function = self._graph.named(closure.function)
+        why = Unknown(f"what {node.name}() calls it with")
+        return () if function is None else tuple(why for _ in function.parameters)
 
     def _run(
         self,

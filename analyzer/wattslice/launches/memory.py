@@ -89,6 +89,12 @@ class Storage(Struct, eq=False):
     has_vectors: bool = False
     scalar_bytes: int = 0  # of a variable of arithmetic type, or of each number in an array
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a number of one function, which nothing else may give a value unseen."""
+        variable = self.variable
+        return variable is not None and variable.role is not ir.VariableRole.FILE_SCOPE
+
     def torn_by(self, offset: int, size_bytes: int) -> list[int]:
         """Where the numbers begin that a number of another width, written there, changes."""
         width, end = self.scalar_bytes, offset + size_bytes
@@ -592,7 +598,8 @@ class Memory:
             start = storage.cells.get(0)
             if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
                 return start
-            return Unknown(f"'{name or storage.name}' is {_MISSING.reason}", name)
+            why = _MISSING.reason if storage.is_local else "given no value in the host code that is followed"
+            return Unknown(f"'{name or storage.name}' is {why}", name)
         if (
             storage.layout.overlaps
             and isinstance(found, (int, float))

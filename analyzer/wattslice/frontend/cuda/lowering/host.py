@@ -179,7 +179,7 @@ def _names_in(text: bytes) -> frozenset[str]:
 
 
 def declare_exports(unit: Unit) -> None:
-    """File-scope integers that other files may use: `extern const int n = 4`, `int n = 4`."""
+    """File-scope numbers that other files may use: `extern const int n = 4`, `int n = 4`, `S s = {1, 2}`."""
     body = Body(unit, is_host=True)
     stack = list(unit.root.children)
     while stack:
@@ -190,7 +190,7 @@ def declare_exports(unit: Unit) -> None:
             node.kind == C.VAR_DECL
             and not node.is_static
             and node.initializer is not None
-            and unit.types.of(node.raw).is_integral
+            and ((type_ := unit.types.of(node.raw)).is_integral or type_.holds_numbers)
             and unit.spans.span(node).file == str(unit.parsed.path)
         ):
             file_scope_variable(body, node)

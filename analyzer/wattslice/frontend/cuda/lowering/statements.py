@@ -58,6 +58,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     every_part,
     handed_over,
     initialises,
+    is_made_empty,
     lost_by,
     made_at,
     part_at,
@@ -961,9 +962,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if value is not None and body.is_host and node.is_static:  # once
         value = with_effects(body, mark, value)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
-        made = (*ir.VECTOR_CLASSES, *ir.KEYED_CLASSES, "std::basic_string<")
-        is_made = type_.name == "dim3" or type_.name.startswith(made)
-        value = value if is_made else None
+        value = value if is_made_empty(type_) else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
     if type_.kind is TypeKind.UNKNOWN and value is not None:
