@@ -6,8 +6,8 @@ statements by `control_flow`, loops by `host_loops`. Steps are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 
 from msgspec.structs import replace
 
@@ -68,6 +68,7 @@ _NO_PLACE = Unknown("a value without a name")
 _OF_A_GRAPH = Unknown("how often a graph is launched")
 _CAPTURED = Unknown("it is part of a graph: how often that is launched is not followed")
 _GUESS = Unknown("it is launched through a pointer whose value is unknown")
+_OF_A_THREAD = Unknown("a variable of which each thread has its own")
 _SWAP = "_ZSt4swap"
 _FOR_EACH = "_ZSt8for_each"
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
@@ -135,7 +136,9 @@ class Interpreter(HostLoops):
             self.memory.write(self.memory.global_named("optind"), 0, 1, ir.INT32)
         self._around, self._doubt, self._is_captured, self._teams = [], None, False, 0
         self._argc = self._least_argc = 1
-        with suppress(LeftError):
+        is_called_back = function.name != "main" and function not in self._graph.unused
+        around = self._in_thread(is_known=False) if is_called_back else nullcontext()
+        with suppress(LeftError), around:
             self._body(function)
         self.memory.frames.pop()
 
@@ -304,7 +307,34 @@ class Interpreter(HostLoops):
             if isinstance(value, (int, float))
         )
 
+    @contextmanager
+    def _in_thread(self, *, is_known: bool) -> Generator[None]:
+        """Code of another thread, with variables of its own as they begin; of which, nobody may know."""
+        kept = self.memory.take_of_thread()
+        for variable in kept:
+            if variable.role is ir.VariableRole.FILE_SCOPE:
+                storage = self.memory.declare_global(variable)
+            elif not is_known:
+                storage, _ = self.memory.static(variable)
+            else:
+                continue
+            if not is_known or variable in self._graph.set_before_main:
+                self.memory.forget(storage, _OF_A_THREAD)
+            elif variable.initializer is not None:
+                self.memory.write(storage, 0, self.evaluate(variable.initializer), variable.type)
+        try:
+            yield
+        finally:
+            self.memory.give_of_thread(kept)
+
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
+        """Value of a call, which another thread makes or this one."""
+        if node.function is None or node.name not in host_api.ON_A_THREAD:
+            return self._called(node, arguments)
+        with self._in_thread(is_known=node.name != "async"):
+            return self._called(node, arguments)
+
+    def _called(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Follow functions of the program; know a few of the library; forget what others may write."""
         if node.name == ir.CAUGHT and isinstance(arguments[0], str):
             return self._caught(arguments[0])
@@ -318,6 +348,8 @@ class Interpreter(HostLoops):
         if node.name == ir.TEAM and len(arguments) > 1:
             number, is_nesting = arguments
             self._teams += 1
+            if number != 1:
+                self.memory.forget_of_thread(_OF_A_THREAD)
             if self._teams == 1:
                 return number
             return Unknown("the threads of a region within another") if is_nesting else 1
@@ -520,7 +552,8 @@ class Interpreter(HostLoops):
             del self.instances[known:]
             self._seen = set(seen)
             mark = self.memory.mark()
-            self._run_closure(closure, node, (), self._given_by(node, closure))
+            with nullcontext() if node.callee.startswith("_ZSt") else self._in_thread(is_known=False):
+                self._run_closure(closure, node, (), self._given_by(node, closure))
             changes = self.memory.changes_since(mark)
             for cell, value in changes.items():
                 why = f"'{cell[0].name}' changes in what {node.name}() calls"

@@ -544,6 +544,29 @@ class Memory:
             self._set(storage, _INITIALIZED, 1)
         return storage, not is_first
 
+    def take_of_thread(self) -> Frame:
+        """Where the variables live that each thread has for itself; they are no longer declared."""
+        taken = {
+            variable: self._globals.pop(variable)
+            for variable in tuple(self._globals)
+            if variable.is_of_thread
+        }
+        for variable in taken:
+            self._shared.pop(variable.linked_as or "", None)
+        return taken
+
+    def give_of_thread(self, taken: Frame) -> None:
+        """Go back to the thread whose variables were taken."""
+        self.take_of_thread()
+        self._globals.update(taken)
+        self._shared.update({v.linked_as: where for v, where in taken.items() if v.linked_as is not None})
+
+    def forget_of_thread(self, why: Unknown) -> None:
+        """What each thread has for itself is unknown."""
+        for variable, storage in self._globals.items():
+            if variable.is_of_thread:
+                self.forget(storage, why)
+
     def pin(self, name: str) -> int | float | None:
         """The value that is fixed for what goes by this name; None where none is."""
         self.asked[name] = found = self._pins.get(name)
