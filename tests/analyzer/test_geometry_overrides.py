@@ -123,7 +123,7 @@ def test_names_that_occur():
     ("launches", "error"),
     [
         (
-            "k<<<4, 64>>>(7); k<<<5, 64>>>(8);",
+            "k<<<4, 64>>>(7); other<<<5, 64>>>(8);",
             "--set n=5 changes nothing: every launch of k gives 'n' a value",
         ),
         ("k<<<4, 64>>>(7); k<<<5, 64>>>(atoi(argv[1]));", ""),
