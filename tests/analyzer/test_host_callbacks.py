@@ -136,6 +136,14 @@ FOR_EACH = [
      "s", 3),
     ("members", "std::vector<Pair> p = {{1, 2}, {3, 4}};"
      "std::for_each(p.begin(), p.end(), [](Pair &z) { z.b += z.a; });", "p[1].b", 7),
+    ("the largest", "auto i = std::max_element(v.begin(), v.end(), [](int a, int b) { return -a < -b; });",
+     "*i", 4),
+    ("the least by a member", "Pair p[3] = {{3, 1}, {1, 7}, {1, 9}}; auto i = std::min_element(p, p + 3,"
+     "[](const Pair &a, const Pair &b) { return a.a < b.a; });", "i->b", 7),
+    ("the first of equals", "Pair p[3] = {{3, 1}, {4, 7}, {4, 9}}; auto i = std::max_element(p, p + 3,"
+     "[](Pair a, Pair b) { return a.a < b.a; });", "i->b", 7),
+    ("as nobody knows", "auto i = std::max_element(v.begin(), v.end(),"
+     "[](int a, int b) { return rand() < a + b; });", "*i", None),
     ("of any type", "std::for_each(v.begin(), v.end(), [](auto &z) { z *= 2; });", "v[1]", None),
 ]  # fmt: skip
 

@@ -66,6 +66,37 @@ def test_elements_and_lengths_are_known(tmp_path, body, expected):
     assert launch.source is LaunchSource.HOST_CODE
 
 
+AT_FILE_SCOPE = """
+struct Conf { int a = 4; int b; };
+static Conf own;
+namespace { Shape hidden; }
+template <class T> struct Pair { T a = 4; int b = 64; };
+Pair<int> both;
+Held held;
+Conf seen;
+struct Holding : Held { int n; };
+static Holding holding;
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("k<<<own.a, 64>>>(own.b);", (4, 64, 0)),
+        ("k<<<4 + hidden.grid, 64>>>(hidden.block);", (4, 64, 0)),
+        ("hidden.block = 7; k<<<4 + hidden.grid, 64>>>(hidden.block);", (4, 64, 7)),
+        ("k<<<both.a, both.b>>>(7);", (4, 64, 7)),
+        ("held.v.push_back(4); k<<<held.v[0], 64>>>(held.v.size());", (4, 64, 1)),
+        ("holding.v.push_back(4); k<<<holding.v[0], 64>>>(holding.n);", (4, 64, 0)),
+        ("k<<<seen.a, 64>>>(seen.b);", (4, 64, None)),  # another file may have set it
+    ],
+)
+def test_objects_at_file_scope_begin_with_zeros(tmp_path, body, expected):
+    (launch,) = launches(tmp_path, f"{HEAD}{AT_FILE_SCOPE}int main() {{ {body} }}")
+    assert (launch.grid[0], launch.block[0], launch.arguments[0]) == expected
+    assert launch.source is LaunchSource.HOST_CODE
+
+
 # each number was printed by what g++ makes of the statements
 ALGORITHMS = [
     ("iterators", "auto i = v.begin(); ++i; int a = *i * 10 + *(v.end() - 1);", 92),

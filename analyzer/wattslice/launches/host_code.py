@@ -21,7 +21,8 @@ from wattslice.launches.data_files import DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.instances import LaunchInstance, values_of, without_dead
 from wattslice.launches.interpreter import Interpreter
-from wattslice.launches.memory import Memory, Unknown
+from wattslice.launches.layouts import NUMBERS, scalars_of
+from wattslice.launches.memory import Memory, Storage, Unknown
 from wattslice.launches.relevance import Relevance, relevance_of
 from wattslice_models.gpu import Gpu
 
@@ -176,6 +177,9 @@ class _OneProgram:
         interpreter = self._interpreter(memory, MAX_STEPS, files, given)
         for variable in self._program.globals:
             storage = memory.declare_global(variable)
+            is_own = variable.linked_as is None and variable.space is ir.MemorySpace.HOST
+            if variable.initializer is not None and is_own:  # what others see, they may set
+                _begin_with_zeros(memory, storage, variable.type)
             if variable.initializer is not None and variable not in self._graph.set_before_main:
                 try:
                     memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
@@ -244,6 +248,13 @@ class _OneProgram:
 _SEVERAL = Unknown("several programs launch it, each in another way")
 _TOO_LONG = Unknown("the host code takes more steps than are followed")
 _NOT_EVERY_CALL = Unknown("not every call of the function around it is followed")
+
+
+def _begin_with_zeros(memory: Memory, storage: Storage, type_: ir.Type) -> None:
+    """The numbers in an object at file scope, before anything gives them a value."""
+    for offset, scalar in scalars_of(type_, 0) if type_.kind is ir.TypeKind.RECORD else ():
+        if scalar.kind in NUMBERS or scalar.is_integral:
+            memory.set_cell(storage, offset, 0.0 if scalar.is_float else 0)
 
 
 def _not_from_main(function: ir.Function) -> Unknown:

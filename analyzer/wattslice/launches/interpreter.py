@@ -54,6 +54,7 @@ from wattslice.launches.memory import (
     is_length,
     offset_of,
     places_of,
+    truth,
     without_argc,
 )
 from wattslice.launches.relevance import Relevance
@@ -70,7 +71,7 @@ _CAPTURED = Unknown("it is part of a graph: how often that is launched is not fo
 _GUESS = Unknown("it is launched through a pointer whose value is unknown")
 _OF_A_THREAD = Unknown("a variable of which each thread has its own")
 _SWAP = "_ZSt4swap"
-_FOR_EACH = "_ZSt8for_each"
+_WITH_ELEMENTS = ("for_each", "max_element", "min_element")
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
@@ -405,8 +406,8 @@ class Interpreter(HostLoops):
         if not is_read and node.function is None and not node.is_virtual:
             if node.callee.startswith(_SWAP) and self._swapped(node, arguments):
                 return Unknown("no value")
-            if node.callee.startswith(_FOR_EACH) and self._called_for_each(node, arguments):
-                return Unknown("a function")
+            if (found := self._calls_with_elements(node, arguments)) is not None:
+                return found
             for known in (text_call, tensor_call, self._files.call, algorithm_call):
                 if (value := known(self.memory, node, arguments)) is not None:
                     self._budget += self._files.steps_for_reading()
@@ -437,35 +438,52 @@ class Interpreter(HostLoops):
         self._perhaps_throws(node, value)
         return value
 
-    def _called_for_each(self, node: ir.Call, arguments: tuple[Value, ...]) -> bool:
-        """Run a closure for each element of a range that is known; whether it is."""
-        if len(arguments) not in (3, 4):  # of what has a name its place as well
-            return False
+    def _calls_with_elements(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
+        """What `for_each` and `max_element` do with a closure and a range that is known; None elsewhere."""
+        name = node.name.removeprefix("std::")
+        if name not in _WITH_ELEMENTS or not node.callee.startswith("_ZSt") or len(arguments) not in (3, 4):
+            return None  # of a closure that has a name its place is told as well
         first, last, held = *arguments[:2], self._held(arguments[2])
         type_ = node.arguments[0].type.element
         if not (isinstance(first, Pointer) and isinstance(last, Pointer) and isinstance(held, Closure)):
-            return False
+            return None
         function = self._graph.named(held.function)
         if function is None or any(parameter.type.name == "dependent" for parameter in function.parameters):
-            return False
+            return None
         size = 0 if type_ is None else type_.size_bytes
         number = (last.offset - first.offset) // (size or 1)
         if type_ is None or not size or first.storage is not last.storage or not 0 <= number <= MOST_MOVED:
-            return False
+            return None
         if not number:  # what it launches is seen
             mark = self.memory.mark()
             self._speculating.append(None)
             self._run_any_times(held, node)
             self._speculating.pop()
             self.memory.roll_back(mark)
-        for at in range(number):
-            where = replace(first, offset=first.offset + at * size)
-            element = ir.MemoryPlace(node.arguments[0], ir.MemorySpace.HOST, type_, None, 0)
-            self.loaded_at[id(element)] = where  # what a reference names
-            value = self.memory.read(where.storage, where.offset, type_)
-            self._run_closure(held, node, (ir.Load(element, type_, node.span),), (value,))
-            del self.loaded_at[id(element)]
-        return True
+        places = [replace(first, offset=first.offset + at * size) for at in range(number)]
+        if name == "for_each":
+            for place in places:
+                self._run_with(held, node, type_, place)
+            return Unknown("a function")
+        best = first if places else last
+        for place in places[1:]:
+            pair = (best, place) if name == "max_element" else (place, best)
+            is_less = truth(self._run_with(held, node, type_, *pair))
+            if is_less is None:
+                return None
+            best = place if is_less else best
+        return best
+
+    def _run_with(self, closure: Closure, node: ir.Call, type_: ir.Type, *places: Pointer) -> Value:
+        """Call a closure with elements, which it may take by reference."""
+        elements = [ir.MemoryPlace(node.arguments[0], ir.MemorySpace.HOST, type_, None, 0) for _ in places]
+        self.loaded_at.update((id(one), place) for one, place in zip(elements, places, strict=True))
+        values = tuple(self.memory.read(place.storage, place.offset, type_) for place in places)
+        given = tuple(ir.Load(one, type_, node.span) for one in elements)
+        found = self._run_closure(closure, node, given, values)
+        for one in elements:
+            del self.loaded_at[id(one)]
+        return found
 
     def _perhaps_throws(self, node: ir.Call, value: Value) -> None:
         """What a method of an object that nobody knows may throw, the handlers around may get."""
