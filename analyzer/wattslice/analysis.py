@@ -251,7 +251,8 @@ class KernelSource(Struct, frozen=True):
 class Launch(Struct, frozen=True):
     """How a kernel is launched. `line` and `file` of the launch in the host code: None without one, empty for
     the kernel's own file. `program_arguments`: of a launch that is another one without them. `times`: how
-    often a run of the program makes it. `data`: what arrays hold: of all, then of those that are otherwise.
+    often a run of the program makes it; None when unknown, for the reason `times_unknown`. `data`: what
+    arrays hold: of all, then of those that are otherwise.
     """
 
     grid: tuple[int, int, int]
@@ -261,6 +262,7 @@ class Launch(Struct, frozen=True):
     file: str = ""
     program_arguments: ProgramArguments | None = None
     times: int | None = None
+    times_unknown: str = ""
     data: str = "live"
 
 

@@ -33,7 +33,9 @@ Part = TypeVar("Part")
 MATMUL = KernelAnalysis(
     name="matMul",
     source=KernelSource("matMul<16>", "_Z6matMulILi16EEvPfS0_S0_i", "src/matmul.cu", 12, 40),
-    launch=Launch((64, 64, 1), (16, 16, 1), LaunchSource.HOST_CODE, 88),
+    launch=Launch(
+        (64, 64, 1), (16, 16, 1), LaunchSource.HOST_CODE, 88, times_unknown="it is part of a graph"
+    ),
     power_limit_w=300.0,
     resources=Resources(2048, 40, sm_saturation=1.0, occupancy=0.75),
     work=Work(
@@ -128,7 +130,9 @@ UNKNOWN = changed(
     MATMUL,
     name="histogram",
     source={"qualified_name": "histogram", "line": 50, "end_line": 70},
-    launch=Launch((640, 1, 1), (2048, 1, 1), LaunchSource.ASSUMED, None),
+    launch=Launch(
+        (640, 1, 1), (2048, 1, 1), LaunchSource.ASSUMED, None, times_unknown="no launch of it was found"
+    ),
     work={"bytes_per_thread": None},
     power=None,
     time_s=None,

@@ -264,3 +264,117 @@ def test_jumps_that_only_options_lead_to_change_nothing_of_a_run_without(tmp_pat
     path.write_text(f"{HEAD}int main(int argc, char **argv)\n{{\n{body}\n}}\n")
     (found,) = resolve_launches(read_cuda(path), NO_OVERRIDES, GPU)
     assert (found.grid, found.source) == ((4, 1, 1), LaunchSource.HOST_CODE)
+
+
+def launches_of(tmp_path, body, words=None, head="int main(int argc, char **argv)", helper=""):
+    path = tmp_path / "a.cu"
+    path.write_text(f"{HEAD}{helper}\n{head}\n{{\n{body}\n}}\n")
+    given = None if words is None else parse_arguments(words)
+    return resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, Neighbours(arguments=lambda main: given))
+
+
+ONLY_WHERE = "is launched only where the host code does not come with the values read"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (argc > 3) k<<<8, 64>>>(0, 4, 5);",
+        "if (argc == 1) puts(argv[0]); else k<<<8, 64>>>(0, 4, 5);",
+        'if (argc > 1 && !strcmp(argv[1], "x")) k<<<8, 64>>>(0, 4, 5);',
+        'if (argc < 2 || !strcmp(argv[1], "x")) return 0; else if (argc == 1) k<<<8, 64>>>(0, 4, 5);',
+        "int n = argc - 1; if (n > 2) k<<<8, 64>>>(0, 4, 5);",
+        "while (--argc) k<<<8, 64>>>(0, 4, 5);",
+        "switch (argc) { case 3: k<<<8, 64>>>(0, 4, 5); break; default: break; }",
+        "if (argc < 2) exit(1); if (argc == 1) k<<<8, 64>>>(0, 4, 5);",
+    ],
+)
+def test_a_launch_that_only_options_lead_to_is_said_to_be_none_of_the_run(tmp_path, body):
+    (found,) = launches_of(tmp_path, body)
+    assert (found.grid[0], found.times) == (8, None)
+    assert any(ONLY_WHERE in one.message for one in found.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("body", "grid"),
+    [
+        ("if (argc < 3) exit(1); k<<<8, 64>>>(0, 4, 5);", 8),  # what is asked for is given
+        ("if (argc == 1) { k<<<8, 64>>>(0, 4, 5); return 0; } k<<<9, 64>>>(0, 4, 5);", 8),
+        ("if (argc < 2) k<<<8, 64>>>(0, 4, 5); else k<<<9, 64>>>(0, 4, 5);", 8),
+        ("if (argc != 3) return 1; if (argc >= 3) k<<<8, 64>>>(0, 4, 5);", 8),
+        ("int n = 4; if (argc < 2) n = 8; k<<<n, 64>>>(0, 4, 5);", 8),
+        ("int n; if (argc > 1) n = 4; else n = 8; k<<<n, 64>>>(0, 4, 5);", 8),
+        ("if (argc == 2) k<<<9, 64>>>(0, 4, 5); else if (argc == 4) k<<<8, 64>>>(0, 4, 5); else exit(1);", 8),
+        ("switch (argc) { case 3: k<<<8, 64>>>(0, 4, 5); break; default: exit(1); }", 8),
+    ],
+)
+def test_argc_is_one_or_what_the_checks_of_the_program_ask_for(tmp_path, body, grid):
+    found, *others = launches_of(tmp_path, body)
+    assert (found.grid[0], found.source, found.assumptions) == (grid, LaunchSource.HOST_CODE, ())
+    assert all(any(ONLY_WHERE[:11] in a.message for a in one.assumptions) for one in others)
+
+
+@pytest.mark.parametrize(
+    ("body", "grid", "argc"),
+    [
+        ("k<<<argc * 4, 64>>>(0, 4, 5);", 4, 1),
+        ("int n = argc > 1 ? 64 : 128; k<<<n, 64>>>(0, 4, 5);", 128, 1),
+        ("if (argc < 3) exit(1); k<<<argc * 4, 64>>>(0, 4, 5);", 12, 3),
+        ("if (argc < 3) exit(1); use(argc, argv);", 3, 3),
+    ],
+)
+def test_what_argc_decides_is_said_to_be_assumed(tmp_path, body, grid, argc):
+    helper = "void use(int argc, char **argv) { k<<<argc, 64>>>(0, 4, 5); }"
+    (found,) = launches_of(tmp_path, body, helper=helper if "use" in body else "")
+    assert (found.grid[0], found.source) == (grid, LaunchSource.ASSUMED)
+    (said,) = found.assumptions
+    assert f"argc assumed {argc}" in said.message
+    assert said.fix == "--set argc=VALUE"
+
+
+def test_argc_of_a_function_without_a_caller_is_that_of_a_run_without_options(tmp_path):
+    body = "k<<<argc * 4, 64>>>(0, 4, 5);"
+    (found,) = launches_of(tmp_path, body, head="void f(int argc, char **argv)")
+    assert (found.grid[0], found.source) == (4, LaunchSource.ASSUMED)
+    assert "argc assumed 1:" in found.assumptions[0].message
+
+
+def test_the_option_without_words(tmp_path, capsys):
+    path = tmp_path / "a.cu"
+    path.write_text(f"{HEAD}int main(int argc, char **argv)\n{{ k<<<argc * 4, 64>>>(0, 4, 5); }}\n")
+    (tmp_path / "Makefile").write_text("run: a\n\t./a 3 4\na: a.cu\n\tnvcc a.cu -o a\n")
+
+    def first_of(*options):
+        assert run(["analyze", str(path), "--no-cache", "--format", "json", *options]) == 0
+        (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
+        return kernel["grid"][0], kernel["assumptions"]
+
+    assert first_of() == (12, [])
+    assert first_of("--args", "") == (4, [])
+    (tmp_path / "wattslice.toml").write_text('args = ""\n')
+    assert first_of() == (4, [])
+    assert first_of("--args", "7") == (8, [])
+
+
+PRINTED = [
+    ('snprintf(t, sizeof t, "%d %d", 12, 96); sscanf(t, "%d %d", &n, &m);', 12, 96),
+    ('sprintf(t, "size=%03d,%s", 7, "40"); sscanf(t, "size=%d,%d", &n, &m);', 7, 40),
+    ('n = snprintf(t, 4, "%d", 123456); m = atoi(t);', 6, 123),
+    ('sprintf(t, "%x/%5.1f|%-4u|", 255, 2.25, 3u); n = strlen(t); m = t[0];', 14, 102),
+    ('sprintf(t, "%lld%%", 1LL << 33); n = strlen(t); m = t[1];', 11, 53),
+    ('sprintf(t, "%c%hhd", 65, 300); n = t[0]; m = t[2];', 65, 52),
+]
+
+
+@pytest.mark.parametrize(("code", "n", "m"), PRINTED)
+def test_a_text_that_the_program_writes_itself_is_read(tmp_path, code, n, m):
+    (found,) = launches_of(tmp_path, f"char t[64]; int n = 1, m = 1; {code} k<<<n, m>>>(0, n, m);")
+    assert (found.grid[0], found.block[0], found.source) == (n, m, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    "code", ['sprintf(t, "%d", rand());', 'sprintf(t, "%*d", 3, 5);', 'sprintf(t, "%#x", 5);']
+)
+def test_a_text_that_nobody_knows_is_not_read(tmp_path, code):
+    (found,) = launches_of(tmp_path, f"char t[64]; {code} int n = atoi(t); k<<<n, 64>>>(0, n, 3);")
+    assert found.source is LaunchSource.ASSUMED

@@ -630,6 +630,40 @@ LAUNCH_TIMES = [
 def test_how_often_a_launch_is_made(body, helper, times):
     (launch,) = launches(main(body, helper))
     assert launch.times == times
+    assert bool(launch.times_unknown) is (times is None)
+
+
+GRAPH = "int cudaGraphLaunch(int, int);"
+IN_A_GRAPH = "it is part of a graph: how often that is launched is not followed"
+UNCOUNTED = [
+    ("if (unknown()) LAUNCH(4, 32, 7);",
+     "it is in a branch whose condition is not known: the result of unknown()"),
+    ("unknown() && (LAUNCH(4, 32, 7), 1);",
+     "it is in an expression whose condition is not known: the result of unknown()"),
+    ("while (unknown()) LAUNCH(4, 32, 7);", "it is in a loop of unknown length: the result of unknown()"),
+    ("if (unknown()) return 0; LAUNCH(4, 32, 7);",
+     "it is behind a jump whose condition is not known: the result of unknown()"),
+    ("for (int i = 0; i < 1000; i++) for (int j = 0; j < i % 7; j++) LAUNCH(4, 32, 7);",
+     "it is in a loop of unknown length: 'i' changes in a long loop"),
+    ("if (argc > 3) LAUNCH(4, 32, 7);", "the host code does not come to it with the values read"),
+    ("cudaStreamBeginCapture(0, 0); LAUNCH(4, 32, 7); cudaStreamEndCapture(0, 0);"
+     "for (int i = 0; i < 20; i++) cudaGraphLaunch(0, 0);", IN_A_GRAPH),
+    ("for (int j = 0; j < 3; j++) { cudaStreamBeginCapture(0, 0); LAUNCH(4, 32, 7);"
+     "cudaStreamEndCapture(0, 0); for (int i = 0; i < 20; i++) cudaGraphLaunch(0, 0); }", IN_A_GRAPH),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "reason"), UNCOUNTED)
+def test_why_nobody_knows_how_often_a_launch_is_made(body, reason):
+    (launch,) = launches(main(body, UNKNOWN + CAPTURE + GRAPH))
+    assert (launch.times, launch.times_unknown) == (None, reason)
+
+
+def test_why_nobody_knows_how_often_other_functions_launch():
+    launch, _ = launches(main("LAUNCH(8, 32, 7);", "void other(void) { LAUNCH(4, 32, 7); }\n"))
+    assert launch.times_unknown == "other() launches it, which main() was not seen to call"
+    (launch,) = launches(main(""))
+    assert launch.times_unknown == "no launch of it was found"
 
 
 def test_what_a_function_launches_that_calls_itself():

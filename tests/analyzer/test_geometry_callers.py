@@ -126,6 +126,10 @@ def test_a_file_beside_is_parsed_once_for_all_and_again_when_it_has_changed(tmp_
         ("int " + 90 * "a" + " size = 4;", False),
         ("static unsigned\n      size = 4;", True),
         ("a size;\nint x;\nint\nsize\n(int n)\n{", True),
+        ("Table t{3, 96}; int size{9};", True),
+        ("int a = 1; Table::size() : n(1) {}", True),
+        ("namespace x { int size = 4; }", True),
+        ("void f() { g(); size(1); if (x) {} }", False),
     ],
 )
 def test_definitions_are_found_by_their_text(tmp_path, text, is_there):
@@ -229,6 +233,46 @@ def resolved(folder: Path, name: str, **files: str) -> KernelLaunch:
     around = Neighbours(partial(read_callers, path), definitions=partial(read_definitions, path))
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
     return launch
+
+
+@pytest.mark.parametrize(
+    "definitions",
+    [
+        "Table table = {3, 96};\nint glob = 9;\nConf::Conf() : blocks(12) { threads = 64; }\n",
+        "Table table{3, 96}; int glob{9}; Conf::Conf() : blocks(12), threads(64) {}\n",
+        "int a() { return 1; } Conf::Conf() : blocks(12), threads(64) {} Table table{3, 96}; int glob{9};\n",
+    ],
+)
+@pytest.mark.parametrize(
+    ("launch", "geometry"),
+    [
+        ("Conf c; k<<<c.blocks, c.threads>>>(x);", (12, 64)),
+        ("k<<<table.blocks, table.threads>>>(x);", (3, 96)),
+        ("k<<<glob, table.threads>>>(x);", (9, 96)),
+    ],
+)
+def test_what_a_file_beside_defines(tmp_path, launch, geometry, definitions):
+    head = "struct Conf { int blocks, threads; Conf(); };\nstruct Table { int blocks, threads; };\n"
+    found = resolved(
+        tmp_path,
+        "k",
+        conf_h=f"{head}extern Table table; extern int glob;\n",
+        conf_cpp=f'#include "conf.h"\n{definitions}',
+        k_cu=f'#include "conf.h"\n__global__ void k(float *x) {{}}\nint main() {{ float *x; {launch} }}\n',
+    )
+    assert (found.grid[0], found.block[0], found.source) == (*geometry, LaunchSource.HOST_CODE)
+
+
+def test_what_no_file_defines_is_not_said_to_be_never_assigned(tmp_path):
+    text = (
+        "struct Table { int blocks; }; extern Table table; extern int glob;\n__global__ void k(float *x) {}\n"
+    )
+    main = "int main() { float *x; k<<<table.blocks, glob>>>(x); }\n"
+    found = resolved(tmp_path, "k", k_cu=text + main)
+    told = " ".join(one.message for one in found.assumptions)
+    assert "'table.blocks' is given no value in the host code that is followed" in told
+    assert "'glob' is given no value in the host code that is followed" in told
+    assert "never assigned" not in told
 
 
 ENGINE_H = """

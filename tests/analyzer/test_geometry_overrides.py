@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wattslice import ir
+from wattslice.cli import main as run
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import MAX_THREADS_PER_BLOCK
 from wattslice.launches.overrides import (
@@ -116,6 +117,30 @@ def test_names_that_occur_nowhere(launches, settings, message):
 def test_names_that_occur():
     overrides = parse_overrides(("blur=1:1",), ("blur.width=3", "width=2", "trip_L7=1", "blur.trip_L8@b.h=4"))
     check_overrides(overrides, [known_names(program())])
+
+
+@pytest.mark.parametrize(
+    ("launches", "error"),
+    [
+        (
+            "k<<<4, 64>>>(7); other<<<5, 64>>>(8);",
+            "--set n=5 changes nothing: every launch of k gives 'n' a value",
+        ),
+        ("k<<<4, 64>>>(7); k<<<5, 64>>>(atoi(argv[1]));", ""),
+        ("k<<<4, 64>>>(7); other<<<5, 64>>>(atoi(argv[1]));", ""),
+        ("int n = 7; k<<<4, 64>>>(n);", ""),
+    ],
+)
+def test_a_setting_of_what_every_launch_gives_is_said_to_change_nothing(tmp_path, capsys, launches, error):
+    kernels = "__global__ void k(int n) {}\n__global__ void other(int n) {}\n"
+    path = tmp_path / "a.cu"
+    path.write_text(f"#include <cstdlib>\n{kernels}int main(int argc, char **argv) {{ {launches} }}\n")
+    command = ["analyze", str(path), "--gpu", "v100", "--no-cache"]
+    assert run([*command, "--set", "n=5"]) == (2 if error else 0)
+    told = capsys.readouterr().err
+    assert error in told
+    assert ("--set k.n=5 says another" in told) is bool(error)
+    assert run([*command, "--set", "k.n=5"]) == 0
 
 
 def test_settings_of_a_file_that_its_own_kernels_do_not_have():

@@ -41,7 +41,7 @@ CALLED = [
     (
         "what the next call finds",
         "int a = 0, b = 0, n = 1;"
-        "std::for_each(v.begin(), v.end(), [&](int) { if (b) n = 2; if (a) b = 1; a = 1; });",
+        "std::for_each(v.begin(), v.begin() + u, [&](int) { if (b) n = 2; if (a) b = 1; a = 1; });",
         "n",
         None,
     ),
@@ -67,7 +67,7 @@ CALLED = [
     ("one that is asked for", "int n = 1; std::function<void()> f = [&] { n++; }; if (f) f();", "n", 2),
     (
         "a static of a function",
-        "counted(); std::for_each(v.begin(), v.end(), [](int) { counted(); });",
+        "counted(); std::for_each(v.begin(), v.begin() + u, [](int) { counted(); });",
         "counted()",
         None,
     ),
@@ -100,7 +100,9 @@ IN_ITSELF = "void launching(int d) { k<<<2, 32>>>(1); if (d > 0) launching(d - 1
 KEPT = "void kept(int d) { int two = 1; two++; if (d > 0) kept(d - 1); k<<<two, 32>>>(1); }\n"
 ONCE = "void once(int) { k<<<2, 32>>>(1); }\n"
 COUNTED = [
-    ("by a library", "", "std::for_each(v.begin(), v.end(), [&](int) { k<<<2, 32>>>(1); });", None),
+    ("by a library", "", "std::for_each(v.begin(), v.begin() + u, [&](int) { k<<<2, 32>>>(1); });", None),
+    ("for each element", "", "std::for_each(v.begin(), v.end(), [&](int) { k<<<2, 32>>>(1); });", 4),
+    ("for none", "", "std::for_each(v.begin(), v.begin(), [&](int) { k<<<2, 32>>>(1); });", None),
     (
         "by itself",
         "",
@@ -121,6 +123,53 @@ def test_how_often_what_is_called_launches(tmp_path, before, code, times) -> Non
     body = f'int u; fscanf(fopen("x", "r"), "%d", &u); std::vector<int> v(4); {code}'
     (launch,) = launches(tmp_path, f"#include <cstdio>\n{HEAD}{before}int main() {{ {body} }}")
     assert (launch.grid, launch.times) == ((2, 1, 1), times)
+
+
+FOR_EACH = [
+    ("each number", "int s = 0; std::for_each(v.begin(), v.end(), [&](int z) { s += z; });", "s", 14),
+    ("a part", "int s = 0; std::for_each(v.begin() + 1, v.end(), [&](int z) { s += z; });", "s", 10),
+    ("written", "std::for_each(v.begin(), v.end(), [](int &z) { z *= 2; });", "v[1]", 20),
+    ("a named one", "int n = 3; auto f = [&](int &z) { z += n; }; std::for_each(v.begin(), v.end(), f);",
+     "v[0]", 7),
+    ("an array", "int a[2] = {1, 2}; std::for_each(a, a + 2, [](int &z) { z += 5; });", "a[1]", 7),
+    ("converted", "double d[2] = {1.5, 2.5}; int s = 0; std::for_each(d, d + 2, [&](int z) { s += z; });",
+     "s", 3),
+    ("members", "std::vector<Pair> p = {{1, 2}, {3, 4}};"
+     "std::for_each(p.begin(), p.end(), [](Pair &z) { z.b += z.a; });", "p[1].b", 7),
+    ("the largest", "auto i = std::max_element(v.begin(), v.end(), [](int a, int b) { return -a < -b; });",
+     "*i", 4),
+    ("the least by a member", "Pair p[3] = {{3, 1}, {1, 7}, {1, 9}}; auto i = std::min_element(p, p + 3,"
+     "[](const Pair &a, const Pair &b) { return a.a < b.a; });", "i->b", 7),
+    ("the first of equals", "Pair p[3] = {{3, 1}, {4, 7}, {4, 9}}; auto i = std::max_element(p, p + 3,"
+     "[](Pair a, Pair b) { return a.a < b.a; });", "i->b", 7),
+    ("as nobody knows", "auto i = std::max_element(v.begin(), v.end(),"
+     "[](int a, int b) { return rand() < a + b; });", "*i", None),
+    ("of any type", "std::for_each(v.begin(), v.end(), [](auto &z) { z *= 2; });", "v[1]", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "value", "known"), [c[1:] for c in FOR_EACH], ids=[c[0] for c in FOR_EACH])
+def test_what_is_called_for_each_element(tmp_path, code, value, known) -> None:
+    body = f"std::vector<int> v = {{4, 10}}; {code} k<<<1, 32>>>({value});"
+    text = f"#include <cstdio>\n{HEAD}struct Pair {{ int a, b; }}; int main() {{ {body} }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.arguments == (known,)
+
+
+def test_what_a_library_calls_a_lambda_with_is_said(tmp_path) -> None:
+    body = "std::vector<int> v = {4}; std::for_each(v.rbegin(), v.rend(), [](int z) { k<<<z, 32>>>(1); });"
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert "'z' is what for_each() calls it with" in launch.assumptions[0].message
+    assert launch.times_unknown == "nobody knows how often for_each() calls what launches it"
+
+
+def test_a_lambda_whose_calls_are_not_followed_goes_by_its_line(tmp_path) -> None:
+    body = "std::vector<std::function<void(int)>> v; v.push_back([](int z) { k<<<z, 32>>>(1); });"
+    text = f"{HEAD}int main() {{ {body} for (auto &f : v) f(7); }}"
+    told = f"the lambda in line {text.count(chr(10)) + 1}"
+    (launch,) = launches(tmp_path, text)
+    assert f"'z' is a parameter of {told}, whose calls are not followed" in launch.assumptions[0].message
+    assert launch.times_unknown == f"{told} launches it, whose calls are not followed"
 
 
 DISPATCH = """

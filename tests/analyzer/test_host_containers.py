@@ -9,9 +9,14 @@ from wattslice.analysis import LaunchSource
 from .geometry import launches
 
 HEAD = (
-    "#include <vector>\n#include <array>\n#include <utility>\n#include <thrust/device_vector.h>\n"
+    "#include <vector>\n#include <array>\n#include <utility>\n#include <map>\n"
+    "#include <string>\n#include <thrust/device_vector.h>\n"
     "__global__ void k(int n) {}\nstruct Shape { int grid, block; };\n"
     "struct Sizes { std::vector<int> v; int grid, block; };\n"
+    "struct Layers { std::vector<Shape> sizes; int n;\n"
+    "  Layers() { sizes.push_back({1, 32}); sizes.push_back({4, 64}); n = 7; } };\n"
+    "struct Held { std::vector<int> v; std::string s; std::map<std::string, int> m; dim3 g; };\n"
+    "struct Holder { Held held; int z = 7; };\n"
 )
 
 READ = [
@@ -44,6 +49,12 @@ READ = [
      "s.v.push_back(9); k<<<t.grid, t.v[2]>>>(t.v.size());", (4, 64, 3)),
     ("filled with records", "std::vector<Shape> v(3, Shape{4, 64}); k<<<v[1].grid, v[2].block>>>(v.size());",
      (4, 64, 3)),
+    ("made in a constructor", "Layers l; k<<<l.sizes[1].grid, l.sizes[1].block>>>(l.n);", (4, 64, 7)),
+    ("made by itself", "Held h; h.v.push_back(4); h.s += \"ab\"; h.m[\"n\"] = 7;"
+     "k<<<h.v[0], 62 + h.s.size()>>>(h.m[\"n\"]);", (4, 64, 7)),
+    ("made on the heap", "auto *p = new Held; p->v.push_back(4); p->g.x = 64;"
+     "k<<<p->v[0], p->g>>>(p->v.size() + 6 * p->g.y);", (4, 64, 7)),
+    ("made in another", "Holder h; h.held.v.push_back(4); k<<<h.held.v[0], 64>>>(h.z);", (4, 64, 7)),
     ("a range of a list", "int n = 0; for (int x : {1, 2, 4}) n += x; k<<<4, 64>>>(n);", (4, 64, 7)),
 ]  # fmt: skip
 
@@ -51,6 +62,37 @@ READ = [
 @pytest.mark.parametrize(("body", "expected"), [pytest.param(*case[1:], id=case[0]) for case in READ])
 def test_elements_and_lengths_are_known(tmp_path, body, expected):
     (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert (launch.grid[0], launch.block[0], launch.arguments[0]) == expected
+    assert launch.source is LaunchSource.HOST_CODE
+
+
+AT_FILE_SCOPE = """
+struct Conf { int a = 4; int b; };
+static Conf own;
+namespace { Shape hidden; }
+template <class T> struct Pair { T a = 4; int b = 64; };
+Pair<int> both;
+Held held;
+Conf seen;
+struct Holding : Held { int n; };
+static Holding holding;
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("k<<<own.a, 64>>>(own.b);", (4, 64, 0)),
+        ("k<<<4 + hidden.grid, 64>>>(hidden.block);", (4, 64, 0)),
+        ("hidden.block = 7; k<<<4 + hidden.grid, 64>>>(hidden.block);", (4, 64, 7)),
+        ("k<<<both.a, both.b>>>(7);", (4, 64, 7)),
+        ("held.v.push_back(4); k<<<held.v[0], 64>>>(held.v.size());", (4, 64, 1)),
+        ("holding.v.push_back(4); k<<<holding.v[0], 64>>>(holding.n);", (4, 64, 0)),
+        ("k<<<seen.a, 64>>>(seen.b);", (4, 64, None)),  # another file may have set it
+    ],
+)
+def test_objects_at_file_scope_begin_with_zeros(tmp_path, body, expected):
+    (launch,) = launches(tmp_path, f"{HEAD}{AT_FILE_SCOPE}int main() {{ {body} }}")
     assert (launch.grid[0], launch.block[0], launch.arguments[0]) == expected
     assert launch.source is LaunchSource.HOST_CODE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wattslice import ir
+from wattslice.analysis import LaunchSource
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.lowering import calls
 from wattslice.frontend.cuda.lowering.context import Body
@@ -145,6 +146,48 @@ def test_what_runs_on_a_thread(tmp_path, code, blocks, value) -> None:
     (launch,) = (launch for launch in found if launch.grid == (blocks, 1, 1))
     assert launch.arguments == (value,)
     assert launch.times == 1
+
+
+OF_THREADS = """
+thread_local int own = 4;
+__thread int old = 6;
+int plain = 8;
+int next() { thread_local int c = 1; return c++; }
+void one() { k<<<own++, 32>>>(next()); }
+void two() { k<<<old, 32>>>(plain); }
+void *three(void *) { k<<<old, 32>>>(own); return 0; }
+"""
+EACH_ITS_OWN = [
+    ("a function", "std::thread t(one); t.join();", 4, 1),
+    ("another", "std::thread t(two); t.join();", 6, 9),
+    ("a lambda", "std::thread t([] { k<<<own, 32>>>(old); }); t.join();", 4, 6),
+    ("of POSIX", "pthread_t id; pthread_create(&id, 0, three, 0);", 6, 4),
+    ("in a vector", "std::vector<std::thread> v; v.emplace_back(one);", 4, 1),
+    ("that of main", "std::thread t([] { own = 90; }); t.join(); k<<<own, 32>>>(next());", 5, 3),
+    ("no thread", "one();", 5, 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "blocks", "value"), [e[1:] for e in EACH_ITS_OWN], ids=[e[0] for e in EACH_ITS_OWN]
+)
+def test_each_thread_has_its_own(tmp_path, code, blocks, value) -> None:
+    main = f"int main() {{ own = 5; old = 7; plain = 9; next(); next(); {code} }}"
+    found = launches(tmp_path, f"{HEAD}{OF_THREADS}{main}")
+    assert [(one.grid[0], one.arguments) for one in found if one.times == 1] == [(blocks, (value,))]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "auto f = std::async([] { k<<<own, 32>>>(1); }); f.get();",  # perhaps the thread that asks
+        "cudaLaunchHostFunc(0, [](void *) { k<<<own, 32>>>(1); }, 0);",
+    ],
+)
+def test_of_which_thread_a_variable_is_nobody_knows(tmp_path, code) -> None:
+    (found,) = launches(tmp_path, f"{HEAD}thread_local int own = 4; int main() {{ own = 5; {code} }}")
+    assert found.source is LaunchSource.ASSUMED
+    assert "'own' is a variable of which each thread has its own" in found.assumptions[0].message
 
 
 def test_every_link_of_a_chain_of_operators_is_read_once(tmp_path, monkeypatch) -> None:

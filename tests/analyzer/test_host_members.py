@@ -52,7 +52,7 @@ OF_PROGRAMS = [
     ("std::shared_ptr<Size> s(new Size); s->n = atoi(argv[1]); k<<<s->n / 32, 32>>>(0, s->n);", "s.n",
      "given on the command line"),
     ("Size s{64, 2}; if (unread()) s.n = 8192; k<<<s.n / 32, 32>>>(0, s.n);", "s.n", "set under a condition"),
-    ("Size s; k<<<s.n / 32, 32>>>(0, s.n);", "s.n", "never assigned"),
+    ("Size s; k<<<s.n / 32, 32>>>(0, s.n);", "s.n", "given no value"),
 ]  # fmt: skip
 
 

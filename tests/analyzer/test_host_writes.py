@@ -193,7 +193,7 @@ DOUBTFUL = [
     ("by a function that a library is given", "std::vector<int> v = {3, 1};"
      "std::for_each(v.begin(), v.end(), bump); int a = bumped;"),
     ("by a closure that a library is given", "std::vector<int> v = {3, 1}; int a = 0;"
-     "std::for_each(v.begin(), v.end(), [&](int) { a++; });"),
+     "std::for_each(v.rbegin(), v.rend(), [&](int) { a++; });"),
     ("a method elsewhere", "Far f; int a = f.m();"),
     ("a size that a library asks", "size_t a = 0; cub::DeviceScan::ExclusiveSum(nullptr, a, where, where,"
      "9);"),

@@ -58,7 +58,7 @@ TOLD_IN: dict[str, type[Any]] = {
 PARTS = (KernelSource, Launch, Resources, Work, Power, Basis)
 """Records whose fields an object tells among its own; null where there is no such record."""
 OTHER_NAMES: dict[type[Any], dict[str, str]] = {
-    Launch: {name: f"launch_{name}" for name in ("source", "line", "file", "times")},
+    Launch: {name: f"launch_{name}" for name in ("source", "line", "file", "times", "times_unknown")},
     Power: {
         "low_w": "power_low_w",
         "high_w": "power_high_w",
@@ -82,7 +82,7 @@ PROPERTIES: dict[type[Any], dict[str, Any]] = {
     SliceAnalysis: {"unknown": dict[str, str]},
 }
 """What the report tells besides fields."""
-NULL_WHERE_EMPTY = {"ptx_file", "launch_file"}
+NULL_WHERE_EMPTY = {"ptx_file", "launch_file", "launch_times_unknown"}
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 

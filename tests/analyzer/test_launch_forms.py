@@ -30,7 +30,7 @@ LAMBDAS = [
     ("in an object", "std::function<void(int)> f = [](int n) { k<<<4, 64>>>(n); }; f(5);"),
     ("handed over", "run([](int n) { k<<<4, 64>>>(n); });"),
     ("handed to a template", "int n = 5; apply([&] { k<<<4, 64>>>(n); });"),
-    ("handed to a library", "int n = 5; std::for_each(&n, &n, [=](int) { k<<<4, 64>>>(n); });"),
+    ("handed to a library", "int n = 5; std::for_each(&n, &n + 1, [=](int) { k<<<4, 64>>>(n); });"),
     ("nested", "int n = 5; auto f = [&] { auto g = [&] { k<<<4, 64>>>(n); }; g(); }; f();"),
     ("writing", "int n = 1; auto f = [&] { n = 5; }; f(); k<<<4, 64>>>(n);"),
     ("giving a value", "auto f = [](int m) { return m + 1; }; k<<<4, 64>>>(f(4));"),

@@ -27,7 +27,6 @@ from wattslice.config.options import (
     ModelChoice,
     Option,
     before,
-    is_silent,
 )
 from wattslice.config.rule_choices import RuleChoices, rule_choices
 from wattslice.config.settings import Settings, find_settings, settings_prefix
@@ -245,7 +244,7 @@ def _clock(option: str, value: float | None, possible: tuple[float, float], boar
 
 
 def _program_arguments(value: str | None) -> ProgramArguments | None:
-    if not value:
+    if value is None:
         return None
     try:
         return parse_arguments(value)
@@ -376,8 +375,8 @@ def _named_in(settings: Settings, field: str, *, is_typed: bool) -> Generator[No
 def _is_of_settings(blamed: Option, options: Choices, settings: Settings, error: WattsliceError) -> bool:
     """Whether an error is about what the settings say of this option; of a list, about one of its entries."""
     said: object = getattr(settings, blamed.field)
-    if is_silent(getattr(options, blamed.field, ())):
-        return not is_silent(said)
+    if blamed.is_silent(getattr(options, blamed.field, ())):
+        return not blamed.is_silent(said)
     entries = cast("tuple[object, ...]", said) if isinstance(said, tuple) else ()
     return any(repr(entry) in error.message or entry == error.path for entry in entries)
 

@@ -111,8 +111,9 @@ class Option(Struct, frozen=True):
     """A row. `key` is what settings files call it; `--key` on the command line, or `flag`.
 
     `adds`: what several places say adds up, else the first that says something counts. `stays`: a path that
-    settings beside the sources may name only within their folder. `values` it may have; `expected`: what to
-    ask for instead of `kind`. `field`, `type` and `kind` are those of the record's field.
+    settings beside the sources may name only within their folder. `is_told_empty`: an empty text says
+    something. `values` it may have; `expected`: what to ask for instead of `kind`. `field`, `type` and `kind`
+    are those of the record's field.
     """
 
     key: str
@@ -122,6 +123,7 @@ class Option(Struct, frozen=True):
     flag: str = ""
     adds: bool = False
     stays: bool = False
+    is_told_empty: bool = False
     values: type[Enum] | None = None
     expected: str = ""
     field: str = ""
@@ -132,6 +134,10 @@ class Option(Struct, frozen=True):
     def name(self) -> str:
         """On the command line."""
         return self.flag or f"--{self.key.removeprefix('gate.')}"
+
+    def is_silent(self, value: object) -> bool:
+        """Whether nothing is said with a value of this option."""
+        return is_silent(value) and not (self.is_told_empty and value == "")
 
     @property
     def argument(self) -> str:
@@ -228,7 +234,9 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
         Option(
             "args",
             "WORDS",
-            "Command line of the program, e.g. '1000 64'.  [default: as Makefiles, tests and scripts run it]",
+            "Command line of the program, e.g. '1000 64', or '' for no words.  [default: as Makefiles, tests "
+            "and scripts run it]",
+            is_told_empty=True,
         ),
     ] = None
     include_directories: Annotated[
@@ -403,7 +411,7 @@ def before(first: Choices, then: Choices) -> dict[str, object]:
             named = option.field in ("overrides", "launches")
             values[option.field] = (*(e for e in other if not (named and _name(e) in names)), *mine)
         else:
-            values[option.field] = other if is_silent(mine) else mine
+            values[option.field] = other if option.is_silent(mine) else mine
     return values
 
 

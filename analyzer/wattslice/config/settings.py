@@ -19,7 +19,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from wattslice.config.budgets import parse_budgets
-from wattslice.config.options import Choices, Kind, Option, Place, is_silent, said_at
+from wattslice.config.options import Choices, Kind, Option, Place, said_at
 from wattslice.documents import line_of, parse_toml
 from wattslice.errors import WattsliceError, of_system
 from wattslice.frontend.inputs import file_bytes, note_file, note_text
@@ -66,7 +66,8 @@ def _with_users(settings: Settings) -> Settings:
     said = {
         option.field: value
         for option in _KEYS.values()
-        if is_silent(getattr(settings, option.field)) and not is_silent(value := getattr(users, option.field))
+        if option.is_silent(getattr(settings, option.field))
+        and not option.is_silent(value := getattr(users, option.field))
     }
     return replace(settings, user_path=path, users=frozenset(said), **said)
 

@@ -70,6 +70,7 @@ _TYPE = regex(rb"(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\
 _OLD = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
 _MEMBERS = rb":[^;{}]{1,600}"  # what a constructor initialises
 _BODY = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + _MEMBERS + rb"|" + _OLD + rb")\{"
+_END = regex(rb"[\n;{}]")
 _FUNCTION = regex(rb"\s*" + _BODY)
 _DEFINED = regex(rb"\s*(?:" + _BODY + rb"|(?:\[[^\]\n]{0,80}\]\s*)*[=;{])")
 
@@ -93,13 +94,13 @@ class _Definitions:
         for at, end in ((at, at + len(word)) for word in words for at in places_of(word, data)):
             if _DEFINED.match(data, end) is None:
                 continue
-            begin = data.rfind(b"\n", 0, max(0, at - _MOST_TYPE)) + 1
-            while begin <= at:  # any line may be the first of the type
-                if _TYPE.fullmatch(data, begin, at):
-                    return True
-                if begin == at and _FUNCTION.match(data, end):
-                    return True
-                begin = data.find(b"\n", begin, at) + 1 or len(data) + 1
+            first = data.rfind(b"\n", 0, max(0, at - _MOST_TYPE)) + 1
+            # any line may be the first of the type, or what follows another statement
+            begins = (first, *(end.end() for end in _END.finditer(data, first, at)))
+            if any(_TYPE.fullmatch(data, begin, at) for begin in begins):
+                return True
+            if (at == 0 or data[at - 1 : at] == b"\n") and _FUNCTION.match(data, end):
+                return True
         return False
 
 

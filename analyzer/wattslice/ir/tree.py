@@ -129,6 +129,13 @@ class Type(Struct, frozen=True):
         """True for every floating-point scalar or vector."""
         return self.kind is TypeKind.FLOAT
 
+    @property
+    def holds_numbers(self) -> bool:
+        """True for records that have numbers alone: `struct Size { int w, h; }`."""
+        kinds = {member.type.kind for member in self.fields}
+        is_record = self.kind is TypeKind.RECORD and bool(kinds)
+        return is_record and kinds <= {TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT}
+
 
 VOID = Type(TypeKind.VOID)
 BOOL = Type(TypeKind.BOOL, bits=8, signed=False)
@@ -174,6 +181,7 @@ class Variable(Struct, frozen=True, eq=False):
     pointer parameter of a CUDA kernel that is declared `__restrict__`. `linked_as`: the name by which other
     files know a file-scope variable; None where they do not. `behind`: where the pointer lies, of what a
     pointer in a record that a kernel is given points to; it has the name of that member, `layer.bias`.
+    `is_of_thread`: each thread of the host has its own.
     """
 
     name: str
@@ -187,6 +195,7 @@ class Variable(Struct, frozen=True, eq=False):
     is_restrict: bool = False
     linked_as: str | None = None
     behind: Behind | None = None
+    is_of_thread: bool = False
 
 
 class Behind(Struct, frozen=True):
@@ -730,6 +739,11 @@ class Function(Struct, frozen=True, eq=False):
     reference_parameters: frozenset[Variable] = frozenset()
     lambdas: tuple[Function, ...] = ()
     copied: frozenset[Variable] | None = None
+
+    @property
+    def told(self) -> str:
+        """How a message calls it."""
+        return f"{self.name}()" if self.copied is None else f"the lambda in line {self.span.line}"
 
 
 class MachineInstruction(Struct, frozen=True):

@@ -109,12 +109,12 @@ def with_assumed_variables(
 
     def stays(instance: LaunchInstance) -> bool:
         """Whether a launch stands that assumed values do not come to: a name may mean others, too."""
-        is_run = instance.times is not None or instance.in_unknown_loop
+        is_run = isinstance(instance.times, int) or instance.in_unknown_loop
         is_run = is_run and instance.is_certain and is_read(instance)
         return is_run or instance.node in reached or kernel_key(instance) not in launched
 
     first = {_place(instance): instance.arguments for instance in reversed(instances)}
-    uncounted = {_place(instance) for instance in instances if instance.times is None}
+    uncounted = {_place(one): one.times for one in instances if isinstance(one.times, Unknown)}
     kept = [instance for instance in instances if _place(instance) not in solved and stays(instance)]
     for instance in latest:
         if _place(instance) in solved and is_read(instance):
@@ -124,7 +124,7 @@ def with_assumed_variables(
                 every = ((name, why) for other in sites.values() for name, why in other.causes.items())
                 used = {name: why for name, why in every if name in values} | used
             assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
-            times = None if _place(instance) in uncounted else instance.times
+            times = uncounted.get(_place(instance), instance.times)
             arguments = _without_others(instance.arguments, first.get(_place(instance)), values)
             kept.append(replace(instance, assumed=assumed, times=times, arguments=arguments))
     return without_dead(with_assumed_arguments(kept, latest))

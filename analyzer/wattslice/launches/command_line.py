@@ -318,6 +318,49 @@ def _converted(kind: str, size: str, text: str) -> tuple[int | float | str, int,
     return ("", 1, _CHAR) if text.startswith("%") else None
 
 
+_PRINTED = regex(r"%([-+ #0]{0,4})(\d{0,3})(\.\d{1,3})?(hh|h|ll|l|z|j)?([diuxXofeEgGcs%])|([^%])", re.DOTALL)
+
+
+def _sprintf(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """sprintf and snprintf of known values; of a conversion that is not known here nothing."""
+    is_limited = node.name.endswith("snprintf")
+    layout = text_of(arguments[1 + is_limited]) if len(arguments) > 1 + is_limited else None
+    target, size = arguments[0], arguments[1] if is_limited else _LONGEST
+    if layout is None or not isinstance(target, Pointer) or not isinstance(size, int):
+        return None
+    text = _printed(layout, arguments[2 + is_limited :])
+    if text is None or len(text) >= _LONGEST:
+        return None
+    if size > 0:
+        store_text(memory, target, text[: size - 1])
+    return len(text)
+
+
+def _printed(layout: str, given: _Arguments) -> str | None:
+    """What printf writes; None where that is not known."""
+    if _PRINTED.sub("", layout):
+        return None
+    values, found = iter(given), list[str]()
+    for flags, width, precision, size, kind, plain in _PRINTED.findall(layout):
+        if plain or kind == "%":
+            found.append(plain or kind)
+            continue
+        value = next(values, None)
+        if kind == "s":
+            value = None if value is None else text_of(value)
+        if value is None or not isinstance(value, str if kind == "s" else float if kind in "feEgG" else int):
+            return None
+        if kind in "diuxXo" and isinstance(value, int):
+            type_ = ir.Type(ir.TypeKind.INT, bits=_SIZES[size], signed=kind in "di")
+            value, kind = convert(value, type_), "d" if kind in "iu" else kind
+        if kind == "c" and isinstance(value, int):
+            value &= 0xFF
+        if kind in "oxX" and "#" in flags:  # which Python writes otherwise
+            return None
+        found.append(f"%{flags}{width}{precision}{kind}" % value)
+    return "".join(found)
+
+
 def store_text(memory: Memory, target: Pointer, text: str, size_bytes: int | None = None) -> None:
     """Characters, and the 0 behind them; with `size_bytes` so many of them, filled up with 0."""
     size_bytes = len(text) + 1 if size_bytes is None else size_bytes
@@ -836,6 +879,7 @@ _FUNCTIONS: dict[str, _Function] = {
     "to_string": _written_out,
     **dict.fromkeys(("getopt", "getopt_long", "getopt_long_only"), _getopt),
     "sscanf": _sscanf,
+    **dict.fromkeys(("sprintf", "snprintf"), _sprintf),
     "operator=": _assigned,
     "substr": _part,
     "isdigit": _character(lambda char: int(char.isdigit())),

@@ -20,6 +20,7 @@ from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.evaluator import BudgetExceededError, Evaluator
 from wattslice.launches.memory import (
+    MOST_ARGC,
     Cell,
     Delta,
     Memory,
@@ -31,11 +32,13 @@ from wattslice.launches.memory import (
     condition_of,
     joined,
     places_of,
+    told_why,
     truth,
 )
 from wattslice.launches.relevance import Relevance
 from wattslice_models.gpu import Gpu
 
+NOT_COME = Unknown("the host code does not come to it with the values read")
 SHARE_OF_NOT_RUN = 0.75
 """Of the steps, for code that is visited only to see its launches."""
 
@@ -124,14 +127,17 @@ class ControlFlow(Evaluator):
         self.is_cut = False  # in code that is not run: there are launches that it does not come to
         self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)
         self._teams = 0  # regions of OpenMP that have begun
-        self._times: int | None = 1  # how often what is visited runs, in one run of the entry point
+        self._times: int | Unknown = 1  # how often what is visited runs, in one run of the entry point
         self._around: list[_Level] = []
         self._levels = 1  # how many of them the last break leaves
         self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
+        self._doubted = NOT_COME  # that condition
         self._thrown: _Thrown | None = None  # by the protected block before
         self._handled: LeftError | None = None
         self._protected = 0  # how many such blocks are around
         self._perhaps: list[tuple[LeftError, Unknown]] = []  # what may have been thrown in the innermost
+        self._argc = 1  # of a run without options, or with as many as the checks ask for that were passed
+        self._least_argc = 1  # what the checks that end the program ask for
 
     @abstractmethod
     def _loop(self, stmt: ir.Loop) -> Flow:
@@ -222,7 +228,7 @@ class ControlFlow(Evaluator):
         if not left:
             return
         if self._doubt is None or left[0] < self._doubt:
-            self._doubt = left[0]
+            self._doubt, self._doubted = left[0], why
         for level in self._around[left[0] :]:
             level.jumps += 1
         if way is None or why.is_option or flow is Flow.EXIT:
@@ -415,6 +421,8 @@ class ControlFlow(Evaluator):
     def _if(self, stmt: ir.If) -> Flow:
         condition = self.evaluate(stmt.condition)
         decided = truth(condition)
+        if decided is None and (without := self._without_options(condition)) is not None:
+            return self._by_argc(stmt, condition_of(condition), is_then=without)
         if decided is None:
             return self._either(stmt.then, stmt.otherwise, condition_of(condition))
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
@@ -427,7 +435,10 @@ class ControlFlow(Evaluator):
     ) -> tuple[Flow, Delta]:
         """Visit what is run perhaps, for the reason `why`, or not at all, and undo its effects."""
         mark, times, teams = self.memory.mark(), self._times, self._teams
-        self._times = times if is_run else None
+        if not is_run:
+            self._times = (
+                NOT_COME if why is None else uncounted("in a branch whose condition is not known", why)
+            )
         flow = Flow.NEXT
         try:
             if stmt is not None:
@@ -455,8 +466,10 @@ class ControlFlow(Evaluator):
 
         Of options: `is_run`, what a run takes for certain, `is_default`: or perhaps.
         """
-        jumps = self._jumps()
+        jumps, argc = self._jumps(), (self._argc, self._least_argc)
         flow, changes = self._try(stmt, condition, is_run=is_run)
+        if not is_run:
+            self._argc, self._least_argc = argc
         if condition.is_option:
             if not is_run and not is_default:
                 self._forget_jumps(jumps)
@@ -476,6 +489,54 @@ class ControlFlow(Evaluator):
         first = self._way(then, condition, is_run=condition.is_option and _ends(otherwise))
         second = self._way(otherwise, condition, is_run=condition.is_option and _ends(then))
         return self._parted(first, second, condition)
+
+    def _without_options(self, condition: Value) -> bool | None:
+        """Whether a condition that argc decides holds in the run at hand."""
+        number = condition.at(self._argc) if isinstance(condition, Unknown) else None
+        return None if number is None else number != 0
+
+    def _by_argc(self, stmt: ir.If, condition: Unknown, *, is_then: bool) -> Flow:
+        """An `if` that argc decides. What options lead to is visited as well: values that nothing else gives
+        are taken from there. A check that ends the run is taken to succeed, with as many options as it asks
+        for.
+        """
+        taken, other = (stmt.then, stmt.otherwise) if is_then else (stmt.otherwise, stmt.then)
+        condition, jumps, argc = replace(condition, is_option=True), self._jumps(), self._argc
+        first = self._way(taken, condition, is_run=True)
+        returned = self._returned[-1]
+        if first.flow in (Flow.RETURN, Flow.EXIT) and not self._launches_in(taken):
+            self._forget_jumps(jumps)
+            self._pass_check(condition, first.flow, is_then=is_then, argc=argc)
+            second = self._way(other, condition, is_run=True)
+            return self._parted(first, second, condition)
+        argc = self._argc, self._least_argc
+        second = self._beside(other, condition, stmt.condition)
+        self._argc, self._least_argc = argc
+        self._returned[-1] = returned
+        if first.reach == second.reach and first.flow is not Flow.EXIT:
+            self.memory.merge(first.changes, second.changes, condition, is_first=True)
+        else:
+            self.memory.apply(first.changes)
+        return self._taken(first, condition)
+
+    def _launches_in(self, stmt: ir.Stmt | None) -> bool:
+        return stmt is not None and bool(self._graph.launches_in(stmt))
+
+    def _pass_check(self, condition: Unknown, flow: Flow, *, is_then: bool, argc: int) -> None:
+        """Go on with the least argc from `argc` on with which a check that has failed succeeds."""
+        more = range(argc, MOST_ARGC + 1)
+        truths = ((one, condition.at(one)) for one in more)
+        self._argc = next((one for one, holds in truths if holds is None or bool(holds) is not is_then), argc)
+        if flow is Flow.EXIT or len(self._active) == 1:
+            self._least_argc = self._argc
+
+    def _beside(self, stmt: ir.Stmt | None, why: Unknown, condition: ir.Expr | None) -> _Way:
+        """A way that the run does not take, which only tells values that nothing else gives."""
+        self._speculating.append(condition)
+        try:
+            return self._way(stmt, why)
+        finally:
+            self._speculating.pop()
 
     def _parted(self, first: _Way, second: _Way, condition: Unknown) -> Flow:
         """Go on where two ways, of which one is taken, meet again, or on the one that leaves less."""
@@ -509,11 +570,12 @@ class ControlFlow(Evaluator):
         self.spend()
         returned, left = list(self._returned), self._jumps()
         self._speculating.append(condition)
-        thrown = self._thrown, self._handled
+        thrown, argc = (self._thrown, self._handled), (self._argc, self._least_argc)
         perhaps, self._perhaps = self._perhaps, []
         self._try_within_steps(stmt)
         self._perhaps = perhaps
         self._thrown, self._handled = thrown
+        self._argc, self._least_argc = argc
         self._speculating.pop()
         self._returned[:] = returned
         self._forget_jumps(left)
@@ -535,15 +597,27 @@ class ControlFlow(Evaluator):
             self._steps_for_not_run -= given - self.steps_left
         self._budget = self.steps_left + kept
 
+    def _is_check(self, case: ir.Case) -> bool:
+        """Whether a switch ends the run where it expects another option."""
+        return None in case.labels and not self._launches_in(case.body) and _ends(case.body)
+
     def _any_case(self, stmt: ir.Switch, condition: Unknown) -> Flow:
         """A switch of which nobody knows the case that is taken."""
         ways: list[_Way] = []
         fallen: Delta = {}
+        number = condition.at(self._argc)
+        is_listed = any(number in case.labels for case in stmt.cases)
+        if number is not None and not is_listed and any(map(self._is_check, stmt.cases)):
+            number = None
         for case in stmt.cases:
             start = self.memory.mark()
             if not condition.is_option:
                 self.memory.merge({}, fallen, condition)
-            way = self._way(case.body, condition, is_default=None in case.labels)
+            is_default = None in case.labels
+            if number is None or number in case.labels or (is_default and not is_listed):
+                way = self._way(case.body, condition, is_default=is_default)
+            else:
+                way = self._beside(case.body, condition, stmt.selector)
             way = replace(way, changes={**self.memory.changes_since(start), **way.changes})
             self.memory.roll_back(start)
             fallen = way.changes if way.flow is Flow.NEXT else {}
@@ -586,6 +660,11 @@ class ControlFlow(Evaluator):
             else:
                 self._speculate(case.body, stmt.selector)
         return flow
+
+
+def uncounted(where: str, why: Unknown) -> Unknown:
+    """Why nobody knows how often something is launched."""
+    return Unknown(f"it is {where}: {told_why(why)}")
 
 
 def _caught_in(handlers: ir.Stmt) -> frozenset[str]:

@@ -14,6 +14,7 @@ from wattslice.launches.command_line import text_storage
 from wattslice.launches.containers import constructed_array, constructed_vector, is_array, is_vector
 from wattslice.launches.keyed import constructed_map, is_keyed
 from wattslice.launches.memory import (
+    MOST_ARGC,
     Delta,
     Memory,
     Pointer,
@@ -28,10 +29,12 @@ from wattslice.launches.memory import (
     convert,
     is_aggregate,
     member_of,
+    of_argc,
     offset_of,
     one_of,
     same,
     truth,
+    without_argc,
 )
 from wattslice_models.gpu import Gpu
 
@@ -86,8 +89,8 @@ class Evaluator(ABC):
         """The value of a text: the text itself, or the closure of the lambda that it names."""
 
     @abstractmethod
-    def evaluate_perhaps(self, node: ir.Expr) -> tuple[Value, Delta]:
-        """Value of an expression that is evaluated perhaps, and what that changes, undone."""
+    def evaluate_perhaps(self, node: ir.Expr, condition: Unknown) -> tuple[Value, Delta]:
+        """Value of what is evaluated perhaps, as `condition` says, and what that changes, undone."""
 
     @abstractmethod
     def inlined(self, node: ir.InlinedCall, arguments: tuple[Value, ...]) -> Value:
@@ -149,7 +152,7 @@ class Evaluator(ABC):
         if left is decisive:
             return int(decisive)
         if left is None:
-            second, changes = self.evaluate_perhaps(node.right)
+            second, changes = self.evaluate_perhaps(node.right, condition_of(first))
             self.memory.merge({}, changes, condition_of(first))
         else:
             second = self.evaluate(node.right)
@@ -157,7 +160,7 @@ class Evaluator(ABC):
         if right is decisive:
             return int(decisive)
         if left is None or right is None:
-            return cause(condition_of(first), condition_of(second))
+            return _either_of(decisive, first, second)
         return int(right)
 
     def _select(self, node: ir.Select) -> Value:
@@ -165,18 +168,19 @@ class Evaluator(ABC):
         decided = truth(condition)
         if decided is not None:
             return self.evaluate(node.then if decided else node.otherwise)
-        then, changes = self.evaluate_perhaps(node.then)
-        otherwise, others = self.evaluate_perhaps(node.otherwise)
+        then, changes = self.evaluate_perhaps(node.then, condition_of(condition))
+        otherwise, others = self.evaluate_perhaps(node.otherwise, condition_of(condition))
         self.memory.merge(changes, others, condition_of(condition))
         if same(then, otherwise):
             return then
         why = one_of(condition_of(condition), then, otherwise)
+        why = of_argc(why, _chosen, condition, then, otherwise)
         if not why.is_option:
             return why
         # `argc > 1 ? atoi(argv[1]) : 1024`: the side that is known is the default.
-        if isinstance(then, Unknown):
+        if _is_lost(then):
             return otherwise
-        return then if isinstance(otherwise, Unknown) else replace(why, is_option=False)
+        return then if _is_lost(otherwise) else replace(why, is_option=False)
 
     def _place(self, place: ir.Place) -> tuple[Storage, int] | None:
         """Where a write goes; None where nobody knows: then all of the object that it is in is lost."""
@@ -186,7 +190,7 @@ class Evaluator(ABC):
         if isinstance(pointer, Pointer):
             return pointer.storage, pointer.offset
         if isinstance(pointer, Unknown):
-            why = replace(pointer, around=())
+            why = replace(pointer, around=(), least=None, by_argc=())
             if pointer.is_anywhere or not pointer.around:
                 self.forget_escaped(place.type, why)
             for perhaps in pointer.around:
@@ -222,6 +226,8 @@ class Evaluator(ABC):
             new = replace(old, offset=old.offset + node.delta * node.step_bytes)
         elif isinstance(old, (int, float)):
             new = convert(old + node.delta, type_)
+        elif isinstance(old, Unknown):
+            new = of_argc(old, lambda known: binary(ir.BinaryOp.ADD, known[0], node.delta, type_), old)
         self.memory.write(*where, new, type_)
         return new if node.is_prefix else old
 
@@ -234,7 +240,7 @@ class Evaluator(ABC):
             return pointer if isinstance(pointer, Unknown) else Unknown("an element of something unknown")
         if not isinstance(index, int):
             why = index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
-            return replace(why, around=(pointer,))
+            return replace(why, around=(pointer,), least=None, by_argc=())
         step = index * node.scale_bytes
         offset = pointer.offset + node.offset_bytes + (-step if node.subtract else step)
         return replace(pointer, offset=offset, member_bytes=_member_bytes(node))
@@ -248,7 +254,7 @@ class Evaluator(ABC):
             return self.memory.read(pointer.storage, pointer.offset, type_)
         if isinstance(pointer, Unknown):
             if not pointer.around:
-                return pointer
+                return without_argc(pointer)
             cells = (cell for place in pointer.around for cell in place.storage.cells.values())
             return replace(one_of(pointer, *cells), around=())  # of a table of functions
         return Unknown("memory the host code fills at run time")
@@ -256,7 +262,7 @@ class Evaluator(ABC):
     def _intrinsic(self, name: str, arguments: tuple[ir.Expr, ...], semantics: ir.Semantics) -> Value:
         values = tuple(self.evaluate(argument) for argument in arguments)
         found = host_api.mathematics(name, values)
-        return host_api.by_semantics(semantics, values) if found is None else found
+        return without_argc(host_api.by_semantics(semantics, values) if found is None else found)
 
 
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
@@ -287,13 +293,42 @@ def _typed(node: ir.Construct) -> tuple[ir.Expr, ...]:
     )
 
 
+def _is_lost(value: Value) -> bool:
+    return isinstance(value, Unknown) and not any(number is not None for number in value.by_argc)
+
+
+def _either_of(decisive: bool, first: Value, second: Value) -> Unknown:
+    """`first && second`, or `first || second` where `decisive`, of which neither decides."""
+    sides = condition_of(first), condition_of(second)
+    why = replace(cause(*sides), least=None, by_argc=())
+    if not any(isinstance(side, Unknown) and side.by_argc for side in (first, second)):
+        return why
+    found: list[int | None] = []
+    for argc in range(1, MOST_ARGC + 1):
+        one, two = truth(_at(first, argc)), truth(_at(second, argc))
+        is_open = decisive not in (one, two)
+        found.append(None if is_open and None in (one, two) else int(decisive is not is_open))
+    return replace(why, by_argc=tuple(found))
+
+
+def _chosen(known: tuple[Value, ...]) -> Value:
+    """The side that `known`, a condition and two sides, says."""
+    decided = truth(known[0])
+    return Unknown("a condition") if decided is None else known[1 if decided else 2]
+
+
+def _at(value: Value, argc: int) -> Value:
+    known = value.at(argc) if isinstance(value, Unknown) else value
+    return value if known is None else known
+
+
 def _device_code(_: ir.Expr) -> Value:
     return Unknown("device code")
 
 
 def _unary(op: ir.UnaryOp, value: Value, type_: ir.Type) -> Value:
     if isinstance(value, Unknown):
-        return value
+        return of_argc(value, lambda known: _unary(op, known[0], type_), value)
     if op is ir.UnaryOp.NOT:
         known = truth(value)
         return condition_of(value) if known is None else int(not known)

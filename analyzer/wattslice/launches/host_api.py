@@ -159,7 +159,7 @@ ALLOCATIONS_BY_POINTER = frozenset(
 """Functions that store the address of fresh memory, of as many bytes as the second argument says, where the
 first points."""
 
-ON_A_THREAD = frozenset({"std::thread", "std::jthread", "async", "emplace_back"})
+ON_A_THREAD = frozenset({"std::thread", "std::jthread", "async", "emplace_back", "pthread_create"})
 """What calls of functions that a thread is begun with are named after."""
 
 ON_THE_DEVICE = frozenset({"cudaMalloc", "cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaMallocPitch"})

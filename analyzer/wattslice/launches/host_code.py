@@ -21,7 +21,8 @@ from wattslice.launches.data_files import DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.instances import LaunchInstance, values_of, without_dead
 from wattslice.launches.interpreter import Interpreter
-from wattslice.launches.memory import Memory, Unknown
+from wattslice.launches.layouts import NUMBERS, scalars_of
+from wattslice.launches.memory import Memory, Storage, Unknown
 from wattslice.launches.relevance import Relevance, relevance_of
 from wattslice_models.gpu import Gpu
 
@@ -71,8 +72,8 @@ class HostCode:
             words = None if given is None or given.is_found else given
             made = [i for i in one.launches(pins, words, assumed) if i.node in one.of_run]
             differ = {node for node, way in _ways(made).items() if way != ways.get(node)}
-            found = [replace(i, times=None) if i.node in differ else i for i in found]
-            found += (replace(i, times=None) for i in made if i.node in differ)
+            found = [replace(i, times=_SEVERAL) if i.node in differ else i for i in found]
+            found += (replace(i, times=_SEVERAL) for i in made if i.node in differ)
         return tuple(found)
 
 
@@ -95,7 +96,8 @@ def _ways(instances: list[LaunchInstance]) -> dict[ir.LaunchCall, Counter[Hashab
     """How each launch is made, and how often so."""
     found: dict[ir.LaunchCall, Counter[Hashable]] = {}
     for one in instances:
-        found.setdefault(one.node, Counter())[values_of(one), one.times, one.is_certain] += 1
+        times = None if isinstance(one.times, Unknown) else one.times
+        found.setdefault(one.node, Counter())[values_of(one), times, one.is_certain] += 1
     return found
 
 
@@ -175,6 +177,9 @@ class _OneProgram:
         interpreter = self._interpreter(memory, MAX_STEPS, files, given)
         for variable in self._program.globals:
             storage = memory.declare_global(variable)
+            is_own = variable.linked_as is None and variable.space is ir.MemorySpace.HOST
+            if variable.initializer is not None and is_own:  # what others see, they may set
+                _begin_with_zeros(memory, storage, variable.type)
             if variable.initializer is not None and variable not in self._graph.set_before_main:
                 try:
                     memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
@@ -208,8 +213,10 @@ class _OneProgram:
             self._steps_left -= max(MIN_STEPS, left) - interpreter.steps_left
             left = interpreter.steps_left
             is_of_run = main is None or function is main
-            uncounted = self.sites if is_cut or not is_of_run else interpreter.cut
-            instances += (replace(i, times=None) if i.node in uncounted else i for i in interpreter.instances)
+            lost = dict.fromkeys(interpreter.cut, _NOT_EVERY_CALL)
+            if is_cut or not is_of_run:
+                lost = dict.fromkeys(self.sites, _TOO_LONG if is_cut else _not_from_main(function))
+            instances += (replace(i, times=_lost(i, lost)) for i in interpreter.instances)
             if not is_of_run and function in self._graph.unused:  # nor is it known what its pointers hold
                 begin = len(instances) - len(interpreter.instances)
                 instances[begin:] = (
@@ -238,10 +245,33 @@ class _OneProgram:
         return Interpreter(self._graph, self._relevance, memory, self._gpu, steps, files, given)
 
 
+_SEVERAL = Unknown("several programs launch it, each in another way")
+_TOO_LONG = Unknown("the host code takes more steps than are followed")
+_NOT_EVERY_CALL = Unknown("not every call of the function around it is followed")
+
+
+def _begin_with_zeros(memory: Memory, storage: Storage, type_: ir.Type) -> None:
+    """The numbers in an object at file scope, before anything gives them a value."""
+    for offset, scalar in scalars_of(type_, 0) if type_.kind is ir.TypeKind.RECORD else ():
+        if scalar.kind in NUMBERS or scalar.is_integral:
+            memory.set_cell(storage, offset, 0.0 if scalar.is_float else 0)
+
+
+def _not_from_main(function: ir.Function) -> Unknown:
+    why = (
+        "whose calls are not followed" if function.copied is not None else "which main() was not seen to call"
+    )
+    return Unknown(f"{function.told} launches it, {why}")
+
+
+def _lost(instance: LaunchInstance, lost: Mapping[ir.LaunchCall, Unknown]) -> int | Unknown:
+    """How often a launch is made, of which some are `lost`."""
+    why = lost.get(instance.node)
+    return instance.times if why is None or isinstance(instance.times, Unknown) else why
+
+
 def _unreached(node: ir.LaunchCall) -> LaunchInstance:
     """A launch that the host code has too many steps in front of."""
-    why = Unknown("the host code takes more steps than are followed")
+    why = _TOO_LONG
     arguments = tuple(why for _ in node.arguments)
-    return LaunchInstance(
-        node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False, times=None
-    )
+    return LaunchInstance(node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False, times=why)

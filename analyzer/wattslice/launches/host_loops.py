@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.ir.loops import Bound, LoopShape, constant_trips, shape_of, whole_limit
 from wattslice.launches.call_graph import CallGraph
-from wattslice.launches.control_flow import ControlFlow, Flow, LeftError
+from wattslice.launches.control_flow import ControlFlow, Flow, LeftError, uncounted
 from wattslice.launches.instances import LaunchInstance, values_of
 from wattslice.launches.long_loops import LoopWrites, writes_of
 from wattslice.launches.memory import (
@@ -51,6 +51,10 @@ _Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
 """A launch, the calls that lead to it, and the kernel of a pointer."""
 
 
+_UNENDED = Unknown("it is in a loop that is too long to follow")
+_IRREGULAR = Unknown("not every iteration of a long loop launches it as often")
+
+
 class _MiscountedError(Exception):
     """The test of a loop does not say what the number of its iterations says."""
 
@@ -78,11 +82,12 @@ class HostLoops(ControlFlow):
         for init in stmt.init:
             self.execute(init)
         self._loop_depth += 1
-        around, self._lost = self._lost, {}
+        around, self._lost, times = self._lost, {}, self._times
         try:
             return self._inside(Flow.BREAK, lambda: self._iterate(stmt))
         finally:
             self._loop_depth -= 1
+            self._times = times
             for cell in self._lost:  # behind the loop it is a value of its own, which may be assumed
                 value = self.memory.current(cell)
                 if isinstance(value, Unknown) and value.is_derived and value.reason == self._lost[cell]:
@@ -115,6 +120,9 @@ class HostLoops(ControlFlow):
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
                 holds = truth(value)
+                if holds is None and (self._without_options(value) or iteration):
+                    holds = self._without_options(value)
+                    self._times = uncounted("in a loop that argc decides", condition_of(value))
                 if holds is None:
                     if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
                         self.memory.roll_back(mark)
@@ -150,7 +158,7 @@ class HostLoops(ControlFlow):
         """A loop that is not followed to its end: nothing is known of what it has changed, or may yet."""
         reason = "changes in a loop that is too long to follow"
         changes = self.memory.changes_since(mark)
-        _, others, rest = self._any_iteration(stmt, changes, reason)
+        _, others, rest = self._any_iteration(stmt, changes, reason, _UNENDED)
         for cell in {**changes, **others}:
             self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
         self._add(rest, begin)
@@ -178,13 +186,19 @@ class HostLoops(ControlFlow):
             self._may_throw(LeftError(frozenset({ir.ANY_TYPE})), why or Unknown("a long loop may throw"))
         begin, jumps, changes = len(self.instances), self._jumps(), Delta()
         flow: Flow | None = None
+        times = _UNENDED if why is None else uncounted("in a loop of unknown length", why)
+        is_left_out = why is not None and self._without_options(why) is False
+        if is_left_out:
+            self._speculating.append(stmt.condition)
         if not self._is_any:
             self._unknown_loops += 1
             try:
-                flow, changes = self._visit(stmt, None, why or Unknown(reason))
+                flow, changes = self._visit(stmt, times, why or Unknown(reason))
             finally:
                 self._unknown_loops -= 1
-        flow_of_any, others, rest = self._any_iteration(stmt, changes, reason, why)
+        flow_of_any, others, rest = self._any_iteration(stmt, changes, reason, times, why)
+        if is_left_out:
+            self._speculating.pop()
         flow = flow_of_any if flow is None else flow
         self._add(rest, begin)
         if why is not None and why.is_option:  # a run without options does not come in
@@ -206,7 +220,7 @@ class HostLoops(ControlFlow):
                 self.memory.apply({cell: value})
         return flow if flow is Flow.EXIT else Flow.NEXT
 
-    def _visit(self, stmt: ir.Loop, times: int | None, why: Unknown) -> tuple[Flow, Delta]:
+    def _visit(self, stmt: ir.Loop, times: int | Unknown, why: Unknown) -> tuple[Flow, Delta]:
         """One iteration, made perhaps: how it ends, and what it changes, undone."""
         mark, outer, self._times = self.memory.mark(), self._times, times
         flow = Flow.NEXT
@@ -230,8 +244,8 @@ class HostLoops(ControlFlow):
         stmt: ir.Loop,
         changed: Iterable[Cell],
         reason: str,
+        times: int | Unknown,
         why: Unknown | None = None,
-        times: int | None = None,
     ) -> tuple[Flow, Delta, list[LaunchInstance]]:
         """What any iteration may do: of all that the loop changes nothing is known there.
 
@@ -287,15 +301,17 @@ class HostLoops(ControlFlow):
 
         How many there are of those that have no number there, nobody knows.
         """
-        uncounted = {_site(one) for one in rest if one.times is None}
+        lost = {_site(one): one.times for one in rest if isinstance(one.times, Unknown)}
         certain = {_site(one) for one in rest if one.is_certain}
         visited = [one for one in self.instances[begin:] if one.is_certain or _site(one) not in certain]
         known = {(_site(one), values_of(one)) for one in visited if one.is_certain}
-        self.instances[begin:] = [
-            replace(one, times=None) if _site(one) in uncounted else one for one in visited
-        ]
+        self.instances[begin:] = [replace(one, times=lost.get(_site(one), one.times)) for one in visited]
         self.instances += [
-            one for one in rest if one.times is None and (_site(one), values_of(one)) not in known
+            one
+            for one in rest
+            if _site(one) in lost
+            and isinstance(one.times, Unknown)
+            and (_site(one), values_of(one)) not in known
         ]
 
     def _counted(self, stmt: ir.Loop) -> tuple[Bound | None, int | None]:
@@ -390,7 +406,8 @@ class HostLoops(ControlFlow):
         flow = self._once(stmt)
         after_second = self.memory.changes_since(mark)
         reason = "changes in a long loop"
-        _, others, rest = self._any_iteration(stmt, after_second, reason, times=None if times is None else 1)
+        any_times = times if isinstance(times, Unknown) else 1
+        _, others, rest = self._any_iteration(stmt, after_second, reason, any_times)
         grown = {length_cell(self.memory.address(variable)) for variable in writes.grown}
         changed = [
             cell
@@ -400,7 +417,7 @@ class HostLoops(ControlFlow):
         middle, last = (trips // 2, trips - 3), (trips - 1, 1)
         for iteration, stands_for in (middle, last) if self._graph.launches_in(stmt.body) else (last,):
             visited.append((len(self.instances), stands_for))
-            self._times = None if times is None else times * stands_for
+            self._times = times if isinstance(times, Unknown) else times * stands_for
             for cell in changed:
                 value: Value = Unknown(f"'{cell[0].name}' {reason}")
                 if cell[0] in steady or cell in grown:
@@ -424,21 +441,20 @@ class HostLoops(ControlFlow):
         `visited`: where the instances of each iteration begin, and for how many iterations it stands.
         """
         ends = [*(start for start, _ in visited[1:]), len(self.instances)]
-        irregular: set[_Site] = set()
+        irregular: dict[_Site, Unknown] = {}
         numbers: list[Counter[_Site]] = []
         for (start, stands_for), end in zip(visited, ends, strict=True):
             numbers.append(Counter())
             for instance in self.instances[start:end]:
-                if instance.times is None:
-                    irregular.add(_site(instance))
+                if isinstance(instance.times, Unknown):
+                    irregular.setdefault(_site(instance), instance.times)
                 elif instance.is_certain:
                     numbers[-1][_site(instance)] += instance.times // stands_for
-        irregular.update(
-            site for one in numbers for site in one if any(one[site] != n[site] for n in numbers)
-        )
+        for site in (site for one in numbers for site in one if any(one[site] != n[site] for n in numbers)):
+            irregular.setdefault(site, _IRREGULAR)
         for at in range(visited[0][0], len(self.instances)):
-            if _site(self.instances[at]) in irregular:
-                self.instances[at] = replace(self.instances[at], times=None)
+            if (why := irregular.get(_site(self.instances[at]))) is not None:
+                self.instances[at] = replace(self.instances[at], times=why)
 
     def _writes(self, stmt: ir.Loop) -> LoopWrites:
         found = self._loop_writes.get(stmt)

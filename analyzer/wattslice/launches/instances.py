@@ -14,11 +14,15 @@ from wattslice.launches.memory import Record, Unknown, Value, convert
 
 
 class AssumedVariable(Struct, frozen=True):
-    """A host variable that the source does not give: the value assumed for it, and why it is unknown."""
+    """A host variable that the source does not give: the value assumed for it, and why it is unknown.
+
+    `is_of_geometry`: grid or block follow from it, not arguments alone.
+    """
 
     name: str
     value: int | float
     reason: str
+    is_of_geometry: bool = True
 
 
 class LaunchInstance(Struct, frozen=True, eq=False):
@@ -41,7 +45,7 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
     files: tuple[str, ...] = ()  # data files that were read before
     given: ProgramArguments | None = None  # what makes it other than in a run without options
-    times: int | None = 1  # the launches it stands for; None: unknown
+    times: int | Unknown = 1  # the launches it stands for
     is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken
 
 

@@ -6,8 +6,8 @@ statements by `control_flow`, loops by `host_loops`. Steps are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 
 from msgspec.structs import replace
 
@@ -29,16 +29,17 @@ from wattslice.launches.command_line import (
     text_call,
     text_of,
 )
-from wattslice.launches.containers import container_call
-from wattslice.launches.control_flow import LeftError
+from wattslice.launches.containers import MOST_MOVED, container_call
+from wattslice.launches.control_flow import LeftError, uncounted
 from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.host_api import library_call
 from wattslice.launches.host_loops import HostLoops
-from wattslice.launches.instances import LaunchInstance
+from wattslice.launches.instances import AssumedVariable, LaunchInstance
 from wattslice.launches.keyed import keyed_call
 from wattslice.launches.launch import ConstantValue
 from wattslice.launches.memory import (
+    MOST_ARGC,
     Closure,
     Delta,
     Frame,
@@ -53,6 +54,8 @@ from wattslice.launches.memory import (
     is_length,
     offset_of,
     places_of,
+    truth,
+    without_argc,
 )
 from wattslice.launches.relevance import Relevance
 from wattslice.launches.tensors import tensor_call
@@ -63,7 +66,12 @@ MAX_RECURSION_DEPTH = 40
 _MOST_RUNS = 6
 """Of a closure that may be called any number of times, until all is unknown that it changes."""
 _NO_PLACE = Unknown("a value without a name")
+_OF_A_GRAPH = Unknown("how often a graph is launched")
+_CAPTURED = Unknown("it is part of a graph: how often that is launched is not followed")
+_GUESS = Unknown("it is launched through a pointer whose value is unknown")
+_OF_A_THREAD = Unknown("a variable of which each thread has its own")
 _SWAP = "_ZSt4swap"
+_WITH_ELEMENTS = ("for_each", "max_element", "min_element")
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
@@ -95,6 +103,8 @@ class Interpreter(HostLoops):
 
     def _lacking_callers(self, function: ir.Function) -> str:
         """Why nobody tells the arguments of an entry point; with `main` the program was looked through."""
+        if function.copied is not None:
+            return "whose calls are not followed"
         if function not in self._graph.uncalled:
             return "which is called only where the host code is not followed"
         has_main = any(function.name == "main" for function in self._graph.functions)
@@ -105,14 +115,15 @@ class Interpreter(HostLoops):
         where = (
             "given on the command line"
             if function.name == "main"
-            else f"a parameter of {function.name}(), {self._lacking_callers(function)}"
+            else f"a parameter of {function.told}, {self._lacking_callers(function)}"
         )
         self.memory.frames.append({})
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
             storage = self.memory.declare(parameter)
             is_option = function.name == "main" or parameter.name in ("argc", "argv")
             least = 1 if function.name == "main" and parameter.type.is_integral else None
-            value: Value = Unknown(where, is_option=is_option, least=least)
+            every = tuple(range(1, MOST_ARGC + 1)) if is_option and parameter.type.is_integral else ()
+            value: Value = Unknown(where, is_option=is_option, least=least, by_argc=every)
             if default is not None:
                 value = self.evaluate(default)
             elif not is_option:
@@ -125,7 +136,10 @@ class Interpreter(HostLoops):
                 self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)
             self.memory.write(self.memory.global_named("optind"), 0, 1, ir.INT32)
         self._around, self._doubt, self._is_captured, self._teams = [], None, False, 0
-        with suppress(LeftError):
+        self._argc = self._least_argc = 1
+        is_called_back = function.name != "main" and function not in self._graph.unused
+        around = self._in_thread(is_known=False) if is_called_back else nullcontext()
+        with suppress(LeftError), around:
             self._body(function)
         self.memory.frames.pop()
 
@@ -150,10 +164,18 @@ class Interpreter(HostLoops):
         Of a pointer that is not known: of every kernel that is used as a value and takes so many arguments.
         """
         self._seen.add(node)
-        times = None if self._doubt is not None or self._is_captured else self._times
+        times = self._times
+        if self._doubt is not None:
+            times = uncounted("behind a jump whose condition is not known", self._doubted)
+        if self._is_captured:
+            times = _CAPTURED
         grid, block = self.evaluate(node.grid), self.evaluate(node.block)
         shared = 0 if node.shared_bytes is None else self.evaluate(node.shared_bytes)
         arguments = tuple(self.evaluate(argument) for argument in node.arguments)
+        assumed = tuple(self._assumed_argc((grid, block, shared), is_of_geometry=True))
+        assumed = assumed or tuple(self._assumed_argc(arguments, is_of_geometry=False))
+        grid, block, shared = map(self._with_argc, (grid, block, shared))
+        arguments = tuple(map(self._with_argc, arguments))
         held = "" if node.function is None else self.evaluate(node.function)
         is_guess = not isinstance(held, str)
         names = self._candidates(node, held) if is_guess else (held,)
@@ -175,13 +197,28 @@ class Interpreter(HostLoops):
                     tuple(self._captured(given)),
                     is_guess,
                     name,
+                    assumed=assumed,
                     files=tuple(self._files.names),
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
-                    times=None if is_guess else times,
+                    times=_GUESS if is_guess else times,
                 )
             )
 
         self._forget_written(node, names, arguments)
+
+    def _with_argc(self, value: Value) -> Value:
+        """A value with what follows from argc in the run at hand."""
+        if isinstance(value, Record):
+            return Record({key: self._with_argc(cell) for key, cell in value.cells.items()})
+        known = value.at(self._argc) if isinstance(value, Unknown) else None
+        return value if known is None else known
+
+    def _assumed_argc(self, values: Iterable[Value], *, is_of_geometry: bool) -> Iterator[AssumedVariable]:
+        """That argc is assumed, where one of these values follows from it."""
+        cells = (c for v in values for c in (v.cells.values() if isinstance(v, Record) else (v,)))
+        why = next((c for c in cells if isinstance(c, Unknown) and c.at(self._argc) is not None), None)
+        if why is not None:
+            yield AssumedVariable(why.variable or "argc", self._argc, why.reason, is_of_geometry)
 
     def _forget_written(
         self, node: ir.LaunchCall, kernels: Iterable[str], arguments: tuple[Value, ...]
@@ -223,7 +260,7 @@ class Interpreter(HostLoops):
             if before is not None and before.node.span == span and not before.is_guess:
                 self.instances[at] = replace(before, is_replaced=True)
             self._open_nodes[where.storage] = len(self.instances), node.span
-        return Unknown("how often a graph is launched")
+        return _OF_A_GRAPH
 
     def _captured(self, arguments: tuple[Value, ...]) -> Iterator[tuple[ir.Variable, int | float]]:
         for argument in arguments:
@@ -271,7 +308,34 @@ class Interpreter(HostLoops):
             if isinstance(value, (int, float))
         )
 
+    @contextmanager
+    def _in_thread(self, *, is_known: bool) -> Generator[None]:
+        """Code of another thread, with variables of its own as they begin; of which, nobody may know."""
+        kept = self.memory.take_of_thread()
+        for variable in kept:
+            if variable.role is ir.VariableRole.FILE_SCOPE:
+                storage = self.memory.declare_global(variable)
+            elif not is_known:
+                storage, _ = self.memory.static(variable)
+            else:
+                continue
+            if not is_known or variable in self._graph.set_before_main:
+                self.memory.forget(storage, _OF_A_THREAD)
+            elif variable.initializer is not None:
+                self.memory.write(storage, 0, self.evaluate(variable.initializer), variable.type)
+        try:
+            yield
+        finally:
+            self.memory.give_of_thread(kept)
+
     def call(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
+        """Value of a call, which another thread makes or this one."""
+        if node.function is None or node.name not in host_api.ON_A_THREAD:
+            return self._called(node, arguments)
+        with self._in_thread(is_known=node.name != "async"):
+            return self._called(node, arguments)
+
+    def _called(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value:
         """Follow functions of the program; know a few of the library; forget what others may write."""
         if node.name == ir.CAUGHT and isinstance(arguments[0], str):
             return self._caught(arguments[0])
@@ -285,6 +349,8 @@ class Interpreter(HostLoops):
         if node.name == ir.TEAM and len(arguments) > 1:
             number, is_nesting = arguments
             self._teams += 1
+            if number != 1:
+                self.memory.forget_of_thread(_OF_A_THREAD)
             if self._teams == 1:
                 return number
             return Unknown("the threads of a region within another") if is_nesting else 1
@@ -329,7 +395,7 @@ class Interpreter(HostLoops):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
             self._not_followed((function,))
-        value = self._of_a_library(node, arguments, is_read=function is not None)
+        value = without_argc(self._of_a_library(node, arguments, is_read=function is not None))
         self._throw_if_so(value)
         return value
 
@@ -340,6 +406,8 @@ class Interpreter(HostLoops):
         if not is_read and node.function is None and not node.is_virtual:
             if node.callee.startswith(_SWAP) and self._swapped(node, arguments):
                 return Unknown("no value")
+            if (found := self._calls_with_elements(node, arguments)) is not None:
+                return found
             for known in (text_call, tensor_call, self._files.call, algorithm_call):
                 if (value := known(self.memory, node, arguments)) is not None:
                     self._budget += self._files.steps_for_reading()
@@ -370,9 +438,56 @@ class Interpreter(HostLoops):
         self._perhaps_throws(node, value)
         return value
 
+    def _calls_with_elements(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
+        """What `for_each` and `max_element` do with a closure and a range that is known; None elsewhere."""
+        name = node.name.removeprefix("std::")
+        if name not in _WITH_ELEMENTS or not node.callee.startswith("_ZSt") or len(arguments) not in (3, 4):
+            return None  # of a closure that has a name its place is told as well
+        first, last, held = *arguments[:2], self._held(arguments[2])
+        type_ = node.arguments[0].type.element
+        if not (isinstance(first, Pointer) and isinstance(last, Pointer) and isinstance(held, Closure)):
+            return None
+        function = self._graph.named(held.function)
+        if function is None or any(parameter.type.name == "dependent" for parameter in function.parameters):
+            return None
+        size = 0 if type_ is None else type_.size_bytes
+        number = (last.offset - first.offset) // (size or 1)
+        if type_ is None or not size or first.storage is not last.storage or not 0 <= number <= MOST_MOVED:
+            return None
+        if not number:  # what it launches is seen
+            mark = self.memory.mark()
+            self._speculating.append(None)
+            self._run_any_times(held, node)
+            self._speculating.pop()
+            self.memory.roll_back(mark)
+        places = [replace(first, offset=first.offset + at * size) for at in range(number)]
+        if name == "for_each":
+            for place in places:
+                self._run_with(held, node, type_, place)
+            return Unknown("a function")
+        best = first if places else last
+        for place in places[1:]:
+            pair = (best, place) if name == "max_element" else (place, best)
+            is_less = truth(self._run_with(held, node, type_, *pair))
+            if is_less is None:
+                return None
+            best = place if is_less else best
+        return best
+
+    def _run_with(self, closure: Closure, node: ir.Call, type_: ir.Type, *places: Pointer) -> Value:
+        """Call a closure with elements, which it may take by reference."""
+        elements = [ir.MemoryPlace(node.arguments[0], ir.MemorySpace.HOST, type_, None, 0) for _ in places]
+        self.loaded_at.update((id(one), place) for one, place in zip(elements, places, strict=True))
+        values = tuple(self.memory.read(place.storage, place.offset, type_) for place in places)
+        given = tuple(ir.Load(one, type_, node.span) for one in elements)
+        found = self._run_closure(closure, node, given, values)
+        for one in elements:
+            del self.loaded_at[id(one)]
+        return found
+
     def _perhaps_throws(self, node: ir.Call, value: Value) -> None:
         """What a method of an object that nobody knows may throw, the handlers around may get."""
-        if self._times is not None and (names := perhaps_thrown(node)):
+        if isinstance(self._times, int) and (names := perhaps_thrown(node)):
             self._may_throw(LeftError(frozenset(names.split("|"))), condition_of(value))
 
     def _is_called_by_library(self, argument: ir.Expr, value: Value, node: ir.Call) -> bool:
@@ -397,8 +512,7 @@ class Interpreter(HostLoops):
         for function in sorted(functions, key=lambda function: function.mangled_name):
             if not self._speculating:
                 self.cut.update(self._graph.launches_from(function))
-            name = "a lambda" if function.copied is not None else f"{function.name}()"
-            why = Unknown(f"set in {name}, of which not every call is followed")
+            why = Unknown(f"set in {function.told}, of which not every call is followed")
             self._forget_named(function, why, around or {})
         return why
 
@@ -449,13 +563,15 @@ class Interpreter(HostLoops):
 
     def _run_any_times(self, closure: Closure, node: ir.Call) -> None:
         """A closure that a library is given: how often that calls it, and with what, nobody knows."""
-        times, self._times = self._times, None
+        times = self._times
+        self._times = Unknown(f"nobody knows how often {node.name}() calls what launches it")
         known, seen, lost = len(self.instances), set(self._seen), set[tuple[str, int]]()
         for _ in range(_MOST_RUNS):  # what it is called with again, it has changed
             del self.instances[known:]
             self._seen = set(seen)
             mark = self.memory.mark()
-            self._run_closure(closure, node, (), ())
+            with nullcontext() if node.callee.startswith("_ZSt") else self._in_thread(is_known=False):
+                self._run_closure(closure, node, (), self._given_by(node, closure))
             changes = self.memory.changes_since(mark)
             for cell, value in changes.items():
                 why = f"'{cell[0].name}' changes in what {node.name}() calls"
@@ -468,6 +584,12 @@ class Interpreter(HostLoops):
             if (function := self._graph.named(closure.function)) is not None:
                 self._not_followed((function,), closure.frame)
         self._times = times
+
+    def _given_by(self, node: ir.Call, closure: Closure) -> tuple[Value, ...]:
+        """What a library calls a closure with."""
+        function = self._graph.named(closure.function)
+        why = Unknown(f"what {node.name}() calls it with")
+        return () if function is None else tuple(why for _ in function.parameters)
 
     def _run(
         self,
@@ -578,15 +700,20 @@ class Interpreter(HostLoops):
 
     def _body(self, function: ir.Function) -> Value:
         self._active.append(function)
+        argc = self._argc
         try:
             result = self.returned_by(function.body)
         finally:
             self._active.pop()
+            self._argc = max(argc, self._least_argc)
         return Unknown(f"the result of {function.name}()") if result is None else result
 
-    def evaluate_perhaps(self, node: ir.Expr) -> tuple[Value, Delta]:
+    def evaluate_perhaps(self, node: ir.Expr, condition: Unknown) -> tuple[Value, Delta]:
         """Value of an expression that a condition nobody knows decides on, and what it changes, undone."""
-        mark, times, self._times = self.memory.mark(), self._times, None
+        mark, times = self.memory.mark(), self._times
+        is_in_graph = condition is _OF_A_GRAPH
+        why = uncounted("in an expression whose condition is not known", condition)
+        self._times = _CAPTURED if is_in_graph else why
         try:
             value = self.evaluate(node)
         except LeftError as error:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.ir.objects import pointers_in
 from wattslice.launches.agreement import extent_of, number_of
+from wattslice.launches.control_flow import NOT_COME
 from wattslice.launches.host_api import ON_THE_DEVICE
 from wattslice.launches.instances import (
     AssumedVariable,
@@ -37,7 +38,7 @@ from wattslice.launches.launch import (
     NamedValue,
     UnknownArgument,
 )
-from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert
+from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert, told_why
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
 
@@ -78,11 +79,13 @@ def launches_of(
         times = _sum(instance.times for instance in group if instance.is_certain)
         others = left_out.get(site, lost) if site in read_sites else None
         if others is None or any(map(is_read, group)):
-            times = times if others is None else None
+            times = times if others is None else _OTHER_WAYS
+            number, why = (None, times.reason) if isinstance(times, Unknown) else (times, "")
             held = zeros.at(site, kernel)
-            ended = zeros.at_an_end(site, kernel, times)
+            ended = zeros.at_an_end(site, kernel, number)
             held += tuple(one for one in ended if one.array not in {other.array for other in held})
-            launches.append(replace(_launch(kernel, group, gpu, others), times=times, zeros=held))
+            launch = _launch(kernel, group, gpu, others)
+            launches.append(replace(launch, times=number, times_unknown=why, zeros=held))
     if not any(instance.is_certain for instance in own):  # one stands for all of what is not run
         launches = launches[:1]
     equal: dict[tuple[object, ...], list[KernelLaunch]] = {}
@@ -97,15 +100,29 @@ def launches_of(
             tuple((one.array, one.kind) for one in launch.zeros),
         )
         equal.setdefault(key, []).append(launch)
-    distinct = [replace(same[0], times=_sum(launch.times for launch in same)) for same in equal.values()]
+    distinct = [_together(same) for same in equal.values()]
     return _largest(kernel, sorted(distinct, key=lambda launch: (launch.line or 0, launch.blocks)))
 
 
-def _sum(numbers: Iterable[int | None]) -> int | None:
-    """The sum; None where a number is unknown, and of none."""
-    every = tuple(numbers)
-    known = [number for number in every if number is not None]
-    return sum(known) if known and len(known) == len(every) else None
+_OTHER_WAYS = Unknown("it is launched on other ways, too, with a grid or block that is not known")
+
+
+def _sum(numbers: Iterable[int | Unknown]) -> int | Unknown:
+    """The sum; unknown where a number is, and of none."""
+    total: int | Unknown = 0
+    for number in numbers:
+        if isinstance(number, Unknown):
+            return number
+        total += number
+    return total or NOT_COME
+
+
+def _together(same: Sequence[KernelLaunch]) -> KernelLaunch:
+    """One for launches that are equal but for how often they are made."""
+    unknown = next((launch for launch in same if launch.times is None), None)
+    if unknown is not None:
+        return replace(same[0], times=None, times_unknown=unknown.times_unknown)
+    return replace(same[0], times=sum(launch.times or 0 for launch in same))
 
 
 def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[KernelLaunch, ...]:
@@ -233,7 +250,7 @@ def _by_other_ways(kernel: ir.Kernel, other: LaunchInstance, line: int) -> Assum
     cause = geometry_of(other).cause
     message = (
         f"{kernel.name} is launched on other ways, too, with a grid or block that is not known: "
-        f"{_because(cause.variable, cause.reason)}"
+        f"{told_why(cause)}"
     )
     return Assumption("PW011", line, message, _by_launch(kernel))
 
@@ -263,7 +280,8 @@ def _cells(value: Value) -> Iterable[Value]:
 
 
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
-    if not is_read(chosen) or chosen.assumed or not (is_run or chosen.is_as_written):
+    is_assumed = any(variable.is_of_geometry for variable in chosen.assumed)
+    if not is_read(chosen) or is_assumed or not (is_run or chosen.is_as_written):
         return LaunchSource.ASSUMED
     return LaunchSource.HOST_CODE if chosen.given is None else LaunchSource.ARGUMENTS
 
@@ -299,7 +317,7 @@ def _assumed_arguments(kernel: ir.Kernel, instance: LaunchInstance) -> list[Name
 def _unknown_arguments(kernel: ir.Kernel, instance: LaunchInstance) -> Iterator[UnknownArgument]:
     for parameter, value in zip(kernel.parameters, instance.arguments, strict=False):
         if isinstance(value, Unknown) and parameter.type.kind in (ir.TypeKind.INT, ir.TypeKind.FLOAT):
-            yield UnknownArgument(parameter.name, _because(value.variable, value.reason))
+            yield UnknownArgument(parameter.name, told_why(value))
 
 
 def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
@@ -430,7 +448,7 @@ def assumed_launch(
 
 
 def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, what: str, cause: Unknown) -> Assumption:
-    reason = _because(cause.variable, cause.reason)
+    reason = told_why(cause)
     message = f"{what}: {reason}; assumed {_configuration(kernel, grid, block)}"
     fix = _by_launch(kernel) if cause.variable is None else f"--set {cause.variable}=VALUE"
     return Assumption("PW011", line, message, fix)
@@ -439,16 +457,9 @@ def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, what: str, c
 def _assumed_variable(
     kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, variable: AssumedVariable
 ) -> Assumption:
-    name, reason = variable.name, _because(variable.name, variable.reason)
+    name, reason = variable.name, told_why(Unknown(variable.reason, variable.name))
     message = f"{reason}; {name} assumed {variable.value}: {_configuration(kernel, grid, block)}"
     return Assumption("PW011", line, message, f"--set {name}=VALUE")
-
-
-def _because(variable: str | None, reason: str) -> str:
-    """Why something is unknown, with the name of the variable that would settle it."""
-    if variable is None or f"'{variable}'" in reason:
-        return reason
-    return f"'{variable}' unknown, {reason}" if reason.startswith("'") else f"'{variable}' is {reason}"
 
 
 def _configuration(kernel: ir.Kernel, grid: Dim3, block: Dim3) -> str:

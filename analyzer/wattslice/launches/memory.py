@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -11,6 +11,9 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.ir.c_arithmetic import EXACT, converted, fold
 from wattslice.launches.layouts import NO_LAYOUT, NUMBERS, Layout, Member, is_named, layout_of, object_name
+
+MOST_ARGC = 16
+"""Up to here the values that follow from argc are known for each argc."""
 
 
 class Unknown(Struct, frozen=True, eq=False):
@@ -20,7 +23,8 @@ class Unknown(Struct, frozen=True, eq=False):
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
     `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
     in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `is_derived`:
-    other values that it is computed from settle it, not the variable that holds it.
+    other values that it is computed from settle it, not the variable that holds it. `by_argc`: what it is
+    where argc is 1, 2, ... up to `MOST_ARGC`, None where not even that tells it; empty: it tells nothing.
     """
 
     reason: str
@@ -32,6 +36,7 @@ class Unknown(Struct, frozen=True, eq=False):
     is_derived: bool = False
     is_anywhere: bool = False
     names: tuple[str, ...] = ()  # of functions, one of which it is
+    by_argc: tuple[int | float | None, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -41,7 +46,11 @@ class Unknown(Struct, frozen=True, eq=False):
         return hash(self._told())
 
     def _told(self) -> tuple[object, ...]:
-        return (self.reason, self.variable, self.is_option, self.likely, self.least)
+        return (self.reason, self.variable, self.is_option, self.likely, self.least, self.by_argc)
+
+    def at(self, argc: int) -> int | float | None:
+        """What it is where argc is this; None where that does not tell it."""
+        return self.by_argc[argc - 1] if argc <= len(self.by_argc) else None
 
 
 class Pin(Struct, frozen=True):
@@ -79,6 +88,12 @@ class Storage(Struct, eq=False):
     is_static: bool = False
     has_vectors: bool = False
     scalar_bytes: int = 0  # of a variable of arithmetic type, or of each number in an array
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a number of one function, which nothing else may give a value unseen."""
+        variable = self.variable
+        return variable is not None and variable.role is not ir.VariableRole.FILE_SCOPE
 
     def torn_by(self, offset: int, size_bytes: int) -> list[int]:
         """Where the numbers begin that a number of another width, written there, changes."""
@@ -208,6 +223,8 @@ def is_aggregate(type_: ir.Type) -> bool:
 
 def convert(value: Value, type_: ir.Type) -> Value:
     """`value` as C converts it to the scalar `type_`; what is no number passes through."""
+    if isinstance(value, Unknown) and value.by_argc and type_.lanes == 1:
+        return of_argc(value, lambda known: convert(known[0], type_), value)
     if not isinstance(value, (int, float)) or type_.lanes > 1:
         return value
     number = converted(value, type_)
@@ -231,7 +248,10 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
         return right
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         decided = _by_least(op, left, right)
-        return cause(left, right) if decided is None else decided
+        if decided is not None:
+            return decided
+        why = cause(left, right)
+        return of_argc(why, lambda known: binary(op, known[0], known[1], operand_type), left, right)
     if isinstance(left, Pointer) or isinstance(right, Pointer):
         return _of_pointers(op, left, right, operand_type)
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
@@ -246,6 +266,24 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
 
 
 _MAY_OVERFLOW = (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL)
+
+
+def of_argc(why: Unknown, made: Callable[[tuple[Value, ...]], Value], *parts: Value) -> Unknown:
+    """`why`, with what is `made` of the values that its parts have where argc is known."""
+    if not any(isinstance(part, Unknown) and part.by_argc for part in parts):
+        return why if why.least is None else replace(why, least=None)
+    found: list[int | float | None] = []
+    for argc in range(1, MOST_ARGC + 1):
+        known = tuple(part.at(argc) if isinstance(part, Unknown) else part for part in parts)
+        values = tuple(value for value in known if value is not None)
+        value = made(values) if len(values) == len(known) else None
+        found.append(value if isinstance(value, (int, float)) else None)
+    return replace(why, least=None, by_argc=tuple(found))
+
+
+def without_argc(value: Value) -> Value:
+    """An unknown value that something else was made of than what follows from argc."""
+    return replace(value, by_argc=(), least=None) if isinstance(value, Unknown) and value.by_argc else value
 
 
 def _by_least(op: ir.BinaryOp, left: Value, right: Value) -> int | None:
@@ -280,6 +318,14 @@ def condition_of(value: Value) -> Unknown:
     return value if isinstance(value, Unknown) else Unknown("a condition that is no number")
 
 
+def told_why(why: Unknown) -> str:
+    """Why something is unknown, with the name of the variable that would settle it."""
+    variable, reason = why.variable, why.reason
+    if variable is None or f"'{variable}'" in reason:
+        return reason
+    return f"'{variable}' unknown, {reason}" if reason.startswith("'") else f"'{variable}' is {reason}"
+
+
 def cause(left: Value, right: Value) -> Unknown:
     """Why a value made of two, of which one is unknown, is: what is no option counts more."""
     if isinstance(left, Unknown) and not (left.is_option and isinstance(right, Unknown)):
@@ -301,7 +347,9 @@ def one_of(condition: Unknown, *values: Value) -> Unknown:
         names = (*names, *more) if more and names is not None else None
     is_anywhere = any(isinstance(v, Unknown) and (v.is_anywhere or not v.around) for v in values)
     named = tuple(dict.fromkeys(names or ()))
-    return replace(condition, around=places_of(*values), is_anywhere=is_anywhere, names=named)
+    return replace(
+        condition, around=places_of(*values), is_anywhere=is_anywhere, names=named, least=None, by_argc=()
+    )
 
 
 def truth(value: Value) -> bool | None:
@@ -496,6 +544,29 @@ class Memory:
             self._set(storage, _INITIALIZED, 1)
         return storage, not is_first
 
+    def take_of_thread(self) -> Frame:
+        """Where the variables live that each thread has for itself; they are no longer declared."""
+        taken = {
+            variable: self._globals.pop(variable)
+            for variable in tuple(self._globals)
+            if variable.is_of_thread
+        }
+        for variable in taken:
+            self._shared.pop(variable.linked_as or "", None)
+        return taken
+
+    def give_of_thread(self, taken: Frame) -> None:
+        """Go back to the thread whose variables were taken."""
+        self.take_of_thread()
+        self._globals.update(taken)
+        self._shared.update({v.linked_as: where for v, where in taken.items() if v.linked_as is not None})
+
+    def forget_of_thread(self, why: Unknown) -> None:
+        """What each thread has for itself is unknown."""
+        for variable, storage in self._globals.items():
+            if variable.is_of_thread:
+                self.forget(storage, why)
+
     def pin(self, name: str) -> int | float | None:
         """The value that is fixed for what goes by this name; None where none is."""
         self.asked[name] = found = self._pins.get(name)
@@ -550,7 +621,8 @@ class Memory:
             start = storage.cells.get(0)
             if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
                 return start
-            return Unknown(f"'{name or storage.name}' is {_MISSING.reason}", name)
+            why = _MISSING.reason if storage.is_local else "given no value in the host code that is followed"
+            return Unknown(f"'{name or storage.name}' is {why}", name)
         if (
             storage.layout.overlaps
             and isinstance(found, (int, float))
@@ -727,12 +799,13 @@ class Memory:
         """Present value of a cell."""
         return cell[0].cells.get(cell[1], _MISSING)
 
-    def merge(self, first: Delta, second: Delta, condition: Unknown) -> None:
+    def merge(self, first: Delta, second: Delta, condition: Unknown, *, is_first: bool = False) -> None:
         """Join two paths, of which one is taken: which one, `condition` does not tell.
 
         Where options decide, the path without them is taken: as a whole the one that leaves fewer values
         unknown; among equals the one that changes nothing, because the values before are the defaults; else
-        the first. What the winner does not know comes from the other. Where anything else decides, numbers
+        the first, and this always where it `is_first` that options lead to. What the winner does not know
+        comes from the other. Where anything else decides, numbers
         that the paths do not agree on are as unknown as the condition.
         """
         cells = tuple(dict.fromkeys((*first, *second)))
@@ -742,7 +815,7 @@ class Memory:
             views.append((first.get(cell, before), second.get(cell, before)))
         lost_first = sum(_is_lost(mine, other) for mine, other in views)
         lost_second = sum(_is_lost(other, mine) for mine, other in views)
-        second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
+        second_wins = lost_second < lost_first or (lost_second == lost_first and not second and not is_first)
         made: dict[tuple[int, int, int], Value] = {}  # of two in an object: what was lost as a whole is one
         for cell, (one, two) in zip(cells, views, strict=True):
             winner, other = (two, one) if second_wins else (one, two)

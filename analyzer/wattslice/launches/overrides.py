@@ -15,6 +15,7 @@ from wattslice.launches.launch import (
     MAX_GRID,
     MAX_THREADS_PER_BLOCK,
     Dim3,
+    KernelLaunch,
     LaunchOverride,
     Overrides,
     Setting,
@@ -156,7 +157,8 @@ def _without_spaces(name: str) -> str:
 class KernelNames(Struct, frozen=True):
     """How one kernel may be named on the command line, and the variables that `--set` may name in it.
 
-    `parameters` are those of the `variables` that are told first; `arrays` those that `--data` may name.
+    `parameters` are those of the `variables` that are told first; `arrays` those that `--data` may name;
+    `given` those that all launches give a number, whatever `--set NAME` says.
     """
 
     name: str
@@ -165,6 +167,7 @@ class KernelNames(Struct, frozen=True):
     loops: frozenset[str]
     parameters: frozenset[str] = frozenset()
     arrays: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
 
 
 class KnownNames(Struct, frozen=True):
@@ -175,8 +178,12 @@ class KnownNames(Struct, frozen=True):
     host_members: frozenset[str] = frozenset()
 
 
-def known_names(program: ir.Program, others: Sequence[ir.Program] = ()) -> KnownNames:
-    """What `--set` and `--launch` may name in `program`, and in the host code of `others` that calls it."""
+def known_names(
+    program: ir.Program, others: Sequence[ir.Program] = (), launches: Sequence[KernelLaunch] = ()
+) -> KnownNames:
+    """What `--set` and `--launch` may name in `program`, whose `launches` these are, and in the host code of
+    `others` that calls it.
+    """
     variables = tuple(variable for one in (program, *others) for variable in _host_variables(one))
     return KnownNames(
         tuple(
@@ -187,12 +194,27 @@ def known_names(program: ir.Program, others: Sequence[ir.Program] = ()) -> Known
                 frozenset(trip_name(kernel, loop) for loop in _loops(kernel)),
                 frozenset(v.name for v in kernel.parameters) | _number_names(kernel),
                 arrays_of(kernel),
+                _given(kernel, launches),
             )
             for kernel in program.kernels
         ),
         frozenset(variable.name for variable in variables),
         frozenset(name for variable in variables for name in _members(variable)),
     )
+
+
+def _given(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> frozenset[str]:
+    """The parameters that every launch of a kernel gives a number that no setting says."""
+    found = [
+        {
+            parameter.name
+            for parameter, value in zip(kernel.parameters, launch.arguments, strict=True)
+            if value is not None and all(setting.name != parameter.name for setting in launch.settings)
+        }
+        for launch in launches
+        if launch.kernel is kernel
+    ]
+    return frozenset(set[str].intersection(*found)) if found else frozenset()
 
 
 def arrays_of(kernel: ir.Kernel) -> frozenset[str]:
@@ -288,14 +310,21 @@ def _names_nothing(
 ) -> OverrideError | None:
     """Why a setting concerns no variable of these kernels, None when it does."""
     is_trip = _TRIP.fullmatch(setting.name) is not None
-    variables = {
-        variable
+    named = [
+        kernel
         for kernel in kernels
         if setting.kernel is None or _without_spaces(setting.kernel) in kernel.aliases
-        for variable in (kernel.loops if is_trip else kernel.variables)
-    }
+    ]
+    variables = {variable for kernel in named for variable in (kernel.loops if is_trip else kernel.variables)}
+    giving = [kernel for kernel in named if setting.name in kernel.given and setting.kernel is None]
+    taking = [kernel for kernel in named if setting.name in kernel.variables and kernel not in giving]
     if setting.kernel is None and not is_trip:
-        variables |= {variable for names in known for variable in names.host_variables}
+        others = {variable for names in known for variable in names.host_variables}
+        if giving and not taking and setting.name not in others:
+            first, said = giving[0].name, f"{setting.name}={setting.value}"
+            message = f"--set {said} changes nothing: every launch of {first} gives {setting.name!r} a value"
+            return OverrideError(message, remedy=f"--set {first}.{said} says another")
+        variables |= others
     if setting.name in variables:
         return None
     where = "the analysed files" if setting.kernel is None else f"kernel {setting.kernel!r}"

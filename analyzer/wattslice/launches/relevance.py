@@ -171,7 +171,10 @@ class DefUseReader:
                     callee, node.arguments[callee.copied is not None and node.function is None :], found
                 )
         if function is None:
-            found.callees.update(self.graph.handed_to(node))
+            handed = self.graph.handed_to(node)
+            found.callees.update(handed)
+            for callee in handed:
+                self._bind_elements(callee, node.arguments, found)
         if function is not None:
             found.callees.add(function)
             self._bind(function, node.arguments, found)
@@ -222,6 +225,18 @@ class DefUseReader:
                 found.defines.update(places)
                 self.references += ((parameter, place) for place in places if isinstance(place, ir.Variable))
                 self.reached.append((parameter, frozenset(p for p in places if isinstance(p, ScalarType))))
+
+    def _bind_elements(self, function: ir.Function, arguments: tuple[ir.Expr, ...], found: DefUse) -> None:
+        """What a function is called with that a library is given: elements that other arguments point to."""
+        for argument in arguments:
+            element, root = argument.type.element, base_of(argument)
+            if element is None:
+                continue
+            types = scalar_types(element)
+            found.uses.update(types)
+            self.reached += ((parameter, types) for parameter in function.reference_parameters)
+            if isinstance(root, ir.AddressOf):
+                self.reached.append((root.variable, types))
 
 
 def is_file(type_: ir.Type) -> bool:

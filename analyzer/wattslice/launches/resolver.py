@@ -272,7 +272,7 @@ def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | Non
 
 def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
     """Whether every launch that is met has a known geometry and known numbers at least once."""
-    read = {instance.node for instance in instances if is_read(instance) and not _lacks_number(instance)}
+    read = {i.node for i in instances if is_read(i) and not i.assumed and not _lacks_number(i)}
     return all(instance.node in read for instance in instances)
 
 
@@ -454,7 +454,7 @@ def _undefined(program: ir.Program) -> frozenset[str]:
         for variable in program.globals
         if variable.initializer is None
         and variable.linked_as is not None
-        and (variable.type.element or variable.type).is_integral
+        and ((held := variable.type.element or variable.type).is_integral or held.holds_numbers)
         and variable.name.isidentifier()
         and not variable.name.isupper()  # a constant of some library
     }

@@ -212,7 +212,7 @@ def _analyze_file(
         program.file,
         kernels,
         tuple(dict.fromkeys((*diagnostics, *comments.diagnostics))),
-        known_names(program, others)
+        known_names(program, others, launches)
         if config.facts.data or config.facts.overrides != NO_OVERRIDES
         else KnownNames(),
         bound,

@@ -185,11 +185,12 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
     ptx_file = kernel.body.span.file if kernel.machine_instructions else ""
     names = kernel.qualified_name, kernel.mangled_name
     site = launch.source, launch.line, launch.file, launch.program_arguments, launch.times
+    unknown = "" if launch.times is not None else launch.times_unknown
     data = ", ".join(entry.told for entry in launch.data)
     return KernelAnalysis(
         kernel.name,
         KernelSource(*names, span.file, span.line, span.end_line, ptx_file),
-        Launch(launch.grid, launch.block, *site, data),
+        Launch(launch.grid, launch.block, *site, unknown, data),
         gpu.power_limit_w,
         assumptions=launch.assumptions,
     )

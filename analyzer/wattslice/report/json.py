@@ -77,6 +77,7 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         if launch.program_arguments is None
         else fields(launch.program_arguments, "text", "source"),
         "launch_times": launch.times,
+        "launch_times_unknown": None if launch.times is not None else launch.times_unknown,
         "data": launch.data,
         **fields(kernel.basis, "variants"),
         **fields(kernel.resources, *Resources.__struct_fields__),

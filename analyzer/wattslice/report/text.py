@@ -107,7 +107,8 @@ def launch_origin(launch: Launch) -> Text:
     if (launch.times or 1) > 1:
         text.append(f" · {launch.times} times", style="dim")
     if (given := launch.program_arguments) is not None:
-        text.append(f" · run with {printable(given.text)} ({printable(given.source)})", style="dim")
+        words = f"run with {printable(given.text)}" if given.text else "run without arguments"
+        text.append(f" · {words} ({printable(given.source)})", style="dim")
     return text
 
 

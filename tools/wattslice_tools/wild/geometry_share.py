@@ -106,7 +106,7 @@ KINDS = (
     ("a result of the GPU", r"set by cudaMemcpy\("),
     ("the launch that the run makes is not possible", r"which cannot be launched"),
     ("set or returned by a library that is not read", r"set by \w+\(|the result of|could not be read"),
-    ("never assigned where it was read", r"never assigned"),
+    ("never assigned where it was read", r"never assigned|given no value"),
 )
 """What a first cause says about the repository; what fits none is for wattslice to mend."""
 

@@ -193,6 +193,11 @@ class Node:
         return library().clang_Cursor_getStorageClass(self.raw) == 3
 
     @property
+    def is_of_thread(self) -> bool:
+        """Whether each thread has a variable of its own: `thread_local`, `__thread`."""
+        return library().clang_getCursorTLSKind(self.raw) != 0
+
+    @property
     def is_extern(self) -> bool:
         """Whether the declaration is written `extern`."""
         return library().clang_Cursor_getStorageClass(self.raw) == 2

@@ -108,6 +108,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("equalCursors", _U, [CXCursor, CXCursor]),
     ("Cursor_isNull", _I, [CXCursor]),
     ("Cursor_getStorageClass", _I, [CXCursor]),
+    ("getCursorTLSKind", _I, [CXCursor]),
     ("getCursorLinkage", _I, [CXCursor]),
     ("Cursor_getVarDeclInitializer", CXCursor, [CXCursor]),
     ("Cursor_getNumArguments", _I, [CXCursor]),

@@ -477,6 +477,7 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
         is_constant=clang.is_const or _never_changes(declaration),
         initializer=initializer,
         linked_as=declaration.mangled_name if declaration.is_external else None,
+        is_of_thread=declaration.is_of_thread,
     )
     variable = unit.same_variable(declaration, variable)
     unit.globals[(key, body.is_host and attribute is None)] = variable

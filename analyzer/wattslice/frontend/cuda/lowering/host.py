@@ -35,6 +35,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     Special,
     initialises,
     inner_parts,
+    is_made_empty,
     made_at,
     part_at,
     parts,
@@ -179,7 +180,7 @@ def _names_in(text: bytes) -> frozenset[str]:
 
 
 def declare_exports(unit: Unit) -> None:
-    """File-scope integers that other files may use: `extern const int n = 4`, `int n = 4`."""
+    """File-scope numbers that other files may use: `extern const int n = 4`, `int n = 4`, `S s = {1, 2}`."""
     body = Body(unit, is_host=True)
     stack = list(unit.root.children)
     while stack:
@@ -190,7 +191,7 @@ def declare_exports(unit: Unit) -> None:
             node.kind == C.VAR_DECL
             and not node.is_static
             and node.initializer is not None
-            and unit.types.of(node.raw).is_integral
+            and ((type_ := unit.types.of(node.raw)).is_integral or type_.holds_numbers)
             and unit.spans.span(node).file == str(unit.parsed.path)
         ):
             file_scope_variable(body, node)
@@ -259,17 +260,21 @@ def _runs_something(unit: Unit, value: Node) -> bool:
     for callee in (node.referenced for node in calls):
         if callee is None or not (unit.parsed.is_builtin(callee) or callee.is_defaulted):
             return True
-        if callee.kind == C.CONSTRUCTOR and _gives_members(callee.semantic_parent):
+        if callee.kind == C.CONSTRUCTOR and _gives_members(unit, callee.semantic_parent):
             return True
     return bool(parts(unit, value.type, Special.MAKE))
 
 
-def _gives_members(record: Node | None) -> bool:
+def _gives_members(unit: Unit, record: Node | None) -> bool:
     """Whether a class, or a base or member of it, gives members values: `struct S { int n = 4; };`."""
-    return record is not None and any(
-        any(own.kind >= 100 for own in node.children) or _gives_members(node.type.declaration)
-        for node in record.children
-        if node.kind in (C.FIELD_DECL, C.CXX_BASE_SPECIFIER)
+    if record is None or unit.parsed.is_builtin(record):
+        return False
+    bases = [node for node in record.children if node.kind == C.CXX_BASE_SPECIFIER]
+    return any(
+        any(own.kind >= 100 for own in node.children)
+        or is_made_empty(unit.types.of(node.raw))
+        or _gives_members(unit, node.type.declaration)
+        for node in (*bases, *record.type.fields)  # of an instance of a template these are not its children
     )
 
 

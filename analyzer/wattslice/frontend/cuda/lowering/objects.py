@@ -342,9 +342,19 @@ def made_of_nothing(body: Body, where: Location, type_: ClangType, span: Span) -
     if own is not None:
         return [ran(body, own, where, _every_default(body, own), span)]
     declaration = type_.declaration
+    if is_made_empty(where.type):
+        value = ir.Construct((), (), where.type, span)
+        stored = ir.Assign(place_for_access(body, where), None, value, where.type, where.type, span)
+        return [ExprStmt(stored, body.region(), span)]
     if declaration is None or body.unit.parsed.is_builtin(declaration):
         return []
     return made_parts(body, where, declaration, {}, span)
+
+
+def is_made_empty(type_: ir.Type) -> bool:
+    """Whether an object of a library's class that gets no value is an empty one, or a `dim3` of ones."""
+    made = (*ir.VECTOR_CLASSES, *ir.KEYED_CLASSES, "std::basic_string<")
+    return type_.name == "dim3" or type_.name.startswith(made)
 
 
 def made_empty(body: Body, type_: ClangType, own: ir.Type, span: Span) -> Expr | None:

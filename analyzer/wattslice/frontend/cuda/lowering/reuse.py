@@ -211,6 +211,7 @@ class Reuse:
         if place is None:
             return variable
         written = (variable.name, variable.type, variable.space, variable.span, variable.dynamic)
+        written = (*written, variable.is_of_thread)
         key = (place, usr, *written, variable.is_constant, variable.initializer is None)
         known = self._memory.variables.setdefault(key, _KnownVariable(variable, 0))
         known.round = self._memory.round

@@ -58,6 +58,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     every_part,
     handed_over,
     initialises,
+    is_made_empty,
     lost_by,
     made_at,
     part_at,
@@ -945,7 +946,9 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         around = function_around(body) if type_.kind is TypeKind.POINTER and not node.type.is_const else None
         if target is not None and (around is None or key not in changed_in(body.unit, around)):
             body.functions[key] = target
-    is_object = not node.is_static and type_.kind in (TypeKind.RECORD, TypeKind.ARRAY)
+    is_of_thread = body.is_host and node.is_of_thread
+    is_static = node.is_static or is_of_thread
+    is_object = not is_static and type_.kind in (TypeKind.RECORD, TypeKind.ARRAY)
     if is_object and body.is_host and initializer is not None and _is_of_class(body, node):
         made = _made_object(body, node, initializer, span)
         if made:
@@ -953,17 +956,16 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     if body.is_host and initializer is not None:
         initialises(body, initializer)
     mark = len(body.before)
-    role = VariableRole.STATIC_LOCAL if body.is_host and node.is_static else VariableRole.LOCAL
+    role = VariableRole.STATIC_LOCAL if body.is_host and is_static else VariableRole.LOCAL
     itself: Variable | None = None
     if initializer is not None and body.is_host and _names(body, initializer, node):
-        itself = body.names[key] = Variable(node.spelling, type_, body.home(type_), role, span)
+        itself = Variable(node.spelling, type_, body.home(type_), role, span, is_of_thread=is_of_thread)
+        body.names[key] = itself
     value = None if initializer is None else body.expr(initializer)
-    if value is not None and body.is_host and node.is_static:  # once
+    if value is not None and body.is_host and is_static:  # once
         value = with_effects(body, mark, value)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
-        made = (*ir.VECTOR_CLASSES, *ir.KEYED_CLASSES, "std::basic_string<")
-        is_made = type_.name == "dim3" or type_.name.startswith(made)
-        value = value if is_made else None
+        value = value if is_made_empty(type_) else None
     if value is not None and type_.kind is TypeKind.ARRAY and type_.length is None and value.type.length:
         type_ = value.type
     if type_.kind is TypeKind.UNKNOWN and value is not None:
@@ -971,7 +973,10 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     is_constant = isinstance(value, Constant) and node.type.is_const
     # A const float is no constant expression in C++; a constexpr one is.
     folds = is_constant and (type_.is_integral or "constexpr" in body.unit.spans.line_text(node))
-    variable = itself or Variable(node.spelling, type_, body.home(type_), role, span, is_constant=is_constant)
+    home = body.home(type_)
+    variable = itself or Variable(
+        node.spelling, type_, home, role, span, is_constant=is_constant, is_of_thread=is_of_thread
+    )
     if isinstance(value, Constant) and folds and type_.lanes == 1:
         body.names[key] = value
     else:
